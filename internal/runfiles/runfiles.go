@@ -183,8 +183,8 @@ func damaged(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
-// PutFile makes a file appear whole or not at all, and the directory that it is in. A file has one
-// writer.
+// PutFile makes a file appear whole or not at all, and the directory that it is in. It keeps the
+// permissions of a file that it replaces. A file has one writer.
 func PutFile(path string, data []byte) error {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, false)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
@@ -193,11 +193,14 @@ func PutFile(path string, data []byte) error {
 }
 
 // writeFile replaces a file at once: readers see the old content or the new, also after a crash; if
-// it is to last, after one of the machine too. What a crash leaves behind is used up when the file
-// is written again; a file has one writer.
+// it is to last, after one of the machine too. It keeps the permissions of the old file. What a
+// crash leaves behind is used up when the file is written again; a file has one writer.
 func writeFile(path string, data []byte, lasting bool) (err error) {
-	dir := filepath.Dir(path)
-	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
+	dir, permissions := filepath.Dir(path), os.FileMode(0o644)
+	if info, err := os.Stat(path); err == nil {
+		permissions = info.Mode().Perm()
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, permissions)
 	if err != nil {
 		return err
 	}
@@ -210,7 +213,7 @@ func writeFile(path string, data []byte, lasting bool) (err error) {
 	if _, err = file.Write(data); err != nil {
 		return err
 	}
-	if err = file.Chmod(0o644); err != nil {
+	if err = file.Chmod(permissions); err != nil {
 		return err
 	}
 	if lasting {

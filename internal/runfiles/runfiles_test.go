@@ -261,6 +261,19 @@ func TestWriteFile(t *testing.T) {
 			}
 		}
 	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := PutFile(path, []byte("third")); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := info.Mode(); got != 0o600 {
+		t.Errorf("permissions of a replaced file: got %o, want 600 as before", got)
+	}
 	taken := filepath.Join(dir, "d")
 	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o755); err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -155,27 +156,8 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(o.out, 0o755); err != nil {
+	if err := runfiles.PutFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
 		return err
 	}
-	if err := replaceFile(filepath.Join(o.out, packCatalogue), wire, filePermission); err != nil {
-		return err
-	}
-	return replaceFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description), filePermission)
-}
-
-// filePermission is that of new files.
-const filePermission fs.FileMode = 0o644
-
-// replaceFile writes a file such that it is there as a whole or not at all.
-func replaceFile(path string, data []byte, permission fs.FileMode) error {
-	temporary := path + ".new"
-	err := os.WriteFile(temporary, data, permission)
-	if err == nil {
-		err = os.Rename(temporary, path)
-	}
-	if err != nil {
-		_ = os.Remove(temporary) // it may not be there
-	}
-	return err
+	return runfiles.PutFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
 }

@@ -3,12 +3,12 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
@@ -73,9 +73,5 @@ func format(name string, upgrade, write bool) (different bool, err error) {
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
-	info, err := os.Stat(name)
-	if err != nil {
-		return true, err
-	}
-	return true, replaceFile(name, after, info.Mode().Perm())
+	return true, runfiles.PutFile(name, after)
 }
