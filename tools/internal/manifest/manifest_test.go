@@ -48,6 +48,7 @@ spec:
           ports:
             - {name: grpc, containerPort: 7000}
           livenessProbe: {grpc: {port: 7000}}
+          startupProbe: {grpc: {port: 7000}}
           readinessProbe: {httpGet: {path: /ready, port: grpc}}
           resources: {requests: {cpu: 100m}, limits: {memory: 64Mi}}
           securityContext: {readOnlyRootFilesystem: true, allowPrivilegeEscalation: false}
@@ -87,6 +88,17 @@ func check(t *testing.T, resources string) error {
 	return manifest.Check(objects)
 }
 
+// TestDeploy checks the manifests of this repository.
+func TestDeploy(t *testing.T) {
+	objects, err := manifest.Build(filepath.Join("..", "..", "..", "deploy", "k8s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := manifest.Check(objects); err != nil || len(objects) == 0 {
+		t.Errorf("%d objects do not fit together:\n%v", len(objects), err)
+	}
+}
+
 func TestGood(t *testing.T) {
 	if err := check(t, good); err != nil {
 		t.Errorf("check of a deployment that fits together: got %v, want no error", err)
@@ -105,24 +117,24 @@ func TestBad(t *testing.T) {
 		{"old version", "policy/v1", "policy/v9", "no kind"},
 		{"service selects nothing", "selector: {app: store}", "selector: {app: stores}", "selects no pod"},
 		{"service port", "targetPort: grpc", "targetPort: http", "no port http"},
-		{"own pods", "selector: {matchLabels: {app: store}}\n  template", "selector: {matchLabels: {app: shop}}\n  template", "own pods"},
+		{"own pods", "selector: {matchLabels: {app: store}}\n  template", "selector: {matchLabels: {app: shop}}\n  template", "selector app=shop selects no pod"},
 		{"headless service", "serviceName: store", "serviceName: stores", `no Service "stores"`},
 		{"budget selects nothing", "maxUnavailable: 1, selector: {matchLabels: {app: store", "maxUnavailable: 1, selector: {matchLabels: {app: shop", "selects no pod"},
 		{"policy peer", "from: [{podSelector: {matchLabels: {app: store", "from: [{podSelector: {matchLabels: {app: shop", "selects no pod"},
 		{"policy port", "ports: [{port: 7000}]", "ports: [{port: 7001}]", "port 7001"},
 		{"config map", "configMapRef: {name: settings}", "configMapRef: {name: setting}", `no ConfigMap "setting"`},
 		{"volume", "{name: data, mountPath", "{name: dat, mountPath", `no volume "dat"`},
-		{"probe port", "livenessProbe: {grpc: {port: 7000}}", "livenessProbe: {grpc: {port: 7001}}", "livenessProbe: no port 7001"},
-		{"probe missing", "livenessProbe: {grpc: {port: 7000}}\n", "\n", "livenessProbe: none"},
+		{"probe port", "livenessProbe: {grpc: {port: 7000}}", "livenessProbe: {grpc: {port: 7001}}", "no liveness probe"},
+		{"probe missing", "livenessProbe: {grpc: {port: 7000}}\n", "\n", "no liveness probe"},
 		{"root", "runAsNonRoot: true", "runAsNonRoot: false", "runAsNonRoot"},
 		{"writable", "readOnlyRootFilesystem: true, ", "", "readOnlyRootFilesystem"},
 		{"escalation", "allowPrivilegeEscalation: false", "allowPrivilegeEscalation: true", "allowPrivilegeEscalation"},
 		{"resources", "limits: {memory: 64Mi}", "limits: {cpu: 1}", "memory limit"},
-		{"address of no service", "tcp://store:7000", "tcp://shop:7000", `no Service "shop"`},
-		{"address port", "tcp://store:7000", "tcp://store:7001", "no port 7001"},
+		{"address of no service", "tcp://store:7000", "tcp://shop:7000", `no Service "shop" with port 7000`},
+		{"address port", "tcp://store:7000", "tcp://store:7001", `no Service "store" with port 7001`},
 		{"address of no port", "tcp://store:7000", "tcp://store", "missing port"},
-		{"shards in disorder", "store-0.store:7000,store-1", "store-1.store:7000,store-0", "expected store-0"},
-		{"too few shards", ",store-1.store:7000", "", "1 pods of store, expected its 2 replicas"},
+		{"shards in disorder", "store-0.store:7000,store-1", "store-1.store:7000,store-0", "store-1.store is address 1 of 2, expected store-0.store of 2 replicas"},
+		{"too few shards", ",store-1.store:7000", "", "address 1 of 1, expected store-0.store of 2 replicas"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			broken := strings.Replace(good, test.old, test.new, 1)
