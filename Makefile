@@ -82,7 +82,7 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy check-dependencies ## Run every check that is not a test
+check: check-format check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy ## Run every check that is not a test
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change, and comments of protos are as narrow as those of Go
@@ -91,7 +91,10 @@ check-format: ## gofmt has nothing to change, and comments of protos are as narr
 	if [ -n "$$files" ]; then printf 'not formatted, run `make fmt`:\n%s\n' "$$files" >&2; exit 1; fi
 
 .PHONY: check-modules
-check-modules: ## Each module is tidy and builds by itself, without the workspace
+check-modules: ## Each module is tidy and builds by itself, without the workspace; direct dependencies have their reasons
+	@awk '/^\t\/\// { why = 1; next } /^\t/ && !/ \/\/ indirect$$/ && !/ => / && $$1 !~ /^github.com\/toolsandbox\// { \
+		if (why) given[$$1] = 1; else if (!given[$$1]) { print FILENAME ": " $$1 " has no comment above it that says why it is needed"; bad = 1 } } \
+		{ why = 0 } END { exit bad }' $(addsuffix /go.mod,$(MODULES) $(TOOL_MODULES)) >&2
 	@for module in $(MODULES) $(TOOL_MODULES); do \
 		echo "go mod tidy -diff: $$module"; \
 		(cd $$module && GOWORK=off go mod tidy -diff) || { echo "$$module is not tidy, run \`make tidy\`" >&2; exit 1; }; \
@@ -139,10 +142,6 @@ check-deploy: build ## The Kubernetes manifests decode strictly, fit together an
 		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
 		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \
 	done
-
-.PHONY: check-dependencies
-check-dependencies: ## docs/dependencies.md has a reason for each direct dependency
-	go run ./tools/cmd/depcheck $(TOOL_MODULES)
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target for FUZZTIME (default 1m) each

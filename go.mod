@@ -3,49 +3,136 @@ module github.com/toolsandbox/toolsandbox
 go 1.26.0
 
 require (
+	// Requests are checked by the rules beside their fields, the same in every language; its
+	// predecessor protoc-gen-validate generates code for each language and is frozen.
 	buf.build/go/protovalidate v1.4.0
+	// Expressions of scenario authors: types and costs are checked before anything runs, every step
+	// is counted, it cannot loop without end, and it is in the build anyway through protovalidate;
+	// expr-lang bounds memory but estimates no cost before, Starlark would be a whole language
+	// where one expression is wanted, a language of our own one more to keep right.
 	cel.dev/cel-go v0.32.0
+	// Finds the memory limit of the cgroup, of both versions and through all its parents, or the
+	// machine's memory, and makes it the collector's soft limit; the runtime knows neither, and the
+	// files to read differ between systems.
 	github.com/KimMachineGun/automemlimit v1.0.1
+	// Jittered retries of one call within a context, a deadline and a number of tries, without
+	// dependencies, and in the build anyway through the OTLP exporters; go-retryablehttp wraps the
+	// whole HTTP client, logs requests by itself and knows no bound over all tries.
 	github.com/cenkalti/backoff/v5 v5.0.3
+	// Its in-process channel runs a registered handler with copied messages, deadlines, metadata
+	// and streams; a connection in memory (bufconn) costs a fifth to a third of a rollout's
+	// processor time for HTTP/2 and encoding, a channel of our own would be two hundred lines more
+	// (ADR 20).
 	github.com/fullstorydev/grpchan v1.1.2
+	// Keeps the position of every node, so a mistake in a scenario is reported with line and
+	// column, and refuses unknown and repeated keys; gopkg.in/yaml.v3 is no longer maintained.
 	github.com/goccy/go-yaml v1.19.2
+	// A file lock that all systems have and that ends with the process; the directory of an
+	// installation has one.
 	github.com/gofrs/flock v0.13.2
+	// Prints the difference of two values and compares protos by meaning (protocmp);
+	// reflect.DeepEqual does neither, testify adds a second language of assertions.
 	github.com/google/go-cmp v0.7.0
+	// Reads the profile that `bench` takes of itself, to say which layer the time went to; the
+	// runtime writes profiles and cannot read them.
 	github.com/google/pprof v0.0.0-20260906184651-6331bc6350fe
+	// Version 5 identifiers, checked parsing, no dependencies of its own; satori/uuid and its fork
+	// had faulty releases.
 	github.com/google/uuid v1.6.0
+	// A typed, bounded cache in a few hundred lines without goroutines; ristretto may refuse or
+	// delay an entry, which makes behaviour depend on timing.
 	github.com/hashicorp/golang-lru/v2 v2.0.7
+	// Tables that measure wide characters and colours rightly; text/tabwriter counts bytes or
+	// runes, tablewriter has just replaced its whole interface.
 	github.com/jedib0t/go-pretty/v6 v6.8.3
+	// S2 for long messages of the bus, in the build anyway through NATS, which uses it for its own
+	// files; gzip and zstd make messages shorter and take longer.
 	github.com/klauspost/compress v1.20.3
+	// The server of the bus as a library, so a run on a laptop and every test use the real one with
+	// nothing to install.
 	github.com/nats-io/nats-server/v2 v2.15.2
+	// The client of the bus. One system is work queue, sharded log, document store and
+	// create-if-absent register; Kafka has no fence on a single subject and no small server, Redis
+	// Streams none and weaker durability.
 	github.com/nats-io/nats.go v1.55.0
+	// The maintained Go port of libphonenumber with its metadata; nothing smaller knows the
+	// numbering plans of all countries.
 	github.com/nyaruka/phonenumbers v1.8.1
+	// Testscript runs the real program from scripts that read like a terminal session; the go
+	// command tests itself with the same engine, and shell scripts would need a shell and have no
+	// golden update.
 	github.com/rogpeppe/go-internal v1.16.0
+	// A complete validator of draft 2020-12, to check the schema that editors get against the
+	// catalogue; xeipuu/gojsonschema ends at draft 7.
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	// A circuit breaker that counts what runs and leaves out what says nothing, small and without
+	// dependencies; failsafe-go brings retries, hedging and bulkheads along that are not wanted.
 	github.com/sony/gobreaker/v2 v2.4.0
+	// Subcommands, help and completion that users know from kubectl and gh; urfave/cli has its own
+	// flag type and so would part the services' flags from the program's.
 	github.com/spf13/cobra v1.10.2
+	// GNU flags in the services' configuration without the commands of cobra, which uses it too;
+	// the standard flag package has no lists and no short forms.
 	github.com/spf13/pflag v1.0.10
 	github.com/toolsandbox/toolsandbox/proto v0.0.0
 	github.com/toolsandbox/toolsandbox/sdk/go v0.0.0
+	// Transactions that survive a kill, one file, pure Go, readers that do not wait for writers;
+	// Badger and Pebble are built for write loads that a session does not have and need tuning and
+	// compaction, SQLite needs cgo or a port of it.
 	go.etcd.io/bbolt v1.5.0
+	// One stats handler traces every call; interceptors of our own would miss retries and sizes.
 	go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc v0.72.0
+	// The interface for traces and metrics that every collector takes; Prometheus' client has no
+	// traces, a vendor's library ties operators to it.
 	go.opentelemetry.io/otel v1.47.0
+	// Sends metrics by OTLP over the gRPC that we have already.
 	go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc v1.47.0
+	// The exporter of spans itself, which has to be stopped by name if a shutdown runs out of time.
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace v1.47.0
+	// Sends spans by OTLP over the gRPC that we have already, instead of a protocol of one vendor.
 	go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc v1.47.0
+	// OpenTelemetry's part for metrics, a module of its own.
 	go.opentelemetry.io/otel/metric v1.47.0
+	// What records spans behind OpenTelemetry's interface, and the recorder that tests read.
 	go.opentelemetry.io/otel/sdk v1.47.0
+	// What records metrics, a module of its own.
 	go.opentelemetry.io/otel/sdk/metric v1.47.0
+	// OpenTelemetry's part for spans, a module of its own.
 	go.opentelemetry.io/otel/trace v1.47.0
+	// End-to-end tests receive what the exporters send with the protocol's own messages; a fake
+	// exporter would not test the export.
 	go.opentelemetry.io/proto/otlp v1.11.1
+	// Fails a package that leaves goroutines behind, with their stacks; comparing
+	// runtime.NumGoroutine tells neither which nor why.
 	go.uber.org/goleak v1.3.0
+	// Writes a document with its comments in one indentation, for `scenario fmt`; goccy/go-yaml
+	// prints nodes in the columns where they were read.
 	go.yaml.in/yaml/v3 v3.0.5
+	// Finds and refreshes Google's application default credentials, in all their forms, for Vertex
+	// AI; Google's newer cloud.google.com/go/auth does the same and brings more modules.
 	golang.org/x/oauth2 v0.37.0
+	// Its singleflight lets rollouts that start together share one read of the bus, and its
+	// semaphore lets those that wait on in their order, from the Go team; a cache would have to
+	// know when it is out of date, and a channel promises no order.
 	golang.org/x/sync v0.24.0
+	// Tells Linux to put a whole run on disk at once, from the Go team; `syscall` is frozen and
+	// lacks the call.
 	golang.org/x/sys v0.49.0
+	// Says whether the output is a terminal and how wide, from the Go team; mattn/go-isatty answers
+	// half of that.
 	golang.org/x/term v0.47.0
+	// A token bucket for requests and tokens per minute whose size and rate change while it is in
+	// use, from the Go team; uber-go/ratelimit spaces requests evenly and knows no tokens.
 	golang.org/x/time v0.16.0
+	// Its Mersenne Twister takes the keys that Python seeds it with, so that a data set splits as
+	// EuroEval splits it; the standard library has none, and other packages seed with one number
+	// only.
 	gonum.org/v1/gonum v0.17.0
+	// One stack gives streaming, deadlines that travel, client-side balancing and health checks;
+	// connect-go needs other parts for balancing.
 	google.golang.org/grpc v1.85.0
+	// The reference implementation, which grpc uses anyway; gogo/protobuf is no longer maintained,
+	// and faster ones generate code that reflection and protovalidate do not read.
 	google.golang.org/protobuf v1.36.12
 )
 

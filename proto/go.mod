@@ -3,6 +3,8 @@ module github.com/toolsandbox/toolsandbox/proto
 go 1.26.0
 
 require (
+	// The Go code of the options that protovalidate reads; it must be this one, since two copies of
+	// one proto cannot be registered in a program.
 	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2
 	google.golang.org/grpc v1.85.0
 	google.golang.org/protobuf v1.36.12

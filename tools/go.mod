@@ -3,17 +3,28 @@ module github.com/toolsandbox/toolsandbox/tools
 go 1.26.0
 
 tool (
+	// Lints protos, finds breaking changes and drives the generators from one file; protoc has
+	// neither check and must be installed apart.
 	github.com/bufbuild/buf/cmd/buf
+	// Generates the services' Go code; it is the generator of the library that we run.
 	google.golang.org/grpc/cmd/protoc-gen-go-grpc
+	// Generates the Go code of messages; it is the generator of the library that we run.
 	google.golang.org/protobuf/cmd/protoc-gen-go
 )
 
 require (
-	github.com/google/go-cmp v0.7.0
-	golang.org/x/mod v0.42.0
+	golang.org/x/mod v0.42.0 // indirect
+	// The Go types of Kubernetes' objects; decoding the manifests into them strictly finds unknown
+	// fields and wrong types offline. kubeconform would want 1.3 MB of schemas beside it for the
+	// six kinds that are used, and does not see whether objects fit together.
 	k8s.io/api v0.37.2
+	// The decoder of the API server in its strict mode, and its label selectors; a YAML library by
+	// itself takes field names in any case.
 	k8s.io/apimachinery v0.37.2
+	// Builds the kustomization in the process; the kubectl or kustomize of the machine may be
+	// missing or of any version.
 	sigs.k8s.io/kustomize/api v0.21.1
+	// The file system that kustomize reads from is one of its types.
 	sigs.k8s.io/kustomize/kyaml v0.21.1
 )
 

@@ -2,6 +2,9 @@ module github.com/toolsandbox/toolsandbox/tools/lint
 
 go 1.26.0
 
+// Runs some forty analysers over one load of the code, with one configuration and cached; each
+// by itself would load it again. It is pinned in a module of its own, outside go.work, so that
+// what it requires does not raise what the product is built with.
 tool github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 
 require (
