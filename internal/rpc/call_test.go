@@ -16,8 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 // contextKey is the key of a value in a caller's context.
@@ -39,10 +38,12 @@ func TestErrors(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) { return nil, tests[id].err }})
+			l.serve(t, &orchestrator{trajectory: func(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+				return nil, tests[id].err
+			}})
 			for id, want := range tests {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a client repeats some of them
-				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
 				cancel()
 				if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) || errors.Is(err, failure) {
 					t.Errorf("%s: got %v, want %v %q and nothing else", id, err, want.code, want.text)
@@ -59,7 +60,7 @@ func TestCallerLeaves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			ended, release := make(chan error, 1), make(chan struct{})
-			l.serve(t, &evaluator{score: func(ctx context.Context, id string) (*busv1.Result, error) {
+			l.serve(t, &orchestrator{trajectory: func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				if id == "connect" {
 					return named(id), nil
 				}
@@ -71,7 +72,7 @@ func TestCallerLeaves(t *testing.T) {
 				<-release // it does not listen
 				return nil, ctx.Err()
 			}})
-			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "connect"}); err != nil {
+			if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "connect"}); err != nil {
 				t.Fatal(err)
 			}
 			for id, want := range map[string]codes.Code{"deadline": codes.DeadlineExceeded, "cancel": codes.Canceled} {
@@ -81,7 +82,7 @@ func TestCallerLeaves(t *testing.T) {
 				} else {
 					time.AfterFunc(50*time.Millisecond, cancel)
 				}
-				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
 				cancel()
 				if status.Code(err) != want {
 					t.Errorf("%s: got %v, want %v", id, err, want)
@@ -102,7 +103,7 @@ func TestNothingIsShared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			kept := named("s.0")
-			l.serve(t, &evaluator{score: func(ctx context.Context, _ string) (*busv1.Result, error) {
+			l.serve(t, &orchestrator{trajectory: func(ctx context.Context, _ string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				md, _ := metadata.FromIncomingContext(ctx)
 				if got := md.Get("said"); len(got) != 1 || got[0] != "so" || ctx.Value(contextKey{}) != nil {
 					t.Errorf("metadata and value: got %v, %v, want [so], nil", got, ctx.Value(contextKey{}))
@@ -111,11 +112,11 @@ func TestNothingIsShared(t *testing.T) {
 			}})
 			ctx := metadata.AppendToOutgoingContext(context.WithValue(within(t), contextKey{}, "secret"), "said", "so")
 			for range 2 {
-				got, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
-				if err != nil || got.GetResult().GetRollout().GetId() != "s.0" {
-					t.Fatalf("GetScore: got %v, %v, want s.0, nil", got, err)
+				got, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
+				if err != nil || got.GetRollout().GetId() != "s.0" {
+					t.Fatalf("GetTrajectory: got %v, %v, want s.0, nil", got, err)
 				}
-				got.Result.Rollout.Id = "changed"
+				got.Rollout.Id = "changed"
 			}
 		})
 	}
@@ -128,7 +129,7 @@ func TestServiceRepeats(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			var calls atomic.Int32
-			l.serve(t, &evaluator{score: func(ctx context.Context, id string) (*busv1.Result, error) {
+			l.serve(t, &orchestrator{trajectory: func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				n := calls.Add(1)
 				if rpc.Repeated(ctx) != (n > 1) {
 					t.Errorf("call %d: repeated is %v, want %v", n, rpc.Repeated(ctx), n > 1)
@@ -138,18 +139,18 @@ func TestServiceRepeats(t *testing.T) {
 				}
 				return named(id), nil
 			}})
-			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil || calls.Load() != 3 {
-				t.Errorf("GetScore: got %v after %d calls, want nil after 3", err, calls.Load())
+			if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}); err != nil || calls.Load() != 3 {
+				t.Errorf("GetTrajectory: got %v after %d calls, want nil after 3", err, calls.Load())
 			}
 			calls.Store(0)
-			stream, err := l.caller().WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.0"})
+			stream, err := l.caller().GetRecording(within(t), &orchestratorv1.GetRecordingRequest{RolloutId: "s.0"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if _, err := stream.Recv(); err != nil || calls.Load() != 3 {
-				t.Errorf("WatchScore: got %v after %d calls, want nil after 3", err, calls.Load())
+				t.Errorf("GetRecording: got %v after %d calls, want nil after 3", err, calls.Load())
 			}
-			if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{}); status.Code(err) != codes.InvalidArgument || calls.Load() != 3 {
+			if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{}); status.Code(err) != codes.InvalidArgument || calls.Load() != 3 {
 				t.Errorf("request that breaks a rule: got %v after %d calls, want %v after 3", err, calls.Load(), codes.InvalidArgument)
 			}
 		})
@@ -162,21 +163,21 @@ func TestRequestIsChangedAfterwards(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
+			l.serve(t, &orchestrator{trajectory: func(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				if id != "before.0" {
 					t.Errorf("request: got %s, want before.0", id)
 				}
 				return named(id), nil
 			}})
 			for i := range 300 {
-				request := &evaluatorv1.GetScoreRequest{RolloutId: "before.0"}
+				request := &orchestratorv1.GetTrajectoryRequest{RolloutId: "before.0"}
 				ctx, cancel := context.WithCancel(t.Context())
 				if i%2 == 1 {
 					go cancel()
 				}
-				response, err := l.caller().GetScore(ctx, request)
-				if err == nil && response.GetResult().GetRollout().GetId() != "before.0" || err != nil && status.Code(err) != codes.Canceled {
-					t.Errorf("GetScore: got %v, %v, want before.0 or %v", response, err, codes.Canceled)
+				response, err := l.caller().GetTrajectory(ctx, request)
+				if err == nil && response.GetRollout().GetId() != "before.0" || err != nil && status.Code(err) != codes.Canceled {
+					t.Errorf("GetTrajectory: got %v, %v, want before.0 or %v", response, err, codes.Canceled)
 				}
 				request.RolloutId = "after.0"
 				cancel()
@@ -189,8 +190,8 @@ func TestUnknownMethod(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			l.serve(t, &evaluator{score: echo})
-			err := l.client.Conn(rpc.Evaluator).Invoke(within(t), "/toolsandbox.evaluator.v1.EvaluatorService/Praise", &evaluatorv1.GetScoreRequest{}, &evaluatorv1.GetScoreResponse{})
+			l.serve(t, &orchestrator{trajectory: echo})
+			err := l.client.Conn(rpc.Orchestrator).Invoke(within(t), "/toolsandbox.orchestrator.v1.OrchestratorService/Praise", &orchestratorv1.GetTrajectoryRequest{}, &orchestratorv1.GetTrajectoryResponse{})
 			if status.Code(err) != codes.Unimplemented {
 				t.Errorf("got %v, want %v", err, codes.Unimplemented)
 			}
@@ -205,8 +206,8 @@ func TestPanic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if os.Getenv(variable) == name {
 				l := open(t, nil)
-				l.serve(t, &evaluator{score: func(context.Context, string) (*busv1.Result, error) { panic("handler panics") }})
-				_, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(true))
+				l.serve(t, &orchestrator{trajectory: func(context.Context, string) (*orchestratorv1.GetTrajectoryResponse, error) { panic("handler panics") }})
+				_, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}, grpc.WaitForReady(true))
 				t.Fatalf("process lives on: %v", err)
 			}
 			child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestPanic$/^"+name+"$")

@@ -12,7 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 // occupied returns an address on which somebody listens.
@@ -153,9 +153,9 @@ func TestLocalIgnoresTheNetwork(t *testing.T) {
 	l := link{}
 	l.server = closed(t, m, err)
 	l.client = l.server
-	l.serve(t, &evaluator{score: echo})
-	if _, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil {
-		t.Errorf("GetScore: got %v, want nil", err)
+	l.serve(t, &orchestrator{trajectory: echo})
+	if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}); err != nil {
+		t.Errorf("GetTrajectory: got %v, want nil", err)
 	}
 }
 

@@ -10,8 +10,7 @@ import (
 	"google.golang.org/grpc/resolver"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 // names resolves one name, when it is asked, as DNS does: it tells nobody of a change.
@@ -58,27 +57,30 @@ func TestLongNewReplica(t *testing.T) {
 	resolver.Register(replicas)
 	url := startNATS(t)
 	var second atomic.Int32
-	start := func(score func(context.Context, string) (*busv1.Result, error)) {
+	start := func(trajectory func(context.Context, string) (*orchestratorv1.GetTrajectoryResponse, error)) {
 		address := freeAddress(t)
 		cfg := configure(nil)
-		cfg.NATSURL, cfg.Service, cfg.Evaluators = url, rpc.Evaluator, []string{address}
+		cfg.NATSURL, cfg.Service, cfg.Orchestrators = url, rpc.Orchestrator, []string{address}
 		m, err := rpc.Connect(t.Context(), cfg, options())
 		l := link{server: closed(t, m, err)}
-		l.serve(t, &evaluator{score: score})
+		l.serve(t, &orchestrator{trajectory: trajectory})
 		replicas.add(address)
 	}
 	start(echo)
 	cfg := configure(nil)
-	cfg.NATSURL, cfg.Remote, cfg.Evaluators = url, true, []string{"replicas:///evaluator"}
+	cfg.NATSURL, cfg.Remote, cfg.Orchestrators = url, true, []string{"replicas:///orchestrator"}
 	m, err := rpc.Open(t.Context(), cfg, "", options())
 	client := link{client: closed(t, m, err)}
 	var added time.Time
 	for pause := time.Tick(10 * time.Millisecond); second.Load() == 0; <-pause {
-		if _, err := client.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}); err != nil {
+		if _, err := client.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}); err != nil {
 			t.Fatal(err)
 		}
 		if added.IsZero() {
-			start(func(ctx context.Context, id string) (*busv1.Result, error) { second.Add(1); return echo(ctx, id) })
+			start(func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+				second.Add(1)
+				return echo(ctx, id)
+			})
 			added = time.Now()
 		}
 		if waited := time.Since(added); waited > 30*time.Second {

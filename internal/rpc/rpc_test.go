@@ -14,9 +14,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
 // A call that is made before the service is there waits for it.
@@ -25,17 +24,17 @@ func TestCallWaitsForTheService(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
 			type answer struct {
-				response *evaluatorv1.GetScoreResponse
+				response *orchestratorv1.GetTrajectoryResponse
 				err      error
 			}
 			answered := make(chan answer, 1)
 			go func() {
-				response, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				response, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
 				answered <- answer{response, err}
 			}()
-			l.serve(t, &evaluator{score: echo})
-			if got := <-answered; got.err != nil || got.response.GetResult().GetRollout().GetId() != "s.0" {
-				t.Errorf("GetScore: got %v, %v, want s.0, nil", got.response, got.err)
+			l.serve(t, &orchestrator{trajectory: echo})
+			if got := <-answered; got.err != nil || got.response.GetRollout().GetId() != "s.0" {
+				t.Errorf("GetTrajectory: got %v, %v, want s.0, nil", got.response, got.err)
 			}
 		})
 	}
@@ -46,7 +45,7 @@ func TestHosts(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			got := [3]bool{l.server.Hosts(rpc.Evaluator), l.server.Hosts(rpc.Orchestrator), l.client.Hosts(rpc.Evaluator)}
+			got := [3]bool{l.server.Hosts(rpc.Orchestrator), l.server.Hosts(rpc.Evaluator), l.client.Hosts(rpc.Orchestrator)}
 			if got != want[name] {
 				t.Errorf("Hosts of server, of another service, of client: got %v, want %v", got, want[name])
 			}
@@ -64,11 +63,11 @@ func TestRequestsAreValidated(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, nil)
-			l.serve(t, &evaluator{score: echo})
+			l.serve(t, &orchestrator{trajectory: echo})
 			ctx := within(t)
-			_, unary := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "a b"})
-			watch := func(id string) (*evaluatorv1.WatchScoreResponse, error) {
-				stream, err := l.caller().WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: id})
+			_, unary := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "a b"})
+			watch := func(id string) (*orchestratorv1.GetRecordingResponse, error) {
+				stream, err := l.caller().GetRecording(ctx, &orchestratorv1.GetRecordingRequest{RolloutId: id})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -80,8 +79,8 @@ func TestRequestsAreValidated(t *testing.T) {
 					t.Errorf("%s call that breaks a rule: got %v, want %v that names rollout_id", call, err, codes.InvalidArgument)
 				}
 			}
-			if got, err := watch("s.0"); err != nil || got.GetResult().GetRollout().GetId() != "s.0" {
-				t.Errorf("stream call that breaks none: got %v, %v, want s.0, nil", got, err)
+			if got, err := watch("s.0"); err != nil || got.GetItem().GetIndex() != int32(len("s.0")) {
+				t.Errorf("stream call that breaks none: got %v, %v, want an item of s.0, nil", got, err)
 			}
 		})
 	}
@@ -92,8 +91,8 @@ func TestHealth(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, long)
-			stop := l.serve(t, &evaluator{score: echo})
-			client := healthv1.NewHealthClient(l.client.Conn(rpc.Evaluator))
+			stop := l.serve(t, &orchestrator{trajectory: echo})
+			client := healthv1.NewHealthClient(l.client.Conn(rpc.Orchestrator))
 			ctx, leave := context.WithCancel(within(t))
 			checked, err := client.Check(ctx, &healthv1.HealthCheckRequest{})
 			if err != nil || checked.GetStatus() != healthv1.HealthCheckResponse_SERVING {
@@ -123,18 +122,18 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, long)
 			running, release := make(chan struct{}), make(chan struct{})
-			stop := l.serve(t, &evaluator{score: func(_ context.Context, id string) (*busv1.Result, error) {
+			stop := l.serve(t, &orchestrator{trajectory: func(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				close(running)
 				<-release
 				return named(id), nil
 			}})
 			answered := make(chan error, 1)
 			go func() {
-				_, err := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				_, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
 				answered <- err
 			}()
 			<-running
-			health, err := healthv1.NewHealthClient(l.client.Conn(rpc.Evaluator)).Watch(within(t), &healthv1.HealthCheckRequest{})
+			health, err := healthv1.NewHealthClient(l.client.Conn(rpc.Orchestrator)).Watch(within(t), &healthv1.HealthCheckRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -167,7 +166,7 @@ func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
 			l := open(t, short)
 			running := make(chan struct{})
 			cut := make(chan error, 1)
-			stop := l.serve(t, &evaluator{score: func(ctx context.Context, _ string) (*busv1.Result, error) {
+			stop := l.serve(t, &orchestrator{trajectory: func(ctx context.Context, _ string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				close(running)
 				<-ctx.Done()
 				cut <- ctx.Err()
@@ -176,7 +175,7 @@ func TestRunningCallIsCutAfterTheGrace(t *testing.T) {
 			ctx, give := context.WithCancel(t.Context())
 			answered := make(chan error, 1)
 			go func() {
-				_, err := l.caller().GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
 				answered <- err
 			}()
 			<-running
@@ -198,20 +197,19 @@ func TestMessageSize(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, small)
-			l.serve(t, &evaluator{score: func(context.Context, string) (*busv1.Result, error) {
-				return &busv1.Result{End: &busv1.End{Detail: strings.Repeat("x", limit)}}, nil
+			l.serve(t, &orchestrator{trajectory: func(context.Context, string) (*orchestratorv1.GetTrajectoryResponse, error) {
+				return &orchestratorv1.GetTrajectoryResponse{End: &busv1.End{Detail: strings.Repeat("x", limit)}}, nil
 			}})
 			request := func(bytes int) error {
-				_, err := l.caller().ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
-					Evaluation: &evaluationv1.Evaluation{},
-					Messages:   []*worldv1.Message{{Sender: 1, Recipient: 2, Body: &worldv1.Message_Text{Text: strings.Repeat("x", bytes)}}},
-				})
+				_, err := l.caller().PutRecording(within(t), &orchestratorv1.PutRecordingRequest{RolloutId: "s.0", Items: []*orchestratorv1.RecordedItem{
+					{Item: &orchestratorv1.RecordedItem_Answer{Answer: &toolhostv1.ServiceAnswer{ExceptionText: strings.Repeat("x", bytes)}}},
+				}})
 				return err
 			}
 			if err := request(limit - 100); err != nil {
 				t.Errorf("request below the limit: got %v, want nil", err)
 			}
-			_, answer := l.caller().GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
+			_, answer := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"})
 			for what, err := range map[string]error{"request": request(limit), "answer": answer} {
 				if status.Code(err) != codes.ResourceExhausted {
 					t.Errorf("%s above the limit: got %v, want %v", what, err, codes.ResourceExhausted)

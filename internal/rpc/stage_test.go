@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -25,33 +25,37 @@ const patience = time.Minute
 
 func options() rpc.Options { return rpc.Options{Logger: slog.New(slog.DiscardHandler)} }
 
-// evaluator answers as a test wants.
-type evaluator struct {
-	evaluatorv1.UnimplementedEvaluatorServiceServer
-	score func(ctx context.Context, id string) (*busv1.Result, error)
+// orchestrator answers as a test wants.
+type orchestrator struct {
+	orchestratorv1.UnimplementedOrchestratorServiceServer
+	trajectory func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error)
 }
 
-func (e *evaluator) GetScore(ctx context.Context, req *evaluatorv1.GetScoreRequest) (*evaluatorv1.GetScoreResponse, error) {
-	result, err := e.score(ctx, req.GetRolloutId())
-	return &evaluatorv1.GetScoreResponse{Result: result}, err
+func (o *orchestrator) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
+	return o.trajectory(ctx, req.GetRolloutId())
 }
 
-func (e *evaluator) ScoreTrajectory(context.Context, *evaluatorv1.ScoreTrajectoryRequest) (*evaluatorv1.ScoreTrajectoryResponse, error) {
-	return &evaluatorv1.ScoreTrajectoryResponse{}, nil
+func (o *orchestrator) PutRecording(context.Context, *orchestratorv1.PutRecordingRequest) (*orchestratorv1.PutRecordingResponse, error) {
+	return &orchestratorv1.PutRecordingResponse{}, nil
 }
 
-func (e *evaluator) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluatorv1.EvaluatorService_WatchScoreServer) error {
-	result, err := e.score(stream.Context(), req.GetRolloutId())
+// GetRecording has one item, which says how long the rollout's id is.
+func (o *orchestrator) GetRecording(req *orchestratorv1.GetRecordingRequest, stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
+	response, err := o.trajectory(stream.Context(), req.GetRolloutId())
 	if err != nil {
 		return err
 	}
-	return stream.Send(&evaluatorv1.WatchScoreResponse{Result: result})
+	return stream.Send(&orchestratorv1.GetRecordingResponse{Item: &orchestratorv1.RecordedItem{Index: int32(len(response.GetRollout().GetId()))}})
 }
 
-func named(id string) *busv1.Result { return &busv1.Result{Rollout: &busv1.Rollout{Id: id}} }
+func named(id string) *orchestratorv1.GetTrajectoryResponse {
+	return &orchestratorv1.GetTrajectoryResponse{Rollout: &busv1.Rollout{Id: id}}
+}
 
 // echo answers with the id that was asked for.
-func echo(_ context.Context, id string) (*busv1.Result, error) { return named(id), nil }
+func echo(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
+	return named(id), nil
+}
 
 // freeAddress returns an address on which nobody listens but whom the test tells of it.
 func freeAddress(t *testing.T) string {
@@ -97,7 +101,7 @@ func closed(t *testing.T, m *rpc.Node, err error) *rpc.Node {
 	return m
 }
 
-// link is a process that serves the evaluator and one that calls it.
+// link is a process that serves the orchestrator and one that calls it.
 type link struct{ server, client *rpc.Node }
 
 // transports are the ways in which the two can meet: in one process, or each in its own.
@@ -113,9 +117,9 @@ func transports() map[string]func(t *testing.T, change func(*rpc.Config)) link {
 			t.Helper()
 			cfg := configure(change)
 			cfg.NATSURL = startNATS(t)
-			cfg.Evaluators = []string{freeAddress(t)}
+			cfg.Orchestrators = []string{freeAddress(t)}
 			server := cfg
-			server.Service = rpc.Evaluator
+			server.Service = rpc.Orchestrator
 			m, err := rpc.Connect(t.Context(), server, options())
 			m = closed(t, m, err)
 			cfg.Remote = true
@@ -134,17 +138,17 @@ func configure(change func(*rpc.Config)) rpc.Config {
 	return cfg
 }
 
-func (l link) caller() evaluatorv1.EvaluatorServiceClient {
-	return evaluatorv1.NewEvaluatorServiceClient(l.client.Conn(rpc.Evaluator))
+func (l link) caller() orchestratorv1.OrchestratorServiceClient {
+	return orchestratorv1.NewOrchestratorServiceClient(l.client.Conn(rpc.Orchestrator))
 }
 
-// serve serves the evaluator until the returned function is called, which waits for its end.
-func (l link) serve(t *testing.T, e *evaluator) (stop func()) {
+// serve serves the orchestrator until the returned function is called, which waits for its end.
+func (l link) serve(t *testing.T, o *orchestrator) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() {
-		ended <- l.server.Serve(ctx, rpc.Evaluator, func(r grpc.ServiceRegistrar) { evaluatorv1.RegisterEvaluatorServiceServer(r, e) })
+		ended <- l.server.Serve(ctx, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, o) })
 	}()
 	stop = sync.OnceFunc(func() {
 		cancel()

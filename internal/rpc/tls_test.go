@@ -22,7 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 // authority signs certificates.
@@ -90,7 +90,7 @@ func call(t *testing.T, conn grpc.ClientConnInterface) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience/10)
 	defer cancel()
-	_, err := evaluatorv1.NewEvaluatorServiceClient(conn).GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
+	_, err := orchestratorv1.NewOrchestratorServiceClient(conn).GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: "s.0"}, grpc.WaitForReady(false))
 	return err
 }
 
@@ -116,7 +116,7 @@ func TestLongTLS(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := rpc.DefaultConfig()
-			cfg.Service, cfg.NATSURL, cfg.Evaluators = rpc.Evaluator, nats, []string{freeAddress(t)}
+			cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{freeAddress(t)}
 			client := cfg
 			cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = serverCert, serverKey, test.ca
 			m, err := rpc.Connect(t.Context(), cfg, options())
@@ -125,9 +125,9 @@ func TestLongTLS(t *testing.T) {
 			test.client(&client)
 			m, err = rpc.Open(t.Context(), client, "", options())
 			l := link{server: server, client: closed(t, m, err)}
-			l.serve(t, &evaluator{score: echo})
-			waitForPort(t, cfg.Evaluators[0])
-			if err := call(t, l.client.Conn(rpc.Evaluator)); status.Code(err) != test.want {
+			l.serve(t, &orchestrator{trajectory: echo})
+			waitForPort(t, cfg.Orchestrators[0])
+			if err := call(t, l.client.Conn(rpc.Orchestrator)); status.Code(err) != test.want {
 				t.Errorf("call: got %v, want %v", err, test.want)
 			}
 		})
@@ -144,12 +144,12 @@ func TestTLSWithoutClientCertificate(t *testing.T) {
 	pool.AddCert(ours.parsed(t))
 	for ca, want := range map[string]codes.Code{"": codes.OK, ours.file: codes.Unavailable} {
 		cfg := rpc.DefaultConfig()
-		cfg.Service, cfg.NATSURL, cfg.Evaluators = rpc.Evaluator, nats, []string{freeAddress(t)}
+		cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{freeAddress(t)}
 		cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = cert, key, ca
 		m, err := rpc.Connect(t.Context(), cfg, options())
-		link{server: closed(t, m, err)}.serve(t, &evaluator{score: echo})
-		waitForPort(t, cfg.Evaluators[0])
-		conn, err := grpc.NewClient(cfg.Evaluators[0], grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13})))
+		link{server: closed(t, m, err)}.serve(t, &orchestrator{trajectory: echo})
+		waitForPort(t, cfg.Orchestrators[0])
+		conn, err := grpc.NewClient(cfg.Orchestrators[0], grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS13})))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -199,13 +199,6 @@ func TestScoreTrajectoryEqualsTheStreamedScore(t *testing.T) {
 	s, client := start(t)
 	s.play(t, s.rollout("s.0"), ended(busv1.EndReason_END_REASON_FINISHED))
 	streamed := proto.CloneOf(s.results(t, 1)["s.0"])
-	stored, err := client.GetScore(within(t), &evaluatorv1.GetScoreRequest{RolloutId: "s.0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(streamed, stored.GetResult(), protocmp.Transform()); diff != "" {
-		t.Errorf("GetScore (-streamed +got):\n%s", diff)
-	}
 	whole, err := client.ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: evaluation(), Messages: messages(), Tables: []*worldv1.Table{contacts(0), contacts(2, "Ann")},
 	})
@@ -279,8 +272,12 @@ func TestRefusals(t *testing.T) {
 		_, err := client.ScoreTrajectory(ctx, request)
 		return err
 	}
-	get := func(id string) error {
-		_, err := client.GetScore(ctx, &evaluatorv1.GetScoreRequest{RolloutId: id})
+	watch := func(id string) error {
+		stream, err := client.WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: id})
+		if err != nil {
+			return err
+		}
+		_, err = stream.Recv()
 		return err
 	}
 	tests := []struct {
@@ -289,8 +286,8 @@ func TestRefusals(t *testing.T) {
 		code codes.Code
 		text string
 	}{
-		{"score of an unknown rollout", get("s.9"), codes.NotFound, "s.9"},
-		{"score of no name", get("a b"), codes.InvalidArgument, "rollout_id"},
+		{"score of an unknown rollout", watch("s.9"), codes.NotFound, "s.9"},
+		{"score of no name", watch("a b"), codes.InvalidArgument, "rollout_id"},
 		{"cyclic graph", score(&evaluatorv1.ScoreTrajectoryRequest{Evaluation: cycle(), Messages: messages()}), codes.InvalidArgument, "cycle"},
 		{"gap between messages", score(&evaluatorv1.ScoreTrajectoryRequest{Evaluation: evaluation(), Messages: messages()[1:]}), codes.InvalidArgument, "message 0 has index 1"},
 		{"versions in no order", score(&evaluatorv1.ScoreTrajectoryRequest{

@@ -62,15 +62,6 @@ func (s *server) PutEvaluations(ctx context.Context, req *evaluatorv1.PutEvaluat
 	return response, nil
 }
 
-// GetScore implements EvaluatorService.
-func (s *server) GetScore(ctx context.Context, req *evaluatorv1.GetScoreRequest) (*evaluatorv1.GetScoreResponse, error) {
-	result, err := s.bus.Result(ctx, req.GetRolloutId())
-	if err != nil {
-		return nil, statusOf(err)
-	}
-	return &evaluatorv1.GetScoreResponse{Result: result}, nil
-}
-
 // ScoreTrajectory implements EvaluatorService.
 func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajectoryRequest) (*evaluatorv1.ScoreTrajectoryResponse, error) {
 	compiled, err := check(req.GetEvaluation())

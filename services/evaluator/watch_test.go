@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -81,16 +79,5 @@ func final(t *testing.T, stream evaluatorv1.EvaluatorService_WatchScoreClient) *
 		if response.GetFinal() {
 			return response.GetResult()
 		}
-	}
-}
-
-func TestWatchScoreOfNothing(t *testing.T) {
-	_, client := start(t)
-	stream, err := client.WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.9"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := stream.Recv(); status.Code(err) != codes.NotFound {
-		t.Errorf("WatchScore of an unknown rollout: got %v, want NotFound", err)
 	}
 }

@@ -174,98 +174,6 @@ func (x *PutEvaluationsResponse) GetDigests() []string {
 	return nil
 }
 
-// GetScoreRequest names a rollout.
-type GetScoreRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rollout.
-	RolloutId     string `protobuf:"bytes,1,opt,name=rollout_id,json=rolloutId,proto3" json:"rollout_id,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetScoreRequest) Reset() {
-	*x = GetScoreRequest{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[3]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetScoreRequest) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetScoreRequest) ProtoMessage() {}
-
-func (x *GetScoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[3]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetScoreRequest.ProtoReflect.Descriptor instead.
-func (*GetScoreRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{3}
-}
-
-func (x *GetScoreRequest) GetRolloutId() string {
-	if x != nil {
-		return x.RolloutId
-	}
-	return ""
-}
-
-// GetScoreResponse holds its score.
-type GetScoreResponse struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// The stored result.
-	Result        *v11.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GetScoreResponse) Reset() {
-	*x = GetScoreResponse{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[4]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GetScoreResponse) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GetScoreResponse) ProtoMessage() {}
-
-func (x *GetScoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[4]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GetScoreResponse.ProtoReflect.Descriptor instead.
-func (*GetScoreResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{4}
-}
-
-func (x *GetScoreResponse) GetResult() *v11.Result {
-	if x != nil {
-		return x.Result
-	}
-	return nil
-}
-
 // WatchScoreRequest names a rollout.
 type WatchScoreRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -277,7 +185,7 @@ type WatchScoreRequest struct {
 
 func (x *WatchScoreRequest) Reset() {
 	*x = WatchScoreRequest{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -289,7 +197,7 @@ func (x *WatchScoreRequest) String() string {
 func (*WatchScoreRequest) ProtoMessage() {}
 
 func (x *WatchScoreRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -302,7 +210,7 @@ func (x *WatchScoreRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchScoreRequest.ProtoReflect.Descriptor instead.
 func (*WatchScoreRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{5}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *WatchScoreRequest) GetRolloutId() string {
@@ -325,7 +233,7 @@ type WatchScoreResponse struct {
 
 func (x *WatchScoreResponse) Reset() {
 	*x = WatchScoreResponse{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[6]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -337,7 +245,7 @@ func (x *WatchScoreResponse) String() string {
 func (*WatchScoreResponse) ProtoMessage() {}
 
 func (x *WatchScoreResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[6]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -350,7 +258,7 @@ func (x *WatchScoreResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchScoreResponse.ProtoReflect.Descriptor instead.
 func (*WatchScoreResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *WatchScoreResponse) GetResult() *v11.Result {
@@ -388,7 +296,7 @@ type ScoreTrajectoryRequest struct {
 
 func (x *ScoreTrajectoryRequest) Reset() {
 	*x = ScoreTrajectoryRequest{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[7]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -400,7 +308,7 @@ func (x *ScoreTrajectoryRequest) String() string {
 func (*ScoreTrajectoryRequest) ProtoMessage() {}
 
 func (x *ScoreTrajectoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[7]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -413,7 +321,7 @@ func (x *ScoreTrajectoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTrajectoryRequest.ProtoReflect.Descriptor instead.
 func (*ScoreTrajectoryRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *ScoreTrajectoryRequest) GetEvaluation() *v1.Evaluation {
@@ -462,7 +370,7 @@ type ScoreTrajectoryResponse struct {
 
 func (x *ScoreTrajectoryResponse) Reset() {
 	*x = ScoreTrajectoryResponse{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[8]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -474,7 +382,7 @@ func (x *ScoreTrajectoryResponse) String() string {
 func (*ScoreTrajectoryResponse) ProtoMessage() {}
 
 func (x *ScoreTrajectoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[8]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -487,7 +395,7 @@ func (x *ScoreTrajectoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreTrajectoryResponse.ProtoReflect.Descriptor instead.
 func (*ScoreTrajectoryResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ScoreTrajectoryResponse) GetResult() *v11.Result {
@@ -514,7 +422,7 @@ type ExplainTrajectoryRequest struct {
 
 func (x *ExplainTrajectoryRequest) Reset() {
 	*x = ExplainTrajectoryRequest{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -526,7 +434,7 @@ func (x *ExplainTrajectoryRequest) String() string {
 func (*ExplainTrajectoryRequest) ProtoMessage() {}
 
 func (x *ExplainTrajectoryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -539,7 +447,7 @@ func (x *ExplainTrajectoryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTrajectoryRequest.ProtoReflect.Descriptor instead.
 func (*ExplainTrajectoryRequest) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{9}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ExplainTrajectoryRequest) GetEvaluation() *v1.Evaluation {
@@ -586,7 +494,7 @@ type ExplainTrajectoryResponse struct {
 
 func (x *ExplainTrajectoryResponse) Reset() {
 	*x = ExplainTrajectoryResponse{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +506,7 @@ func (x *ExplainTrajectoryResponse) String() string {
 func (*ExplainTrajectoryResponse) ProtoMessage() {}
 
 func (x *ExplainTrajectoryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +519,7 @@ func (x *ExplainTrajectoryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainTrajectoryResponse.ProtoReflect.Descriptor instead.
 func (*ExplainTrajectoryResponse) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ExplainTrajectoryResponse) GetResult() *v11.Result {
@@ -655,7 +563,7 @@ type NodeExplanation struct {
 
 func (x *NodeExplanation) Reset() {
 	*x = NodeExplanation{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -667,7 +575,7 @@ func (x *NodeExplanation) String() string {
 func (*NodeExplanation) ProtoMessage() {}
 
 func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -680,7 +588,7 @@ func (x *NodeExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeExplanation.ProtoReflect.Descriptor instead.
 func (*NodeExplanation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *NodeExplanation) GetNode() int32 {
@@ -729,7 +637,7 @@ type NodeAt struct {
 
 func (x *NodeAt) Reset() {
 	*x = NodeAt{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -741,7 +649,7 @@ func (x *NodeAt) String() string {
 func (*NodeAt) ProtoMessage() {}
 
 func (x *NodeAt) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -754,7 +662,7 @@ func (x *NodeAt) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NodeAt.ProtoReflect.Descriptor instead.
 func (*NodeAt) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *NodeAt) GetIndex() int32 {
@@ -815,7 +723,7 @@ type ConstraintExplanation struct {
 
 func (x *ConstraintExplanation) Reset() {
 	*x = ConstraintExplanation{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -827,7 +735,7 @@ func (x *ConstraintExplanation) String() string {
 func (*ConstraintExplanation) ProtoMessage() {}
 
 func (x *ConstraintExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -840,7 +748,7 @@ func (x *ConstraintExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConstraintExplanation.ProtoReflect.Descriptor instead.
 func (*ConstraintExplanation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ConstraintExplanation) GetTable() string {
@@ -926,7 +834,7 @@ type RowExplanation struct {
 
 func (x *RowExplanation) Reset() {
 	*x = RowExplanation{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -938,7 +846,7 @@ func (x *RowExplanation) String() string {
 func (*RowExplanation) ProtoMessage() {}
 
 func (x *RowExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -951,7 +859,7 @@ func (x *RowExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowExplanation.ProtoReflect.Descriptor instead.
 func (*RowExplanation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{14}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RowExplanation) GetWanted() int32 {
@@ -1011,7 +919,7 @@ type CellExplanation struct {
 
 func (x *CellExplanation) Reset() {
 	*x = CellExplanation{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +931,7 @@ func (x *CellExplanation) String() string {
 func (*CellExplanation) ProtoMessage() {}
 
 func (x *CellExplanation) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +944,7 @@ func (x *CellExplanation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CellExplanation.ProtoReflect.Descriptor instead.
 func (*CellExplanation) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{15}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *CellExplanation) GetColumn() string {
@@ -1118,7 +1026,7 @@ type TextComparison struct {
 
 func (x *TextComparison) Reset() {
 	*x = TextComparison{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1130,7 +1038,7 @@ func (x *TextComparison) String() string {
 func (*TextComparison) ProtoMessage() {}
 
 func (x *TextComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1143,7 +1051,7 @@ func (x *TextComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TextComparison.ProtoReflect.Descriptor instead.
 func (*TextComparison) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{16}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *TextComparison) GetPrecision() float64 {
@@ -1184,7 +1092,7 @@ type CommonWord struct {
 
 func (x *CommonWord) Reset() {
 	*x = CommonWord{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1196,7 +1104,7 @@ func (x *CommonWord) String() string {
 func (*CommonWord) ProtoMessage() {}
 
 func (x *CommonWord) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1209,7 +1117,7 @@ func (x *CommonWord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommonWord.ProtoReflect.Descriptor instead.
 func (*CommonWord) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{17}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CommonWord) GetWanted() string {
@@ -1260,7 +1168,7 @@ type TraceComparison struct {
 
 func (x *TraceComparison) Reset() {
 	*x = TraceComparison{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1272,7 +1180,7 @@ func (x *TraceComparison) String() string {
 func (*TraceComparison) ProtoMessage() {}
 
 func (x *TraceComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1285,7 +1193,7 @@ func (x *TraceComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TraceComparison.ProtoReflect.Descriptor instead.
 func (*TraceComparison) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{18}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *TraceComparison) GetAccepted() int32 {
@@ -1342,7 +1250,7 @@ type ArgumentComparison struct {
 
 func (x *ArgumentComparison) Reset() {
 	*x = ArgumentComparison{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1354,7 +1262,7 @@ func (x *ArgumentComparison) String() string {
 func (*ArgumentComparison) ProtoMessage() {}
 
 func (x *ArgumentComparison) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1367,7 +1275,7 @@ func (x *ArgumentComparison) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArgumentComparison.ProtoReflect.Descriptor instead.
 func (*ArgumentComparison) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{19}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ArgumentComparison) GetName() string {
@@ -1420,7 +1328,7 @@ type RowChange struct {
 
 func (x *RowChange) Reset() {
 	*x = RowChange{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[20]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1432,7 +1340,7 @@ func (x *RowChange) String() string {
 func (*RowChange) ProtoMessage() {}
 
 func (x *RowChange) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[20]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1445,7 +1353,7 @@ func (x *RowChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RowChange.ProtoReflect.Descriptor instead.
 func (*RowChange) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{20}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RowChange) GetBefore() *v12.Row {
@@ -1482,7 +1390,7 @@ type ExtractedValue struct {
 
 func (x *ExtractedValue) Reset() {
 	*x = ExtractedValue{}
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[21]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1402,7 @@ func (x *ExtractedValue) String() string {
 func (*ExtractedValue) ProtoMessage() {}
 
 func (x *ExtractedValue) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[21]
+	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1415,7 @@ func (x *ExtractedValue) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExtractedValue.ProtoReflect.Descriptor instead.
 func (*ExtractedValue) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{21}
+	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ExtractedValue) GetName() string {
@@ -1537,12 +1445,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\x15PutEvaluationsRequest\x12V\n" +
 	"\vevaluations\x18\x01 \x03(\v2).toolsandbox.evaluator.v1.NamedEvaluationB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\vevaluations\"2\n" +
 	"\x16PutEvaluationsResponse\x12\x18\n" +
-	"\adigests\x18\x01 \x03(\tR\adigests\"`\n" +
-	"\x0fGetScoreRequest\x12M\n" +
-	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"F\n" +
-	"\x10GetScoreResponse\x122\n" +
-	"\x06result\x18\x01 \x01(\v2\x1a.toolsandbox.bus.v1.ResultR\x06result\"b\n" +
+	"\adigests\x18\x01 \x03(\tR\adigests\"b\n" +
 	"\x11WatchScoreRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"^\n" +
@@ -1659,10 +1562,9 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\acolumns\x18\x03 \x03(\tR\acolumns\":\n" +
 	"\x0eExtractedValue\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value2\xcb\x04\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value2\xe8\x03\n" +
 	"\x10EvaluatorService\x12s\n" +
-	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\x12a\n" +
-	"\bGetScore\x12).toolsandbox.evaluator.v1.GetScoreRequest\x1a*.toolsandbox.evaluator.v1.GetScoreResponse\x12i\n" +
+	"\x0ePutEvaluations\x12/.toolsandbox.evaluator.v1.PutEvaluationsRequest\x1a0.toolsandbox.evaluator.v1.PutEvaluationsResponse\x12i\n" +
 	"\n" +
 	"WatchScore\x12+.toolsandbox.evaluator.v1.WatchScoreRequest\x1a,.toolsandbox.evaluator.v1.WatchScoreResponse0\x01\x12v\n" +
 	"\x0fScoreTrajectory\x120.toolsandbox.evaluator.v1.ScoreTrajectoryRequest\x1a1.toolsandbox.evaluator.v1.ScoreTrajectoryResponse\x12|\n" +
@@ -1681,88 +1583,83 @@ func file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescData
 }
 
-var file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
 var file_toolsandbox_evaluator_v1_evaluator_proto_goTypes = []any{
 	(*NamedEvaluation)(nil),           // 0: toolsandbox.evaluator.v1.NamedEvaluation
 	(*PutEvaluationsRequest)(nil),     // 1: toolsandbox.evaluator.v1.PutEvaluationsRequest
 	(*PutEvaluationsResponse)(nil),    // 2: toolsandbox.evaluator.v1.PutEvaluationsResponse
-	(*GetScoreRequest)(nil),           // 3: toolsandbox.evaluator.v1.GetScoreRequest
-	(*GetScoreResponse)(nil),          // 4: toolsandbox.evaluator.v1.GetScoreResponse
-	(*WatchScoreRequest)(nil),         // 5: toolsandbox.evaluator.v1.WatchScoreRequest
-	(*WatchScoreResponse)(nil),        // 6: toolsandbox.evaluator.v1.WatchScoreResponse
-	(*ScoreTrajectoryRequest)(nil),    // 7: toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	(*ScoreTrajectoryResponse)(nil),   // 8: toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	(*ExplainTrajectoryRequest)(nil),  // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest
-	(*ExplainTrajectoryResponse)(nil), // 10: toolsandbox.evaluator.v1.ExplainTrajectoryResponse
-	(*NodeExplanation)(nil),           // 11: toolsandbox.evaluator.v1.NodeExplanation
-	(*NodeAt)(nil),                    // 12: toolsandbox.evaluator.v1.NodeAt
-	(*ConstraintExplanation)(nil),     // 13: toolsandbox.evaluator.v1.ConstraintExplanation
-	(*RowExplanation)(nil),            // 14: toolsandbox.evaluator.v1.RowExplanation
-	(*CellExplanation)(nil),           // 15: toolsandbox.evaluator.v1.CellExplanation
-	(*TextComparison)(nil),            // 16: toolsandbox.evaluator.v1.TextComparison
-	(*CommonWord)(nil),                // 17: toolsandbox.evaluator.v1.CommonWord
-	(*TraceComparison)(nil),           // 18: toolsandbox.evaluator.v1.TraceComparison
-	(*ArgumentComparison)(nil),        // 19: toolsandbox.evaluator.v1.ArgumentComparison
-	(*RowChange)(nil),                 // 20: toolsandbox.evaluator.v1.RowChange
-	(*ExtractedValue)(nil),            // 21: toolsandbox.evaluator.v1.ExtractedValue
-	(*v1.Evaluation)(nil),             // 22: toolsandbox.evaluation.v1.Evaluation
-	(*v11.Result)(nil),                // 23: toolsandbox.bus.v1.Result
-	(*v12.Message)(nil),               // 24: toolsandbox.world.v1.Message
-	(*v12.Table)(nil),                 // 25: toolsandbox.world.v1.Table
-	(v1.SnapshotMeasure)(0),           // 26: toolsandbox.evaluation.v1.SnapshotMeasure
-	(*v12.Row)(nil),                   // 27: toolsandbox.world.v1.Row
-	(v1.ColumnMeasure)(0),             // 28: toolsandbox.evaluation.v1.ColumnMeasure
-	(*v12.Value)(nil),                 // 29: toolsandbox.world.v1.Value
+	(*WatchScoreRequest)(nil),         // 3: toolsandbox.evaluator.v1.WatchScoreRequest
+	(*WatchScoreResponse)(nil),        // 4: toolsandbox.evaluator.v1.WatchScoreResponse
+	(*ScoreTrajectoryRequest)(nil),    // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	(*ScoreTrajectoryResponse)(nil),   // 6: toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	(*ExplainTrajectoryRequest)(nil),  // 7: toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	(*ExplainTrajectoryResponse)(nil), // 8: toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	(*NodeExplanation)(nil),           // 9: toolsandbox.evaluator.v1.NodeExplanation
+	(*NodeAt)(nil),                    // 10: toolsandbox.evaluator.v1.NodeAt
+	(*ConstraintExplanation)(nil),     // 11: toolsandbox.evaluator.v1.ConstraintExplanation
+	(*RowExplanation)(nil),            // 12: toolsandbox.evaluator.v1.RowExplanation
+	(*CellExplanation)(nil),           // 13: toolsandbox.evaluator.v1.CellExplanation
+	(*TextComparison)(nil),            // 14: toolsandbox.evaluator.v1.TextComparison
+	(*CommonWord)(nil),                // 15: toolsandbox.evaluator.v1.CommonWord
+	(*TraceComparison)(nil),           // 16: toolsandbox.evaluator.v1.TraceComparison
+	(*ArgumentComparison)(nil),        // 17: toolsandbox.evaluator.v1.ArgumentComparison
+	(*RowChange)(nil),                 // 18: toolsandbox.evaluator.v1.RowChange
+	(*ExtractedValue)(nil),            // 19: toolsandbox.evaluator.v1.ExtractedValue
+	(*v1.Evaluation)(nil),             // 20: toolsandbox.evaluation.v1.Evaluation
+	(*v11.Result)(nil),                // 21: toolsandbox.bus.v1.Result
+	(*v12.Message)(nil),               // 22: toolsandbox.world.v1.Message
+	(*v12.Table)(nil),                 // 23: toolsandbox.world.v1.Table
+	(v1.SnapshotMeasure)(0),           // 24: toolsandbox.evaluation.v1.SnapshotMeasure
+	(*v12.Row)(nil),                   // 25: toolsandbox.world.v1.Row
+	(v1.ColumnMeasure)(0),             // 26: toolsandbox.evaluation.v1.ColumnMeasure
+	(*v12.Value)(nil),                 // 27: toolsandbox.world.v1.Value
 }
 var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
-	22, // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	20, // 0: toolsandbox.evaluator.v1.NamedEvaluation.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
 	0,  // 1: toolsandbox.evaluator.v1.PutEvaluationsRequest.evaluations:type_name -> toolsandbox.evaluator.v1.NamedEvaluation
-	23, // 2: toolsandbox.evaluator.v1.GetScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
-	23, // 3: toolsandbox.evaluator.v1.WatchScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
-	22, // 4: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	24, // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
-	25, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
-	23, // 7: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
-	22, // 8: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
-	24, // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
-	25, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
-	23, // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
-	11, // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
-	11, // 13: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
-	12, // 14: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeAt
-	12, // 15: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeAt
-	13, // 16: toolsandbox.evaluator.v1.NodeAt.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	13, // 17: toolsandbox.evaluator.v1.NodeAt.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	26, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
-	14, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
-	20, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
-	21, // 21: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
-	27, // 22: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
-	15, // 23: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
-	28, // 24: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
-	29, // 25: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
-	29, // 26: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
-	16, // 27: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
-	18, // 28: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
-	17, // 29: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
-	19, // 30: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
-	27, // 31: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
-	27, // 32: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
-	1,  // 33: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
-	3,  // 34: toolsandbox.evaluator.v1.EvaluatorService.GetScore:input_type -> toolsandbox.evaluator.v1.GetScoreRequest
-	5,  // 35: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
-	7,  // 36: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
-	9,  // 37: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
-	2,  // 38: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
-	4,  // 39: toolsandbox.evaluator.v1.EvaluatorService.GetScore:output_type -> toolsandbox.evaluator.v1.GetScoreResponse
-	6,  // 40: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
-	8,  // 41: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
-	10, // 42: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
-	38, // [38:43] is the sub-list for method output_type
-	33, // [33:38] is the sub-list for method input_type
-	33, // [33:33] is the sub-list for extension type_name
-	33, // [33:33] is the sub-list for extension extendee
-	0,  // [0:33] is the sub-list for field type_name
+	21, // 2: toolsandbox.evaluator.v1.WatchScoreResponse.result:type_name -> toolsandbox.bus.v1.Result
+	20, // 3: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	22, // 4: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 5: toolsandbox.evaluator.v1.ScoreTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
+	21, // 6: toolsandbox.evaluator.v1.ScoreTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	20, // 7: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
+	22, // 8: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 9: toolsandbox.evaluator.v1.ExplainTrajectoryRequest.tables:type_name -> toolsandbox.world.v1.Table
+	21, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
+	9,  // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	9,  // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
+	10, // 13: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeAt
+	10, // 14: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeAt
+	11, // 15: toolsandbox.evaluator.v1.NodeAt.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	11, // 16: toolsandbox.evaluator.v1.NodeAt.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	24, // 17: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
+	12, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
+	18, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange
+	19, // 20: toolsandbox.evaluator.v1.ConstraintExplanation.extracted:type_name -> toolsandbox.evaluator.v1.ExtractedValue
+	25, // 21: toolsandbox.evaluator.v1.RowExplanation.found:type_name -> toolsandbox.world.v1.Row
+	13, // 22: toolsandbox.evaluator.v1.RowExplanation.cells:type_name -> toolsandbox.evaluator.v1.CellExplanation
+	26, // 23: toolsandbox.evaluator.v1.CellExplanation.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
+	27, // 24: toolsandbox.evaluator.v1.CellExplanation.wanted:type_name -> toolsandbox.world.v1.Value
+	27, // 25: toolsandbox.evaluator.v1.CellExplanation.found:type_name -> toolsandbox.world.v1.Value
+	14, // 26: toolsandbox.evaluator.v1.CellExplanation.text:type_name -> toolsandbox.evaluator.v1.TextComparison
+	16, // 27: toolsandbox.evaluator.v1.CellExplanation.trace:type_name -> toolsandbox.evaluator.v1.TraceComparison
+	15, // 28: toolsandbox.evaluator.v1.TextComparison.common:type_name -> toolsandbox.evaluator.v1.CommonWord
+	17, // 29: toolsandbox.evaluator.v1.TraceComparison.arguments:type_name -> toolsandbox.evaluator.v1.ArgumentComparison
+	25, // 30: toolsandbox.evaluator.v1.RowChange.before:type_name -> toolsandbox.world.v1.Row
+	25, // 31: toolsandbox.evaluator.v1.RowChange.after:type_name -> toolsandbox.world.v1.Row
+	1,  // 32: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:input_type -> toolsandbox.evaluator.v1.PutEvaluationsRequest
+	3,  // 33: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:input_type -> toolsandbox.evaluator.v1.WatchScoreRequest
+	5,  // 34: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:input_type -> toolsandbox.evaluator.v1.ScoreTrajectoryRequest
+	7,  // 35: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:input_type -> toolsandbox.evaluator.v1.ExplainTrajectoryRequest
+	2,  // 36: toolsandbox.evaluator.v1.EvaluatorService.PutEvaluations:output_type -> toolsandbox.evaluator.v1.PutEvaluationsResponse
+	4,  // 37: toolsandbox.evaluator.v1.EvaluatorService.WatchScore:output_type -> toolsandbox.evaluator.v1.WatchScoreResponse
+	6,  // 38: toolsandbox.evaluator.v1.EvaluatorService.ScoreTrajectory:output_type -> toolsandbox.evaluator.v1.ScoreTrajectoryResponse
+	8,  // 39: toolsandbox.evaluator.v1.EvaluatorService.ExplainTrajectory:output_type -> toolsandbox.evaluator.v1.ExplainTrajectoryResponse
+	36, // [36:40] is the sub-list for method output_type
+	32, // [32:36] is the sub-list for method input_type
+	32, // [32:32] is the sub-list for extension type_name
+	32, // [32:32] is the sub-list for extension extendee
+	0,  // [0:32] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluator_v1_evaluator_proto_init() }
@@ -1770,17 +1667,17 @@ func file_toolsandbox_evaluator_v1_evaluator_proto_init() {
 	if File_toolsandbox_evaluator_v1_evaluator_proto != nil {
 		return
 	}
-	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[7].OneofWrappers = []any{}
-	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[13].OneofWrappers = []any{}
-	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[14].OneofWrappers = []any{}
-	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[19].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[5].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[11].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[12].OneofWrappers = []any{}
+	file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[17].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc), len(file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   22,
+			NumMessages:   20,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -22,7 +22,6 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	EvaluatorService_PutEvaluations_FullMethodName    = "/toolsandbox.evaluator.v1.EvaluatorService/PutEvaluations"
-	EvaluatorService_GetScore_FullMethodName          = "/toolsandbox.evaluator.v1.EvaluatorService/GetScore"
 	EvaluatorService_WatchScore_FullMethodName        = "/toolsandbox.evaluator.v1.EvaluatorService/WatchScore"
 	EvaluatorService_ScoreTrajectory_FullMethodName   = "/toolsandbox.evaluator.v1.EvaluatorService/ScoreTrajectory"
 	EvaluatorService_ExplainTrajectory_FullMethodName = "/toolsandbox.evaluator.v1.EvaluatorService/ExplainTrajectory"
@@ -38,9 +37,6 @@ type EvaluatorServiceClient interface {
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(ctx context.Context, in *PutEvaluationsRequest, opts ...grpc.CallOption) (*PutEvaluationsResponse, error)
-	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND
-	// (no such rollout, or it is not scored yet).
-	GetScore(ctx context.Context, in *GetScoreRequest, opts ...grpc.CallOption) (*GetScoreResponse, error)
 	// WatchScore streams the best score so far of a running rollout and its user's flags after each
 	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
@@ -66,16 +62,6 @@ func (c *evaluatorServiceClient) PutEvaluations(ctx context.Context, in *PutEval
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PutEvaluationsResponse)
 	err := c.cc.Invoke(ctx, EvaluatorService_PutEvaluations_FullMethodName, in, out, cOpts...)
-	if err != nil {
-		return nil, err
-	}
-	return out, nil
-}
-
-func (c *evaluatorServiceClient) GetScore(ctx context.Context, in *GetScoreRequest, opts ...grpc.CallOption) (*GetScoreResponse, error) {
-	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	out := new(GetScoreResponse)
-	err := c.cc.Invoke(ctx, EvaluatorService_GetScore_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -131,9 +117,6 @@ type EvaluatorServiceServer interface {
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(context.Context, *PutEvaluationsRequest) (*PutEvaluationsResponse, error)
-	// GetScore returns the score of a finished rollout. Read only, safe to retry. Errors: NOT_FOUND
-	// (no such rollout, or it is not scored yet).
-	GetScore(context.Context, *GetScoreRequest) (*GetScoreResponse, error)
 	// WatchScore streams the best score so far of a running rollout and its user's flags after each
 	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
@@ -157,9 +140,6 @@ type UnimplementedEvaluatorServiceServer struct{}
 
 func (UnimplementedEvaluatorServiceServer) PutEvaluations(context.Context, *PutEvaluationsRequest) (*PutEvaluationsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method PutEvaluations not implemented")
-}
-func (UnimplementedEvaluatorServiceServer) GetScore(context.Context, *GetScoreRequest) (*GetScoreResponse, error) {
-	return nil, status.Error(codes.Unimplemented, "method GetScore not implemented")
 }
 func (UnimplementedEvaluatorServiceServer) WatchScore(*WatchScoreRequest, grpc.ServerStreamingServer[WatchScoreResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchScore not implemented")
@@ -205,24 +185,6 @@ func _EvaluatorService_PutEvaluations_Handler(srv interface{}, ctx context.Conte
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(EvaluatorServiceServer).PutEvaluations(ctx, req.(*PutEvaluationsRequest))
-	}
-	return interceptor(ctx, in, info, handler)
-}
-
-func _EvaluatorService_GetScore_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
-	in := new(GetScoreRequest)
-	if err := dec(in); err != nil {
-		return nil, err
-	}
-	if interceptor == nil {
-		return srv.(EvaluatorServiceServer).GetScore(ctx, in)
-	}
-	info := &grpc.UnaryServerInfo{
-		Server:     srv,
-		FullMethod: EvaluatorService_GetScore_FullMethodName,
-	}
-	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
-		return srv.(EvaluatorServiceServer).GetScore(ctx, req.(*GetScoreRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -284,10 +246,6 @@ var EvaluatorService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "PutEvaluations",
 			Handler:    _EvaluatorService_PutEvaluations_Handler,
-		},
-		{
-			MethodName: "GetScore",
-			Handler:    _EvaluatorService_GetScore_Handler,
 		},
 		{
 			MethodName: "ScoreTrajectory",
