@@ -173,6 +173,12 @@ func TestSweepCommands(t *testing.T) {
 	if said := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(strings.Join(strings.Fields(said), " "), fmt.Sprintf("night done %d/%d random scripted ", total, total)) {
 		t.Errorf("list: got\n%s\nwant that the sweep is done", said)
 	}
+	scores := slices.Concat(at, []string{"--evaluator-addr", services.Address(cluster.Evaluator)})
+	if said := toolsandbox(t, append([]string{"sweep", "watch", "night", "--rollout", "0", "--json"}, scores...)...); !strings.HasPrefix(said, `{"rollout":"night.0",`) ||
+		!strings.HasSuffix(said, `"final":true}`+"\n") {
+		t.Errorf("watch of a rollout after its end: got %q, want its final score", said)
+	}
+	fails(t, "--rollout: night.999 has not begun, or is not there", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
 	for _, verb := range []string{"watch", "cancel"} {
 		fails(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
 		fails(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)

@@ -154,7 +154,8 @@ func cliPage(t *testing.T) string {
 		"error. These fields stay; others may be added. `sweep watch`, and `session exchanges` by itself, print one object a line.\n\n| command | fields of what it prints, or of each element |\n|---|---|\n")
 	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
 		jsonShape{"sweep cancel nightly --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
-		jsonShape{"sweep watch nightly --remote --json", shapeOf(t, report.SweepResult{Detail: "x"})})
+		jsonShape{"sweep watch nightly --remote --json", shapeOf(t, report.SweepResult{Detail: "x"})},
+		jsonShape{"sweep watch nightly --remote --rollout 3 --json", shapeOf(t, rolloutScore{})})
 	files := strings.NewReplacer("OFF", "scenarios.json", "VECTORS", "vectors")
 	for _, shape := range shapes {
 		fmt.Fprintf(&out, "| `toolsandbox %s` | `%s` |\n", files.Replace(shape.line), strings.ReplaceAll(shape.fields, " ", "`, `"))

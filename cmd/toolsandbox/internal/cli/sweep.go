@@ -52,8 +52,8 @@ func (i *installation) register(flags *pflag.FlagSet) {
 	addSettings(flags, i.flags)
 }
 
-// use connects to the orchestrator and calls do.
-func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, orchestratorv1.OrchestratorServiceClient) error) error {
+// use connects to the services and calls do.
+func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
 	if !i.engine.Network.Remote {
 		return process.Usage("--remote: false given, expected true: a run in one process ends with its command line")
 	}
@@ -62,13 +62,15 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	err := standalone.Use(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
-		return do(ctx, orchestratorv1.NewOrchestratorServiceClient(m.Conn(rpc.Orchestrator)))
-	})
+	err := standalone.Use(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, do)
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return process.Usage("ID: %w", unknown)
 	}
 	return err
+}
+
+func orchestratorOf(services *rpc.Node) orchestratorv1.OrchestratorServiceClient {
+	return orchestratorv1.NewOrchestratorServiceClient(services.Conn(rpc.Orchestrator))
 }
 
 // sweepID checks the one argument of a command.
@@ -92,8 +94,8 @@ cancelled or has spent what it may.`,
 		Example: "  toolsandbox sweep list --remote\n  toolsandbox sweep list --remote --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
-				infos, err := sweep.List(ctx, client)
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+				infos, err := sweep.List(ctx, orchestratorOf(services))
 				if err != nil {
 					return err
 				}

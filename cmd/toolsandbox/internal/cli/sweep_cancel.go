@@ -7,7 +7,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
 func newSweepCancel(at *installation) *cobra.Command {
@@ -21,8 +21,8 @@ again changes nothing, and neither does it to cancel one that has ended.`,
 		Example: "  toolsandbox sweep cancel nightly --remote",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
-				info, err := sweep.Cancel(ctx, client, args[0])
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+				info, err := sweep.Cancel(ctx, orchestratorOf(services), args[0])
 				if err != nil {
 					return err
 				}

@@ -9,30 +9,41 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
 func newSweepWatch(at *installation) *cobra.Command {
 	var asJSON bool
+	var rollout int
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a sweep to its end",
 		Long: `watch shows the results of a sweep as they come, those that are there already first, and ends with the sweep. It changes nothing: any
-number may watch. The results stay with the services; the command that began the sweep fetches them with --resume.`,
-		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json",
+number may watch. The results stay with the services; the command that began the sweep fetches them with --resume. With --rollout it
+follows one rollout that has begun: the score that it would have if it ended now, after each turn, and how often its user left its role.`,
+		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json\n  toolsandbox sweep watch nightly --remote --rollout 3",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, client orchestratorv1.OrchestratorServiceClient) error {
+			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+				if cmd.Flags().Changed("rollout") {
+					return watchRollout(ctx, services, fmt.Sprintf("%s.%d", args[0], rollout), cmd.OutOrStdout(), asJSON)
+				}
 				w := &sweepWatch{id: args[0], stdout: cmd.OutOrStdout(), stderr: cmd.ErrOrStderr(), asJSON: asJSON}
-				return w.run(ctx, client)
+				return w.run(ctx, orchestratorOf(services))
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON for each result")
+	cmd.Flags().IntVar(&rollout, "rollout", 0, "follow the rollout of this `number` instead: the part of its id behind the sweep's")
 	return cmd
 }
 
@@ -97,4 +108,42 @@ func (w *sweepWatch) add(result *busv1.Result) error {
 		return nil
 	}
 	return json.NewEncoder(w.stdout).Encode(report.NewSweepResult(result))
+}
+
+// rolloutScore is a line of sweep watch --rollout for programs.
+type rolloutScore struct {
+	Rollout    string  `json:"rollout"`
+	Messages   int32   `json:"messages"`
+	Similarity float64 `json:"similarity"`
+	UserFlags  int     `json:"user_flags"`
+	Final      bool    `json:"final"`
+}
+
+// watchRollout shows the score of one rollout until it is final.
+func watchRollout(ctx context.Context, services *rpc.Node, id string, stdout io.Writer, asJSON bool) error {
+	stream, err := evaluatorv1.NewEvaluatorServiceClient(services.Conn(rpc.Evaluator)).WatchScore(ctx, &evaluatorv1.WatchScoreRequest{RolloutId: id})
+	if err != nil {
+		return err
+	}
+	for {
+		response, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case status.Code(err) == codes.NotFound:
+			return process.Usage("--rollout: %s has not begun, or is not there: see toolsandbox session list", id)
+		case err != nil:
+			return err
+		}
+		result := response.GetResult()
+		score := rolloutScore{id, result.GetMessageCount(), result.GetSimilarity(), len(result.GetUserFlags()), response.GetFinal()}
+		if asJSON {
+			err = json.NewEncoder(stdout).Encode(score)
+		} else {
+			err = printf(stdout, "%3d messages  %.3f  user flags: %d", score.Messages, score.Similarity, score.UserFlags)
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
