@@ -142,7 +142,7 @@ func writeFolder(folder string, files []euroeval.File) (err error) {
 		}
 	}()
 	for _, file := range files {
-		if err := os.WriteFile(filepath.Join(temporary, file.Name), file.Data, filePermission); err != nil {
+		if err := os.WriteFile(filepath.Join(temporary, file.Name), file.Data, 0o644); err != nil {
 			return err
 		}
 	}
