@@ -193,8 +193,8 @@ func number(correct bool) float64 {
 	return 0
 }
 
-// shareOf returns the share of correct predictions and its cluster-robust interval: the residuals of
-// records with the same functions are summed before they are squared.
+// shareOf returns the share of correct predictions and its cluster-robust interval: the residuals
+// of records with the same functions are summed before they are squared.
 func shareOf(played []Played, correct func(*Played) bool) Summary {
 	n := float64(len(played))
 	mean := 0.0

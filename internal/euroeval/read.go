@@ -31,20 +31,18 @@ func (e *LineError) Unwrap() error { return e.FieldError }
 
 // LineErrors returns all line errors in a tree of errors, in its order.
 func LineErrors(err error) []*LineError {
-	switch e := err.(type) {
-	case *LineError:
-		return []*LineError{e}
-	case interface{ Unwrap() []error }:
+	var several interface{ Unwrap() []error }
+	if errors.As(err, &several) {
 		var list []*LineError
-		for _, inner := range e.Unwrap() {
+		for _, inner := range several.Unwrap() {
 			list = append(list, LineErrors(inner)...)
 		}
 		return list
-	case interface{ Unwrap() error }:
-		return LineErrors(e.Unwrap())
-	default:
-		return nil
 	}
+	if line, ok := errors.AsType[*LineError](err); ok {
+		return []*LineError{line}
+	}
+	return nil
 }
 
 // File is a file of JSON lines.

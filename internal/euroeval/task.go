@@ -67,7 +67,8 @@ func (t *Task) Judge(prediction string) Verdicts {
 
 // Prediction returns what the graders judge of an agent's one turn: the calls that it made, written
 // as the answer of a model, or its text as EuroEval extracts it. If textIsNoCall, a text that is no
-// such answer stands for an answer without calls. An agent that said nothing has an empty prediction.
+// such answer stands for an answer without calls. An agent that said nothing has an empty
+// prediction.
 func Prediction(turn []*worldv1.Message, textIsNoCall bool) string {
 	var calls []string
 	text := ""

@@ -178,8 +178,8 @@ func interval(s euroeval.Summary) Interval {
 	return Interval{Mean: finite(s.Mean), Radius: finite(s.Radius)}
 }
 
-// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName into a run's directory, which has to be
-// there. agent is who answered, and ended when.
+// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName into a run's directory, which has to
+// be there. agent is who answered, and ended when.
 func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time) error {
 	data, err := encode(content, "    ")
 	if err != nil {

@@ -20,8 +20,9 @@ var ErrFormat = errors.New("cannot be formatted")
 
 // Format returns the canonical form of a file of a pack: fields in the usual order, two columns of
 // indentation, rows, calls and constraints on one line where they fit, one newline at the end.
-// Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go. The canonical form of a canonical form is itself. A file that
-// is not readable is of type Errors, one whose comments or content would not survive is ErrFormat.
+// Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go.
+// The canonical form of a canonical form is itself. A file that is not readable is of type Errors,
+// one whose comments or content would not survive is ErrFormat.
 func Format(name string, data []byte) ([]byte, error) {
 	r := &reader{file: name}
 	before := r.documents(data)

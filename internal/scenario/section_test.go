@@ -29,7 +29,8 @@ func TestScenarioSections(t *testing.T) {
 		var got []string
 		for _, part := range (&reader{}).scenarioSections([]byte(c.text)) {
 			got = append(got, part.text)
-			if want := strings.Count(c.text[:strings.Index(c.text, part.text)], "\n"); part.before != want {
+			before, _, _ := strings.Cut(c.text, part.text)
+			if want := strings.Count(before, "\n"); part.before != want {
 				t.Errorf("%s: %q stands behind %d lines, want %d", c.name, part.text, part.before, want)
 			}
 		}

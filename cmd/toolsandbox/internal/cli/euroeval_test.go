@@ -190,7 +190,8 @@ func checkReplayed(t *testing.T, out string) {
 	}
 }
 
-// TestRunRecordsReasoning wants a model that reasons to be asked without a schema, with more tokens.
+// TestRunRecordsReasoning wants a model that reasons to be asked without a schema, with more
+// tokens.
 func TestRunRecordsReasoning(t *testing.T) {
 	server := newRecordServer(t, nil)
 	var stdout, stderr bytes.Buffer

@@ -23,8 +23,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// scorer is what commands need that score the trajectories of a finished run again: scenarios and an
-// evaluator.
+// scorer is what commands need that score the trajectories of a finished run again: scenarios and
+// an evaluator.
 type scorer struct {
 	catalogue catalogue.Selection
 	engine    standalone.Config

@@ -8,9 +8,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// ask makes a query out of one prompt, without tools. Where the player does not set them, limits and
-// sampling are EuroEval's: a schema for the answer unless the model reasons, temperature 0, and a
-// seed where the provider takes one.
+// ask makes a query out of one prompt, without tools. Where the player does not set them, limits
+// and sampling are EuroEval's: a schema for the answer unless the model reasons, temperature 0, and
+// a seed where the provider takes one.
 func ask(query *provider.Query, prompt string, reasoning provider.Reasoning) {
 	query.Tools = nil
 	query.Transcript = []conversation.Entry{{Kind: conversation.User, Text: prompt}}

@@ -45,8 +45,8 @@ func (r memoryLimit) acquire(ctx context.Context, bytes int64) (leave func(), er
 	return func() { r.free.Release(weight) }, nil
 }
 
-// memoryNeed returns the bytes to acquire for the rollout's conversation: those of the longest while
-// its length is not known.
+// memoryNeed returns the bytes to acquire for the rollout's conversation: those of the longest
+// while its length is not known.
 func (r *runner) memoryNeed() int64 {
 	longest := r.rollout.GetMaxBytes()
 	if longest == 0 {
@@ -61,8 +61,8 @@ func (r *runner) memoryNeed() int64 {
 	return longest
 }
 
-// acquireMemory waits for the memory of the rollout's conversation, without a slot of the limiter. A
-// rollout that holds too little drops the conversation, waits, and reads it again.
+// acquireMemory waits for the memory of the rollout's conversation, without a slot of the limiter.
+// A rollout that holds too little drops the conversation, waits, and reads it again.
 func (r *runner) acquireMemory(ctx context.Context) error {
 	bytes := r.memoryNeed()
 	switch {

@@ -19,10 +19,10 @@ import (
 // maxRequests is how many different requests one execution may make to hosted services.
 const maxRequests = 64
 
-// serviceRecorder passes the requests of one execution on to the hosted services and keeps what they
-// answer: an answer is stored before it is used, so that neither another order of the same calls nor the
-// same execution after a crash asks again, and a fork or a replay finds it. An answer that fails is
-// kept as well. Not safe for concurrent use; a session executes one thing at a time.
+// serviceRecorder passes the requests of one execution on to the hosted services and keeps what
+// they answer: an answer is stored before it is used, so that neither another order of the same
+// calls nor the same execution after a crash asks again, and a fork or a replay finds it. An answer
+// that fails is kept as well. Not safe for concurrent use; a session executes one thing at a time.
 type serviceRecorder struct {
 	host    *Host
 	session *live
