@@ -464,8 +464,10 @@ type Setup struct {
 	Schema []*v1.TableSchema `protobuf:"bytes,12,rep,name=schema,proto3" json:"schema,omitempty"`
 	// Set if the task is to name calls, none of which is executed.
 	FunctionCalling *FunctionCalling `protobuf:"bytes,13,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The pack's own tools, which are there beside the built-in ones. Their names are unique.
+	ToolModules   []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Setup) Reset() {
@@ -589,6 +591,68 @@ func (x *Setup) GetFunctionCalling() *FunctionCalling {
 	return nil
 }
 
+func (x *Setup) GetToolModules() []*ToolModule {
+	if x != nil {
+		return x.ToolModules
+	}
+	return nil
+}
+
+// ToolModule is a file of tools in Python: each of its public functions is one.
+type ToolModule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The file's name without its ending, unique within a setup.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its text, at most 32 KiB.
+	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolModule) Reset() {
+	*x = ToolModule{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolModule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolModule) ProtoMessage() {}
+
+func (x *ToolModule) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolModule.ProtoReflect.Descriptor instead.
+func (*ToolModule) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ToolModule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolModule) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
 // FunctionCalling is a task of one turn: the agent answers one question with the calls that it
 // would make.
 type FunctionCalling struct {
@@ -603,7 +667,7 @@ type FunctionCalling struct {
 
 func (x *FunctionCalling) Reset() {
 	*x = FunctionCalling{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -615,7 +679,7 @@ func (x *FunctionCalling) String() string {
 func (*FunctionCalling) ProtoMessage() {}
 
 func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -628,7 +692,7 @@ func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
 func (*FunctionCalling) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FunctionCalling) GetPrompt() string {
@@ -672,7 +736,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xe9\x05\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xb8\x06\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -693,7 +757,12 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"recordings\x18\v \x03(\v2$.toolsandbox.setup.v1.RecordedAnswerR\n" +
 	"recordings\x129\n" +
 	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
-	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\"v\n" +
+	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
+	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\"b\n" +
+	"\n" +
+	"ToolModule\x121\n" +
+	"\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,59}$R\x04name\x12!\n" +
+	"\x06source\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x02R\x06source\"v\n" +
 	"\x0fFunctionCalling\x12\x1f\n" +
 	"\x06prompt\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06prompt\x12B\n" +
 	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\xe3\x02\n" +
@@ -723,7 +792,7 @@ func file_toolsandbox_setup_v1_setup_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_setup_v1_setup_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 7)
+var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
 var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(Augmentation)(0),           // 0: toolsandbox.setup.v1.Augmentation
 	(*Clock)(nil),               // 1: toolsandbox.setup.v1.Clock
@@ -732,32 +801,34 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*ArgumentDescription)(nil), // 4: toolsandbox.setup.v1.ArgumentDescription
 	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
 	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
-	(*FunctionCalling)(nil),     // 7: toolsandbox.setup.v1.FunctionCalling
-	(*v1.Table)(nil),            // 8: toolsandbox.world.v1.Table
-	(*v1.Message)(nil),          // 9: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),             // 10: toolsandbox.world.v1.Turn
-	(*v1.TableSchema)(nil),      // 11: toolsandbox.world.v1.TableSchema
-	(*v1.Tool)(nil),             // 12: toolsandbox.world.v1.Tool
+	(*ToolModule)(nil),          // 7: toolsandbox.setup.v1.ToolModule
+	(*FunctionCalling)(nil),     // 8: toolsandbox.setup.v1.FunctionCalling
+	(*v1.Table)(nil),            // 9: toolsandbox.world.v1.Table
+	(*v1.Message)(nil),          // 10: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),             // 11: toolsandbox.world.v1.Turn
+	(*v1.TableSchema)(nil),      // 12: toolsandbox.world.v1.TableSchema
+	(*v1.Tool)(nil),             // 13: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
 	3,  // 1: toolsandbox.setup.v1.ToolSelection.descriptions:type_name -> toolsandbox.setup.v1.ToolDescription
 	4,  // 2: toolsandbox.setup.v1.ToolDescription.arguments:type_name -> toolsandbox.setup.v1.ArgumentDescription
 	1,  // 3: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
-	8,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
-	9,  // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
+	9,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
+	10, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	10, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	10, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	11, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
+	11, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	11, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
-	7,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
-	12, // 12: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
-	13, // [13:13] is the sub-list for method output_type
-	13, // [13:13] is the sub-list for method input_type
-	13, // [13:13] is the sub-list for extension type_name
-	13, // [13:13] is the sub-list for extension extendee
-	0,  // [0:13] is the sub-list for field type_name
+	12, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
+	8,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
+	7,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	13, // 13: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
+	14, // [14:14] is the sub-list for method output_type
+	14, // [14:14] is the sub-list for method input_type
+	14, // [14:14] is the sub-list for extension type_name
+	14, // [14:14] is the sub-list for extension extendee
+	0,  // [0:14] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }
@@ -772,7 +843,7 @@ func file_toolsandbox_setup_v1_setup_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_setup_v1_setup_proto_rawDesc), len(file_toolsandbox_setup_v1_setup_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   7,
+			NumMessages:   8,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1513,9 +1513,13 @@ func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
 }
 
-// ListToolsRequest has no fields.
+// ListToolsRequest may name a pack's tools.
 type ListToolsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The pack's own tools. Empty lists the built-in ones alone.
+	ToolModules []*v1.ToolModule `protobuf:"bytes,1,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
+	// The tables that the pack declares, which its tools may use.
+	Schema        []*v11.TableSchema `protobuf:"bytes,2,rep,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1548,6 +1552,20 @@ func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
 func (*ListToolsRequest) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *ListToolsRequest) GetToolModules() []*v1.ToolModule {
+	if x != nil {
+		return x.ToolModules
+	}
+	return nil
+}
+
+func (x *ListToolsRequest) GetSchema() []*v11.TableSchema {
+	if x != nil {
+		return x.Schema
+	}
+	return nil
 }
 
 // ToolInfo describes a tool for people and for checks.
@@ -1794,8 +1812,10 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x14DeleteSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"\x17\n" +
-	"\x15DeleteSessionResponse\"\x12\n" +
-	"\x10ListToolsRequest\"\xe5\x01\n" +
+	"\x15DeleteSessionResponse\"\x9c\x01\n" +
+	"\x10ListToolsRequest\x12M\n" +
+	"\ftool_modules\x18\x01 \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x129\n" +
+	"\x06schema\x18\x02 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\"\xe5\x01\n" +
 	"\bToolInfo\x12.\n" +
 	"\x04tool\x18\x01 \x01(\v2\x1a.toolsandbox.world.v1.ToolR\x04tool\x12\x16\n" +
 	"\x06module\x18\x02 \x01(\tR\x06module\x129\n" +
@@ -1877,7 +1897,8 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*v11.Table)(nil),              // 31: toolsandbox.world.v1.Table
 	(*v11.TableSchema)(nil),        // 32: toolsandbox.world.v1.TableSchema
 	(*v1.RecordedAnswer)(nil),      // 33: toolsandbox.setup.v1.RecordedAnswer
-	(v11.Role)(0),                  // 34: toolsandbox.world.v1.Role
+	(*v1.ToolModule)(nil),          // 34: toolsandbox.setup.v1.ToolModule
+	(v11.Role)(0),                  // 35: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	27, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
@@ -1903,36 +1924,38 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	12, // 20: toolsandbox.toolhost.v1.GetSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 21: toolsandbox.toolhost.v1.ListSessionsResponse.sessions:type_name -> toolsandbox.toolhost.v1.Session
 	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
-	28, // 23: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	34, // 24: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
-	25, // 25: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	1,  // 26: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
-	3,  // 27: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
-	5,  // 28: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
-	8,  // 29: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
-	10, // 30: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
-	13, // 31: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
-	16, // 32: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
-	18, // 33: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
-	20, // 34: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
-	22, // 35: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	24, // 36: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	2,  // 37: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	7,  // 38: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 39: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
-	9,  // 40: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	11, // 41: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	14, // 42: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	17, // 43: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	19, // 44: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	21, // 45: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	23, // 46: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	26, // 47: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	37, // [37:48] is the sub-list for method output_type
-	26, // [26:37] is the sub-list for method input_type
-	26, // [26:26] is the sub-list for extension type_name
-	26, // [26:26] is the sub-list for extension extendee
-	0,  // [0:26] is the sub-list for field type_name
+	34, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	32, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
+	28, // 25: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	35, // 26: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	25, // 27: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
+	1,  // 28: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
+	3,  // 29: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
+	5,  // 30: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
+	8,  // 31: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
+	10, // 32: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
+	13, // 33: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
+	16, // 34: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
+	18, // 35: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
+	20, // 36: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
+	22, // 37: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
+	24, // 38: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	2,  // 39: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 40: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 41: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 42: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 43: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 44: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 45: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 46: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 47: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 48: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	26, // 49: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	39, // [39:50] is the sub-list for method output_type
+	28, // [28:39] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_toolhost_proto_init() }

@@ -89,7 +89,8 @@ type ToolHostServiceClient interface {
 	// missing session succeeds.
 	// Errors: none of its own.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// ListTools lists all tools. Read only, safe to retry. No errors of its own.
+	// ListTools lists the built-in tools, and those of a pack behind them. Read only, safe to retry.
+	// Errors: INVALID_ARGUMENT if the pack's tools or tables are not right.
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 }
 
@@ -284,7 +285,8 @@ type ToolHostServiceServer interface {
 	// missing session succeeds.
 	// Errors: none of its own.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// ListTools lists all tools. Read only, safe to retry. No errors of its own.
+	// ListTools lists the built-in tools, and those of a pack behind them. Read only, safe to retry.
+	// Errors: INVALID_ARGUMENT if the pack's tools or tables are not right.
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	mustEmbedUnimplementedToolHostServiceServer()
 }
