@@ -231,7 +231,9 @@ func (m *machine) callTool(name string, positional []any, named []keyword) any {
 	}
 	keywords := &python.Dict{}
 	for _, k := range named {
-		keywords.Set(k.name, m.toPython(k.value, 0))
+		if k.value != notGiven {
+			keywords.Set(k.name, m.toPython(k.value, 0))
+		}
 	}
 	result, err := m.host.Call(name, values, keywords)
 	if err != nil {
@@ -247,6 +249,9 @@ func (m *machine) fromHost(err error) error {
 		return err
 	}
 	kind := exceptionClass(failure.Type)
+	if kind == nil {
+		kind = m.known[failure.Type]
+	}
 	if kind == nil {
 		if kind = m.classes[failure.Type]; kind == nil {
 			kind = &class{name: failure.Type, base: exceptionClass("Exception")}

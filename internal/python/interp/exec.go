@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
@@ -68,7 +69,7 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 func (m *machine) declare(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
-		m.store(f, s.Name, m.define(f, s.Function))
+		m.store(f, s.Name, m.decorated(f, s))
 	case *syntax.Annotate:
 		if s.X == nil {
 			return
@@ -307,6 +308,19 @@ func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 	case !known(s.Module):
 		panic(missingModule(s.Module))
 	}
+}
+
+// decorated makes a function and gives it to its decorators.
+func (m *machine) decorated(f *frame, s *syntax.Def) any {
+	decorators := make([]any, len(s.Decorators))
+	for i, decorator := range s.Decorators {
+		decorators[i] = m.eval(f, decorator)
+	}
+	made := m.define(f, s.Function)
+	for _, decorator := range slices.Backward(decorators) {
+		made = m.call(decorator, []any{made}, nil)
+	}
+	return made
 }
 
 // define makes a function.

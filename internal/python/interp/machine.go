@@ -61,6 +61,7 @@ type machine struct {
 	handling   []*exception // innermost last
 	identities map[any]int
 	classes    map[string]*class // of exceptions that only the host raises
+	known      map[string]*class // of those that a program can name
 }
 
 // frame is the variables of a call, a comprehension or the module.

@@ -147,7 +147,7 @@ func (c *class) within(other *class) bool {
 // truth says whether a value counts as true. An argument that was not given does not.
 func truth(v any) bool {
 	switch v := v.(type) {
-	case nil, absentType:
+	case nil, absentType, *notGivenType:
 		return false
 	case bool:
 		return v

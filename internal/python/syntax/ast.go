@@ -255,11 +255,12 @@ type (
 		Target, Iterable Expr
 		Body, Else       []Stmt
 	}
-	// Def defines a function.
+	// Def defines a function. Its decorators are called with it, the last one first.
 	Def struct {
 		At
-		Name     *Name
-		Function *Function
+		Name       *Name
+		Function   *Function
+		Decorators []Expr
 	}
 	// Return returns X, or None where X is nil.
 	Return struct {

@@ -14,19 +14,24 @@ const (
 )
 
 // Error says why source does not compile. Its text is the whole answer.
-type Error struct{ text string }
+type Error struct {
+	text string
+	// At is the byte offset of what is wrong, and Reason the message alone.
+	At     int
+	Reason string
+}
 
 // Error returns the compiler's message as Python prints it.
 func (e *Error) Error() string { return e.text }
 
 // incomplete is the error of source that ends too early.
 func incomplete(source string) *Error {
-	return &Error{"Error: The given code was incomplete and could not be executed: '" + source + "'"}
+	return &Error{"Error: The given code was incomplete and could not be executed: '" + source + "'", len(source), "the source ends too early"}
 }
 
 // unmarked is the error of source that is found wrong only after it was read.
 func unmarked(message string) *Error {
-	return &Error{"  File \"<input>\", line 1\nSyntaxError: " + message + "\n"}
+	return &Error{"  File \"<input>\", line 1\nSyntaxError: " + message + "\n", 0, message}
 }
 
 // wrong is the error of source that cannot be read, with a mark under the offset.
@@ -42,5 +47,5 @@ func wrong(source string, at int, kind, message string) *Error {
 	if column >= 0 {
 		mark = "    " + strings.Repeat(" ", column) + "^\n"
 	}
-	return &Error{fmt.Sprintf("  File \"<input>\", line %d\n    %s\n%s%s: %s\n", number, trimmed, mark, kind, message)}
+	return &Error{fmt.Sprintf("  File \"<input>\", line %d\n    %s\n%s%s: %s\n", number, trimmed, mark, kind, message), at, message}
 }

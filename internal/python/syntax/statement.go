@@ -17,16 +17,19 @@ func ParseTree(source string) (*Module, error) { return parse(source, false) }
 
 func parse(source string, compiled bool) (module *Module, err error) {
 	if len(source) > limit.Source {
-		return nil, &Error{fmt.Sprintf("MemoryError: the source has %d bytes, at most %d can be executed", len(source), limit.Source)}
+		reason := fmt.Sprintf("the source has %d bytes, at most %d can be executed", len(source), limit.Source)
+		return nil, &Error{"MemoryError: " + reason, 0, reason}
 	}
 	if strings.IndexByte(source, 0) >= 0 {
-		return nil, &Error{"ValueError: source code string cannot contain null bytes\n"}
+		const reason = "source code string cannot contain null bytes"
+		return nil, &Error{"ValueError: " + reason + "\n", strings.IndexByte(source, 0), reason}
 	}
 	defer func() {
 		if failure := recover(); failure != nil {
 			wrong, ok := failure.(*Error)
 			if !ok { // a defect in the parser must not end the other sessions
-				wrong = &Error{fmt.Sprintf("SystemError: the source cannot be compiled: %v", failure)}
+				reason := fmt.Sprintf("the source cannot be compiled: %v", failure)
+				wrong = &Error{"SystemError: " + reason, 0, reason}
 			}
 			module, err = nil, wrong
 		}
@@ -52,6 +55,9 @@ func (p *parser) statement(body []Stmt) []Stmt {
 		p.tooDeep()
 	}
 	defer func() { p.blocks-- }()
+	if p.is("@") {
+		return append(body, p.decorated())
+	}
 	if p.tok.kind == kindName {
 		at := At(p.tok.at)
 		switch p.tok.text {
@@ -67,7 +73,7 @@ func (p *parser) statement(body []Stmt) []Stmt {
 		case "for":
 			return append(body, p.fors())
 		case "def":
-			return append(body, p.def())
+			return append(body, p.def(nil))
 		case "try":
 			return append(body, p.try())
 		}
@@ -162,7 +168,25 @@ func (p *parser) fors() Stmt {
 	return s
 }
 
-func (p *parser) def() Stmt {
+// decorated reads a function with its decorators.
+func (p *parser) decorated() Stmt {
+	var decorators []Expr
+	for p.take("@") {
+		p.height = 0
+		decorators = append(decorators, p.named())
+		p.reach()
+		if p.tok.kind != kindNewline {
+			p.unexpected()
+		}
+		p.advance()
+	}
+	if !p.is("def") {
+		p.unexpected()
+	}
+	return p.def(decorators)
+}
+
+func (p *parser) def(decorators []Expr) Stmt {
 	at := At(p.advance().at)
 	t := p.name()
 	f := &Function{Name: t.text, Args: -1, Kwargs: -1}
@@ -186,7 +210,7 @@ func (p *parser) def() Stmt {
 			f.Doc, _ = doc.Value.(string)
 		}
 	}
-	return &Def{at, name, f}
+	return &Def{at, name, f, decorators}
 }
 
 func (p *parser) try() Stmt {
