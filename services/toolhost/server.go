@@ -299,6 +299,14 @@ func (s *server) DeleteSession(ctx context.Context, req *toolhostv1.DeleteSessio
 }
 
 // ListTools implements ToolHostService.
-func (s *server) ListTools(context.Context, *toolhostv1.ListToolsRequest) (*toolhostv1.ListToolsResponse, error) {
-	return &toolhostv1.ListToolsResponse{Tools: describe(s.catalogue)}, nil
+func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) (*toolhostv1.ListToolsResponse, error) {
+	schema, err := world.NewSchema(req.GetSchema())
+	if err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "schema: %v", err)
+	}
+	catalogue, err := s.catalogue.Extend(req.GetToolModules(), schema)
+	if err != nil {
+		return nil, status.Errorf(codes.InvalidArgument, "tool_modules: %v", err)
+	}
+	return &toolhostv1.ListToolsResponse{Tools: describe(catalogue.All())}, nil
 }

@@ -31,6 +31,7 @@ func TestMain(m *testing.M) {
 
 // fixture is a tool host on a file, behind gRPC in memory.
 type fixture struct {
+	conn   *grpc.ClientConn
 	client toolhostv1.ToolHostServiceClient
 	// close stops it; the file stays. It is called at the end of the test at the latest.
 	close func()
@@ -60,6 +61,12 @@ func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
 // serveWith is serve with a client of the hosted services.
 func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, change ...func(*host.Config)) fixture {
 	tb.Helper()
+	return serveTools(tb, file, publisher, owns, services, tool.Builtin(), change...)
+}
+
+// serveTools is serveWith for other tools than the built-in ones.
+func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, change ...func(*host.Config)) fixture {
+	tb.Helper()
 	sessions, err := store.Open(store.Config{Path: file})
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
@@ -69,7 +76,6 @@ func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string)
 	for _, f := range change {
 		f(&cfg)
 	}
-	catalogue := tool.Builtin()
 	owner, err := host.New(cfg, sessions, publisher, catalogue, services)
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
@@ -85,7 +91,7 @@ func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string)
 		tb.Fatalf("connect: %v", err)
 	}
 	closed := false
-	f := fixture{client: toolhostv1.NewToolHostServiceClient(conn), close: func() {
+	f := fixture{conn: conn, client: toolhostv1.NewToolHostServiceClient(conn), close: func() {
 		if closed {
 			return
 		}

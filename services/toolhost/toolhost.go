@@ -15,6 +15,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
@@ -91,11 +93,26 @@ func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 
 // Tools returns all tools as ListTools does, in the original's order. The result is the caller's
 // own.
-func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin()) }
+func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin().All()) }
 
-func describe(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
+// ToolMistake is something wrong in a pack's file of tools.
+type ToolMistake = tool.Mistake
+
+// PackTools returns the tools of a pack, which may use the tables that it declares, or what is wrong
+// with them. It runs none of their code. The result is the caller's own.
+func PackTools(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, []ToolMistake) {
+	builtin := tool.Builtin()
+	catalogue, err := builtin.Extend(modules, world.SchemaOf(declared))
+	var mistakes tool.Mistakes
+	if errors.As(err, &mistakes) {
+		return nil, mistakes
+	}
+	return describe(catalogue.All()[len(builtin.All()):]), nil
+}
+
+func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {
 	var infos []*toolhostv1.ToolInfo
-	for _, t := range catalogue.All() {
+	for _, t := range tools {
 		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly}
 		for _, need := range t.Needs {
 			info.Needs = append(info.Needs, string(need))

@@ -28,7 +28,7 @@ const stepsPerCall = 100
 // weight says how many calls of a tool a run of the call is worth, by its last run.
 func (c *call) weight() int {
 	if c.program == nil {
-		return 1
+		return 1 + c.args.Steps()/stepsPerCall
 	}
 	return 1 + c.program.steps/stepsPerCall
 }

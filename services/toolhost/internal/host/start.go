@@ -130,7 +130,15 @@ func (h *Host) storedStart(digest string) (*start, error) {
 }
 
 func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
-	selection, err := h.catalogue.Select(setup.GetTools())
+	schema, err := world.NewSchema(setup.GetSchema())
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
+	}
+	catalogue, err := h.catalogue.Extend(setup.GetToolModules(), schema)
+	if err != nil {
+		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
+	}
+	selection, err := catalogue.Select(setup.GetTools())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -146,10 +154,6 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, err := world.NewSchema(setup.GetSchema())
-	if err != nil {
-		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
-	}
 	sum, err := hex.DecodeString(digest)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: digest: %w", ErrSetup, setup.GetName(), err)
@@ -163,7 +167,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		tables:      slices.Clone(setup.GetTables()),
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
 		clock:       setup.GetClock(),
-		environment: executor.New(h.catalogue, selection),
+		environment: executor.New(catalogue, selection),
 
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,

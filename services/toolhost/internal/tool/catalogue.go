@@ -43,7 +43,7 @@ func Builtin() *Catalogue {
 }
 
 // New returns a catalogue of tools in the original's order; tools that the original does not have
-// come last, in the given order. Names must differ. The tools belong to the catalogue then.
+// come last, in the given order. Names must differ. The tools belong to catalogues then.
 func New(tools []*Tool) *Catalogue {
 	place := make(map[string]int, len(order()))
 	for i, name := range order() {
@@ -58,11 +58,14 @@ func New(tools []*Tool) *Catalogue {
 	c := &Catalogue{tools: slices.Clone(tools), byName: make(map[string]*Tool, len(tools)), scrambled: scramble(tools)}
 	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })
 	for _, t := range c.tools {
+		c.byName[t.Name] = t
+		if t.signature.Func != "" { // it is in another catalogue too
+			continue
+		}
 		t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
 		for _, param := range t.Params {
 			t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})
 		}
-		c.byName[t.Name] = t
 	}
 	return c
 }

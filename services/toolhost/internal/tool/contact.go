@@ -50,7 +50,7 @@ func contactTools() []*Tool {
 			Description: "Deletes a contact from the address book.",
 			Params:      []Param{{Name: "person_id", Type: Str(), Description: "Id of the contact to delete."}},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return python.None(), removeRows(w, contactTable, "person_id", args.Value("person_id"), "(Stri…")
+				return python.None(), removeRows(w, contactTable, "person_id", args.Value("person_id"))
 			},
 		},
 		{
@@ -99,7 +99,7 @@ func refuseSecondSelf(w *session.World, id python.Value) error {
 		return nil
 	}
 	if len(selves) > 0 {
-		return raise("polars.exceptions.DuplicateError", "Self entry already exists. Cannot add another one.")
+		return raise(duplicateError, "Self entry already exists. Cannot add another one.")
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 	}
 	id := python.Str(w.NewID())
 	if selves := w.Count(contactTable, self()); selves != 1 {
-		return python.Value{}, raise("polars.exceptions.DuplicateError",
+		return python.Value{}, raise(duplicateError,
 			"1 and only 1 self entry should exist in contacts database, instead found "+strconv.Itoa(selves))
 	}
 	number := args.Value("phone_number")

@@ -47,7 +47,7 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
-				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Value("reminder_id"), "(St…")
+				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Value("reminder_id"))
 			},
 		},
 		{

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
@@ -10,6 +11,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// The exceptions of polars that tools raise by name.
+const (
+	noDataError         = "polars.exceptions.NoDataError"
+	duplicateError      = "polars.exceptions.DuplicateError"
+	columnNotFoundError = "polars.exceptions.ColumnNotFoundError"
 )
 
 // checkPhone raises what the original's phone number library raises for a value that is no phone
@@ -151,16 +159,30 @@ func with(name, column string, value python.Value) session.Where {
 	return session.Where{Column: columnOf(name, column), Value: value}
 }
 
-// removeRows removes all rows with an id. shown is how polars prints the beginning of the compared
-// value.
-func removeRows(w *session.World, name, column string, id python.Value, shown string) error {
+// removeRows removes all rows with an id.
+func removeRows(w *session.World, name, column string, id python.Value) error {
 	if err := declared(w, name); err != nil {
 		return err
 	}
 	if w.Remove(name, session.Where{Column: w.Table(name).Column(column), Value: id}) == 0 {
-		return raise("polars.exceptions.NoDataError", `No db entry matching predicate=<Expr ['[([(col("`+column+`")) == `+shown+`'] at 0x7F0000000000> found`)
+		return raise(noDataError, "No db entry matching predicate=<Expr ['"+comparisonText(column, id)+"'] at 0x7F0000000000> found")
 	}
 	return nil
+}
+
+// comparisonText returns the beginning of a comparison as polars prints it.
+func comparisonText(column string, value python.Value) string {
+	const shown = 30
+	text := `[([(col("` + column + `")) == (`
+	if of, ok := value.AsStr(); ok {
+		text += "String(" + of + ")"
+	} else {
+		text += python.Repr(value)
+	}
+	if text += ")])]"; len(text) > shown {
+		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	}
+	return text
 }
 
 // modifyRow changes cells of the one row with an id and moves the row to the end. The changes are
@@ -172,7 +194,7 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 	table := w.Table(name)
 	switch row := (session.Where{Column: table.Column(column), Value: id}); w.Count(name, row) {
 	case 0:
-		return raise("polars.exceptions.NoDataError", "No db entry matching "+column+"="+python.Repr(id)+" found")
+		return raise(noDataError, "No db entry matching "+column+"="+python.Repr(id)+" found")
 	case 1:
 		for i := range changes {
 			if err := encodable(changes[i].Value); err != nil {
@@ -183,7 +205,7 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 		w.Update(name, row, changes...)
 		return nil
 	default:
-		return raise("polars.exceptions.DuplicateError", "More than 1 entry with "+column+"="+python.Repr(id)+" found")
+		return raise(duplicateError, "More than 1 entry with "+column+"="+python.Repr(id)+" found")
 	}
 }
 

@@ -47,16 +47,20 @@ func (s search) check(args Args) error {
 		if !args.Given(f.param) {
 			continue
 		}
-		wanted := args.Value(f.param)
-		if f.cutoff > 0 {
-			if _, ok := wanted.AsStr(); !ok && !wanted.IsNone() {
-				return raise("TypeError", "sentence must be a String")
-			}
-			continue
-		}
-		if err := compared(wanted, table.Columns[table.Column(f.column)].Kind); err != nil {
+		if err := f.check(args.Value(f.param), table.Columns[table.Column(f.column)].Kind); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// check raises for a value that cannot be compared with cells of a kind.
+func (f filter) check(wanted python.Value, kind world.Kind) error {
+	if f.cutoff == 0 {
+		return compared(wanted, kind)
+	}
+	if _, ok := wanted.AsStr(); !ok && !wanted.IsNone() {
+		return raise("TypeError", "sentence must be a String")
 	}
 	return nil
 }
@@ -67,7 +71,7 @@ func (s search) run(w *session.World, args Args) python.Value {
 	rows := w.Rows(s.table)
 	for _, f := range s.filters {
 		if args.Given(f.param) {
-			rows = s.apply(f, rows, args.Value(f.param))
+			rows = f.apply(rows, columnOf(s.table, f.column), args.Value(f.param))
 		}
 	}
 	return dicts(w.Table(s.table), rows)
@@ -91,8 +95,8 @@ func (s search) columns() string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-func (s search) apply(f filter, rows []session.Row, wanted python.Value) []session.Row {
-	at := columnOf(s.table, f.column)
+// apply returns the rows whose cell at a place passes.
+func (f filter) apply(rows []session.Row, at int, wanted python.Value) []session.Row {
 	if f.cutoff > 0 {
 		return fuzzyRows(rows, at, wanted, f.cutoff)
 	}

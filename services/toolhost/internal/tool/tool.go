@@ -68,6 +68,8 @@ type Tool struct {
 	Answer func(w *session.World, args Args) python.Value
 
 	signature python.Signature
+	// program says that the tool is a function of a pack.
+	program bool
 }
 
 // VisibleTo returns the role that may call the tool.
@@ -82,6 +84,16 @@ func (t *Tool) VisibleTo() worldv1.Role {
 type Args struct {
 	tool  *Tool
 	bound []python.Arg
+	// steps is how much work the last run was; nil unless the tool is a program.
+	steps *int
+}
+
+// Steps returns how many steps of the interpreter the last run took, 0 for a built-in tool.
+func (a Args) Steps() int {
+	if a.steps == nil {
+		return 0
+	}
+	return *a.steps
 }
 
 // Value returns an argument, given or default.
@@ -166,13 +178,21 @@ func (a Args) Trace() python.Value {
 // Bind binds the arguments of a call by name and position.
 func (t *Tool) Bind(positional []python.Value, keyword *python.Dict) (Args, error) {
 	bound, err := t.signature.Bind(positional, keyword)
-	return Args{tool: t, bound: bound}, err
+	return t.args(bound), err
 }
 
 // BindMapping binds the arguments of a call of the form tool(**arguments).
 func (t *Tool) BindMapping(arguments python.Value) (Args, error) {
 	bound, err := t.signature.BindMapping(arguments)
-	return Args{tool: t, bound: bound}, err
+	return t.args(bound), err
+}
+
+func (t *Tool) args(bound []python.Arg) Args {
+	args := Args{tool: t, bound: bound}
+	if t.program {
+		args.steps = new(int)
+	}
+	return args
 }
 
 // CheckArgs returns what the arguments raise in any world. Call must not be called then.

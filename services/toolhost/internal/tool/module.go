@@ -1,0 +1,194 @@
+package tool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+)
+
+// Mistake is something wrong in a file of tools.
+type Mistake struct {
+	// Module is the file's name without its ending.
+	Module string
+	// Line and Column count from 1; a column is a character.
+	Line, Column int
+	// Function is the one in which it is, if any.
+	Function string
+	// Reason says what is wrong and what to write instead.
+	Reason string
+}
+
+// Mistakes are all mistakes of a pack's tools, by file and line. It is never empty.
+type Mistakes []Mistake
+
+// Error returns one line for each.
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i := range m {
+		lines[i] = fmt.Sprintf("tools/%s.py:%d:%d: %s: %s", m[i].Module, m[i].Line, m[i].Column, cmp.Or(m[i].Function, "file"), m[i].Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Extend returns the catalogue with the tools of a pack, which may use the tables of a schema. They
+// come last, in the order of the modules and within them of the functions. The error is Mistakes.
+func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) (*Catalogue, error) {
+	if len(modules) == 0 {
+		return c, nil
+	}
+	tools, taken := slices.Clone(c.tools), make(map[string]string)
+	var mistakes Mistakes
+	for _, t := range c.tools {
+		taken[t.Name] = "the built-in tool of that name"
+	}
+	for i, source := range modules {
+		m := &module{name: source.GetName(), source: source.GetSource(), schema: schema, taken: taken}
+		switch {
+		case slices.ContainsFunc(modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
+			m.fail(0, "", "another file has the name %s; rename one of them", m.name)
+		case slices.ContainsFunc(c.tools, func(t *Tool) bool { return t.Module == m.name }):
+			m.fail(0, "", "built-in tools have the module %s; rename the file", m.name)
+		default:
+			m.compile()
+		}
+		tools, mistakes = append(tools, m.tools...), append(mistakes, m.mistakes...)
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return New(tools), nil
+}
+
+// toolName is what providers of models accept as the name of a function.
+var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
+
+// module is a file of tools while it is read.
+type module struct {
+	name, source string
+	schema       *world.Schema
+	// taken says whose a name of a tool is.
+	taken    map[string]string
+	program  *syntax.Module
+	defs     map[string]*syntax.Def
+	tools    []*Tool
+	mistakes Mistakes
+}
+
+// fail records a mistake at an offset of the source.
+func (m *module) fail(at int, function, format string, args ...any) {
+	before := m.source[:min(at, len(m.source))]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	m.mistakes = append(m.mistakes, Mistake{
+		Module: m.name, Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line), Function: function,
+		Reason: fmt.Sprintf(format, args...),
+	})
+}
+
+// compile makes tools of the public functions.
+func (m *module) compile() {
+	program, err := syntax.Parse(m.source)
+	var wrong *syntax.Error
+	if errors.As(err, &wrong) {
+		m.fail(wrong.At, "", "Python cannot read this: %s", wrong.Reason)
+		return
+	}
+	m.program, m.defs = program, make(map[string]*syntax.Def)
+	for _, s := range program.Body {
+		m.statement(s)
+	}
+	for _, s := range program.Body {
+		def, ok := s.(*syntax.Def)
+		if !ok {
+			m.names("", []syntax.Stmt{s})
+			continue
+		}
+		m.names(def.Name.ID, def.Function.Body)
+		for i := range def.Function.Params {
+			syntax.WalkExpr(def.Function.Params[i].Default, m.checkName(def.Name.ID, nil))
+		}
+		if !strings.HasPrefix(def.Name.ID, "_") {
+			m.tools = append(m.tools, m.tool(def))
+		}
+	}
+	if len(m.tools) == 0 && len(m.mistakes) == 0 {
+		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
+	}
+	slices.SortStableFunc(m.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+}
+
+// statement checks one of the top level, which is executed anew for each call.
+func (m *module) statement(s syntax.Stmt) {
+	const only = "only imports, constants and functions stand at the top of a file; move it into a function"
+	switch s := s.(type) {
+	case *syntax.Def:
+		name := s.Name.ID
+		if m.defs[name] != nil {
+			m.fail(s.Offset(), name, "there are two functions %s; rename one of them", name)
+		}
+		m.defs[name] = s
+		m.decorators(s)
+	case *syntax.Import:
+		m.imported(s.Offset(), s.Module)
+	case *syntax.ImportFrom:
+		m.imported(s.Offset(), s.Module)
+	case *syntax.Assign:
+		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { _, name := x.(*syntax.Name); return !name }) {
+			m.fail(s.Offset(), "", only)
+		}
+	case *syntax.Annotate:
+		if _, name := s.Target.(*syntax.Name); !name || s.X != nil && !literal(s.X) {
+			m.fail(s.Offset(), "", only)
+		}
+	case *syntax.Do:
+		if _, text := s.X.(*syntax.Constant); !text {
+			m.fail(s.Offset(), "", only)
+		}
+	case *syntax.Branch:
+	default:
+		m.fail(s.Offset(), "", only)
+	}
+}
+
+// imported checks an import.
+func (m *module) imported(at int, name string) {
+	if strings.HasPrefix(name, "tool_sandbox") || !interp.Importable(name) {
+		m.fail(at, "", "%s cannot be imported: tools may import json and typing; the world is there as world", name)
+	}
+}
+
+// literal says whether an expression is a constant.
+func literal(x syntax.Expr) bool {
+	all := func(list []syntax.Expr) bool {
+		return !slices.ContainsFunc(list, func(x syntax.Expr) bool { return x == nil || !literal(x) })
+	}
+	switch x := x.(type) {
+	case *syntax.Constant:
+		return true
+	case *syntax.Unary:
+		return literal(x.X)
+	case *syntax.Sequence:
+		return all(x.Items)
+	case *syntax.Dict:
+		return all(x.Keys) && all(x.Values)
+	default:
+		return false
+	}
+}
+
+// suggest returns what may help with a misspelt name.
+func suggest(name string, known []string) string {
+	if near := spelling.Nearest(name, known, 2); near != "" {
+		return fmt.Sprintf("; did you mean %q?", near)
+	}
+	return "; expected one of " + strings.Join(known, ", ")
+}

@@ -1,0 +1,215 @@
+package tool
+
+import (
+	"context"
+	"math/big"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// The decorators of tools.
+const (
+	// userDecorator makes a tool one of the user.
+	userDecorator = "user"
+	// uncheckedDecorator leaves type checks to the function.
+	uncheckedDecorator = "unchecked"
+)
+
+func decorators() []string { return []string{uncheckedDecorator, userDecorator} }
+
+// decorators checks those of a function.
+func (m *module) decorators(def *syntax.Def) {
+	for _, x := range def.Decorators {
+		if name, ok := x.(*syntax.Name); !ok || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID) {
+			m.fail(x.Offset(), def.Name.ID, "unknown decorator; expected one of @%s", strings.Join(decorators(), ", @"))
+		}
+	}
+}
+
+func decorated(def *syntax.Def, with string) bool {
+	return slices.ContainsFunc(def.Decorators, func(x syntax.Expr) bool {
+		name, ok := x.(*syntax.Name)
+		return ok && name.ID == with
+	})
+}
+
+// tool makes a tool of a function.
+func (m *module) tool(def *syntax.Def) *Tool {
+	f, name := def.Function, def.Name.ID
+	switch owner := m.taken[name]; {
+	case !toolName.MatchString(name):
+		m.fail(def.Offset(), name, "the name has to be up to 60 letters, digits and underscores of ASCII")
+	case library().Has(name):
+		m.fail(def.Offset(), name, "%s means something in Python or to tools already; rename the function", name)
+	case owner != "":
+		m.fail(def.Offset(), name, "the name is that of %s; rename the function", owner)
+	default:
+		m.taken[name] = "a tool in tools/" + m.name + ".py"
+	}
+	if f.Args >= 0 || f.Kwargs >= 0 || f.PositionalOnly > 0 || f.Positional < len(f.Params) {
+		m.fail(def.Offset(), name, "parameters of tools are plain ones: no *, ** or /")
+	}
+	if f.Returns == nil {
+		m.fail(def.Offset(), name, "there is no hint of what it returns; write -> None if that is nothing")
+	}
+	doc := m.docstring(def)
+	t := &Tool{
+		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
+		ReadOnly: !m.changes(name, make(map[string]bool)), program: true,
+	}
+	for i := range f.Params {
+		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
+	}
+	for _, entry := range doc.args {
+		if entry.name != "" && !slices.ContainsFunc(f.Params, func(p syntax.Param) bool { return p.Name == entry.name }) {
+			m.fail(entry.at, name, "Args: there is no parameter %s; take the entry out or rename it", entry.name)
+		}
+	}
+	program := m.program
+	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
+		result, outcome := library().Call(ctx, program, def, args.bound, moduleWorld{w})
+		*args.steps = outcome.Steps
+		return result, outcome.Err
+	}
+	return t
+}
+
+// param makes a parameter of a tool of a function's.
+func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
+	name := def.Name.ID
+	out := Param{Name: p.Name, Optional: p.Default != nil}
+	if entry := doc.arg(p.Name); entry != nil {
+		out.Description = entry.text
+	}
+	if out.Description == "" && doc.description != "" {
+		m.fail(doc.at, name, "the docstring does not describe %s; add an entry under Args:", p.Name)
+	}
+	if p.Hint == nil {
+		m.fail(def.Offset(), name, "parameter %s has no type hint; write %s: str, bool, int or float", p.Name, p.Name)
+		return out
+	}
+	var ok bool
+	if out.Type, ok = hinted(p.Hint); !ok {
+		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int or float, perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
+		return out
+	}
+	if out.Optional {
+		m.defaultOf(def, p, &out)
+	} else if out.Type.NotGiven {
+		m.fail(p.Hint.Offset(), name, "%s may be left out; give it the default NOT_GIVEN", p.Name)
+	}
+	return out
+}
+
+// defaultOf reads a default.
+func (m *module) defaultOf(def *syntax.Def, p *syntax.Param, out *Param) {
+	at, name := p.Default.Offset(), def.Name.ID
+	if word, ok := p.Default.(*syntax.Name); ok && word.ID == "NOT_GIVEN" {
+		if !out.Type.NotGiven {
+			m.fail(at, name, "%s has the default NOT_GIVEN; write its type as Union[…, NotGiven]", p.Name)
+		}
+		return
+	}
+	if out.Type.NotGiven {
+		m.fail(at, name, "%s may be NotGiven; its default is NOT_GIVEN", p.Name)
+		return
+	}
+	var ok bool
+	if out.Default, ok = constant(p.Default); !ok || !out.Type.accepts(out.Default) {
+		m.fail(at, name, "the default of %s does not fit its type, or is no constant; write one that does, or Optional[…] and None", p.Name)
+	}
+}
+
+// constant returns the value of a literal that is no container.
+func constant(x syntax.Expr) (python.Value, bool) {
+	switch x := x.(type) {
+	case *syntax.Constant:
+		switch x.Value.(type) {
+		case nil, bool, int, *big.Int, float64, string:
+			return python.ValueOf(x.Value), true
+		}
+	case *syntax.Unary:
+		value, _ := constant(x.X)
+		if i, ok := value.AsBigInt(); ok && x.Op == "-" {
+			return python.BigInt(i.Neg(i)), true
+		}
+		if f, ok := value.AsFloat(); ok && x.Op == "-" {
+			return python.Float(-f), true
+		}
+	}
+	return python.None(), false
+}
+
+// hinted returns the type that a hint names; ok is false if no tool can take it.
+func hinted(hint syntax.Expr) (t Type, ok bool) {
+	var parts []syntax.Expr
+	if parts, ok = alternatives(hint, nil); !ok {
+		return Type{}, false
+	}
+	var of []scalar
+	nullable, maybe := false, false
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Constant:
+			if part.Value != nil {
+				return Type{}, false
+			}
+			nullable = true
+		case *syntax.Name:
+			at := slices.IndexFunc(scalars(), func(s scalar) bool { return s.name == part.ID })
+			switch {
+			case part.ID == "NotGiven":
+				maybe = true
+			case at < 0:
+				return Type{}, false
+			default:
+				of = append(of, scalars()[at])
+			}
+		}
+	}
+	numbers := len(of) == 2 && of[0].kind != of[1].kind &&
+		!slices.ContainsFunc(of, func(s scalar) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
+	if len(of) != 1 && !numbers {
+		return Type{}, false
+	}
+	return typeOf(of, nullable, maybe), true
+}
+
+// alternatives appends the types that a hint is a union of.
+func alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
+	switch hint := hint.(type) {
+	case *syntax.Constant, *syntax.Name:
+		return append(to, hint), true
+	case *syntax.Binary:
+		if hint.Op != "|" {
+			return nil, false
+		}
+		if to, ok = alternatives(hint.X, to); !ok {
+			return nil, false
+		}
+		return alternatives(hint.Y, to)
+	case *syntax.Subscript:
+		of, named := hint.X.(*syntax.Name)
+		switch {
+		case named && of.ID == "Optional":
+			to, ok = alternatives(hint.Index, to)
+			return append(to, &syntax.Constant{}), ok
+		case named && of.ID == "Union":
+			items := []syntax.Expr{hint.Index}
+			if several, is := hint.Index.(*syntax.Sequence); is {
+				items = several.Items
+			}
+			for _, item := range items {
+				if to, ok = alternatives(item, to); !ok {
+					return nil, false
+				}
+			}
+			return to, true
+		}
+	}
+	return nil, false
+}

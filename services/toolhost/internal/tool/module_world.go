@@ -1,0 +1,309 @@
+package tool
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// What tools in Python know of the session.
+const (
+	worldName    = "world"
+	rowsMethod   = "rows"
+	addMethod    = "add"
+	updateMethod = "update"
+	removeMethod = "remove"
+	nowMethod    = "now"
+	idMethod     = "new_id"
+	phoneName    = "check_phone"
+)
+
+func worldMethods() []string {
+	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod}
+}
+
+// readingMethods change nothing.
+func readingMethods() []string { return []string{rowsMethod, nowMethod} }
+
+// tableMethods have a table as their first argument.
+func tableMethods() []string { return []string{rowsMethod, addMethod, updateMethod, removeMethod} }
+
+// library is what tools in Python know besides Python itself.
+var library = sync.OnceValue(func() *interp.Library {
+	functions := []string{phoneName}
+	for _, method := range worldMethods() {
+		functions = append(functions, worldName+"."+method)
+	}
+	return interp.NewLibrary(interp.Names{
+		Functions: functions, Decorators: decorators(), Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
+	})
+})
+
+// moduleWorld is the world as tools in Python see it. What they do there the world records.
+type moduleWorld struct{ world *session.World }
+
+// Callable implements interp.Host: every function of the library is known by its name.
+func (moduleWorld) Callable(string) bool { return false }
+
+// Call implements interp.Host.
+func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+	of, method, _ := strings.Cut(name, ".")
+	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, of)]
+	if least := min(params, 2) - len(optionalParams(method)); len(positional) < least || len(positional) > params {
+		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
+	}
+	if keyword.Len() > 0 && (len(positional) == 0 || of != worldName || method == addMethod) {
+		return python.Value{}, raise("TypeError", name+"() got an unexpected keyword argument "+python.Repr(python.Str(keyword.Items()[0].Key)))
+	}
+	switch cmp.Or(method, of) {
+	case phoneName:
+		return python.None(), checkPhone(positional[0])
+	case nowMethod:
+		return currentTimestamp(m.world)
+	case idMethod:
+		return python.Str(m.world.NewID()), nil
+	}
+	table, err := m.table(positional[0])
+	if err != nil {
+		return python.Value{}, err
+	}
+	switch method {
+	case addMethod:
+		return python.None(), m.add(table, positional[1])
+	case updateMethod:
+		return python.None(), m.update(table, positional[1], keyword)
+	case removeMethod:
+		return python.None(), m.remove(table, keyword)
+	default:
+		return m.rows(table, positional[1:], keyword)
+	}
+}
+
+func optionalParams(method string) []string {
+	if method == rowsMethod {
+		return []string{"columns"}
+	}
+	return nil
+}
+
+// storedTable returns a table by the name that authors write.
+func storedTable(schema *world.Schema, name string) (world.Table, bool) {
+	table, ok := schema.Table(world.Name(name))
+	return table, ok && table.Name != world.Sandbox && name == world.AuthorText(table.Name)
+}
+
+// table returns a table of the session; one that it does not have raises KeyError.
+func (m moduleWorld) table(name python.Value) (world.Table, error) {
+	text, _ := name.AsStr()
+	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && table.Name != world.Sandbox && text == world.AuthorText(table.Name) {
+		return table, nil
+	}
+	return world.Table{}, raise("KeyError", python.Repr(name))
+}
+
+// The endings of conditions, behind the column.
+const (
+	likeEnding  = "__like"
+	aboutEnding = "__about"
+	leastEnding = "__min"
+	mostEnding  = "__max"
+)
+
+// condition returns the column and the filter that a named argument stands for. Endings are for
+// questions alone.
+func condition(table world.Table, name string, endings bool) (column int, f filter, known bool) {
+	if column = table.Column(name); column >= 0 {
+		return column, filter{column: name}, true
+	}
+	for ending, f := range map[string]filter{
+		likeEnding: {cutoff: contactCutoff}, aboutEnding: {cutoff: contentCutoff}, leastEnding: {comparison: atLeast}, mostEnding: {comparison: atMost},
+	} {
+		of, found := strings.CutSuffix(name, ending)
+		if column = table.Column(of); endings && found && column >= 0 {
+			f.column = of
+			return column, f, true
+		}
+	}
+	return 0, filter{}, false
+}
+
+func noColumn(name string) error { return raise(columnNotFoundError, name) }
+
+// rows returns those that meet all conditions as dicts of the wanted columns, or of all.
+func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions *python.Dict) (python.Value, error) {
+	wanted, err := wantedColumns(table, columns)
+	if err != nil {
+		return python.Value{}, err
+	}
+	where, read := session.All(), slices.Clone(wanted)
+	filters := make([]filter, conditions.Len())
+	places := make([]int, conditions.Len())
+	for i, item := range conditions.Items() {
+		column, f, known := condition(table, item.Key, true)
+		if !known {
+			return python.Value{}, noColumn(item.Key)
+		}
+		if err := f.check(item.Value, table.Columns[column].Kind); err != nil {
+			return python.Value{}, err
+		}
+		if i == 0 && f.cutoff == 0 && f.comparison == equalTo {
+			where = session.Where{Column: column, Value: item.Value}
+		}
+		if places[i] = slices.Index(read, column); places[i] < 0 {
+			places[i], read = len(read), append(read, column)
+		}
+		filters[i] = f
+	}
+	rows := m.world.Find(table.Name, where, read...)
+	for i, item := range conditions.Items() {
+		rows = filters[i].apply(rows, places[i], item.Value)
+	}
+	shown := world.Table{Columns: make([]world.Column, len(wanted))}
+	for i, column := range wanted {
+		shown.Columns[i] = table.Columns[column]
+	}
+	for i := range rows {
+		rows[i] = rows[i][:len(wanted)]
+	}
+	return dicts(shown, rows), nil
+}
+
+// wantedColumns returns the places of the columns that a question names, or of all.
+func wantedColumns(table world.Table, columns []python.Value) ([]int, error) {
+	if len(columns) == 0 || columns[0].IsNone() {
+		all := make([]int, len(table.Columns))
+		for i := range all {
+			all[i] = i
+		}
+		return all, nil
+	}
+	list, ok := columns[0].AsList()
+	if !ok {
+		return nil, raise("TypeError", "columns are a list of names, not '"+columns[0].TypeName()+"'")
+	}
+	var wanted []int
+	for _, name := range list {
+		text, _ := name.AsStr()
+		column := table.Column(text)
+		if column < 0 {
+			return nil, noColumn(text)
+		}
+		if !slices.Contains(wanted, column) {
+			wanted = append(wanted, column)
+		}
+	}
+	return wanted, nil
+}
+
+// cells returns the places and the values of a dict by column, in the order of the columns.
+func cells(table world.Table, values python.Value) ([]session.Change, error) {
+	dict, ok := values.AsDict()
+	if !ok {
+		return nil, raise("TypeError", "values are a dict by column, not '"+values.TypeName()+"'")
+	}
+	var changes []session.Change
+	for _, item := range dict.Items() {
+		column := table.Column(item.Key)
+		if column < 0 {
+			return nil, noColumn(item.Key)
+		}
+		if err := fits(table.Columns[column], item.Value); err != nil {
+			return nil, err
+		}
+		changes = append(changes, session.Change{Column: column, Value: item.Value})
+	}
+	slices.SortFunc(changes, func(a, b session.Change) int { return a.Column - b.Column })
+	return changes, nil
+}
+
+// fits raises for a value that a column does not hold.
+func fits(column world.Column, value python.Value) error {
+	number, isNumber := value.Number()
+	var ok bool
+	switch column.Kind {
+	case world.KindText:
+		ok = value.Kind() == python.KindStr
+	case world.KindBool:
+		ok = value.Kind() == python.KindBool
+	case world.KindNumber:
+		ok = isNumber && !math.IsNaN(number) && !math.IsInf(number, 0)
+	}
+	if ok || value.IsNone() {
+		return nil
+	}
+	if isNumber && column.Kind == world.KindNumber {
+		return raise("ValueError", "column "+column.Name+" holds finite numbers, not "+python.Repr(value))
+	}
+	return raise("TypeError", "column "+column.Name+" holds "+column.Kind.String()+", not '"+value.TypeName()+"'")
+}
+
+// add adds a row. Columns that are not named are None.
+func (m moduleWorld) add(table world.Table, values python.Value) error {
+	changes, err := cells(table, values)
+	if err != nil {
+		return err
+	}
+	row := make(session.Row, len(table.Columns))
+	for _, change := range changes {
+		row[change.Column] = change.Value
+	}
+	return addRow(m.world, table.Name, row)
+}
+
+// only returns the one condition that an update or removal has; ok is false without any.
+func only(table world.Table, conditions *python.Dict) (column string, value python.Value, ok bool, err error) {
+	if conditions.Len() > 1 {
+		return "", value, false, raise("TypeError", "rows are changed and removed by one column; ask with world.rows first")
+	}
+	for _, item := range conditions.Items() {
+		at := table.Column(item.Key)
+		if at < 0 {
+			return "", value, false, noColumn(item.Key)
+		}
+		return item.Key, item.Value, true, compared(item.Value, table.Columns[at].Kind)
+	}
+	return "", value, false, nil
+}
+
+// update changes the one row that the condition selects; without one it changes all.
+func (m moduleWorld) update(table world.Table, values python.Value, conditions *python.Dict) error {
+	changes, err := cells(table, values)
+	if err != nil {
+		return err
+	}
+	column, value, one, err := only(table, conditions)
+	switch {
+	case err != nil:
+		return err
+	case one:
+		return modifyRow(m.world, table.Name, column, value, changes...)
+	}
+	for i := range changes {
+		if err := encodable(changes[i].Value); err != nil {
+			return err
+		}
+		changes[i].Value = converted(table.Columns[changes[i].Column], changes[i].Value)
+	}
+	m.world.Update(table.Name, session.All(), changes...)
+	return nil
+}
+
+// remove removes the rows that the condition selects.
+func (m moduleWorld) remove(table world.Table, conditions *python.Dict) error {
+	column, value, one, err := only(table, conditions)
+	if err == nil && !one {
+		err = raise("TypeError", "world.remove() needs a condition such as "+table.Columns[0].Name+"=…")
+	}
+	if err != nil {
+		return err
+	}
+	return removeRows(m.world, table.Name, column, value)
+}

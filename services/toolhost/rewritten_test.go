@@ -1,0 +1,91 @@
+package toolhost
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc"
+
+	"github.com/toolsandbox/toolsandbox/internal/conformance"
+	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+)
+
+// rewritten returns the built-in tools, of which those with the given names are written in Python.
+func rewritten(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join("testdata", "rewritten", "*.py"))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("rewritten tools: got %v and %v, want some files", files, err)
+	}
+	var modules []*setupv1.ToolModule
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		modules = append(modules, &setupv1.ToolModule{Name: strings.TrimSuffix(filepath.Base(file), ".py"), Source: string(source)})
+	}
+	builtin := slices.Clone(tool.Builtin().All())
+	kept := slices.DeleteFunc(slices.Clone(builtin), func(t *tool.Tool) bool {
+		return slices.ContainsFunc(modules, func(m *setupv1.ToolModule) bool { return m.GetName() == t.Module })
+	})
+	catalogue, err = tool.New(kept).Extend(modules, world.Builtin())
+	if err != nil {
+		tb.Fatalf("rewritten tools: %v", err)
+	}
+	if got, want := len(catalogue.All()), len(builtin); got != want {
+		tb.Fatalf("rewritten tools: got %d tools with the others, want %d", got, want)
+	}
+	for _, t := range builtin {
+		if !slices.Contains(kept, t) {
+			names = append(names, t.Name)
+		}
+	}
+	return catalogue, names
+}
+
+// TestRewrittenTools answers the vectors of the tools that are rewritten in Python, and all batches
+// and source.
+func TestRewrittenTools(t *testing.T) {
+	catalogue, names := rewritten(t)
+	host := serveTools(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, newServices(t, service.ClientConfig{}), catalogue)
+	runner := conformance.New(conformance.Services{ToolHost: func(string) grpc.ClientConnInterface { return host.conn }},
+		conformance.Config{Run: "rewritten", Parallel: 4, First: 5})
+	files := []string{vectortest.Dir(t, "tools/parallel.jsonl"), vectortest.Dir(t, "tools/raw_source.jsonl")}
+	for _, name := range names {
+		files = append(files, vectortest.Dir(t, "tools/calls/"+name+".jsonl"))
+	}
+	for _, file := range files {
+		report, err := runner.File(t.Context(), file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Logf("%s: %d cases, %d not compared", filepath.Base(file), report.Cases, report.NotCompared)
+		if report.Differ > 0 || report.Cases == 0 {
+			t.Errorf("%s: got %d of %d cases that differ, want none: %+v %+v", file, report.Differ, report.Cases, report.Missing, report.Differences)
+		}
+	}
+}
+
+// TestRewrittenSchemas compares what agents see of rewritten tools with what they see of the
+// built-in ones.
+func TestRewrittenSchemas(t *testing.T) {
+	catalogue, _ := rewritten(t)
+	for _, want := range tool.Builtin().All() {
+		got := catalogue.Find(want.Name)
+		if got.Shown().String() != want.Shown().String() {
+			t.Errorf("%s: got %v, want %v", want.Name, got.Shown(), want.Shown())
+		}
+		if got.ReadOnly != want.ReadOnly || got.User != want.User {
+			t.Errorf("%s: got read only %t and user %t, want %t and %t", want.Name, got.ReadOnly, got.User, want.ReadOnly, want.User)
+		}
+	}
+}
