@@ -120,8 +120,8 @@ type packFiles struct {
 	*usage
 }
 
-// list returns the files of a folder that end with .yaml, by name; none if there is no such folder.
-func (f *packFiles) list(folder string) (names []string, mistakes Errors) {
+// list returns the files of a folder with an ending, by name; none if there is no such folder.
+func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors) {
 	r := &reader{file: folder}
 	entries, err := f.entriesOf(folder)
 	switch {
@@ -135,7 +135,7 @@ func (f *packFiles) list(folder string) (names []string, mistakes Errors) {
 		return nil, r.errors
 	}
 	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".yaml") {
+		if !strings.HasSuffix(entry.Name(), ending) {
 			continue
 		}
 		name := entry.Name()

@@ -23,8 +23,8 @@ type packed struct {
 	Loaded // without the scenario, unless wire is nil
 
 	name string
-	// wire is the scenario without what it shares with others: its tables, their schema
-	// and texts of tools.
+	// wire is the scenario without what it shares with others: its tables, their schema, texts of
+	// tools and the pack's own tools.
 	wire   []byte
 	tables []*worldv1.Table
 }
@@ -33,7 +33,7 @@ type packed struct {
 func pack(loaded Loaded) (packed, error) {
 	setup := loaded.Scenario.GetSetup()
 	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
-	setup.Tables, setup.Tools.Descriptions, setup.Schema = nil, nil, nil
+	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules = nil, nil, nil, nil
 	loaded.Scenario.Evaluation.Schema = nil
 	var err error
 	out.wire, err = proto.Marshal(loaded.Scenario)
@@ -54,7 +54,7 @@ func (l *loader) unpack() ([]Loaded, error) {
 			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
 		}
 		s.Setup.Tables, s.Setup.Tools.Descriptions = l.loaded[i].tables, l.texts
-		s.Setup.Schema, s.Evaluation.Schema = l.declared, l.declared
+		s.Setup.Schema, s.Evaluation.Schema, s.Setup.ToolModules = l.declared, l.declared, l.modules
 		out[i].Scenario, l.loaded[i] = s, packed{}
 	}
 	return out, nil
@@ -120,7 +120,7 @@ func (l *loader) loadSection(part section) built {
 			continue
 		}
 		made.Setup.Tools.Descriptions = l.texts
-		made.Setup.Schema, made.Evaluation.Schema = l.declared, l.declared
+		made.Setup.Schema, made.Evaluation.Schema, made.Setup.ToolModules = l.declared, l.declared, l.modules
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := pack(Loaded{
 			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -25,6 +27,7 @@ const (
 	catalogueWire   = "catalogue.binpb"
 	catalogueJSON   = "catalogue.json"
 	worldFolder     = "worlds"
+	toolFolder      = "tools"
 	recordingFolder = "recordings"
 )
 
@@ -39,7 +42,7 @@ type Pack struct {
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
 // worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
 // in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
-// texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are
+// tools of its own in tools/*.py, texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are
 // collected, up to a limit: the error then is of type Errors and nothing else is returned.
 // Scenarios that start with the same rows share them: rows must not be changed in place. LoadPack
 // keeps no state and may run concurrently.
@@ -54,6 +57,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadSchema()
 	l.loadWorlds()
 	l.describe(pack)
+	l.loadModules()
 	l.loadTools()
 	l.loadRecordings()
 	l.loadScenarios()
@@ -78,15 +82,17 @@ type loader struct {
 	schema     *world.Schema
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
-	texts      []*setupv1.ToolDescription
-	loaded     []packed
-	mistakes   Errors
+	// modules are the pack's own tools, which opts knows.
+	modules  []*setupv1.ToolModule
+	texts    []*setupv1.ToolDescription
+	loaded   []packed
+	mistakes Errors
 }
 
 // each calls read with every .yaml file of a folder, by name, but for those that are about the
 // whole pack, and keeps the mistakes that it records.
 func (l *loader) each(folder string, read func(r *reader, data []byte)) {
-	names, mistakes := l.list(folder)
+	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
 		if name != packFile && name != toolsFile && name != schemaFile {
@@ -130,6 +136,30 @@ func (l *loader) describe(pack *Pack) {
 			pack.Name, pack.Description = r.text(doc.get("name")), r.text(doc.get("description"))
 		}
 	})
+}
+
+// loadModules reads the pack's own tools.
+func (l *loader) loadModules() {
+	names, mistakes := l.list(toolFolder, ".py")
+	l.mistakes = append(l.mistakes, mistakes...)
+	for _, name := range names {
+		l.file(name, func(r *reader, data []byte) {
+			stem := strings.TrimSuffix(path.Base(name), ".py")
+			switch {
+			case !declaredExpression.MatchString(stem):
+				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(stem))
+			case !utf8.Valid(data):
+				r.fail(top(), "is not UTF-8")
+			default:
+				l.modules = append(l.modules, &setupv1.ToolModule{Name: stem, Source: string(data)})
+			}
+		})
+	}
+	l.opts, mistakes = l.opts.with(l.modules, l.declared)
+	if len(mistakes) > 0 { // what is wrong with their calls follows from that
+		l.opts.Compile, l.opts.Known = nil, nil
+	}
+	l.mistakes = append(l.mistakes, mistakes...)
 }
 
 // loadTools reads what agents are told about tools, a mapping by tool.
@@ -228,6 +258,9 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 			s.Setup.Tools = &setupv1.ToolSelection{}
 		}
 		s.Setup.Tools.Descriptions = l.texts
+	}
+	if len(l.modules) > 0 && s.GetSetup() != nil {
+		s.Setup.ToolModules = l.modules
 	}
 	opts := l.opts
 	opts.Impossible = true

@@ -13,6 +13,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -28,6 +30,12 @@ type Options struct {
 	// has them.
 	Impossible bool
 
+	// Compile returns the tools of a pack's files in Python, which may use the tables that the pack
+	// declares, or what is wrong with them. Nil accepts every file.
+	Compile func(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, Errors)
+
+	// modules are those whose tools are known.
+	modules []*setupv1.ToolModule
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
 	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks

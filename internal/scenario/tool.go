@@ -3,13 +3,17 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
+	"google.golang.org/protobuf/proto"
+
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // toolShape is what a scenario is checked against.
@@ -23,9 +27,15 @@ type toolShape struct {
 
 // For returns options that check scenarios against tools: their names, their arguments and whether
 // they can change the world. The error is about a tool whose parameters are no JSON Schema.
-func For(tools []*toolhostv1.ToolInfo) (Options, error) {
-	shapes := make(map[string]*toolShape, len(tools))
-	opts := Options{shapes: shapes, Known: func(tool string) bool { return shapes[tool] != nil }}
+func For(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.and(tools) }
+
+// and returns options that know more tools.
+func (o Options) and(tools []*toolhostv1.ToolInfo) (Options, error) {
+	shapes := maps.Clone(o.shapes)
+	if shapes == nil {
+		shapes = make(map[string]*toolShape, len(tools))
+	}
+	o.Tools = slices.Clip(o.Tools)
 	for _, info := range tools {
 		var parameters struct {
 			Properties map[string]struct{ Type string }
@@ -42,9 +52,27 @@ func For(tools []*toolhostv1.ToolInfo) (Options, error) {
 		}
 		slices.Sort(shape.names)
 		shapes[name] = shape
-		opts.Tools = append(opts.Tools, name)
+		o.Tools = append(o.Tools, name)
 	}
-	return opts, nil
+	o.shapes, o.Known = shapes, func(tool string) bool { return shapes[tool] != nil }
+	return o, nil
+}
+
+// with returns options that know the tools of a pack too.
+func (o Options) with(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) (Options, Errors) {
+	if o.Compile == nil || slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) }) {
+		return o, nil
+	}
+	tools, mistakes := o.Compile(modules, declared)
+	if len(mistakes) > 0 {
+		return o, mistakes
+	}
+	known, err := o.and(tools)
+	if err != nil {
+		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
+	}
+	known.modules = modules
+	return known, nil
 }
 
 // arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of

@@ -47,6 +47,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	setup := s.GetSetup()
 	c := &checker{opts: opts}
 	c.schema(s)
+	c.modules(setup)
 	if !nameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
@@ -87,6 +88,15 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 		c.fail("evaluation.schema", "differs from setup.schema")
 	}
 	c.world = world.SchemaOf(declared)
+}
+
+// modules reads the pack's own tools, unless they are known.
+func (c *checker) modules(setup *setupv1.Setup) {
+	var mistakes Errors
+	c.opts, mistakes = c.opts.with(setup.GetToolModules(), setup.GetSchema())
+	for _, mistake := range mistakes {
+		c.fail("setup.tool_modules", "%v", mistake)
+	}
 }
 
 // userTools checks which tools the user has of its own.

@@ -77,7 +77,7 @@ type worldReader struct {
 // loadWorlds reads worlds/*.yaml.
 func (l *loader) loadWorlds() {
 	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
-	names, mistakes := l.list(worldFolder)
+	names, mistakes := l.list(worldFolder, ".yaml")
 	for _, file := range names {
 		r := &reader{file: file, schema: l.schema}
 		w.readers[worldName(file)] = r

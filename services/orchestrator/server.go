@@ -10,6 +10,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -126,23 +127,29 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 
 // checkTools refuses setups that name tools which the tool host does not have.
 func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
-	list, err := s.tools.ListTools(ctx, &toolhostv1.ListToolsRequest{})
-	if err != nil {
-		return fmt.Errorf("list tools: %w", err)
-	}
-	known := make(map[string]bool)
-	for _, info := range list.GetTools() {
-		known[info.GetTool().GetExecutionName()] = true
-	}
+	var known map[string]bool
+	last := &toolhostv1.ListToolsRequest{}
 	for _, scenario := range spec.GetScenarios() {
-		selection := scenario.GetSetup().GetTools()
+		setup := scenario.GetSetup()
+		request := &toolhostv1.ListToolsRequest{ToolModules: setup.GetToolModules(), Schema: setup.GetSchema()}
+		if known == nil || !proto.Equal(request, last) {
+			list, err := s.tools.ListTools(ctx, request)
+			if err != nil {
+				return fmt.Errorf("scenario %s: list tools: %w", setup.GetName(), err)
+			}
+			known, last = make(map[string]bool), request
+			for _, info := range list.GetTools() {
+				known[info.GetTool().GetExecutionName()] = true
+			}
+		}
+		selection := setup.GetTools()
 		names := slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser())
 		for _, text := range selection.GetDescriptions() {
 			names = append(names, text.GetTool())
 		}
 		for _, name := range names {
 			if !known[name] {
-				return fmt.Errorf("scenario %s: %w %q", scenario.GetSetup().GetName(), errUnknownTool, name)
+				return fmt.Errorf("scenario %s: %w %q", setup.GetName(), errUnknownTool, name)
 			}
 		}
 	}

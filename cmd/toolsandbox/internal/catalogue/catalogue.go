@@ -19,6 +19,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenarios"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -201,6 +203,7 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 	if err != nil {
 		return nil, err
 	}
+	opts.Compile = compile
 	var packs []*scenario.Pack
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
@@ -230,6 +233,16 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 		return nil, mistakes
 	}
 	return packs, nil
+}
+
+// compile reads the tools of a pack's own.
+func compile(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, scenario.Errors) {
+	tools, wrong := toolhost.PackTools(modules, declared)
+	mistakes := make(scenario.Errors, len(wrong))
+	for i, m := range wrong {
+		mistakes[i] = &scenario.Error{File: "tools/" + m.Module + ".py", Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
+	}
+	return tools, mistakes
 }
 
 // Schema returns the tables of all sources.

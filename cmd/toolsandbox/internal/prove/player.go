@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -38,8 +39,13 @@ type Services struct {
 	Parallel int
 }
 
-// player plays experiments on an installation. It is safe for concurrent use.
-type player struct{ services Services }
+// player plays experiments on an installation. It is safe for concurrent use, but for tools.
+type player struct {
+	services Services
+	// listed are the tools that the last request listed.
+	listed  map[string]*toolInfo
+	request *toolhostv1.ListToolsRequest
+}
 
 // play plays experiments to their end and sets their results.
 func (p *player) play(ctx context.Context, experiments []*experiment) error {
@@ -170,11 +176,15 @@ func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Resu
 	return response.GetResult(), nil
 }
 
-// tools returns what is known about every tool, by its real name.
-func (p *player) tools(ctx context.Context) (map[string]*toolInfo, error) {
+// tools returns what is known about every tool of a scenario, by its real name.
+func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]*toolInfo, error) {
+	request := &toolhostv1.ListToolsRequest{ToolModules: s.GetSetup().GetToolModules(), Schema: s.GetSetup().GetSchema()}
+	if p.listed != nil && proto.Equal(request, p.request) {
+		return p.listed, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	list, err := toolhostv1.NewToolHostServiceClient(p.services.ToolHost("")).ListTools(ctx, &toolhostv1.ListToolsRequest{})
+	list, err := toolhostv1.NewToolHostServiceClient(p.services.ToolHost("")).ListTools(ctx, request)
 	if err != nil {
 		return nil, fmt.Errorf("list tools: %w", err)
 	}
@@ -187,5 +197,6 @@ func (p *player) tools(ctx context.Context) (map[string]*toolInfo, error) {
 		}
 		tools[known.name] = known
 	}
+	p.listed, p.request = tools, request
 	return tools, nil
 }

@@ -30,12 +30,12 @@ const (
 // played; that a scenario is not sound is in its report.
 func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scenario) ([]*Report, error) {
 	player := &player{services: services}
-	tools, err := player.tools(ctx)
-	if err != nil {
-		return nil, err
-	}
 	candidates := make([]*candidate, len(scenarios))
 	for i, s := range scenarios {
+		tools, err := player.tools(ctx, s)
+		if err != nil {
+			return nil, err
+		}
 		candidates[i] = &candidate{scenario: s, variants: scenario.Variants(s), tools: tools, report: &Report{Name: s.GetSetup().GetName()}}
 		candidates[i].planOracle()
 	}

@@ -49,7 +49,7 @@ func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) 
 	tools, taken := slices.Clone(c.tools), make(map[string]string)
 	var mistakes Mistakes
 	for _, t := range c.tools {
-		taken[t.Name] = "the built-in tool of that name"
+		taken[t.Name] = "a built-in tool"
 	}
 	for i, source := range modules {
 		m := &module{name: source.GetName(), source: source.GetSource(), schema: schema, taken: taken}
