@@ -40,20 +40,26 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
+// maxSource bounds the files of a pack in bytes. They are part of every setup.
+const maxSource = 1 << 17
+
 // Extend returns the catalogue with the tools of a pack, which may use the tables of a schema. They
 // come last, in the order of the modules and within them of the functions. The error is Mistakes.
 func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) (*Catalogue, error) {
 	if len(modules) == 0 {
 		return c, nil
 	}
-	tools, taken := slices.Clone(c.tools), make(map[string]string)
+	tools, taken, size := slices.Clone(c.tools), make(map[string]string), 0
 	var mistakes Mistakes
 	for _, t := range c.tools {
 		taken[t.Name] = "a built-in tool"
 	}
 	for i, source := range modules {
 		m := &module{name: source.GetName(), source: source.GetSource(), schema: schema, taken: taken}
+		size += len(m.source)
 		switch {
+		case size > maxSource:
+			m.fail(0, "", "with this file, the pack's tools have more than %d bytes, which are the most", maxSource)
 		case slices.ContainsFunc(modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
 			m.fail(0, "", "another file has the name %s; rename one of them", m.name)
 		case slices.ContainsFunc(c.tools, func(t *Tool) bool { return t.Module == m.name }):
@@ -112,11 +118,8 @@ func (m *module) compile() {
 			m.names("", []syntax.Stmt{s})
 			continue
 		}
-		m.names(def.Name.ID, def.Function.Body)
-		for i := range def.Function.Params {
-			syntax.WalkExpr(def.Function.Params[i].Default, m.checkName(def.Name.ID, nil))
-		}
-		if !strings.HasPrefix(def.Name.ID, "_") {
+		m.names(def.Name.ID, []syntax.Stmt{def})
+		if !strings.HasPrefix(def.Name.ID, "_") && m.defs[def.Name.ID] == def {
 			m.tools = append(m.tools, m.tool(def))
 		}
 	}
@@ -134,6 +137,7 @@ func (m *module) statement(s syntax.Stmt) {
 		name := s.Name.ID
 		if m.defs[name] != nil {
 			m.fail(s.Offset(), name, "there are two functions %s; rename one of them", name)
+			return
 		}
 		m.defs[name] = s
 		m.decorators(s)
@@ -142,11 +146,11 @@ func (m *module) statement(s syntax.Stmt) {
 	case *syntax.ImportFrom:
 		m.imported(s.Offset(), s.Module)
 	case *syntax.Assign:
-		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { _, name := x.(*syntax.Name); return !name }) {
+		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { return !variable(x) }) {
 			m.fail(s.Offset(), "", only)
 		}
 	case *syntax.Annotate:
-		if _, name := s.Target.(*syntax.Name); !name || s.X != nil && !literal(s.X) {
+		if !variable(s.Target) || s.X != nil && !literal(s.X) {
 			m.fail(s.Offset(), "", only)
 		}
 	case *syntax.Do:
@@ -164,6 +168,15 @@ func (m *module) imported(at int, name string) {
 	if strings.HasPrefix(name, "tool_sandbox") || !interp.Importable(name) {
 		m.fail(at, "", "%s cannot be imported: tools may import json and typing; the world is there as world", name)
 	}
+}
+
+// variable says whether a target is a name, or several.
+func variable(target syntax.Expr) bool {
+	if several, ok := target.(*syntax.Sequence); ok {
+		return !slices.ContainsFunc(several.Items, func(x syntax.Expr) bool { return !variable(x) })
+	}
+	_, ok := target.(*syntax.Name)
+	return ok
 }
 
 // literal says whether an expression is a constant.

@@ -10,43 +10,69 @@ import (
 
 // names checks what the names in a block mean, and what can be seen of tables and columns.
 func (m *module) names(function string, body []syntax.Stmt) {
-	inner := make(map[syntax.Expr]bool) // the worlds of world.method
-	syntax.Walk(body, func(node syntax.Expr) bool {
-		switch node := node.(type) {
-		case *syntax.Attribute:
-			if isWorld(node.X) {
-				inner[node.X] = true
-				if !slices.Contains(worldMethods(), node.Name) {
-					m.fail(node.Offset(), function, "world has no %s%s", node.Name, suggest(node.Name, worldMethods()))
-				}
+	syntax.Walk(body, (&reading{module: m, function: function, field: -1, inner: make(map[syntax.Expr]bool)}).visit)
+}
+
+// reading is the check of a function's names.
+type reading struct {
+	*module
+	function string
+	// field is the offset of the f-string that is read: fields have none of their own. It is -1
+	// elsewhere.
+	field int
+	// inner are the worlds of world.method.
+	inner map[syntax.Expr]bool
+}
+
+func (r *reading) wrong(at syntax.Expr, format string, args ...any) {
+	offset := at.Offset()
+	if r.field >= 0 {
+		offset = r.field
+	}
+	r.fail(offset, r.function, format, args...)
+}
+
+func (r *reading) visit(node syntax.Expr) bool {
+	switch node := node.(type) {
+	case *syntax.Attribute:
+		if isWorld(node.X) {
+			r.inner[node.X] = true
+			if !slices.Contains(worldMethods(), node.Name) {
+				r.wrong(node, "world has no %s%s", node.Name, suggest(node.Name, worldMethods()))
 			}
-		case *syntax.Call:
-			m.tableCall(function, node)
 		}
-		return m.checkName(function, inner)(node)
-	})
+	case *syntax.Call:
+		r.tableCall(node)
+	case *syntax.Name:
+		r.name(node)
+	case *syntax.Joined:
+		field := *r
+		if field.field < 0 {
+			field.field = node.Offset()
+		}
+		for _, part := range node.Parts {
+			syntax.WalkExpr(part, field.visit)
+		}
+		return false
+	}
+	return true
+}
+
+// name finds names that mean nothing, and worlds but for those of a method.
+func (r *reading) name(name *syntax.Name) {
+	switch {
+	case name.Place != syntax.PlaceBuiltin:
+	case !library().Has(name.ID):
+		r.wrong(name, "name %q is not defined", name.ID)
+	case isWorld(name) && !r.inner[name]:
+		r.wrong(name, "world is no value to keep or pass on; call world.%s", strings.Join(worldMethods(), ", world."))
+	}
 }
 
 // isWorld says whether an expression is the session's world.
 func isWorld(x syntax.Expr) bool {
 	name, ok := x.(*syntax.Name)
 	return ok && name.ID == worldName && name.Place == syntax.PlaceBuiltin
-}
-
-// checkName returns a visitor that finds names which mean nothing, and worlds but for the inner
-// ones.
-func (m *module) checkName(function string, inner map[syntax.Expr]bool) func(syntax.Expr) bool {
-	return func(node syntax.Expr) bool {
-		name, ok := node.(*syntax.Name)
-		switch {
-		case !ok || name.Place != syntax.PlaceBuiltin:
-		case !library().Has(name.ID):
-			m.fail(name.Offset(), function, "name %q is not defined", name.ID)
-		case isWorld(name) && !inner[name]:
-			m.fail(name.Offset(), function, "world is no value to keep or pass on; call world.%s", strings.Join(worldMethods(), ", world."))
-		}
-		return true
-	}
 }
 
 // changes says whether a function can change the world, itself or through others of the file.
@@ -69,37 +95,37 @@ func (m *module) changes(function string, seen map[string]bool) (found bool) {
 }
 
 // tableCall checks the table and the columns that a call of the world's methods writes out.
-func (m *module) tableCall(function string, call *syntax.Call) {
+func (r *reading) tableCall(call *syntax.Call) {
 	method, ok := call.Func.(*syntax.Attribute)
 	if !ok || !isWorld(method.X) || !slices.Contains(tableMethods(), method.Name) {
 		return
 	}
 	if len(call.Args) == 0 || call.Args[0].Name != "" || call.Args[0].Stars > 0 {
-		m.fail(call.Offset(), function, "world.%s needs a table first", method.Name)
+		r.wrong(call, "world.%s needs a table first", method.Name)
 		return
 	}
 	name, ok := textOf(call.Args[0].X)
 	if !ok {
 		return
 	}
-	table, ok := storedTable(m.schema, name)
+	table, ok := storedTable(r.schema, name)
 	if !ok {
-		m.fail(call.Args[0].X.Offset(), function, "there is no table %q%s", name, suggest(name, tableNames(m.schema)))
+		r.wrong(call.Args[0].X, "there is no table %q%s", name, suggest(name, tableNames(r.schema)))
 		return
 	}
 	for _, arg := range call.Args[1:] {
 		if arg.Name != "" {
 			if _, _, known := condition(table, arg.Name, method.Name == rowsMethod); !known {
-				m.fail(arg.X.Offset(), function, "table %s has no column %s%s", name, arg.Name, suggest(arg.Name, columnNames(table)))
+				r.wrong(arg.X, "table %s has no column %s%s", name, arg.Name, suggest(arg.Name, columnNames(table)))
 			}
-			continue
+		} else if arg.Stars == 0 {
+			r.columns(table, arg.X)
 		}
-		m.columns(function, table, arg.X)
 	}
 }
 
 // columns checks the names in a list, or those of a dict's values.
-func (m *module) columns(function string, table world.Table, x syntax.Expr) {
+func (r *reading) columns(table world.Table, x syntax.Expr) {
 	var named []syntax.Expr
 	switch x := x.(type) {
 	case *syntax.Sequence:
@@ -109,7 +135,7 @@ func (m *module) columns(function string, table world.Table, x syntax.Expr) {
 	}
 	for _, x := range named {
 		if column, ok := textOf(x); ok && table.Column(column) < 0 {
-			m.fail(x.Offset(), function, "table %s has no column %s%s", world.AuthorText(table.Name), column, suggest(column, columnNames(table)))
+			r.wrong(x, "table %s has no column %s%s", world.AuthorText(table.Name), column, suggest(column, columnNames(table)))
 		}
 	}
 }

@@ -24,7 +24,11 @@ func decorators() []string { return []string{uncheckedDecorator, userDecorator} 
 // decorators checks those of a function.
 func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
-		if name, ok := x.(*syntax.Name); !ok || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID) {
+		name, ok := x.(*syntax.Name)
+		if ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID) {
+			continue // it is found where names are
+		}
+		if !ok || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID) {
 			m.fail(x.Offset(), def.Name.ID, "unknown decorator; expected one of @%s", strings.Join(decorators(), ", @"))
 		}
 	}

@@ -1,0 +1,357 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// desk is a schema with a table of notes.
+func desk(tb testing.TB) *world.Schema {
+	tb.Helper()
+	schema, err := world.NewSchema([]*worldv1.TableSchema{{Name: "NOTE", Columns: []*worldv1.Column{
+		{Name: "note_id", Type: worldv1.CellType(world.KindText), Measure: world.DefaultMeasure},
+		{Name: "title", Type: worldv1.CellType(world.KindText), Measure: world.DefaultMeasure},
+		{Name: "pages", Type: worldv1.CellType(world.KindNumber), Measure: world.DefaultMeasure},
+		{Name: "pinned", Type: worldv1.CellType(world.KindBool), Measure: world.DefaultMeasure},
+	}}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return schema
+}
+
+// extended returns the built-in tools and those of one file.
+func extended(tb testing.TB, source string) *Catalogue {
+	tb.Helper()
+	catalogue, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: source}}, desk(tb))
+	if err != nil {
+		tb.Fatalf("tools: %v\n%s", err, source)
+	}
+	return catalogue
+}
+
+// worldOf returns a world with two notes.
+func worldOf(tb testing.TB) *session.World {
+	tb.Helper()
+	w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: desk(tb)}, 1_700_000_000)
+	w.Load("NOTE", []session.Row{
+		{python.Str("a"), python.Str("Old door code"), python.None(), python.Bool(true)},
+		{python.Str("b"), python.Str("Tax papers"), python.Float(12), python.Bool(false)},
+		{python.Str("c"), python.Str("Tax papers, copy"), python.Float(11), python.Bool(false)},
+	}, false)
+	return &w
+}
+
+// call calls a tool with arguments in JSON and returns the answer or the exception.
+func call(tb testing.TB, catalogue *Catalogue, w *session.World, name, arguments string) string {
+	tb.Helper()
+	parsed, err := python.ParseJSON(arguments)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t := catalogue.Find(name)
+	args, err := t.BindMapping(parsed)
+	if err == nil {
+		err = t.CheckArgs(args)
+	}
+	if err != nil {
+		return err.Error()
+	}
+	result, err := t.Call(tb.Context(), w, args)
+	if err != nil {
+		return err.Error()
+	}
+	return python.Repr(result)
+}
+
+// body is a file with one tool whose lines are given.
+func body(lines ...string) string {
+	return "def act(x: float = 1.0) -> str:\n    \"\"\"Acts.\n\n    Args:\n        x: A number.\n    \"\"\"\n    " + strings.Join(lines, "\n    ") + "\n"
+}
+
+// TestWorldMethods calls each method, rightly and wrongly.
+func TestWorldMethods(t *testing.T) {
+	for _, test := range []struct{ line, want string }{
+		{`return world.rows("note", ["title"], pinned=False, pages__min=12)`, "[{'title': 'Tax papers'}]"},
+		{`return world.rows("note", ["note_id"], title__about="tax", pages__max=11)`, "[{'note_id': 'c'}]"},
+		{`return world.rows("note", ["note_id"], title__like="tax papers")`, "[{'note_id': 'b'}, {'note_id': 'c'}]"},
+		{`return world.rows("note", ["note_id", "note_id"], pages=NOT_GIVEN, note_id="a")`, "[{'note_id': 'a'}]"},
+		{`return world.rows("note", note_id="a")`, "[{'note_id': 'a', 'title': 'Old door code', 'pages': None, 'pinned': True}]"},
+		{`return world.rows("note", pages=None)`, "[]"},
+		{`return world.rows("note", title=5)`, "polars.exceptions.ComputeError: cannot compare string with numeric type (i32)"},
+		{`return world.rows("note", title__like=5)`, "TypeError: sentence must be a String"},
+		{`return world.rows("note", **{"nothing": 1})`, "polars.exceptions.ColumnNotFoundError: nothing"},
+		{`return world.rows(str(x))`, "KeyError: '1.0'"},
+		{`return world.rows("NO" + "TE")`, "KeyError: 'NOTE'"},
+		{`return world.rows("sand" + "box")`, "KeyError: 'sandbox'"},
+		{`return world.rows(["note"])`, "KeyError: ['note']"},
+		{`return world.rows("note", "title")`, "TypeError: columns are a list of names, not 'str'"},
+		{`return world.rows("note", None, None)`, "TypeError: world.rows() takes 2 positional arguments but 3 were given"},
+		{`return world.now()`, "1700000000.0"},
+		{`return [world.new_id(), world.new_id()]`, "['fb9bcfe3-dbbf-59d1-894c-7d680a04c416', '771506f8-c00b-5c6b-a390-fa2a4c0584fa']"},
+		{`return world.now(zone="UTC")`, "TypeError: world.now() got an unexpected keyword argument 'zone'"},
+		{`world.add("note", {"note_id": "d", "pages": True}); return world.rows("note", note_id="d")`, "[{'note_id': 'd', 'title': None, 'pages': 1.0, 'pinned': None}]"},
+		{`world.add("note", {"title": 5})`, "TypeError: column title holds text, not 'int'"},
+		{`world.add("note", {"pages": float("nan")})`, "ValueError: column pages holds finite numbers, not nan"},
+		{`world.add("note", {"pages": 10 ** 400})`, "TypeError: column pages holds number, not 'int'"},
+		{`world.add("note", {"pinned": 1})`, "TypeError: column pinned holds boolean, not 'int'"},
+		{`world.add("note", {"title": "\ud800"})`, "UnicodeEncodeError: 'utf-8' codec can't encode character '\\ud800' in position 0: surrogates not allowed"},
+		{`world.add("note", [1])`, "TypeError: values are a dict by column, not 'list'"},
+		{`world.update("note", {"pages": 3}, note_id="a"); return world.rows("note", ["pages"], note_id="a")`, "[{'pages': 3.0}]"},
+		{`world.update("note", {"pages": 3}, note_id="d")`, "polars.exceptions.NoDataError: No db entry matching note_id='d' found"},
+		{`world.update("note", {"pages": 3}, pinned=False)`, "polars.exceptions.DuplicateError: More than 1 entry with pinned=False found"},
+		{`world.update("note", {"pages": 3}); return world.rows("note", ["pages"])`, "[{'pages': 3.0}, {'pages': 3.0}, {'pages': 3.0}]"},
+		{`world.update("note", {"pages": 3}, note_id="a", pinned=True)`, "TypeError: rows are changed and removed by one column; ask with world.rows first"},
+		{`world.update("note", {"pages": 3}, **{"pages__min": 1})`, "polars.exceptions.ColumnNotFoundError: pages__min"},
+		{`world.remove("note", pinned=False); return len(world.rows("note"))`, "1"},
+		{`world.remove("note")`, "TypeError: world.remove() needs a condition such as note_id=…"},
+		{`world.remove("note", note_id="d")`, `polars.exceptions.NoDataError: No db entry matching predicate=<Expr ['[([(col("note_id")) == (String…'] at 0x7F0000000000> found`},
+		{`check_phone("12")`, "phonenumbers.phonenumberutil.NumberParseException: (0) Missing or invalid default region."},
+		{"try:\n        world.remove(\"note\", note_id=\"d\")\n    except NoDataError as e:\n        return str(e)[:8]", "'No db en'"},
+		{`return {"a": (1, [2]), 3: None}`, "{'a': [1, [2]], '3': None}"},
+		{`return {2}`, "TypeError: Object of type set is not JSON serializable"},
+	} {
+		if got := call(t, extended(t, body(test.line)), worldOf(t), "act", "{}"); got != test.want {
+			t.Errorf("%s: got %s, want %s", test.line, got, test.want)
+		}
+	}
+}
+
+// TestHostileTools ends calls that would take all time or memory, or that answer what is no value.
+func TestHostileTools(t *testing.T) {
+	for _, test := range []struct{ source, want string }{
+		{body("while True:", "    pass"), "TimeoutError: more than 200000 steps are needed"},
+		{body("while True:", "    try:", "        while True: pass", "    except Exception:", "        pass"), "TimeoutError: more than 200000 steps are needed"},
+		{body("return 'x' * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
+		{body("return [0] * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
+		{body("return act(x)"), "RecursionError: maximum recursion depth exceeded"},
+		{body("return act"), "TypeError: Object of type function is not JSON serializable"},
+		{body("return NOT_GIVEN"), "TypeError: Object of type object is not JSON serializable"},
+		{body("return world.rows"), "TypeError: Object of type function is not JSON serializable"},
+		{body("a = []", "a.append(a)", "return a"), "RecursionError: maximum recursion depth exceeded"},
+		{body("for i in range(1000):", "    world.add('note', {'title': 'x' * 1000})"), "TimeoutError: more than 200000 steps are needed"},
+		{body("raise SystemExit(3)"), "SystemExit: 3"},
+		{body("world.rows = 5"), "AttributeError: 'module' object has no attribute 'rows'"},
+		{body("getattr(check_phone, '__globals__')"), "AttributeError: 'function' object has no attribute '__globals__'"},
+		{body("print('x' * 10 ** 6)"), "MemoryError: more than 262144 bytes were printed"},
+		{"LOG = []\n" + body("LOG.append(x)", "return len(LOG)"), "1"},
+	} {
+		catalogue, w := extended(t, test.source), worldOf(t)
+		for range 2 { // nothing is left of the first call
+			if got := call(t, catalogue, w, "act", "{}"); got != test.want {
+				t.Errorf("%s: got %s, want %s", test.source, got, test.want)
+			}
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	loops := extended(t, body("while True:", "    pass")).Find("act")
+	args, err := loops.Bind(nil, &python.Dict{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loops.Call(ended, worldOf(t), args); !errors.Is(err, context.Canceled) {
+		t.Errorf("a call whose context has ended: got %v, want context.Canceled", err)
+	}
+}
+
+// TestHints reads types and defaults, and checks arguments as those of built-in tools.
+func TestHints(t *testing.T) {
+	for _, test := range []struct{ param, argument, want, schema string }{
+		{"x: str", `5`, "TypeError: Parameter 'x' is of type '<class 'int'>', but expected '<class 'str'>'.", "string"},
+		{"x: int", `1.5`, "TypeError: Parameter 'x' is of type '<class 'float'>', but expected '<class 'int'>'.", "integer"},
+		{"x: bool", `null`, "TypeError: Parameter 'x' is of type '<class 'NoneType'>', but expected '<class 'bool'>'.", "boolean"},
+		{"x: float", `true`, "True", "number"},
+		{"x: Optional[str]", `5`, "TypeError: Parameter 'x' is of type '<class 'int'>', but expected 'typing.Optional[str]'.", "string"},
+		{"x: str | None", `null`, "None", "string"},
+		{"x: Union[int, float]", `"1"`, "TypeError: Parameter 'x' is of type '<class 'str'>', but expected 'typing.Union[int, float]'.", "number"},
+		{"x: Optional[Union[float, int]] = -2", `null`, "None", "number"},
+		{"x: Union[float, None, NotGiven] = NOT_GIVEN", `"a"`,
+			"TypeError: Parameter 'x' is of type '<class 'str'>', but expected 'typing.Union[float, NoneType, tool_sandbox.common.utils.NotGiven]'.", "number"},
+	} {
+		catalogue := extended(t, "def act("+test.param+") -> str:\n  '''Acts.\n\n  Args:\n    x (any): What\n      it is.\n\n  Returns:\n    x\n  '''\n  return x\n")
+		if got := call(t, catalogue, worldOf(t), "act", `{"x": `+test.argument+`}`); got != test.want {
+			t.Errorf("%s with %s: got %s, want %s", test.param, test.argument, got, test.want)
+		}
+		required := `["x"]`
+		if strings.Contains(test.param, "=") {
+			required = "[]"
+		}
+		want := `{"type": "object", "properties": {"x": {"type": "` + test.schema + `", "description": "What it is."}}, "required": ` + required + `}`
+		if got := catalogue.Find("act").Shown(); got.GetParametersJson() != want || got.GetDescription() != "Acts." {
+			t.Errorf("%s: got %v, want Acts. and %s", test.param, got, want)
+		}
+	}
+}
+
+// TestModuleMistakes finds what is wrong before anything is called.
+func TestModuleMistakes(t *testing.T) {
+	const doc = "\n  '''Acts.'''\n"
+	for _, test := range []struct {
+		source string
+		want   []string
+	}{
+		{"def act(:\n  pass", []string{"1:9: file: Python cannot read this: invalid syntax"}},
+		{"", []string{"1:1: file: there is no tool: a tool is a function whose name begins with a letter"}},
+		{"def _act():\n  pass\n", []string{"1:1: file: there is no tool: a tool is a function whose name begins with a letter"}},
+		{"print('x')\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants and functions stand at the top of a file; move it into a function"}},
+		{"if True:\n  A = 1\ndef act() -> None:" + doc, []string{"1:1: file: only imports, constants and functions stand at the top of a file; move it into a function"}},
+		{"import random\nfrom tool_sandbox.common import x\ndef act() -> None:" + doc, []string{
+			"1:1: file: random cannot be imported: tools may import json and typing; the world is there as world",
+			"2:1: file: tool_sandbox.common cannot be imported: tools may import json and typing; the world is there as world"}},
+		{"def act() -> None:" + doc + "def act() -> None:" + doc, []string{
+			"3:1: act: there are two functions act; rename one of them"}},
+		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function"}},
+		{"def len() -> None:" + doc, []string{"1:1: len: len means something in Python or to tools already; rename the function"}},
+		{"def wörld() -> None:" + doc, []string{"1:1: wörld: the name has to be up to 60 letters, digits and underscores of ASCII"}},
+		{"def act(*rest) -> None:" + doc, []string{"1:1: act: parameters of tools are plain ones: no *, ** or /"}},
+		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @unchecked, @user"}},
+		{"@cache\n@user\ndef act() -> None:" + doc, []string{`1:2: act: name "cache" is not defined`}},
+		{"def act() -> None:\n  '''\n\n  Args:\n    nothing at all\n    y: No.\n  '''\n", []string{
+			"2:3: act: the docstring does not begin with what the tool does; write that first",
+			`5:5: act: Args: "nothing at all" is no entry; write name: what it is, and indent lines that go on with one`,
+			"6:5: act: Args: there is no parameter y; take the entry out or rename it"}},
+		{"def act(x: Union[str, NotGiven]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n    x: X.\n  '''\n", []string{
+			"1:12: act: x may be left out; give it the default NOT_GIVEN", "6:5: act: Args: there are two entries x; take one out"}},
+		{"def act(x: str = NOT_GIVEN) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
+			"1:18: act: x has the default NOT_GIVEN; write its type as Union[…, NotGiven]"}},
+		{"def act(x: Union[str, NotGiven] = None) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
+			"1:35: act: x may be NotGiven; its default is NOT_GIVEN"}},
+		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
+			"1:12: act: the type of x is none that a model can give; write str, bool, int or float, perhaps in Optional[…] or Union[…, NotGiven]"}},
+		{body("w = world", "return f'{wrold}'"), []string{
+			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id",
+			`8:12: act: name "wrold" is not defined`}},
+		{body("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
+			`7:27: act: table note has no column titel; did you mean "title"?`,
+			`7:46: act: table note has no column paegs; did you mean "pages"?`,
+			"8:25: act: table note has no column nothing; expected one of note_id, title, pages, pinned",
+			"8:48: act: table note has no column title__lik; expected one of note_id, title, pages, pinned",
+			"9:5: act: world.rows needs a table first"}},
+	} {
+		_, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: test.source}}, desk(t))
+		var mistakes Mistakes
+		if !errors.As(err, &mistakes) {
+			t.Errorf("%s: got %v, want mistakes", test.source, err)
+			continue
+		}
+		var got []string
+		for _, line := range strings.Split(mistakes.Error(), "\n") {
+			got = append(got, strings.TrimPrefix(line, "tools/desk.py:"))
+		}
+		if diff := cmp.Diff(test.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.source, diff)
+		}
+	}
+}
+
+// TestDecoratedTools reads who sees a tool, and whether it only looks.
+func TestDecoratedTools(t *testing.T) {
+	const source = `
+@user
+def look() -> float:
+    """Looks."""
+    return _now()
+
+def draw() -> str:
+    """Draws."""
+    return _draw()
+
+def _now():
+    return world.now()
+
+def _draw():
+    return [_draw, world.new_id()][1]
+`
+	catalogue := extended(t, source)
+	if look := catalogue.Find("look"); !look.User || !look.ReadOnly {
+		t.Errorf("look: got user %t and read only %t, want both", look.User, look.ReadOnly)
+	}
+	if draw := catalogue.Find("draw"); draw.User || draw.ReadOnly {
+		t.Errorf("draw: got user %t and read only %t, want neither", draw.User, draw.ReadOnly)
+	}
+	selection, err := catalogue.Select(&setupv1.ToolSelection{Allow: []string{"draw", "end_conversation"}, Augmentations: []setupv1.Augmentation{
+		setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS, setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED,
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(selection.User) != 2 || selection.User[1].GetName() != "look" {
+		t.Errorf("the user's tools: got %v, want end_conversation and look, which distracts", selection.User)
+	}
+	if !slices.ContainsFunc(selection.Agent, func(shown *worldv1.Tool) bool {
+		return shown.GetName() == "desk_0" && shown.GetExecutionName() == "draw"
+	}) {
+		t.Errorf("the agent's tools: got %v, want desk_0 for draw", selection.Agent)
+	}
+	if Builtin().Find("draw") != nil {
+		t.Error("the built-in tools: got draw among them")
+	}
+}
+
+// BenchmarkModuleCall calls tools of the folder testdata, and the built-in ones that they rewrite.
+func BenchmarkModuleCall(b *testing.B) {
+	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", "setting.py"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	kept := slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule })
+	python3, err := New(kept).Extend([]*setupv1.ToolModule{{Name: settingModule, Source: string(source)}}, world.Builtin())
+	if err != nil {
+		b.Fatal(err)
+	}
+	own := extended(b, body("return ''"))
+	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
+	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}}, false)
+	for _, test := range []struct {
+		name      string
+		catalogue *Catalogue
+		tool      string
+	}{{"empty", own, "act"}, {"python", python3, "get_wifi_status"}, {"builtin", Builtin(), "get_wifi_status"}} {
+		b.Run(test.name, func(b *testing.B) {
+			t := test.catalogue.Find(test.tool)
+			b.ReportAllocs()
+			for b.Loop() {
+				args, err := t.Bind(nil, &python.Dict{})
+				if err == nil {
+					_, err = t.Call(b.Context(), &w, args)
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkModuleCompile reads two files of tools.
+func BenchmarkModuleCompile(b *testing.B) {
+	var modules []*setupv1.ToolModule
+	for _, name := range []string{contactModule, settingModule} {
+		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
+		if err != nil {
+			b.Fatal(err)
+		}
+		modules = append(modules, &setupv1.ToolModule{Name: name, Source: string(source)})
+	}
+	kept := New(slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule || t.Module == contactModule }))
+	for b.Loop() {
+		if _, err := kept.Extend(modules, world.Builtin()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
