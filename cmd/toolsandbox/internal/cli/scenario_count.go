@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"io"
+	"maps"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
@@ -98,6 +99,10 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 	}
 	for _, info := range toolhost.Tools() {
 		out.Tools = append(out.Tools, count{info.GetTool().GetName(), tools[info.GetTool().GetName()]})
+		delete(tools, info.GetTool().GetName())
+	}
+	for _, name := range slices.Sorted(maps.Keys(tools)) { // those of packs
+		out.Tools = append(out.Tools, count{name, tools[name]})
 	}
 	slices.SortStableFunc(out.Tools, func(a, b count) int { return cmp.Compare(b.Count, a.Count) })
 	return out

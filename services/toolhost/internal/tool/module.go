@@ -40,8 +40,11 @@ func (m Mistakes) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxSource bounds the files of a pack in bytes. They are part of every setup.
-const maxSource = 1 << 17
+// Bounds of the files of a pack, which are part of every setup.
+const (
+	maxModules = 64
+	maxSource  = 1 << 17 // bytes in all
+)
 
 // Extend returns the catalogue with the tools of a pack, which may use the tables of a schema. They
 // come last, in the order of the modules and within them of the functions. The error is Mistakes.
@@ -58,8 +61,8 @@ func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) 
 		m := &module{name: source.GetName(), source: source.GetSource(), schema: schema, taken: taken}
 		size += len(m.source)
 		switch {
-		case size > maxSource:
-			m.fail(0, "", "with this file, the pack's tools have more than %d bytes, which are the most", maxSource)
+		case size > maxSource || i >= maxModules:
+			m.fail(0, "", "with this file, the pack's tools have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
 		case slices.ContainsFunc(modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
 			m.fail(0, "", "another file has the name %s; rename one of them", m.name)
 		case slices.ContainsFunc(c.tools, func(t *Tool) bool { return t.Module == m.name }):

@@ -68,20 +68,8 @@ func columnOf(name, column string) int {
 	return table.Column(column)
 }
 
-// declared raises KeyError for a table that the session does not have: its pack does not declare
-// it.
-func declared(w *session.World, name string) error {
-	if len(w.Table(name).Columns) == 0 {
-		return raise("KeyError", python.Repr(python.Str(name)))
-	}
-	return nil
-}
-
 // addRow appends a row. It takes ownership of the row.
 func addRow(w *session.World, name string, row session.Row, copies ...session.Copy) error {
-	if err := declared(w, name); err != nil {
-		return err
-	}
 	if err := encodable(row...); err != nil {
 		return err
 	}
@@ -161,9 +149,6 @@ func with(name, column string, value python.Value) session.Where {
 
 // removeRows removes all rows with an id.
 func removeRows(w *session.World, name, column string, id python.Value) error {
-	if err := declared(w, name); err != nil {
-		return err
-	}
 	if w.Remove(name, session.Where{Column: w.Table(name).Column(column), Value: id}) == 0 {
 		return raise(noDataError, "No db entry matching predicate=<Expr ['"+comparisonText(column, id)+"'] at 0x7F0000000000> found")
 	}
@@ -188,9 +173,6 @@ func comparisonText(column string, value python.Value) string {
 // modifyRow changes cells of the one row with an id and moves the row to the end. The changes are
 // in the order of the columns.
 func modifyRow(w *session.World, name, column string, id python.Value, changes ...session.Change) error {
-	if err := declared(w, name); err != nil {
-		return err
-	}
 	table := w.Table(name)
 	switch row := (session.Where{Column: table.Column(column), Value: id}); w.Count(name, row) {
 	case 0:
