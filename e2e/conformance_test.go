@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // conformity is the output of toolsandbox conformance --json as far as it is looked at.

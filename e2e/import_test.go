@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // TestLongImport imports all scenarios of the original: recorded trajectories that find their

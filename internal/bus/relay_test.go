@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
 func TestRelay(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
-	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
 // join makes a replica that leaves at the end of the test, unless it has before.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // BenchmarkGraders judges whole records of the metric vectors with both graders, parsing included.

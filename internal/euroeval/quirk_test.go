@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // TestQuirkVectors names the quirk of each recorded case in which the graders differ.

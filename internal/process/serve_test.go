@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/porttest"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // freeAddress returns an address on which nobody listens but whom the test tells of it.

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
-	"github.com/toolsandbox/toolsandbox/internal/porttest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // TestExplain stops NATS under a service: what fails then says so, and nothing else does.

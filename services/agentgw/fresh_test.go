@@ -9,7 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 
-	"github.com/toolsandbox/toolsandbox/internal/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
 // TestFresh asks for a turn that its caller calls new although it is recorded: the provider is

@@ -9,7 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // TestCountOriginal counts the original's own scenarios, whose numbers are known.

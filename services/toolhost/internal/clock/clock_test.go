@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // tools runs the time tools by name on arguments that have passed the tools' type checks.

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // The vectors' C library does not always round to the nearest float. So this share of a file's

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/vectortest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
 // tolerance is how far an amount may be from the vector's, relative to it.

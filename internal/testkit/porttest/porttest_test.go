@@ -4,7 +4,7 @@ import (
 	"net"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/porttest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // TestReserve listens on a reserved port several times in succession. Before, between and after
