@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -244,13 +246,44 @@ func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
 
 // TestGeneratedBatches compares batches of calls of all tools with generated arguments with all
 // their orders.
-func TestGeneratedBatches(t *testing.T) { generatedBatches(t, fewBatches/4) }
+func TestGeneratedBatches(t *testing.T) { generatedBatches(t, fewBatches) }
 
-func TestLongGeneratedBatches(t *testing.T) { generatedBatches(t, manyBatches/4) }
+func TestLongGeneratedBatches(t *testing.T) { generatedBatches(t, manyBatches) }
 
 func generatedBatches(t *testing.T, batches int) {
 	t.Helper()
-	env, random := hostile(t), rand.New(rand.NewPCG(7, 8))
+	t.Run("built-in", func(t *testing.T) { compareGenerated(t, hostile(t), batches/4) })
+	t.Run("in Python", func(t *testing.T) { compareGenerated(t, inPython(t), batches/20) })
+}
+
+// inPython returns an environment in which the tools of four modules are written in Python.
+func inPython(tb testing.TB) *Environment {
+	tb.Helper()
+	var modules []*setupv1.ToolModule
+	for _, name := range []string{"contact", "messaging", "reminder", "setting"} {
+		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
+		if err != nil {
+			tb.Fatal(err)
+		}
+		modules = append(modules, &setupv1.ToolModule{Name: name, Source: string(source)})
+	}
+	others := slices.DeleteFunc(slices.Clone(tool.Builtin().All()), func(t *tool.Tool) bool {
+		return slices.ContainsFunc(modules, func(m *setupv1.ToolModule) bool { return m.GetName() == t.Module })
+	})
+	catalogue, err := tool.New(others).Extend(modules, world.Builtin())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	selection, err := catalogue.Select(&setupv1.ToolSelection{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return New(catalogue, selection)
+}
+
+func compareGenerated(t *testing.T, env *Environment, batches int) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, 8))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
 	drawing := session.NewWorld(frame, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}

@@ -3,10 +3,12 @@ package executor
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -38,7 +40,7 @@ func (c *call) weight() int {
 func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	tools := &programTools{ctx: ctx, program: p, world: w}
 	outcome := interp.Run(ctx, p.compiled, tools)
-	p.steps = outcome.Steps
+	p.steps = outcome.Steps + tools.steps
 	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
 	if outcome.Err == nil {
 		return answer, nil
@@ -56,7 +58,13 @@ type programTools struct {
 	program *program
 	world   *session.World
 	traces  []*worldv1.ToolTrace
+	// steps is how much work the tools of a pack were.
+	steps int
 }
+
+// errSteps ends a program whose calls of a pack's tools take more steps than a run may. It is no
+// exception that the program can catch.
+var errSteps = fmt.Errorf("TimeoutError: more than %d steps are needed", limit.Steps)
 
 // Callable says whether the speaker may call the tool.
 func (t *programTools) Callable(name string) bool {
@@ -67,6 +75,9 @@ func (t *programTools) Callable(name string) bool {
 func (t *programTools) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	c := t.program.environment.called(name, positional, keyword, t.program.sender)
 	result, err := c.evaluate(t.ctx, t.world)
+	if t.steps += c.args.Steps(); t.steps > limit.Steps {
+		return python.Value{}, errSteps
+	}
 	if err != nil {
 		return python.Value{}, t.exception(err)
 	}

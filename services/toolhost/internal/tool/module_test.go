@@ -355,3 +355,37 @@ func BenchmarkModuleCompile(b *testing.B) {
 		}
 	}
 }
+
+// FuzzModule reads any source, and calls the tools that it makes.
+func FuzzModule(f *testing.F) {
+	for _, name := range []string{contactModule, messagingModule, reminderModule, settingModule} {
+		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(string(source))
+	}
+	f.Add(body("return world.rows('note', ['title'], pages__min=x)"))
+	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
+	f.Fuzz(func(t *testing.T, source string) {
+		catalogue, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: source}}, desk(t))
+		var mistakes Mistakes
+		switch {
+		case errors.As(err, &mistakes):
+			for _, m := range mistakes {
+				if m.Line < 1 || m.Line > 1+strings.Count(source, "\n") || m.Column < 1 || strings.Contains(m.Reason, "\n") {
+					t.Errorf("mistake %+v of %q: want a place in it and one line", m, source)
+				}
+			}
+			return
+		case err != nil:
+			t.Fatal(err)
+		}
+		for _, declared := range catalogue.All()[len(Builtin().All()):] {
+			args, err := declared.Bind(nil, &python.Dict{})
+			if err == nil {
+				_, _ = declared.Call(t.Context(), worldOf(t), args) // it ends
+			}
+		}
+	})
+}
