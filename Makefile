@@ -17,12 +17,17 @@ TEST_FLAGS := -count=1 -vet=off -timeout $(TEST_TIMEOUT)
 MODULES := $(shell sed -n 's|^[[:space:]]\(\.[^[:space:]]*\)|\1|p' go.work)
 TOOL_MODULES := ./tools/lint
 SERVICES := orchestrator toolhost agentgw evaluator
-# Modules whose tests run without the race detector: they start no goroutines.
-PLAIN_MODULES := ./proto ./tools
-RACE_MODULES := $(filter-out $(PLAIN_MODULES),$(MODULES))
-# A package that is tested both ways: without the race detector on many more random cases.
-PLAIN_PACKAGES := ./services/toolhost/internal/executor
 packages = $(addsuffix /...,$(1))
+
+# The directories with tests.
+TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
+# Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|\.Parallel\(\)|httptest\.|/internal/(bus|rpc|natsserver|process|standalone|store)"|nats-server/v2/server"
+RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
+# Its tests start all services, each anew, and take six times as long with the race detector, which make test-long has.
+LATE_RACE := $(CURDIR)/cmd/toolsandbox/internal/cli
+# A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
+export GORACE ?= atexit_sleep_ms=0
 
 # The Python of the tests of sdk/python lives in a virtual environment of its own.
 PYTHON ?= $(shell command -v python3.11 || echo python3)
@@ -51,18 +56,21 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 
 # Tests that take about ten seconds or more have names that begin with TestLong.
 LONG := ^TestLong
+LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
 .PHONY: test
 test: test-go test-python ## Run the tests that are quick, with the race detector where goroutines run
 
 .PHONY: test-go
 test-go: $(VENV)/ready
-	go test $(TEST_FLAGS) -skip '$(LONG)' $(call packages,$(PLAIN_MODULES)) $(PLAIN_PACKAGES)
-	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(call packages,$(RACE_MODULES))
+	go test $(TEST_FLAGS) -skip '$(LONG)' $(filter-out $(RACE),$(TESTED)) $(LATE_RACE)
+	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(filter-out $(LATE_RACE),$(RACE))
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
-	go test $(TEST_FLAGS) -run '$(LONG)' -race $(call packages,$(RACE_MODULES))
+	go test $(TEST_FLAGS) -run '$(LONG)' $(filter-out $(RACE),$(LATE))
+	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(LATE_RACE),$(filter $(RACE),$(LATE)))
+	go test $(TEST_FLAGS) -race $(LATE_RACE)
 
 # Every kind of difference is in docs/differences.md.
 PROGRAMS ?= 25000
