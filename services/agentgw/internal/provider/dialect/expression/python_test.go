@@ -130,6 +130,7 @@ func TestParseBuiltin(t *testing.T) {
 		{"f(a=[str(x) for x in [1]], b=['a'.upper()], c=[int('5')], d=f'{3:>5}', e='%5d' % 1)", "f({'a': ['1'], 'b': ['A'], 'c': [5], 'd': '    3', 'e': '    1'})"},
 		{"f(a=[1 in (x for x in [1])], b=[x is x for x in [[]]], c=[(y := 1, y) for x in [1]])", "f({'a': [True], 'b': [True], 'c': [[1, 1]]})"},
 		{"f(a=json.loads('[1]')[0], b=[json.dumps({'a': FN_CALL_DELIMITER})])", "f({'a': 1, 'b': ['{\"a\": \"<<function>>\"}']})"},
+		{"f()\n@x\ndef g(): pass", "f({})"},
 		{"f(a=[open('x')])", ""}, {"f(a=[__import__('os')])", ""}, {"f(a=[print('x')])", "f({'a': [None]})"}, {"f(a=[g()])", ""},
 		{"f(a=[y for y in (x := [1])])", ""}, {"f(a=[(x := 1) for x in [1]])", ""}, {"f(a=1 or g(x=1, x=2))", ""}, {"f(a=lambda x, x: 1)", ""},
 	})
@@ -139,7 +140,7 @@ func TestParseBuiltin(t *testing.T) {
 func TestParseRefused(t *testing.T) {
 	check(t, []parse{
 		{"f(a=1j)", ""}, {"f(a=b'x')", ""}, {"f(a='\\N{BULLET}')", ""}, {"f(a=bytes)", ""}, {"f(a=2**20000)", ""}, {"f(a=(yield))", ""}, {"f(a=g(await x))", ""},
-		{"f()\nclass C: pass", ""}, {"f()\nwith a: pass", ""}, {"f()\nasync def g(): pass", ""}, {"f()\n@x\ndef g(): pass", ""}, {"f()\nx = yield", ""},
+		{"f()\nclass C: pass", ""}, {"f()\nwith a: pass", ""}, {"f()\nasync def g(): pass", ""}, {"f()\nx = yield", ""},
 		{"f()\nfrom . import a", ""}, {"f()\ntry: x\nexcept* E: y", ""}, {"f()\ndel x.a", ""},
 	})
 }
