@@ -226,8 +226,9 @@ var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest
 // stem is the name of a file without folder and ending.
 func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
-// editorSchema is the file beside scenarios that tells editors their fields. It holds no records.
-const editorSchema = "schema.json"
+// notRecords are files of JSON in packs of scenarios: what tells editors the fields, and scenarios in
+// their canonical form.
+var notRecords = []string{"schema.json", "catalogue.json"}
 
 // recordFiles lists the files of records in a folder in their order.
 func recordFiles(files fs.FS, folder string) ([]string, error) {
@@ -237,7 +238,7 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if ext := path.Ext(entry.Name()); !entry.IsDir() && entry.Name() != editorSchema && (ext == ".json" || ext == ".jsonl") {
+		if ext := path.Ext(entry.Name()); !entry.IsDir() && !slices.Contains(notRecords, entry.Name()) && (ext == ".json" || ext == ".jsonl") {
 			names = append(names, path.Join(folder, entry.Name()))
 		}
 	}

@@ -36,7 +36,7 @@ func TestLoad(t *testing.T) {
 		"unused/BFCL_v4_simple_python.json":            "not read",
 		"possible_answer/BFCL_v4_multi_turn_base.json": "not read",
 	})
-	if !IsDataSet(files) || IsDataSet(textFiles(map[string]string{"pack.yaml": "name: x"})) {
+	if !IsDataSet(files) || IsDataSet(textFiles(map[string]string{"pack.yaml": "name: x", "catalogue.json": "{}", "schema.json": "{}"})) {
 		t.Error("IsDataSet: want true for records, false for scenarios")
 	}
 	sets, err := Load(files, "mine", "")
