@@ -226,8 +226,8 @@ var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest
 // stem is the name of a file without folder and ending.
 func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
-// notRecords are files of JSON in packs of scenarios: what tells editors the fields, and scenarios in
-// their canonical form.
+// notRecords are files of JSON in packs of scenarios: what tells editors the fields, and scenarios
+// in their canonical form.
 var notRecords = []string{"schema.json", "catalogue.json"}
 
 // recordFiles lists the files of records in a folder in their order.

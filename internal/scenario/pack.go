@@ -42,10 +42,10 @@ type Pack struct {
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
 // worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
 // in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
-// tools of its own in tools/*.py, texts of tools in tools.yaml, and the pack's name in pack.yaml. Mistakes of all files are
-// collected, up to a limit: the error then is of type Errors and nothing else is returned.
-// Scenarios that start with the same rows share them: rows must not be changed in place. LoadPack
-// keeps no state and may run concurrently.
+// tools of its own in tools/*.py, texts of tools in tools.yaml, and the pack's name in pack.yaml.
+// Mistakes of all files are collected, up to a limit: the error then is of type Errors and nothing
+// else is returned. Scenarios that start with the same rows share them: rows must not be changed in
+// place. LoadPack keeps no state and may run concurrently.
 func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 	return loadPack(fsys, opts, defaultLimits())
 }

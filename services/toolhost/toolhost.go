@@ -98,8 +98,8 @@ func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin().All()) }
 // ToolMistake is something wrong in a pack's file of tools.
 type ToolMistake = tool.Mistake
 
-// PackTools returns the tools of a pack, which may use the tables that it declares, or what is wrong
-// with them. It runs none of their code. The result is the caller's own.
+// PackTools returns the tools of a pack, which may use the tables that it declares, or what is
+// wrong with them. It runs none of their code. The result is the caller's own.
 func PackTools(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, []ToolMistake) {
 	builtin := tool.Builtin()
 	catalogue, err := builtin.Extend(modules, world.SchemaOf(declared))

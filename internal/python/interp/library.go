@@ -72,7 +72,8 @@ func (l *Library) Has(name string) bool {
 func Importable(module string) bool { return module == jsonModule || known(module) }
 
 // Call runs a program and calls a function that its top level defines, with arguments by name;
-// those that were not given have their defaults. It is safe for concurrent use: calls share nothing.
+// those that were not given have their defaults. It is safe for concurrent use: calls share
+// nothing.
 func (l *Library) Call(ctx context.Context, program *syntax.Module, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
 	m := &machine{ctx: ctx, host: host, names: builtins, types: types, given: l.given, known: l.classes}
 	m.module = frame{vars: blank(len(program.Scope.Names))}

@@ -168,51 +168,6 @@ func (p *parser) fors() Stmt {
 	return s
 }
 
-// decorated reads a function with its decorators.
-func (p *parser) decorated() Stmt {
-	var decorators []Expr
-	for p.take("@") {
-		p.height = 0
-		decorators = append(decorators, p.named())
-		p.reach()
-		if p.tok.kind != kindNewline {
-			p.unexpected()
-		}
-		p.advance()
-	}
-	if !p.is("def") {
-		p.unexpected()
-	}
-	return p.def(decorators)
-}
-
-func (p *parser) def(decorators []Expr) Stmt {
-	at := At(p.advance().at)
-	t := p.name()
-	f := &Function{Name: t.text, Args: -1, Kwargs: -1}
-	p.expect("(")
-	args, kwargs := p.params(f, ")", true)
-	p.reach()
-	p.expect(")")
-	if p.take("->") {
-		f.Returns = p.test()
-	}
-	name := p.variable(t)
-	leave := p.enterFunction(f, args, kwargs)
-	peak, blocks := p.peak, p.blocks
-	p.peak, p.depth, p.blocks = 0, p.depth+blocks, 0
-	f.Body = p.block()
-	f.Nesting = p.peak + 1
-	p.peak, p.depth, p.blocks = peak, p.depth-blocks, blocks
-	leave()
-	if do, ok := f.Body[0].(*Do); ok {
-		if doc, ok := do.X.(*Constant); ok {
-			f.Doc, _ = doc.Value.(string)
-		}
-	}
-	return &Def{at, name, f, decorators}
-}
-
 func (p *parser) try() Stmt {
 	s := &Try{At: At(p.advance().at)}
 	s.Body = p.block()

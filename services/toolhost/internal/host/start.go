@@ -22,6 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
 // setupPrefix begins the ids under which setups are stored. No session id can begin with it.
@@ -184,15 +185,22 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 			s.world.SetActive(message.GetConversationActive())
 		}
 	}
-	s.response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User}
-	if task := setup.GetFunctionCalling(); task != nil {
-		s.response.AgentTools, s.response.UserTools = task.GetFunctions(), nil
-	}
-	if s.response.ToolsDigest, _, err = bus.Digest(s.response); err != nil {
+	if s.response, err = created(setup, selection); err != nil {
 		return nil, err
 	}
 	s.response.Versions = s.newest.list(schema)
 	return s, nil
+}
+
+// created returns what is said of a new session's tools: the selected ones, or the functions of a
+// task that executes none.
+func created(setup *setupv1.Setup, selection *tool.Selection) (response *toolhostv1.CreateSessionResponse, err error) {
+	response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User}
+	if task := setup.GetFunctionCalling(); task != nil {
+		response.AgentTools, response.UserTools = task.GetFunctions(), nil
+	}
+	response.ToolsDigest, _, err = bus.Digest(response)
+	return response, err
 }
 
 // load checks the starting tables and puts their newest versions into the world.

@@ -263,14 +263,15 @@ func only(table world.Table, conditions *python.Dict) (column string, value pyth
 	if conditions.Len() > 1 {
 		return "", value, false, raise("TypeError", "rows are changed and removed by one column; ask with world.rows first")
 	}
-	for _, item := range conditions.Items() {
-		at := table.Column(item.Key)
-		if at < 0 {
-			return "", value, false, noColumn(item.Key)
-		}
-		return item.Key, item.Value, true, compared(item.Value, table.Columns[at].Kind)
+	if conditions.Len() == 0 {
+		return "", value, false, nil
 	}
-	return "", value, false, nil
+	item := conditions.Items()[0]
+	at := table.Column(item.Key)
+	if at < 0 {
+		return "", value, false, noColumn(item.Key)
+	}
+	return item.Key, item.Value, true, compared(item.Value, table.Columns[at].Kind)
 }
 
 // update changes the one row that the condition selects; without one it changes all.
