@@ -22,7 +22,7 @@ packages = $(addsuffix /...,$(1))
 # The directories with tests.
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|\.Parallel\(\)|httptest\.|/internal/(bus|rpc|natsserver|process|standalone|store)"|nats-server/v2/server"
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/internal/(bus|rpc|natsserver|process|standalone|store)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # Its tests start all services, each anew, and take six times as long with the race detector, which make test-long has.
 LATE_RACE := $(CURDIR)/cmd/toolsandbox/internal/cli

@@ -85,9 +85,22 @@ func inOrder(n int) []int {
 // language is the folder of a language.
 var language = regexp.MustCompile(`^[a-z]{2}$`)
 
-// IsDataSet says whether a directory holds records: JSON Lines at its top, or in a folder of a
-// language.
+// settingsFile is EuroEval's own file beside records.
+const settingsFile = "eval.yaml"
+
+// IsDataSet says whether a directory holds records, at its top or in a folder of a language. One
+// with scenarios at its top holds none, whatever else lies there.
 func IsDataSet(files fs.FS) bool {
+	entries, err := fs.ReadDir(files, ".")
+	if err != nil {
+		return false
+	}
+	for _, entry := range entries {
+		name := entry.Name()
+		if path.Ext(name) == ".yaml" && name != settingsFile || strings.HasPrefix(name, "catalogue.") {
+			return false
+		}
+	}
 	folders, err := languages(files)
 	return err == nil && len(folders) > 0
 }
@@ -226,10 +239,6 @@ var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest
 // stem is the name of a file without folder and ending.
 func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
-// notRecords are files of JSON in packs of scenarios: what tells editors the fields, and scenarios
-// in their canonical form.
-var notRecords = []string{"schema.json", "catalogue.json"}
-
 // recordFiles lists the files of records in a folder in their order.
 func recordFiles(files fs.FS, folder string) ([]string, error) {
 	entries, err := fs.ReadDir(files, folder)
@@ -238,7 +247,7 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 	}
 	var names []string
 	for _, entry := range entries {
-		if ext := path.Ext(entry.Name()); !entry.IsDir() && !slices.Contains(notRecords, entry.Name()) && (ext == ".json" || ext == ".jsonl") {
+		if ext := path.Ext(entry.Name()); !entry.IsDir() && (ext == ".json" || ext == ".jsonl") {
 			names = append(names, path.Join(folder, entry.Name()))
 		}
 	}

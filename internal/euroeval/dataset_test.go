@@ -2,6 +2,7 @@ package euroeval
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +37,19 @@ func TestLoad(t *testing.T) {
 		"unused/BFCL_v4_simple_python.json":            "not read",
 		"possible_answer/BFCL_v4_multi_turn_base.json": "not read",
 	})
-	if !IsDataSet(files) || IsDataSet(textFiles(map[string]string{"pack.yaml": "name: x", "catalogue.json": "{}", "schema.json": "{}"})) {
-		t.Error("IsDataSet: want true for records, false for scenarios")
+	for _, test := range []struct {
+		files fstest.MapFS
+		want  bool
+	}{
+		{files, true},
+		{textFiles(map[string]string{"eval.yaml": "", "train.jsonl": ""}), true},
+		{textFiles(map[string]string{"a.yaml": "", "schema.json": "{}", "package.json": "{}", "de/x.jsonl": ""}), false},
+		{textFiles(map[string]string{"catalogue.json": "{}"}), false},
+		{textFiles(map[string]string{"notes.txt": ""}), false},
+	} {
+		if got := IsDataSet(test.files); got != test.want {
+			t.Errorf("IsDataSet(%v): got %t, want %t", slices.Sorted(maps.Keys(test.files)), got, test.want)
+		}
 	}
 	sets, err := Load(files, "mine", "")
 	if err != nil {

@@ -37,7 +37,7 @@ func (d *DataSet) Export() (*Exported, error) {
 		out.Files = append(out.Files, file)
 		card.Splits = append(card.Splits, exportedSplit{splitFiles[i], file.Name, len(file.Data), len(chosen)})
 	}
-	out.Files = append(out.Files, File{Name: "eval.yaml", Data: card.config()}, File{Name: "README.md", Data: card.readme()})
+	out.Files = append(out.Files, File{Name: settingsFile, Data: card.config()}, File{Name: "README.md", Data: card.readme()})
 	return out, nil
 }
 

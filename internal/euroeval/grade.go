@@ -1,7 +1,8 @@
 // Package euroeval scores single-turn tool calling as the EuroEval benchmark does, on records in
 // the format of the Berkeley Function Calling Leaderboard (BFCL).
 //
-// Everything here is a pure function of its input and safe for concurrent use.
+// But for Load, which reads files, everything here is a pure function of its input. All of it is
+// safe for concurrent use.
 package euroeval
 
 import (

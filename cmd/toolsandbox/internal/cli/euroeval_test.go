@@ -109,7 +109,7 @@ func TestRunRecords(t *testing.T) {
 	})
 	records, out := writeRecords(t), filepath.Join(t.TempDir(), "out")
 	var stdout, stderr bytes.Buffer
-	arguments := []string{"run", "--pack", records, "--agent", "openai:m", "--base-url", server.URL + "/v1", "--out", out, "--iterations", "3"}
+	arguments := []string{"run", "--pack", records, "--agent", "openai:m", "--base-url", server.URL + "/v1", "--out", out, "--iterations", "3", "--seed", "7"}
 	if code := Main(arguments, &stdout, &stderr); code != 0 {
 		t.Fatalf("got code %d, want 0:\n%s%s", code, &stdout, &stderr)
 	}

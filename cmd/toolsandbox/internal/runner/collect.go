@@ -64,9 +64,14 @@ type collector struct {
 }
 
 // newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then
-// is still written, if that does not take long.
-func newCollector(ctx context.Context, spec sweep.Spec, directory *directory, record *runfiles.Run, traces *telemetry.Telemetry) *collector {
-	c := &collector{spec: spec, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+// is still written, if that does not take long. EuroEval draws with the run's seed, if it has one.
+func newCollector(
+	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *runfiles.Run, traces *telemetry.Telemetry,
+) *collector {
+	if spec.Seed != 0 {
+		draws.Seed = uint64(spec.Seed)
+	}
+	c := &collector{spec: spec, draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
 	return c

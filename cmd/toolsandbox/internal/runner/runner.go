@@ -94,7 +94,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
 	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
-	flags.Int64Var(&o.seed, "seed", 0, "seed for random players, and of EuroEval's draws, where it is 4242 by default")
+	flags.Int64Var(&o.seed, "seed", 0, "seed for random players, and of EuroEval's draws, where 0 stands for 4242")
 	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "draws of records of which EuroEval's score is the mean")
 	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "judge answers in the order of EuroEval's cache, as published scores are")
 	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
@@ -265,11 +265,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return err
 	}
 	defer func() { err = standalone.Join(err, people.close()) }()
-	if o.flags.Changed("seed") {
-		o.euroeval.Seed = uint64(o.seed)
-	}
-	collector := newCollector(ctx, spec, directory, record, traces)
-	collector.draws = o.euroeval
+	collector := newCollector(ctx, spec, o.euroeval, directory, record, traces)
 	watched := o.play(ctx, running, spec, directory, collector, stderr)
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
