@@ -26,9 +26,9 @@ type Run struct {
 	User    Player  `json:"user"`
 	Trials  int     `json:"trials"`
 	Seed    int64   `json:"seed"`
-	// Pack is where the scenarios come from, null in a replay. Catalogue is what of it is played.
-	Pack      *Catalogue `json:"pack"`
-	Catalogue Catalogue  `json:"catalogue"`
+	// Packs are where the scenarios come from, null in a replay. Catalogue is what of them is played.
+	Packs     []Pack    `json:"packs"`
+	Catalogue Catalogue `json:"catalogue"`
 	// Arguments are what stood on the command line beside flags.
 	Arguments []string `json:"arguments"`
 	// Flags are the values of all flags with which the run began, and Given names those that are no
@@ -73,11 +73,21 @@ type Model struct {
 	ThinkingBudget  int32    `json:"thinking_budget,omitempty"`
 }
 
+// Pack is a pack of scenarios.
+type Pack struct {
+	// From is its path, or the name of a built-in one.
+	From string `json:"from"`
+	// Name and Version are those of its pack.yaml, empty without them.
+	Name    string `json:"name"`
+	Version string `json:"version"`
+	// Digest tells its files apart, in hex: a directory and an archive of it have the same.
+	Digest    string `json:"digest"`
+	Scenarios int    `json:"scenarios"`
+}
+
 // Catalogue is a set of scenarios.
 type Catalogue struct {
-	// From is where they are, empty if that stands elsewhere.
-	From      string `json:"from,omitempty"`
-	Scenarios int    `json:"scenarios"`
+	Scenarios int `json:"scenarios"`
 	// Digest tells the scenarios with their scoring apart, in hex.
 	Digest string `json:"digest"`
 }

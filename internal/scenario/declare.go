@@ -27,9 +27,10 @@ func cellTypes() []string {
 }
 
 // LoadSchema returns the tables that a pack declares; none without a schema.yaml. Its error is of
-// type Errors if the file has mistakes.
+// type Errors if the file, or pack.yaml, has mistakes.
 func LoadSchema(fsys fs.FS) ([]*worldv1.TableSchema, error) {
-	l := &loader{packFiles: packFiles{fsys, &usage{limits: defaultLimits()}}}
+	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: defaultLimits()}}}
+	l.loadManifest(&Manifest{})
 	if l.loadSchema(); len(l.mistakes) > 0 {
 		return nil, l.mistakes
 	}

@@ -2,10 +2,13 @@ package scenario
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -118,6 +121,18 @@ func cause(err error) error {
 type packFiles struct {
 	fsys fs.FS
 	*usage
+	// sums are the SHA-256 of the files that have been read; nil keeps none.
+	sums map[string][sha256.Size]byte
+}
+
+// digest returns the SHA-256 of the names and contents of the files that have been read, in hex.
+func (f *packFiles) digest() string {
+	whole := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(f.sums)) {
+		sum := f.sums[name]
+		_, _ = fmt.Fprintf(whole, "%s\x00%x\n", name, sum) // a hash takes everything
+	}
+	return hex.EncodeToString(whole.Sum(nil))
 }
 
 // list returns the files of a folder with an ending, by name; none if there is no such folder.
@@ -196,6 +211,9 @@ func (f *packFiles) read(r *reader) (data []byte, ok bool) {
 	if f.usedBytes += int64(len(data)); f.usedBytes > f.packBytes {
 		f.exceed(r, top(), "with this one, the files of the pack have more than %d bytes", f.packBytes)
 		return nil, false
+	}
+	if f.sums != nil {
+		f.sums[r.file] = sha256.Sum256(data)
 	}
 	return data, true
 }

@@ -69,7 +69,7 @@ func forms(schema *world.Schema) map[string]form {
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
@@ -339,7 +339,19 @@ func rowForm(table world.Table) form {
 var packForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "name", "What the pack is called.", true},
+		{"version", "version", "Its version, as in 1.4.0.", false},
+		{"licence", "text", "The terms under which others may use it, as an SPDX identifier.", false},
 		{"description", "text", "What it is about.", false},
+		{"standalone", "yes", "The pack has none of the built-in tools and tables.", false},
+		{"needs", "needs", "What has to be there before its scenarios are played.", false},
+	}}
+})
+
+// needsForm is what a pack needs.
+var needsForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"environment", "[label]", "Names of environment variables that are set, such as those with keys.", false},
+		{"commands", "[label]", "Names of programs that are on the PATH.", false},
 	}}
 })
 

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,8 +34,15 @@ const (
 
 // Pack is a set of scenarios that is kept together.
 type Pack struct {
-	// Name and Description are those of pack.yaml; empty without one.
-	Name, Description string
+	Manifest
+
+	// Digest is the SHA-256 of the names and the contents of the files that were read, in hex. A
+	// directory and an archive of it have the same.
+	Digest string
+	// Tables are what the pack declares, as setups have them.
+	Tables []*worldv1.TableSchema
+	// Tools are the pack's own tools.
+	Tools []*setupv1.ToolModule
 	// Scenarios are sorted by name.
 	Scenarios []Loaded
 }
@@ -42,7 +50,7 @@ type Pack struct {
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
 // worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
 // in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
-// tools of its own in tools/*.py, texts of tools in tools.yaml, and the pack's name in pack.yaml.
+// tools of its own in tools/*.py, texts of tools in tools.yaml, and what the pack is in pack.yaml.
 // Mistakes of all files are collected, up to a limit: the error then is of type Errors and nothing
 // else is returned. Scenarios that start with the same rows share them: rows must not be changed in
 // place. LoadPack keeps no state and may run concurrently.
@@ -52,11 +60,11 @@ func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 
 func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	opts.zones, opts.phones = &sync.Map{}, &sync.Map{}
-	l := &loader{packFiles: packFiles{fsys, &usage{limits: limits}}, opts: opts}
+	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: limits}, sums: make(map[string][sha256.Size]byte)}, opts: opts}
 	pack := &Pack{}
+	l.loadManifest(&pack.Manifest)
 	l.loadSchema()
 	l.loadWorlds()
-	l.describe(pack)
 	l.loadModules()
 	l.loadTools()
 	l.loadRecordings()
@@ -68,6 +76,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 		return nil, l.mistakes.atMost(limits.mistakes)
 	}
 	var err error
+	pack.Digest, pack.Tables, pack.Tools = l.digest(), l.declared, l.modules
 	pack.Scenarios, err = l.unpack()
 	return pack, err
 }
@@ -128,14 +137,6 @@ func (r *reader) only(data []byte, what string) *value {
 		return nil
 	}
 	return docs[0]
-}
-
-func (l *loader) describe(pack *Pack) {
-	l.optional(packFile, func(r *reader, data []byte) {
-		if doc := r.object(r.only(data, "description of the pack"), packForm()); doc != nil {
-			pack.Name, pack.Description = r.text(doc.get("name")), r.text(doc.get("description"))
-		}
-	})
 }
 
 // loadModules reads the pack's own tools.

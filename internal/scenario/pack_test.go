@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
@@ -93,7 +94,13 @@ func TestPackErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, file, content, want string }{
-		{"unknown field of the pack", "pack.yaml", "name: a\nversion: 1", "pack.yaml:2:1: version: unknown field; expected one of name, description"},
+		{"unknown field of the pack", "pack.yaml", "name: a\ntitle: b",
+			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, needs"},
+		{"version", "pack.yaml", "name: a\nversion: 1.2", "pack.yaml:2:10: version: is a number, expected a text (quote it)"},
+		{"version of two numbers", "pack.yaml", "name: a\nversion: 1.2.x", `pack.yaml:2:10: version: is "1.2.x", expected three numbers as in 1.4.0`},
+		{"not alone", "pack.yaml", "name: a\nstandalone: false",
+			"pack.yaml:2:13: standalone: is false, expected true; leave it out for a pack with the built-in tools and tables"},
+		{"needs", "pack.yaml", "name: a\nneeds: {commands: uvx}", "pack.yaml:2:19: needs.commands: is a text, expected a list"},
 		{"two packs", "pack.yaml", "name: a\n---\nname: b", "pack.yaml:1:1: document: has 2 documents, expected one description of the pack"},
 		{"unknown tool", "tools.yaml", "set_wify_status: {}", `tools.yaml:1:1: set_wify_status: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
 		{"unknown field of a tool", "tools.yaml", "add_contact: {text: x}", "tools.yaml:1:15: add_contact.text: unknown field; expected one of description, arguments"},
@@ -116,6 +123,67 @@ func TestPackErrors(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, c.want)
 			}
 		})
+	}
+}
+
+// TestManifest reads what a pack is, and tells packs apart by what is in their files.
+func TestManifest(t *testing.T) {
+	load := func(files fs.FS) *Pack {
+		t.Helper()
+		pack, err := LoadPack(files, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return pack
+	}
+	files := testPack(t)
+	first := load(files)
+	files["pack.yaml"] = &fstest.MapFile{Data: []byte(
+		"name: a\nversion: 1.4.0-rc.1\nlicence: MIT\ndescription: B.\nneeds: {environment: [KEY], commands: [uvx]}\n")}
+	pack := load(files)
+	want := Manifest{Name: "a", Version: "1.4.0-rc.1", Licence: "MIT", Description: "B.", Needs: []Need{
+		{Variable: "KEY", Position: Position{"pack.yaml", 5, 23}}, {Command: "uvx", Position: Position{"pack.yaml", 5, 40}},
+	}}
+	if diff := cmp.Diff(want, pack.Manifest); diff != "" {
+		t.Errorf("manifest (-want +got):\n%s", diff)
+	}
+	if first.Digest == pack.Digest || len(pack.Digest) != 64 {
+		t.Errorf("digests: got %q and %q, want two different ones", first.Digest, pack.Digest)
+	}
+	archive, err := unzip(zipped(t, files, "folder/"), defaultLimits())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := load(archive).Digest; got != pack.Digest {
+		t.Errorf("digest of the archive: got %s, want that of the directory, %s", got, pack.Digest)
+	}
+	files["notes.txt"] = &fstest.MapFile{Data: []byte("not read")}
+	if got := load(files).Digest; got != pack.Digest {
+		t.Errorf("digest with a file that is not read: got %s, want %s", got, pack.Digest)
+	}
+}
+
+// TestStandalone loads a pack without the built-in tables: a scenario cannot name them.
+func TestStandalone(t *testing.T) {
+	files := fstest.MapFS{
+		"pack.yaml":   {Data: []byte("name: a\nstandalone: true\n")},
+		"schema.yaml": {Data: []byte("tables: [{name: note, columns: [{name: note_id, type: text}]}]\n")},
+		"one.yaml":    {Data: []byte(named("one", "tables: {setting: []}\n"+testScenario))},
+	}
+	_, err := LoadPack(files, Options{})
+	if want := `one.yaml:2:12: one.tables.setting: unknown table "setting"`; !strings.HasPrefix(errorText(err), want) {
+		t.Errorf("got %v, want an error that begins with %s", err, want)
+	}
+	declared, err := LoadSchema(files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, table := range world.SchemaOf(declared).Tables() {
+		names = append(names, table.Name)
+	}
+	if diff := cmp.Diff([]string{world.Sandbox, "NOTE"}, names); diff != "" {
+		t.Errorf("tables (-want +got):\n%s", diff)
 	}
 }
 

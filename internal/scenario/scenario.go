@@ -30,12 +30,14 @@ type Options struct {
 	// has them.
 	Impossible bool
 
-	// Compile returns the tools of a pack's files in Python, which may use the tables that the pack
-	// declares, or what is wrong with them. Nil accepts every file.
+	// Compile returns all tools that a pack's scenarios have: those of its files in Python, which may
+	// use the tables that the pack declares, and the built-in ones unless the pack stands alone. Or it
+	// returns what is wrong with the files. Nil accepts every file.
 	Compile func(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, Errors)
 
-	// modules are those whose tools are known.
+	// modules are those whose tools are known, and alone says whether their pack stands alone.
 	modules []*setupv1.ToolModule
+	alone   bool
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
 	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks

@@ -130,7 +130,7 @@ func primitives(schema *world.Schema) map[string]object {
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
 	amount := object{"type": "number", "minimum": 0}
 	return map[string]object{
-		"text": {"type": "string"}, "label": {"type": "string"}, "all": {"const": allTools}, "nothing": {"type": "null"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern},
+		"text": {"type": "string"}, "label": {"type": "string"}, "all": {"const": allTools}, "nothing": {"type": "null"}, "toolName": {"type": "string", "pattern": toolName.String()}, "name": {"type": "string", "pattern": namePattern}, "version": {"type": "string", "pattern": versionPattern},
 		"wholeNumber": {"type": "integer"}, "limit": {"type": "integer", "minimum": 1, "maximum": maxTurns},
 		"amount": amount, "similarity": {"type": "number", "minimum": 0, "maximum": 1},
 		"order": {"type": "array", "items": object{"type": "integer", "minimum": 1}, "uniqueItems": true},

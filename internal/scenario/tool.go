@@ -3,13 +3,13 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -27,15 +27,12 @@ type toolShape struct {
 
 // For returns options that check scenarios against tools: their names, their arguments and whether
 // they can change the world. The error is about a tool whose parameters are no JSON Schema.
-func For(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.and(tools) }
+func For(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.of(tools) }
 
-// and returns options that know more tools.
-func (o Options) and(tools []*toolhostv1.ToolInfo) (Options, error) {
-	shapes := maps.Clone(o.shapes)
-	if shapes == nil {
-		shapes = make(map[string]*toolShape, len(tools))
-	}
-	o.Tools = slices.Clip(o.Tools)
+// of returns options that know these tools and no others.
+func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
+	shapes := make(map[string]*toolShape, len(tools))
+	o.Tools = nil
 	for _, info := range tools {
 		var parameters struct {
 			Properties map[string]struct{ Type string }
@@ -58,21 +55,27 @@ func (o Options) and(tools []*toolhostv1.ToolInfo) (Options, error) {
 	return o, nil
 }
 
-// with returns options that know the tools of a pack too.
+// with returns options that know the tools of a pack's scenarios.
 func (o Options) with(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) (Options, Errors) {
-	if o.Compile == nil || slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) }) {
+	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) })
+	if o.Compile == nil || same && o.alone == alone(declared) {
 		return o, nil
 	}
 	tools, mistakes := o.Compile(modules, declared)
 	if len(mistakes) > 0 {
 		return o, mistakes
 	}
-	known, err := o.and(tools)
+	known, err := o.of(tools)
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules = modules
+	known.modules, known.alone = modules, alone(declared)
 	return known, nil
+}
+
+// alone says whether a pack with these tables stands alone.
+func alone(declared []*worldv1.TableSchema) bool {
+	return len(declared) > 0 && declared[0].GetName() == world.Sandbox
 }
 
 // arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of

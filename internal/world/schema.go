@@ -29,16 +29,29 @@ type Schema struct {
 	places map[string]int
 }
 
-// NewSchema returns the built-in tables with those that a pack declares.
+// NewSchema returns the built-in tables with those that a pack declares. A pack that stands alone
+// declares Alone first: its schema has SANDBOX and the declared tables.
 func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	if len(declared) == 0 {
 		return Builtin(), nil
 	}
 	tables := slices.Clone(Builtin().tables)
+	if declared[0].GetName() == Sandbox {
+		tables, declared = tables[:1], declared[1:]
+	}
 	for _, table := range declared {
 		tables = append(tables, tableOf(table))
 	}
 	return newSchema(tables)
+}
+
+// Alone returns the declaration that stands before the tables of a pack without the built-in ones.
+// The result is the caller's own.
+func Alone() *worldv1.TableSchema {
+	first := Builtin().tables[0].Columns[0]
+	return &worldv1.TableSchema{Name: Sandbox, Columns: []*worldv1.Column{{
+		Name: first.Name, Type: worldv1.CellType(first.Kind), Measure: first.Measure,
+	}}}
 }
 
 // SchemaOf is NewSchema for declared tables that have been checked, as those of a loaded scenario
@@ -84,6 +97,12 @@ func (s *Schema) Tables() []Table { return s.tables }
 
 // Stored returns the tables that hold rows: all but SANDBOX. Do not change the result.
 func (s *Schema) Stored() []Table { return s.tables[1:] }
+
+// Extends says whether the schema has the built-in tables.
+func (s *Schema) Extends() bool {
+	_, ok := s.places[Setting]
+	return ok
+}
 
 // Table returns the table of a name; ok is false if there is none.
 func (s *Schema) Table(name string) (table Table, ok bool) {

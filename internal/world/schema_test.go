@@ -46,6 +46,23 @@ func TestNewSchema(t *testing.T) {
 	}
 }
 
+// TestNewSchemaAlone leaves out the built-in tables but SANDBOX.
+func TestNewSchemaAlone(t *testing.T) {
+	note := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText)}}
+	schema, err := NewSchema([]*worldv1.TableSchema{Alone(), note})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sandbox, _ := Builtin().Table(Sandbox)
+	got, ok := schema.Table(Sandbox)
+	if !ok || len(got.Columns) != len(sandbox.Columns) || len(schema.Tables()) != 2 || schema.Extends() || !Builtin().Extends() {
+		t.Errorf("got %+v, want SANDBOX as it is built in, and NOTE", schema.Tables())
+	}
+	if _, err := NewSchema([]*worldv1.TableSchema{note, Alone()}); err == nil {
+		t.Error("SANDBOX behind another table: got no error, want one")
+	}
+}
+
 func TestNewSchemaRefuses(t *testing.T) {
 	id := declaredColumn("id", KindText)
 	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}

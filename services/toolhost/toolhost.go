@@ -98,16 +98,17 @@ func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin().All()) }
 // ToolMistake is something wrong in a pack's file of tools.
 type ToolMistake = tool.Mistake
 
-// PackTools returns the tools of a pack, which may use the tables that it declares, or what is
-// wrong with them. It runs none of their code. The result is the caller's own.
+// PackTools returns the tools that the scenarios of a pack have: the pack's own, which may use the
+// tables that it declares, and those that are built in, unless the pack stands alone. It runs none
+// of the pack's code. The error says what is wrong with the pack's tools. The result is the
+// caller's own.
 func PackTools(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, []ToolMistake) {
-	builtin := tool.Builtin()
-	catalogue, err := builtin.Extend(modules, world.SchemaOf(declared))
+	catalogue, err := tool.Builtin().Extend(modules, world.SchemaOf(declared))
 	var mistakes tool.Mistakes
 	if errors.As(err, &mistakes) {
 		return nil, mistakes
 	}
-	return describe(catalogue.All()[len(builtin.All()):]), nil
+	return describe(catalogue.All()), nil
 }
 
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {

@@ -51,6 +51,14 @@ type Selection struct {
 	Places map[string]string
 	// Written holds each scenario as it was loaded, by name.
 	Written map[string]scenario.Loaded
+	// Loaded are the packs, once they are loaded.
+	Loaded []Pack
+}
+
+// Pack is a pack with where it is: its path, or the name of a built-in one.
+type Pack struct {
+	From string
+	*scenario.Pack
 }
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
@@ -190,7 +198,7 @@ func sparingly() (done func()) {
 }
 
 // Packs loads all sources; their scenarios have different names.
-func (c *Selection) Packs() ([]*scenario.Pack, error) {
+func (c *Selection) Packs() ([]Pack, error) {
 	defer sparingly()()
 	sources, err := c.sources()
 	if err != nil {
@@ -204,7 +212,7 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 		return nil, err
 	}
 	opts.Compile = compile
-	var packs []*scenario.Pack
+	var packs []Pack
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
@@ -227,11 +235,12 @@ func (c *Selection) Packs() ([]*scenario.Pack, error) {
 			c.Written[name] = loaded
 			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 		}
-		packs = append(packs, pack)
+		packs = append(packs, Pack{from.path, pack})
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
+	c.Loaded = packs
 	return packs, nil
 }
 
@@ -252,15 +261,25 @@ func (c *Selection) Schema() (*world.Schema, error) {
 		return nil, err
 	}
 	var declared []*worldv1.TableSchema
+	alone := true // every pack is
 	for _, from := range sources {
 		if from.records {
+			alone = false
 			continue
 		}
 		tables, err := scenario.LoadSchema(from.files)
 		if err != nil {
 			return nil, fmt.Errorf("load %s: %w", from.path, err)
 		}
+		if len(tables) > 0 && tables[0].GetName() == world.Sandbox {
+			tables = tables[1:]
+		} else {
+			alone = false
+		}
 		declared = append(declared, tables...)
+	}
+	if alone {
+		declared = slices.Insert(declared, 0, world.Alone())
 	}
 	return world.NewSchema(declared)
 }

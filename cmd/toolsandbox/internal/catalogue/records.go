@@ -1,6 +1,8 @@
 package catalogue
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -8,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -86,7 +90,8 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	if err != nil {
 		return nil, err
 	}
-	pack := &scenario.Pack{Name: from.name()}
+	pack := &scenario.Pack{Manifest: scenario.Manifest{Name: from.name()}}
+	sum := sha256.New()
 	for _, set := range sets {
 		records, places := set.Part(euroeval.SplitName(c.split))
 		for i := range records {
@@ -98,9 +103,15 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 			if err != nil {
 				return nil, fmt.Errorf("record %s: %w", at.ID, err)
 			}
+			wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(made)
+			if err != nil {
+				return nil, fmt.Errorf("record %s: %w", at.ID, err)
+			}
+			_, _ = sum.Write(wire) // a hash takes everything
 			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: made, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
 		}
 	}
+	pack.Digest = hex.EncodeToString(sum.Sum(nil))
 	return pack, nil
 }
 

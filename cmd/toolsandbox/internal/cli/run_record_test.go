@@ -68,8 +68,8 @@ func TestRunRecord(t *testing.T) {
 	if f := run.Flags; f["parallel"] != "2" || f["seed"] != "7" || f["trials"] != "1" || f["variants"] != "[plain]" || f["out"] != "out" {
 		t.Errorf("flags: got %v, want those given and the defaults", f)
 	}
-	if run.Pack == nil || run.Pack.From != "the built-in catalogue" || run.Pack.Scenarios < 2 || run.Catalogue.Scenarios != 1 || run.Pack.Digest == run.Catalogue.Digest {
-		t.Errorf("got pack %+v and catalogue %+v, want all scenarios and the one of them that is played", run.Pack, run.Catalogue)
+	if len(run.Packs) != 1 || run.Packs[0].From != "scenarios" || len(run.Packs[0].Digest) != 64 || run.Packs[0].Scenarios < 2 || run.Catalogue.Scenarios != 1 {
+		t.Errorf("got packs %+v and catalogue %+v, want all scenarios and the one of them that is played", run.Packs, run.Catalogue)
 	}
 	if diff := cmp.Diff(program(), run.Program); diff != "" || run.Program.Go == "" {
 		t.Errorf("program (-want +got):\n%s", diff)
@@ -87,7 +87,7 @@ func TestRunRecord(t *testing.T) {
 		t.Errorf("flags of the resumption (-want +got):\n%s", diff)
 	}
 	play(t, "--replay", "out", "--out", "replayed")
-	if replayed := readRun(t, "replayed"); replayed.Seed != 7 || replayed.Pack != nil || replayed.Catalogue != run.Catalogue || replayed.Agent.Name != "random" {
+	if replayed := readRun(t, "replayed"); replayed.Seed != 7 || replayed.Packs != nil || replayed.Catalogue != run.Catalogue || replayed.Agent.Name != "random" {
 		t.Errorf("replayed: got %+v, want what was replayed", replayed)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,18 +33,12 @@ func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, 
 		Started: now(), Resumptions: []runfiles.Resumption{}, Rollouts: []runfiles.Outcome{},
 	}
 	var err error
-	if written := o.scenarios.Written; written != nil {
-		var pack []*scenariov1.Scenario
-		for _, name := range slices.Sorted(maps.Keys(written)) {
-			pack = append(pack, written[name].Scenario)
-		}
-		from, err := catalogueRecord(o.scenarios.From(), pack)
-		if err != nil {
-			return nil, err
-		}
-		run.Pack = &from
+	for _, pack := range o.scenarios.Loaded {
+		run.Packs = append(run.Packs, runfiles.Pack{
+			From: pack.From, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios),
+		})
 	}
-	if run.Catalogue, err = catalogueRecord("", spec.Scenarios); err != nil {
+	if run.Catalogue, err = catalogueRecord(spec.Scenarios); err != nil {
 		return nil, err
 	}
 	run.SpecDigest, err = specDigest(spec, run.Catalogue.Digest)
@@ -71,7 +64,7 @@ func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	return hexSum(digest + scenarios), nil
 }
 
-func catalogueRecord(from string, scenarios []*scenariov1.Scenario) (runfiles.Catalogue, error) {
+func catalogueRecord(scenarios []*scenariov1.Scenario) (runfiles.Catalogue, error) {
 	var digests strings.Builder
 	for _, s := range scenarios {
 		digest, _, err := bus.Digest(s)
@@ -80,7 +73,7 @@ func catalogueRecord(from string, scenarios []*scenariov1.Scenario) (runfiles.Ca
 		}
 		digests.WriteString(digest)
 	}
-	return runfiles.Catalogue{From: from, Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
+	return runfiles.Catalogue{Scenarios: len(scenarios), Digest: hexSum(digests.String())}, nil
 }
 
 func hexSum(text string) string {

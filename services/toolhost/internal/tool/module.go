@@ -47,8 +47,12 @@ const (
 )
 
 // Extend returns the catalogue with the tools of a pack, which may use the tables of a schema. They
-// come last, in the order of the modules and within them of the functions. The error is Mistakes.
+// come last, in the order of the modules and within them of the functions. Where the schema lacks
+// the built-in tables, of the catalogue's tools only those of the user stay. The error is Mistakes.
 func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) (*Catalogue, error) {
+	if !schema.Extends() {
+		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
+	}
 	if len(modules) == 0 {
 		return c, nil
 	}

@@ -221,7 +221,8 @@ func (x *Column) GetDescription() string {
 }
 
 // TableSchema is the shape of a table. The schema of a world is its tables: SANDBOX, SETTING,
-// CONTACT, MESSAGING and REMINDER, then those that its pack declares.
+// CONTACT, MESSAGING and REMINDER, then those that its pack declares. A pack whose first
+// declaration is called SANDBOX has that built-in table and none of the others.
 type TableSchema struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique in the world.
