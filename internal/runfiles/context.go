@@ -16,6 +16,9 @@ import (
 // indexColumn is the first column of every table in the files.
 const indexColumn = "sandbox_message_index"
 
+// defaultBackend is what the original calls the backend of tools that name none.
+const defaultBackend = "DEFAULT"
+
 // executionContext returns the content of execution_context.json.
 func executionContext(r Rollout) object {
 	tables := object{}
@@ -36,7 +39,7 @@ func executionContext(r Rollout) object {
 		{"tool_deny_list", orNull(tools.GetDeny())},
 		{"trace_tool", true},
 		{"tool_augmentation_list", augmentations(tools)},
-		{"preferred_tool_backend", "DEFAULT"},
+		{"preferred_tool_backend", cmp.Or(r.Scenario.GetSetup().GetToolBackend(), defaultBackend)},
 	}
 }
 

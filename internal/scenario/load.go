@@ -33,7 +33,7 @@ type packed struct {
 func pack(loaded Loaded) (packed, error) {
 	setup := loaded.Scenario.GetSetup()
 	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
-	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules = nil, nil, nil, nil
+	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
 	loaded.Scenario.Evaluation.Schema = nil
 	var err error
 	out.wire, err = proto.Marshal(loaded.Scenario)
@@ -53,11 +53,17 @@ func (l *loader) unpack() ([]Loaded, error) {
 		if err := proto.Unmarshal(l.loaded[i].wire, s); err != nil {
 			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
 		}
-		s.Setup.Tables, s.Setup.Tools.Descriptions = l.loaded[i].tables, l.texts
-		s.Setup.Schema, s.Evaluation.Schema, s.Setup.ToolModules = l.declared, l.declared, l.modules
+		s.Setup.Tables = l.loaded[i].tables
+		l.share(s)
 		out[i].Scenario, l.loaded[i] = s, packed{}
 	}
 	return out, nil
+}
+
+// share gives a scenario what all scenarios of the pack have.
+func (l *loader) share(s *scenariov1.Scenario) {
+	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
+	s.Setup.Schema, s.Evaluation.Schema = l.declared, l.declared
 }
 
 // built is what is in a section.
@@ -119,8 +125,7 @@ func (l *loader) loadSection(part section) built {
 		if made == nil {
 			continue
 		}
-		made.Setup.Tools.Descriptions = l.texts
-		made.Setup.Schema, made.Evaluation.Schema, made.Setup.ToolModules = l.declared, l.declared, l.modules
+		l.share(made)
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := pack(Loaded{
 			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,

@@ -41,8 +41,10 @@ type Pack struct {
 	Digest string
 	// Tables are what the pack declares, as setups have them.
 	Tables []*worldv1.TableSchema
-	// Tools are the pack's own tools.
-	Tools []*setupv1.ToolModule
+	// Modules are the files of the pack's own tools, and Backends names those that tools are of, beside
+	// DefaultBackend.
+	Modules  []*setupv1.ToolModule
+	Backends []string
 	// Scenarios are sorted by name.
 	Scenarios []Loaded
 }
@@ -76,7 +78,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 		return nil, l.mistakes.atMost(limits.mistakes)
 	}
 	var err error
-	pack.Digest, pack.Tables, pack.Tools = l.digest(), l.declared, l.modules
+	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
 	pack.Scenarios, err = l.unpack()
 	return pack, err
 }
@@ -91,8 +93,10 @@ type loader struct {
 	schema     *world.Schema
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
-	// modules are the pack's own tools, which opts knows.
+	// modules are the pack's own tools, which opts knows, and backend is the one that is preferred;
+	// empty if none of them has it.
 	modules  []*setupv1.ToolModule
+	backend  string
 	texts    []*setupv1.ToolDescription
 	loaded   []packed
 	mistakes Errors
@@ -156,7 +160,13 @@ func (l *loader) loadModules() {
 			}
 		})
 	}
-	l.opts, mistakes = l.opts.with(l.modules, l.declared)
+	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
+		l.backend = l.opts.Backend
+	}
+	l.opts, mistakes = l.opts.with(&setupv1.Setup{ToolModules: l.modules, ToolBackend: l.backend, Schema: l.declared})
+	if !slices.Contains(l.opts.backends, l.backend) {
+		l.backend = ""
+	}
 	if len(mistakes) > 0 { // what is wrong with their calls follows from that
 		l.opts.Compile, l.opts.Known = nil, nil
 	}
@@ -261,7 +271,7 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 		s.Setup.Tools.Descriptions = l.texts
 	}
 	if len(l.modules) > 0 && s.GetSetup() != nil {
-		s.Setup.ToolModules = l.modules
+		s.Setup.ToolModules, s.Setup.ToolBackend = l.modules, l.backend
 	}
 	opts := l.opts
 	opts.Impossible = true

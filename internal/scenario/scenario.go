@@ -30,14 +30,20 @@ type Options struct {
 	// has them.
 	Impossible bool
 
-	// Compile returns all tools that a pack's scenarios have: those of its files in Python, which may
-	// use the tables that the pack declares, and the built-in ones unless the pack stands alone. Or it
-	// returns what is wrong with the files. Nil accepts every file.
-	Compile func(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, Errors)
+	// Compile returns all tools of a setup, of which it reads the pack's files in Python, tables and
+	// backend: those of the files, and the built-in ones unless the pack stands alone. Or it returns
+	// what is wrong with the files. Nil accepts every file.
+	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, Errors)
+	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
+	Backend string
 
-	// modules are those whose tools are known, and alone says whether their pack stands alone.
+	// modules are those whose tools are known, alone says whether their pack stands alone, and
+	// backend is the one that was preferred.
 	modules []*setupv1.ToolModule
 	alone   bool
+	backend string
+	// backends are those of the known tools, without DefaultBackend.
+	backends []string
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
 	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks
@@ -46,6 +52,9 @@ type Options struct {
 	// phones holds the numbers that have been found good, as zones holds time zones.
 	phones *sync.Map
 }
+
+// DefaultBackend is the backend of tools that name none, as the original calls it.
+const DefaultBackend = "DEFAULT"
 
 // zone says whether there is a time zone of that name.
 func (o Options) zone(name string) bool {

@@ -32,7 +32,7 @@ func For(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.of(to
 // of returns options that know these tools and no others.
 func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
-	o.Tools = nil
+	o.Tools, o.backends = nil, nil
 	for _, info := range tools {
 		var parameters struct {
 			Properties map[string]struct{ Type string }
@@ -49,19 +49,23 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 		}
 		slices.Sort(shape.names)
 		shapes[name] = shape
+		if backend := info.GetBackend(); backend != "" && !slices.Contains(o.backends, backend) {
+			o.backends = append(o.backends, backend)
+		}
 		o.Tools = append(o.Tools, name)
 	}
 	o.shapes, o.Known = shapes, func(tool string) bool { return shapes[tool] != nil }
 	return o, nil
 }
 
-// with returns options that know the tools of a pack's scenarios.
-func (o Options) with(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) (Options, Errors) {
+// with returns options that know the tools of a setup.
+func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
+	modules, backend, standalone := setup.GetToolModules(), setup.GetToolBackend(), alone(setup.GetSchema())
 	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) })
-	if o.Compile == nil || same && o.alone == alone(declared) {
+	if o.Compile == nil || same && o.alone == standalone && o.backend == backend {
 		return o, nil
 	}
-	tools, mistakes := o.Compile(modules, declared)
+	tools, mistakes := o.Compile(setup)
 	if len(mistakes) > 0 {
 		return o, mistakes
 	}
@@ -69,7 +73,7 @@ func (o Options) with(modules []*setupv1.ToolModule, declared []*worldv1.TableSc
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules, known.alone = modules, alone(declared)
+	known.modules, known.alone, known.backend = modules, standalone, backend
 	return known, nil
 }
 
@@ -140,8 +144,8 @@ func sortedArguments(arguments map[string]json.RawMessage) func(func(string, jso
 }
 
 func article(kind string) string {
-	if kind == "integer" {
-		return "an integer"
+	if strings.ContainsAny(kind[:1], "aio") {
+		return "an " + kind
 	}
 	return "a " + kind
 }
@@ -161,6 +165,10 @@ func fitsType(raw json.RawMessage, kind string) bool {
 		return kind == "boolean"
 	case float64:
 		return kind == "number" || kind == "integer" && v == math.Trunc(v)
+	case []any:
+		return kind == "array"
+	case map[string]any:
+		return kind == "object"
 	default:
 		return false
 	}

@@ -93,7 +93,7 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 // modules reads the pack's own tools, unless they are known.
 func (c *checker) modules(setup *setupv1.Setup) {
 	var mistakes Errors
-	c.opts, mistakes = c.opts.with(setup.GetToolModules(), setup.GetSchema())
+	c.opts, mistakes = c.opts.with(setup)
 	for _, mistake := range mistakes {
 		c.fail("setup.tool_modules", "%v", mistake)
 	}

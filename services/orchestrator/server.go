@@ -131,7 +131,9 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 	last := &toolhostv1.ListToolsRequest{}
 	for _, scenario := range spec.GetScenarios() {
 		setup := scenario.GetSetup()
-		request := &toolhostv1.ListToolsRequest{ToolModules: setup.GetToolModules(), Schema: setup.GetSchema()}
+		request := &toolhostv1.ListToolsRequest{
+			ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema(),
+		}
 		if known == nil || !proto.Equal(request, last) {
 			list, err := s.tools.ListTools(ctx, request)
 			if err != nil {

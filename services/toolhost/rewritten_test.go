@@ -37,7 +37,7 @@ func rewritten(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
 	kept := slices.DeleteFunc(slices.Clone(builtin), func(t *tool.Tool) bool {
 		return slices.ContainsFunc(modules, func(m *setupv1.ToolModule) bool { return m.GetName() == t.Module })
 	})
-	catalogue, err = tool.New(kept).Extend(modules, world.Builtin())
+	catalogue, err = tool.New(kept).Extend(tool.Pack{Modules: modules, Schema: world.Builtin()})
 	if err != nil {
 		tb.Fatalf("rewritten tools: %v", err)
 	}

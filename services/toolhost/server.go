@@ -304,7 +304,7 @@ func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) 
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "schema: %v", err)
 	}
-	catalogue, err := s.catalogue.Extend(req.GetToolModules(), schema)
+	catalogue, err := s.catalogue.Extend(tool.Pack{Modules: req.GetToolModules(), Backend: req.GetToolBackend(), Schema: schema})
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "tool_modules: %v", err)
 	}

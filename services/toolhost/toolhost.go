@@ -15,7 +15,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -98,12 +97,11 @@ func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin().All()) }
 // ToolMistake is something wrong in a pack's file of tools.
 type ToolMistake = tool.Mistake
 
-// PackTools returns the tools that the scenarios of a pack have: the pack's own, which may use the
-// tables that it declares, and those that are built in, unless the pack stands alone. It runs none
-// of the pack's code. The error says what is wrong with the pack's tools. The result is the
-// caller's own.
-func PackTools(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, []ToolMistake) {
-	catalogue, err := tool.Builtin().Extend(modules, world.SchemaOf(declared))
+// PackTools returns the tools that a setup has: those of its pack, and the built-in ones unless the
+// pack stands alone. It reads the setup's files of tools, their backend and the tables, and runs
+// none of their code. The error says what is wrong with the files. The result is the caller's own.
+func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []ToolMistake) {
+	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
 	var mistakes tool.Mistakes
 	if errors.As(err, &mistakes) {
 		return nil, mistakes
@@ -114,7 +112,7 @@ func PackTools(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) (
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {
 	var infos []*toolhostv1.ToolInfo
 	for _, t := range tools {
-		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly}
+		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly, Backend: t.Backend}
 		for _, need := range t.Needs {
 			info.Needs = append(info.Needs, string(need))
 		}

@@ -28,8 +28,8 @@ type Library struct {
 type Names struct {
 	// Functions are those of the host. "a.f" is the function f of a module a.
 	Functions []string
-	// Decorators return the function that they are called with.
-	Decorators []string
+	// Decorators return the function that they are called with, and Factories such decorators.
+	Decorators, Factories []string
 	// Exceptions are raised by the host and by programs, which know them without their module.
 	Exceptions []string
 }
@@ -52,6 +52,12 @@ func NewLibrary(names Names) *Library {
 	}
 	for _, name := range names.Decorators {
 		l.given[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+	}
+	for _, name := range names.Factories {
+		l.given[name] = &builtin{name: name, call: func(a *arguments) any {
+			a.one()
+			return &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+		}}
 	}
 	for _, name := range names.Exceptions {
 		c := &class{name: name, base: exceptionClass("Exception")}

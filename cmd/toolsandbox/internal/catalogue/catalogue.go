@@ -3,6 +3,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,6 +47,7 @@ type Selection struct {
 	Variants []string
 	testMode bool
 	split    string
+	backend  string
 	flags    *pflag.FlagSet
 	// Places is where each scenario is written, by name, once they are loaded.
 	Places map[string]string
@@ -74,6 +76,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; more may follow as arguments (default: all)")
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or train, val or test as EuroEval cuts them")
+	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools that a pack implements several times; others have their default one")
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
 }
 
@@ -212,6 +215,9 @@ func (c *Selection) Packs() ([]Pack, error) {
 		return nil, err
 	}
 	opts.Compile = compile
+	if opts.Backend, err = c.preferred(); err != nil {
+		return nil, err
+	}
 	var packs []Pack
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
@@ -240,13 +246,25 @@ func (c *Selection) Packs() ([]Pack, error) {
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
+	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
+		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has a @backend of that name; expected DEFAULT or one that a tool has", opts.Backend, c.From())
+	}
 	c.Loaded = packs
 	return packs, nil
 }
 
+// preferred returns the preferred backend; the original's way to write it is accepted.
+func (c *Selection) preferred() (string, error) {
+	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
+	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
+		return "", process.Usage("--preferred-tool-backend: %q given, expected letters, digits and underscores", c.backend)
+	}
+	return name, nil
+}
+
 // compile reads the tools of a pack's own.
-func compile(modules []*setupv1.ToolModule, declared []*worldv1.TableSchema) ([]*toolhostv1.ToolInfo, scenario.Errors) {
-	tools, wrong := toolhost.PackTools(modules, declared)
+func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, scenario.Errors) {
+	tools, wrong := toolhost.PackTools(setup)
 	mistakes := make(scenario.Errors, len(wrong))
 	for i, m := range wrong {
 		mistakes[i] = &scenario.Error{File: "tools/" + m.Module + ".py", Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}

@@ -44,7 +44,7 @@ func TestLongOriginalPlayers(t *testing.T) {
 	tests := map[string]string{
 		"--agent Unhelpful -t -s turn_off_wifi":            "--test-mode: given with --scenarios turn_off_wifi: give one of them",
 		"--agent Unhelpful -t turn_off_wifi":               "--test-mode: given with --scenarios turn_off_wifi: give one of them",
-		"--agent Unhelpful --preferred_tool_backend RAPID": `--preferred-tool-backend: "RAPID" given, expected DEFAULT`,
+		"--agent Unhelpful --preferred_tool_backend RAPID": `--preferred-tool-backend: RAPID given, but no tool in the built-in catalogue has a @backend of that name; expected DEFAULT or one that a tool has`,
 		"--agent RoleImplType.Nobody":                      `--agent: unknown agent "Nobody"; expected one of `,
 		"--agent Unhelpful --user RoleImplType.Unhelpful":  `--user: player "Unhelpful" cannot play the user`,
 	}

@@ -48,7 +48,7 @@ With ` + "`--remote`" + ` the services elsewhere have settings of their own. A s
 gave it, with the command that takes it instead.
 
 The original's spellings work and stand in no list: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
-` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`--preferred_tool_backend DEFAULT`" + `, and no ` + "`run`" + ` before the first flag.
+` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
 `
 
 // cell makes a text a cell of a table.

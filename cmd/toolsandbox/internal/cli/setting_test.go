@@ -37,17 +37,17 @@ func TestSettingsFile(t *testing.T) {
 // is played.
 func TestSettingsFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"trails: 3\n":                    "mine.yaml:1: trails: no setting has this name; did you mean trials?",
-		"agent: oracle\ntrials: many\n":  `mine.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
-		"agent: oracle\ntrials: 0\n":     "mine.yaml:2: --trials: 0 given, expected 1 to 100000",
-		"agent: orcale\n":                `mine.yaml:1: --agent: unknown agent "orcale"; `,
-		"output-dir: out\n":              "mine.yaml:1: output-dir: no setting has this name",
-		"scenario-dir: out\n":            "mine.yaml:1: scenario-dir: no setting has this name",
-		"preferred-tool-backend: X\n":    "mine.yaml:1: preferred-tool-backend: no setting has this name",
-		"config: other.yaml\n":           "mine.yaml:1: config: no setting has this name",
-		"rollouts: 5\n":                  "mine.yaml:1: rollouts: no setting has this name", // bench's, for its command line only
-		"sync: never\n":                  `mine.yaml:1: sync: "never" given, expected interval or always`,
-		"agentgw-limit: [opnai=rpm:5]\n": `mine.yaml:1: agentgw-limit: no provider is called "opnai"`,
+		"trails: 3\n":                                "mine.yaml:1: trails: no setting has this name; did you mean trials?",
+		"agent: oracle\ntrials: many\n":              `mine.yaml:2: trials: "many" given, expected a whole number, e.g. 3`,
+		"agent: oracle\ntrials: 0\n":                 "mine.yaml:2: --trials: 0 given, expected 1 to 100000",
+		"agent: orcale\n":                            `mine.yaml:1: --agent: unknown agent "orcale"; `,
+		"output-dir: out\n":                          "mine.yaml:1: output-dir: no setting has this name",
+		"scenario-dir: out\n":                        "mine.yaml:1: scenario-dir: no setting has this name",
+		"agent: oracle\npreferred-tool-backend: X\n": "mine.yaml:2: --preferred-tool-backend: X given, but no tool in the built-in catalogue has",
+		"config: other.yaml\n":                       "mine.yaml:1: config: no setting has this name",
+		"rollouts: 5\n":                              "mine.yaml:1: rollouts: no setting has this name", // bench's, for its command line only
+		"sync: never\n":                              `mine.yaml:1: sync: "never" given, expected interval or always`,
+		"agentgw-limit: [opnai=rpm:5]\n":             `mine.yaml:1: agentgw-limit: no provider is called "opnai"`,
 	} {
 		writeSettings(t, text)
 		code, _, stderr := command("run", "--config", "mine.yaml", "--out", "out", "turn_off_wifi")

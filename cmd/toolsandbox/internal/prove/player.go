@@ -178,7 +178,8 @@ func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Resu
 
 // tools returns what is known about every tool of a scenario, by its real name.
 func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]*toolInfo, error) {
-	request := &toolhostv1.ListToolsRequest{ToolModules: s.GetSetup().GetToolModules(), Schema: s.GetSetup().GetSchema()}
+	setup := s.GetSetup()
+	request := &toolhostv1.ListToolsRequest{ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema()}
 	if p.listed != nil && proto.Equal(request, p.request) {
 		return p.listed, nil
 	}

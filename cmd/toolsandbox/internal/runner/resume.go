@@ -15,7 +15,7 @@ import (
 // resultFlags returns the flags that say what is played: a run goes on with the same only.
 func resultFlags() []string {
 	return []string{
-		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "trials", "seed", "compat", "services", "replay",
+		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
 		"base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "max-rollout-bytes",
 	}

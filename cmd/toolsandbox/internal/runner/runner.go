@@ -66,7 +66,6 @@ type Options struct {
 	resume       bool
 	replay       string
 	wait         time.Duration
-	backend      string
 	asJSON       bool
 	flags        *pflag.FlagSet
 	playing      string // id of the sweep, once it was created
@@ -103,8 +102,6 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.engine.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing or was left without a score by a fault")
 	flags.StringVar(&o.replay, "replay", "", "play the run in this `directory` again from its recording; nobody else is asked")
-	flags.StringVar(&o.backend, "preferred-tool-backend", "DEFAULT", "the original's choice of tools: DEFAULT is the only one")
-	flags.Lookup("preferred-tool-backend").Hidden = true
 	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
@@ -136,9 +133,6 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
-	if err := checkBackend(o.backend); err != nil {
-		return sweep.Spec{}, err
-	}
 	specify := o.specify
 	if o.replay != "" {
 		specify = o.again

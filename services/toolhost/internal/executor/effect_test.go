@@ -270,7 +270,7 @@ func inPython(tb testing.TB) *Environment {
 	others := slices.DeleteFunc(slices.Clone(tool.Builtin().All()), func(t *tool.Tool) bool {
 		return slices.ContainsFunc(modules, func(m *setupv1.ToolModule) bool { return m.GetName() == t.Module })
 	})
-	catalogue, err := tool.New(others).Extend(modules, world.Builtin())
+	catalogue, err := tool.New(others).Extend(tool.Pack{Modules: modules, Schema: world.Builtin()})
 	if err != nil {
 		tb.Fatal(err)
 	}

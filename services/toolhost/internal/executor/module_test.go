@@ -26,7 +26,7 @@ def slow(name: str) -> int:
     world.update("contact", {"name": rows[0]["name"] + name}, person_id="a")
     return len(rows)
 `
-	catalogue, err := tool.Builtin().Extend([]*setupv1.ToolModule{{Name: "slow", Source: source}}, world.Builtin())
+	catalogue, err := tool.Builtin().Extend(tool.Pack{Modules: []*setupv1.ToolModule{{Name: "slow", Source: source}}, Schema: world.Builtin()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -135,7 +135,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
 	}
-	catalogue, err := h.catalogue.Extend(setup.GetToolModules(), schema)
+	catalogue, err := h.catalogue.Extend(tool.Pack{Modules: setup.GetToolModules(), Backend: setup.GetToolBackend(), Schema: schema})
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}

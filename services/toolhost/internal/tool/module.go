@@ -46,28 +46,43 @@ const (
 	maxSource  = 1 << 17 // bytes in all
 )
 
-// Extend returns the catalogue with the tools of a pack, which may use the tables of a schema. They
-// come last, in the order of the modules and within them of the functions. Where the schema lacks
-// the built-in tables, of the catalogue's tools only those of the user stay. The error is Mistakes.
-func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) (*Catalogue, error) {
-	if !schema.Extends() {
+// Pack is what a pack adds to the tools of a session.
+type Pack struct {
+	Modules []*setupv1.ToolModule
+	// Backend is the preferred one; empty is DEFAULT.
+	Backend string
+	// Schema has the tables that the tools may use. One without the built-in tables leaves no tools
+	// but the pack's and those of the user.
+	Schema *world.Schema
+}
+
+// PackOf returns the pack of a setup whose tables have been checked.
+func PackOf(setup *setupv1.Setup) Pack {
+	return Pack{Modules: setup.GetToolModules(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema())}
+}
+
+// Extend returns the catalogue with the tools of a pack. They come last, in the order of the modules
+// and within them of the functions. Of a tool with several implementations it has the one of the
+// preferred backend, without that the one of DEFAULT, and else the first. The error is Mistakes.
+func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
+	if !pack.Schema.Extends() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
 	}
-	if len(modules) == 0 {
+	if len(pack.Modules) == 0 {
 		return c, nil
 	}
-	tools, taken, size := slices.Clone(c.tools), make(map[string]string), 0
+	tools, taken, size := slices.Clone(c.tools), make(map[implementation]string), 0
 	var mistakes Mistakes
 	for _, t := range c.tools {
-		taken[t.Name] = "a built-in tool"
+		taken[implementation{t.Name, t.Backend}] = "a built-in tool"
 	}
-	for i, source := range modules {
-		m := &module{name: source.GetName(), source: source.GetSource(), schema: schema, taken: taken}
+	for i, source := range pack.Modules {
+		m := &module{name: source.GetName(), source: source.GetSource(), schema: pack.Schema, taken: taken}
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
 			m.fail(0, "", "with this file, the pack's tools have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
-		case slices.ContainsFunc(modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
+		case slices.ContainsFunc(pack.Modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
 			m.fail(0, "", "another file has the name %s; rename one of them", m.name)
 		case slices.ContainsFunc(c.tools, func(t *Tool) bool { return t.Module == m.name }):
 			m.fail(0, "", "built-in tools have the module %s; rename the file", m.name)
@@ -79,7 +94,27 @@ func (c *Catalogue) Extend(modules []*setupv1.ToolModule, schema *world.Schema) 
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	return New(tools), nil
+	return New(preferred(tools, pack.Backend)), nil
+}
+
+// implementation is one of a tool's, which backends tell apart.
+type implementation struct{ tool, backend string }
+
+// preferred returns one implementation of each tool, where its first one is.
+func preferred(tools []*Tool, backend string) []*Tool {
+	places := make(map[string]int, len(tools))
+	var chosen []*Tool
+	for _, t := range tools {
+		at, twice := places[t.Name]
+		switch {
+		case !twice:
+			places[t.Name] = len(chosen)
+			chosen = append(chosen, t)
+		case t.Backend == backend || t.Backend == "" && chosen[at].Backend != backend:
+			chosen[at] = t
+		}
+	}
+	return chosen
 }
 
 // toolName is what providers of models accept as the name of a function.
@@ -89,8 +124,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 type module struct {
 	name, source string
 	schema       *world.Schema
-	// taken says whose a name of a tool is.
-	taken    map[string]string
+	// taken says whose an implementation of a tool is.
+	taken    map[implementation]string
 	program  *syntax.Module
 	defs     map[string]*syntax.Def
 	tools    []*Tool

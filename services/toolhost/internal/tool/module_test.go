@@ -37,7 +37,7 @@ func desk(tb testing.TB) *world.Schema {
 // extended returns the built-in tools and those of one file.
 func extended(tb testing.TB, source string) *Catalogue {
 	tb.Helper()
-	catalogue, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: source}}, desk(tb))
+	catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: source}}, Schema: desk(tb)})
 	if err != nil {
 		tb.Fatalf("tools: %v\n%s", err, source)
 	}
@@ -215,11 +215,14 @@ func TestModuleMistakes(t *testing.T) {
 			"2:1: file: tool_sandbox.common cannot be imported: tools may import json and typing; the world is there as world"}},
 		{"def act() -> None:" + doc + "def act() -> None:" + doc, []string{
 			"3:1: act: there are two functions act; rename one of them"}},
-		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function"}},
+		{"def search_contacts() -> None:" + doc, []string{"1:1: search_contacts: the name is that of a built-in tool; rename the function, or give it a @backend of its own"}},
 		{"def len() -> None:" + doc, []string{"1:1: len: len means something in Python or to tools already; rename the function"}},
 		{"def wörld() -> None:" + doc, []string{"1:1: wörld: the name has to be up to 60 letters, digits and underscores of ASCII"}},
 		{"def act(*rest) -> None:" + doc, []string{"1:1: act: parameters of tools are plain ones: no *, ** or /"}},
-		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @unchecked, @user"}},
+		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @unchecked, @user, @backend(\"NAME\")"}},
+		{"@backend\ndef act() -> None:" + doc + "@backend('lite')\ndef move() -> None:" + doc, []string{
+			`1:2: act: write @backend("NAME") with up to 60 capital letters, digits and underscores`,
+			`4:2: move: write @backend("NAME") with up to 60 capital letters, digits and underscores`}},
 		{"@cache\n@user\ndef act() -> None:" + doc, []string{`1:2: act: name "cache" is not defined`}},
 		{"def act() -> None:\n  '''\n\n  Args:\n    nothing at all\n    y: No.\n  '''\n", []string{
 			"2:3: act: the docstring does not begin with what the tool does; write that first",
@@ -232,7 +235,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def act(x: Union[str, NotGiven] = None) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:35: act: x may be NotGiven; its default is NOT_GIVEN"}},
 		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
-			"1:12: act: the type of x is none that a model can give; write str, bool, int or float, perhaps in Optional[…] or Union[…, NotGiven]"}},
+			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{body("w = world", "return f'{wrold}'"), []string{
 			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id",
 			`8:12: act: name "wrold" is not defined`}},
@@ -243,7 +246,7 @@ func TestModuleMistakes(t *testing.T) {
 			"8:48: act: table note has no column title__lik; expected one of note_id, title, pages, pinned",
 			"9:5: act: world.rows needs a table first"}},
 	} {
-		_, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: test.source}}, desk(t))
+		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: desk(t)})
 		var mistakes Mistakes
 		if !errors.As(err, &mistakes) {
 			t.Errorf("%s: got %v, want mistakes", test.source, err)
@@ -255,6 +258,71 @@ func TestModuleMistakes(t *testing.T) {
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.source, diff)
+		}
+	}
+}
+
+// TestBackends has one implementation of each tool, that of the preferred backend if there is one.
+func TestBackends(t *testing.T) {
+	const doc = "\n    \"\"\"Acts.\"\"\"\n    return "
+	plain := "def act() -> str:" + doc + "'default'\n\n\n@backend('FAST')\ndef look() -> str:" + doc + "'fast only'\n"
+	fast := "@backend('FAST')\ndef act() -> str:" + doc + "'fast'\n\n\n@backend('FAST')\ndef get_wifi_status() -> bool:" + doc + "'mine'\n"
+	modules := []*setupv1.ToolModule{{Name: "quick", Source: fast}, {Name: "usual", Source: plain}}
+	for _, test := range []struct {
+		backend, act, wifi string
+	}{{"", "'default'", "None"}, {"FAST", "'fast'", "'mine'"}, {"OTHER", "'default'", "None"}} {
+		catalogue, err := Builtin().Extend(Pack{Modules: modules, Backend: test.backend, Schema: desk(t)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w := worldOf(t)
+		w.Load(world.Setting, []session.Row{make(session.Row, 7)}, false)
+		got := []string{call(t, catalogue, w, "act", "{}"), call(t, catalogue, w, "look", "{}"), call(t, catalogue, w, "get_wifi_status", "{}")}
+		if diff := cmp.Diff([]string{test.act, "'fast only'", test.wifi}, got); diff != "" {
+			t.Errorf("backend %q: answers (-want +got):\n%s", test.backend, diff)
+		}
+		if n, want := len(catalogue.All()), len(Builtin().All())+2; n != want {
+			t.Errorf("backend %q: got %d tools, want %d", test.backend, n, want)
+		}
+	}
+	modules[0].Source += "\n\n@backend('FAST')\ndef look() -> str:" + doc + "'again'\n"
+	if _, err := Builtin().Extend(Pack{Modules: modules, Schema: desk(t)}); err == nil || !strings.Contains(err.Error(), "give it a @backend of its own") {
+		t.Errorf("two implementations of one backend: got %v, want a mistake", err)
+	}
+}
+
+// TestContainers takes lists and dicts as arguments.
+func TestContainers(t *testing.T) {
+	catalogue := extended(t, `
+def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str, Any]]] = None) -> str:
+    """Acts.
+
+    Args:
+        names: Names.
+        rates: Rates.
+        rows: Rows.
+    """
+    return ",".join(names) + str(rates["a"]) + str(rows)
+`)
+	shown := catalogue.Find("act").Shown().GetParametersJson()
+	for _, want := range []string{
+		`"names": {"type": "array", "items": {"type": "string"}, "description": "Names."}`,
+		`"rates": {"type": "object", "additionalProperties": {"type": "number"}`, `"rows": {"type": "array", "items": {"type": "object"}`,
+	} {
+		if !strings.Contains(shown, want) {
+			t.Errorf("schema: got %s, want it to have %s", shown, want)
+		}
+	}
+	for arguments, want := range map[string]string{
+		`{"names": ["x", "y"], "rates": {"a": 1.5}}`:                 "'x,y1.5None'",
+		`{"names": ["x"], "rates": {"a": 1}, "rows": [{"b": null}]}`: `"x1[{'b': None}]"`,
+		`{"names": "x", "rates": {}}`:                                "TypeError: Parameter 'names' is of type '<class 'str'>', but expected 'typing.List[str]'.",
+		`{"names": [], "rates": []}`:                                 "TypeError: Parameter 'rates' is of type '<class 'list'>', but expected 'typing.Dict[str, float]'.",
+		`{"names": [], "rates": {}, "rows": 1}`: "TypeError: Parameter 'rows' is of type '<class 'int'>', " +
+			"but expected 'typing.Optional[typing.List[typing.Dict[str, typing.Any]]]'.",
+	} {
+		if got := call(t, catalogue, worldOf(t), "act", arguments); got != want {
+			t.Errorf("%s: got %s, want %s", arguments, got, want)
 		}
 	}
 }
@@ -310,7 +378,7 @@ func BenchmarkModuleCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	kept := slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule })
-	python3, err := New(kept).Extend([]*setupv1.ToolModule{{Name: settingModule, Source: string(source)}}, world.Builtin())
+	python3, err := New(kept).Extend(Pack{Modules: []*setupv1.ToolModule{{Name: settingModule, Source: string(source)}}, Schema: world.Builtin()})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -350,7 +418,7 @@ func BenchmarkModuleCompile(b *testing.B) {
 	}
 	kept := New(slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule || t.Module == contactModule }))
 	for b.Loop() {
-		if _, err := kept.Extend(modules, world.Builtin()); err != nil {
+		if _, err := kept.Extend(Pack{Modules: modules, Schema: world.Builtin()}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -368,7 +436,7 @@ func FuzzModule(f *testing.F) {
 	f.Add(body("return world.rows('note', ['title'], pages__min=x)"))
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
 	f.Fuzz(func(t *testing.T, source string) {
-		catalogue, err := Builtin().Extend([]*setupv1.ToolModule{{Name: "desk", Source: source}}, desk(t))
+		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: source}}, Schema: desk(t)})
 		var mistakes Mistakes
 		switch {
 		case errors.As(err, &mistakes):

@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"math/big"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,6 +18,9 @@ const (
 	userDecorator = "user"
 	// uncheckedDecorator leaves type checks to the function.
 	uncheckedDecorator = "unchecked"
+	// backendDecorator names which of several implementations of a tool the function is.
+	backendDecorator = "backend"
+	defaultBackend   = "DEFAULT"
 )
 
 func decorators() []string { return []string{uncheckedDecorator, userDecorator} }
@@ -24,14 +28,42 @@ func decorators() []string { return []string{uncheckedDecorator, userDecorator} 
 // decorators checks those of a function.
 func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
-		name, ok := x.(*syntax.Name)
-		if ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID) {
-			continue // it is found where names are
+		call, called := x.(*syntax.Call)
+		of := x
+		if called {
+			of = call.Func
 		}
-		if !ok || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID) {
-			m.fail(x.Offset(), def.Name.ID, "unknown decorator; expected one of @%s", strings.Join(decorators(), ", @"))
+		name, ok := of.(*syntax.Name)
+		switch {
+		case ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID): // it is found where names are
+		case ok && name.Place == syntax.PlaceBuiltin && name.ID == backendDecorator:
+			if !called || len(call.Args) != 1 || backendOf(def) != "" && !backendName.MatchString(backendOf(def)) {
+				m.fail(x.Offset(), def.Name.ID, `write @backend("NAME") with up to 60 capital letters, digits and underscores`)
+			}
+		case !ok || called || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID):
+			m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @%s, @backend("NAME")`, strings.Join(decorators(), ", @"))
 		}
 	}
+}
+
+var backendName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,59}$`)
+
+// backendOf returns the backend that a function's decorator names; empty without one.
+func backendOf(def *syntax.Def) string {
+	for _, x := range def.Decorators {
+		call, ok := x.(*syntax.Call)
+		if !ok || len(call.Args) == 0 {
+			continue
+		}
+		if of, ok := call.Func.(*syntax.Name); ok && of.ID == backendDecorator {
+			name, _ := textOf(call.Args[0].X)
+			if name == defaultBackend {
+				return ""
+			}
+			return name
+		}
+	}
+	return ""
 }
 
 func decorated(def *syntax.Def, with string) bool {
@@ -44,15 +76,16 @@ func decorated(def *syntax.Def, with string) bool {
 // tool makes a tool of a function.
 func (m *module) tool(def *syntax.Def) *Tool {
 	f, name := def.Function, def.Name.ID
-	switch owner := m.taken[name]; {
+	backend := backendOf(def)
+	switch owner := m.taken[implementation{name, backend}]; {
 	case !toolName.MatchString(name):
 		m.fail(def.Offset(), name, "the name has to be up to 60 letters, digits and underscores of ASCII")
 	case library().Has(name):
 		m.fail(def.Offset(), name, "%s means something in Python or to tools already; rename the function", name)
 	case owner != "":
-		m.fail(def.Offset(), name, "the name is that of %s; rename the function", owner)
+		m.fail(def.Offset(), name, "the name is that of %s; rename the function, or give it a @backend of its own", owner)
 	default:
-		m.taken[name] = "a tool in tools/" + m.name + ".py"
+		m.taken[implementation{name, backend}] = "a tool in tools/" + m.name + ".py"
 	}
 	if f.Args >= 0 || f.Kwargs >= 0 || f.PositionalOnly > 0 || f.Positional < len(f.Params) {
 		m.fail(def.Offset(), name, "parameters of tools are plain ones: no *, ** or /")
@@ -63,7 +96,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	doc := m.docstring(def)
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
-		ReadOnly: !m.changes(name, make(map[string]bool)), program: true,
+		Backend: backend, ReadOnly: !m.changes(name, make(map[string]bool)), program: true,
 	}
 	for i := range f.Params {
 		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
@@ -93,12 +126,12 @@ func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 		m.fail(doc.at, name, "the docstring does not describe %s; add an entry under Args:", p.Name)
 	}
 	if p.Hint == nil {
-		m.fail(def.Offset(), name, "parameter %s has no type hint; write %s: str, bool, int or float", p.Name, p.Name)
+		m.fail(def.Offset(), name, "parameter %s has no type hint; write %s: str, bool, int, float, List[…] or Dict[str, …]", p.Name, p.Name)
 		return out
 	}
 	var ok bool
 	if out.Type, ok = hinted(p.Hint); !ok {
-		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int or float, perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
+		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
 		return out
 	}
 	if out.Optional {
@@ -154,7 +187,7 @@ func hinted(hint syntax.Expr) (t Type, ok bool) {
 	if parts, ok = alternatives(hint, nil); !ok {
 		return Type{}, false
 	}
-	var of []scalar
+	var of []class
 	nullable, maybe := false, false
 	for _, part := range parts {
 		switch part := part.(type) {
@@ -163,20 +196,26 @@ func hinted(hint syntax.Expr) (t Type, ok bool) {
 				return Type{}, false
 			}
 			nullable = true
+		case *syntax.Subscript:
+			container, ok := containerOf(part)
+			if !ok {
+				return Type{}, false
+			}
+			of = append(of, container)
 		case *syntax.Name:
-			at := slices.IndexFunc(scalars(), func(s scalar) bool { return s.name == part.ID })
+			at := slices.IndexFunc(named(), func(s class) bool { return s.name == part.ID })
 			switch {
 			case part.ID == "NotGiven":
 				maybe = true
 			case at < 0:
 				return Type{}, false
 			default:
-				of = append(of, scalars()[at])
+				of = append(of, named()[at])
 			}
 		}
 	}
 	numbers := len(of) == 2 && of[0].kind != of[1].kind &&
-		!slices.ContainsFunc(of, func(s scalar) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
+		!slices.ContainsFunc(of, func(s class) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
 	if len(of) != 1 && !numbers {
 		return Type{}, false
 	}
@@ -214,6 +253,7 @@ func alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok b
 			}
 			return to, true
 		}
+		return append(to, hint), true
 	}
 	return nil, false
 }

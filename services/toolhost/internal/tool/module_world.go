@@ -43,7 +43,7 @@ var library = sync.OnceValue(func() *interp.Library {
 		functions = append(functions, worldName+"."+method)
 	}
 	return interp.NewLibrary(interp.Names{
-		Functions: functions, Decorators: decorators(), Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
+		Functions: functions, Decorators: decorators(), Factories: []string{backendDecorator}, Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
 	})
 })
 

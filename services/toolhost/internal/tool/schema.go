@@ -198,6 +198,10 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 		property := &python.Dict{}
 		if s.argType {
 			property.Set("type", python.Str(param.Type.Schema))
+			if of := param.Type.Items; of != "" {
+				key := map[string]string{"array": "items", "object": "additionalProperties"}[param.Type.Schema]
+				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(of)}))
+			}
 		}
 		if s.argDescription || t.KeepsArgs {
 			property.Set("description", python.Str(param.Description))

@@ -48,6 +48,8 @@ type Tool struct {
 	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional
 	// arguments are left out.
 	Needs, DefaultNeeds []Need
+	// Backend tells implementations of one tool apart; empty is DEFAULT.
+	Backend string
 	// ReadOnly tools never change the world, whatever their arguments.
 	ReadOnly bool
 	// Unchecked tools leave type checks to what they do with their arguments.

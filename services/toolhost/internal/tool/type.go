@@ -1,17 +1,20 @@
 package tool
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
 // Type is a parameter's annotation.
 type Type struct {
 	// Annotation is how Python prints it in a type error.
 	Annotation string
-	// Schema is the JSON Schema type.
-	Schema string
+	// Schema is the JSON Schema type, and Items that of the items of an array or the values of an
+	// object; empty if they may be anything.
+	Schema, Items string
 	// NotGiven says that leaving the argument out is different from any value.
 	NotGiven bool
 
@@ -21,29 +24,84 @@ type Type struct {
 
 const notGiven = "tool_sandbox.common.utils.NotGiven"
 
-// scalar is a type that a hint names.
-type scalar struct {
+// class is a type that a hint names.
+type class struct {
 	kind         python.Kind
 	name, schema string
+	// items is the schema of a list's items or a dict's values; empty if they may be anything.
+	items string
 }
 
-// scalars are the types of arguments by the order in which messages list them.
-func scalars() []scalar {
-	return []scalar{
-		{python.KindStr, "str", "string"}, {python.KindBool, "bool", "boolean"},
-		{python.KindInt, "int", "integer"}, {python.KindFloat, "float", "number"},
+// scalars are the types of plain values by the order in which messages list them.
+func scalars() []class {
+	return []class{
+		{kind: python.KindStr, name: "str", schema: "string"}, {kind: python.KindBool, name: "bool", schema: "boolean"},
+		{kind: python.KindInt, name: "int", schema: "integer"}, {kind: python.KindFloat, name: "float", schema: "number"},
 	}
 }
 
-// typeOf returns the type of a hint: one scalar, or float and int, perhaps with None or NotGiven.
-func typeOf(of []scalar, nullable, maybe bool) Type {
+// named are the types that have a name of their own.
+func named() []class {
+	return append(scalars(), class{kind: python.KindList, name: "list", schema: "array"}, class{kind: python.KindDict, name: "dict", schema: "object"})
+}
+
+// containerOf returns the type of List[X], list[X], Dict[str, X] or dict[str, X], where X is the
+// name of a type or Any.
+func containerOf(hint *syntax.Subscript) (container class, ok bool) {
+	of, isName := hint.X.(*syntax.Name)
+	if !isName {
+		return class{}, false
+	}
+	items, keys := hint.Index, true
+	switch of.ID {
+	case "List", "list":
+		container = class{kind: python.KindList, name: "typing.List[", schema: "array"}
+	case "Dict", "dict":
+		container = class{kind: python.KindDict, name: "typing.Dict[str, ", schema: "object"}
+		pair, isPair := hint.Index.(*syntax.Sequence)
+		if !isPair || len(pair.Items) != 2 {
+			return class{}, false
+		}
+		key, isName := pair.Items[0].(*syntax.Name)
+		items, keys = pair.Items[1], isName && key.ID == "str"
+	default:
+		return class{}, false
+	}
+	if nested, isNested := items.(*syntax.Subscript); isNested {
+		inner, ok := containerOf(nested)
+		container.name += inner.name + "]"
+		container.items = inner.schema
+		return container, ok && keys
+	}
+	item, isName := items.(*syntax.Name)
+	if !isName || !keys {
+		return class{}, false
+	}
+	if item.ID == "Any" {
+		container.name += "typing.Any]"
+		return container, true
+	}
+	at := slices.IndexFunc(named(), func(c class) bool { return c.name == item.ID })
+	if at < 0 {
+		return class{}, false
+	}
+	container.name += item.ID + "]"
+	container.items = named()[at].schema
+	return container, true
+}
+
+// typeOf returns the type of a hint: one class, or float and int, perhaps with None or NotGiven.
+func typeOf(of []class, nullable, maybe bool) Type {
 	last := of[len(of)-1]
-	t := Type{Annotation: "<class '" + last.name + "'>", Schema: last.schema, NotGiven: maybe, kind: last.kind, nullable: nullable}
+	t := Type{Annotation: "<class '" + last.name + "'>", Schema: last.schema, Items: last.items, NotGiven: maybe, kind: last.kind, nullable: nullable}
+	if strings.HasPrefix(last.name, "typing.") {
+		t.Annotation = last.name
+	}
 	var names []string
-	for _, s := range of {
-		names = append(names, s.name)
-		if s.kind == python.KindFloat { // an int may stand for a float
-			t.Schema, t.kind = s.schema, s.kind
+	for _, c := range of {
+		names = append(names, c.name)
+		if c.kind == python.KindFloat { // an int may stand for a float
+			t.Schema, t.kind = c.schema, c.kind
 		}
 	}
 	if len(names) == 1 && nullable && !maybe {
@@ -62,10 +120,10 @@ func typeOf(of []scalar, nullable, maybe bool) Type {
 	return t
 }
 
-func str() []scalar     { return scalars()[:1] }
-func boolean() []scalar { return scalars()[1:2] }
-func integer() []scalar { return scalars()[2:3] }
-func float() []scalar   { return scalars()[3:] }
+func str() []class     { return scalars()[:1] }
+func boolean() []class { return scalars()[1:2] }
+func integer() []class { return scalars()[2:3] }
+func float() []class   { return scalars()[3:] }
 
 // Str is str.
 func Str() Type { return typeOf(str(), false, false) }

@@ -465,7 +465,10 @@ type Setup struct {
 	// Set if the task is to name calls, none of which is executed.
 	FunctionCalling *FunctionCalling `protobuf:"bytes,13,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
 	// The pack's own tools, which are there beside the built-in ones. Their names are unique.
-	ToolModules   []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
+	ToolModules []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
+	// Of tools that have several implementations, those of this backend are preferred to those of
+	// DEFAULT. Empty is DEFAULT.
+	ToolBackend   string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,6 +599,13 @@ func (x *Setup) GetToolModules() []*ToolModule {
 		return x.ToolModules
 	}
 	return nil
+}
+
+func (x *Setup) GetToolBackend() string {
+	if x != nil {
+		return x.ToolBackend
+	}
+	return ""
 }
 
 // ToolModule is a file of tools in Python: each of its public functions is one.
@@ -736,7 +746,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xb8\x06\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xfd\x06\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -758,7 +768,8 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"recordings\x129\n" +
 	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
 	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
-	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\"b\n" +
+	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12C\n" +
+	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\"b\n" +
 	"\n" +
 	"ToolModule\x121\n" +
 	"\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,59}$R\x04name\x12!\n" +

@@ -1519,7 +1519,9 @@ type ListToolsRequest struct {
 	// The pack's own tools. Empty lists the built-in ones alone.
 	ToolModules []*v1.ToolModule `protobuf:"bytes,1,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
 	// The tables that the pack declares, which its tools may use.
-	Schema        []*v11.TableSchema `protobuf:"bytes,2,rep,name=schema,proto3" json:"schema,omitempty"`
+	Schema []*v11.TableSchema `protobuf:"bytes,2,rep,name=schema,proto3" json:"schema,omitempty"`
+	// The preferred backend of the pack's tools. Empty is DEFAULT.
+	ToolBackend   string `protobuf:"bytes,3,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1568,6 +1570,13 @@ func (x *ListToolsRequest) GetSchema() []*v11.TableSchema {
 	return nil
 }
 
+func (x *ListToolsRequest) GetToolBackend() string {
+	if x != nil {
+		return x.ToolBackend
+	}
+	return ""
+}
+
 // ToolInfo describes a tool for people and for checks.
 type ToolInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1582,7 +1591,9 @@ type ToolInfo struct {
 	// No call of it changes the world.
 	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
 	// What must be on as well if the optional arguments are left out.
-	DefaultNeeds  []string `protobuf:"bytes,6,rep,name=default_needs,json=defaultNeeds,proto3" json:"default_needs,omitempty"`
+	DefaultNeeds []string `protobuf:"bytes,6,rep,name=default_needs,json=defaultNeeds,proto3" json:"default_needs,omitempty"`
+	// Which of several implementations it is; empty is DEFAULT.
+	Backend       string `protobuf:"bytes,7,opt,name=backend,proto3" json:"backend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1657,6 +1668,13 @@ func (x *ToolInfo) GetDefaultNeeds() []string {
 		return x.DefaultNeeds
 	}
 	return nil
+}
+
+func (x *ToolInfo) GetBackend() string {
+	if x != nil {
+		return x.Backend
+	}
+	return ""
 }
 
 // ListToolsResponse lists all tools.
@@ -1812,10 +1830,11 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x14DeleteSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"\x17\n" +
-	"\x15DeleteSessionResponse\"\x9c\x01\n" +
+	"\x15DeleteSessionResponse\"\xc8\x01\n" +
 	"\x10ListToolsRequest\x12M\n" +
 	"\ftool_modules\x18\x01 \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x129\n" +
-	"\x06schema\x18\x02 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\"\xe5\x01\n" +
+	"\x06schema\x18\x02 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12*\n" +
+	"\ftool_backend\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18<R\vtoolBackend\"\xff\x01\n" +
 	"\bToolInfo\x12.\n" +
 	"\x04tool\x18\x01 \x01(\v2\x1a.toolsandbox.world.v1.ToolR\x04tool\x12\x16\n" +
 	"\x06module\x18\x02 \x01(\tR\x06module\x129\n" +
@@ -1823,7 +1842,8 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"visible_to\x18\x03 \x03(\x0e2\x1a.toolsandbox.world.v1.RoleR\tvisibleTo\x12\x14\n" +
 	"\x05needs\x18\x04 \x03(\tR\x05needs\x12\x1b\n" +
 	"\tread_only\x18\x05 \x01(\bR\breadOnly\x12#\n" +
-	"\rdefault_needs\x18\x06 \x03(\tR\fdefaultNeeds\"L\n" +
+	"\rdefault_needs\x18\x06 \x03(\tR\fdefaultNeeds\x12\x18\n" +
+	"\abackend\x18\a \x01(\tR\abackend\"L\n" +
 	"\x11ListToolsResponse\x127\n" +
 	"\x05tools\x18\x01 \x03(\v2!.toolsandbox.toolhost.v1.ToolInfoR\x05tools*\xa2\x01\n" +
 	"\x0eHostedServices\x12\x1f\n" +
