@@ -69,6 +69,9 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 			o.rollouts, o.parallel, o.delay, o.calls)
 	}
 	scenarios, err := o.catalogue.Load(args)
+	if err == nil {
+		err = o.catalogue.CheckNeeds()
+	}
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 		}
 		return configure(cmd)
 	}
-	root.AddCommand(newRun(), newConfig(), newScenario(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
+	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
 	return root
 }
 

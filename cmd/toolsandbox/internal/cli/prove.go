@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
@@ -16,6 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
+
+// defaultProofs is how many rollouts a proof plays at once unless it is told.
+const defaultProofs = 64
 
 // proveOptions are the flags of scenario prove.
 type proveOptions struct {
@@ -35,7 +39,7 @@ type proveSummary struct {
 }
 
 func newScenarioProve() *cobra.Command {
-	options := &proveOptions{parallel: 64}
+	options := &proveOptions{parallel: defaultProofs}
 	cmd := &cobra.Command{
 		Use:   "prove [NAME...]",
 		Short: "Show by playing that scenarios are sound",
@@ -51,10 +55,15 @@ trips and by nothing else, and its categories are true. The exit code is 1 if an
 		},
 	}
 	options.from.RegisterFlags(cmd.Flags())
-	cmd.Flags().IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
-	cmd.Flags().BoolVarP(&options.verbose, "verbose", "v", false, "list every rollout with its score")
-	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON; with --verbose also every rollout")
+	options.register(cmd.Flags())
 	return cmd
+}
+
+// register adds the flags that do not choose scenarios.
+func (o *proveOptions) register(flags *pflag.FlagSet) {
+	flags.IntVarP(&o.parallel, "parallel", "p", o.parallel, "rollouts at once")
+	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list every rollout with its score")
+	flags.BoolVar(&o.asJSON, "json", false, "print JSON; with --verbose also every rollout")
 }
 
 func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
@@ -62,6 +71,9 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return process.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
 	scenarios, err := o.from.Load(args)
+	if err == nil {
+		err = o.from.CheckNeeds()
+	}
 	if err != nil {
 		return err
 	}

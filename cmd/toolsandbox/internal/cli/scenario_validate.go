@@ -43,27 +43,32 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			packs, err := from.Packs()
-			var mistakes scenario.Errors
-			if err != nil && !errors.As(err, &mistakes) {
-				return err
-			}
-			count := 0
-			for _, pack := range packs {
-				count += len(pack.Scenarios)
-			}
-			if err := writeChecked(cmd.OutOrStdout(), asJSON, from.From(), count, mistakes); err != nil {
-				return err
-			}
-			if n := len(mistakes); n > 0 {
-				return fmt.Errorf("%d problems in %s", n, from.From())
-			}
-			return nil
+			return validate(cmd.OutOrStdout(), &from, asJSON)
 		},
 	}
 	from.RegisterSourceFlags(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// validate loads packs and prints what is wrong with them. It fails if anything is.
+func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
+	packs, err := from.Packs()
+	var mistakes scenario.Errors
+	if err != nil && !errors.As(err, &mistakes) {
+		return err
+	}
+	count := 0
+	for _, pack := range packs {
+		count += len(pack.Scenarios)
+	}
+	if err := writeChecked(w, asJSON, from.From(), count, mistakes); err != nil {
+		return err
+	}
+	if n := len(mistakes); n > 0 {
+		return fmt.Errorf("%d problems in %s", n, from.From())
+	}
+	return nil
 }
 
 // writeChecked prints the problems of packs, or how many scenarios they have if there is none.

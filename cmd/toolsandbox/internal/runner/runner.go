@@ -205,6 +205,11 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
+	if !o.engine.Network.Remote { // services elsewhere know what they need
+		if err := o.scenarios.CheckNeeds(); err != nil {
+			return sweep.Spec{}, err
+		}
+	}
 	if atTerminal(agent, user) {
 		o.parallel = 1 // a person follows one conversation at a time
 	}

@@ -291,6 +291,27 @@ func TestBackends(t *testing.T) {
 	}
 }
 
+// TestStandalone has a pack's tools and those of the user alone where the built-in tables are missing.
+func TestStandalone(t *testing.T) {
+	schema, err := world.NewSchema([]*worldv1.TableSchema{world.Alone()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := "def get_wifi_status() -> bool:\n    \"\"\"Looks.\"\"\"\n    return True\n"
+	catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "setting", Source: source}}, Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, tool := range catalogue.All() {
+		names = append(names, tool.Name)
+	}
+	slices.Sort(names)
+	if diff := cmp.Diff([]string{"end_conversation", "get_wifi_status"}, names); diff != "" {
+		t.Errorf("tools (-want +got):\n%s", diff)
+	}
+}
+
 // TestContainers takes lists and dicts as arguments.
 func TestContainers(t *testing.T) {
 	catalogue := extended(t, `

@@ -1,0 +1,53 @@
+package catalogue
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
+)
+
+// CheckNeeds says what the loaded packs need to be played on this machine and is not there. The
+// error is scenario.Errors.
+func (c *Selection) CheckNeeds() error {
+	var missing scenario.Errors
+	for _, pack := range c.Loaded {
+		for _, need := range pack.Needs {
+			reason := ""
+			if need.Variable != "" && os.Getenv(need.Variable) == "" {
+				reason = fmt.Sprintf("the environment variable %s is not set; set it", need.Variable)
+			}
+			if need.Command != "" {
+				if _, err := exec.LookPath(need.Command); err != nil {
+					reason = fmt.Sprintf("there is no program %s on the PATH; install it", need.Command)
+				}
+			}
+			if reason != "" {
+				missing = append(missing, &scenario.Error{
+					File: path.Join(pack.From, need.File), Line: need.Line, Column: need.Column, Field: "needs", Reason: reason,
+				})
+			}
+		}
+	}
+	if len(missing) > 0 {
+		return missing
+	}
+	return nil
+}
+
+// Tools returns the pack's own tools.
+func (p Pack) Tools() []*toolhostv1.ToolInfo {
+	if len(p.Modules) == 0 {
+		return nil
+	}
+	all, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack has no mistakes
+	return slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
+		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() })
+	})
+}

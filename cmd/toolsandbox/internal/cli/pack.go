@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"errors"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+)
+
+func newPack() *cobra.Command {
+	cmd := &cobra.Command{Use: "pack", Short: "Write, check and describe packs of tables, tools and scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd.AddCommand(newPackNew(), newPackValidate(), newPackShow(), newPackProve(), newPackDocs())
+	return cmd
+}
+
+func newPackNew() *cobra.Command {
+	return &cobra.Command{
+		Use:   "new DIR",
+		Short: "Write a new pack to begin with",
+		Long: `new writes a pack that can be played and proven as it stands: a table, tools in Python, a world, two scenarios, and schema.json,
+with which editors complete and check the YAML files. DIR must be new or empty; the pack is called after it.`,
+		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return process.Usage("DIR: %d given, expected the directory of the new pack", len(args))
+			}
+			err := scenario.WritePackTemplate(args[0])
+			if errors.Is(err, fs.ErrExist) || errors.Is(err, scenario.ErrName) {
+				return process.Usage("DIR: %w", err)
+			}
+			return err
+		},
+	}
+}
+
+func newPackValidate() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate PACK...",
+		Short: "Check packs",
+		Long: `validate checks everything of packs that can be checked without playing: tables, tools, worlds, scenarios, recordings. Every
+problem is printed as file:line:column: field: what is wrong; the exit code is then 1. scenario validate --pack does the same.`,
+		Example: "  toolsandbox pack validate library",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from, err := packsOf(args)
+			if err != nil {
+				return err
+			}
+			return validate(cmd.OutOrStdout(), from, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newPackShow() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show PACK",
+		Short: "Say what a pack is",
+		Long: `show prints what a pack is: its version and licence, the digest of its files, which a run records, what it needs, its tables,
+tools and scenarios. A directory and a .zip file of it have the same digest.`,
+		Example: "  toolsandbox pack show library\n  toolsandbox pack show library --json",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pack, err := onePack(args)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return report.JSON(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+			default:
+				return describe.WritePack(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+			}
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func newPackDocs() *cobra.Command {
+	return &cobra.Command{
+		Use:     "docs PACK",
+		Short:   "Print a page about a pack",
+		Long:    `docs prints a page in Markdown for those who use a pack: its tables, its tools with their arguments, and its scenarios.`,
+		Example: "  toolsandbox pack docs library > library.md",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			pack, err := onePack(args)
+			if err != nil {
+				return err
+			}
+			return describe.PackPage(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+		},
+	}
+}
+
+func newPackProve() *cobra.Command {
+	options := &proveOptions{parallel: defaultProofs}
+	cmd := &cobra.Command{
+		Use:     "prove PACK [NAME...]",
+		Short:   "Show by playing that the scenarios of a pack are sound",
+		Long:    `prove does what scenario prove does, for the scenarios of a pack, or for those of them that NAMEs choose, with * and ?.`,
+		Example: "  toolsandbox pack prove library\n  toolsandbox pack prove library 'return_*' --verbose",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return process.Usage("PACK: missing, expected a directory or a .zip file")
+			}
+			options.from.PackPaths = args[:1]
+			options.from.Variants = []string{catalogue.PlainVariant}
+			return options.run(cmd.Context(), args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		},
+	}
+	options.register(cmd.Flags())
+	return cmd
+}
+
+// packsOf selects the packs that the arguments name.
+func packsOf(args []string) (*catalogue.Selection, error) {
+	if len(args) == 0 {
+		return nil, process.Usage("PACK: missing, expected a directory or a .zip file")
+	}
+	return &catalogue.Selection{PackPaths: args}, nil
+}
+
+// onePack loads the pack that the arguments name.
+func onePack(args []string) (*catalogue.Pack, error) {
+	if len(args) > 1 {
+		return nil, process.Usage("PACK: %d given, expected one directory or .zip file", len(args))
+	}
+	from, err := packsOf(args)
+	if err != nil {
+		return nil, err
+	}
+	packs, err := from.Packs()
+	if err != nil {
+		return nil, err
+	}
+	return &packs[0], nil
+}

@@ -1,0 +1,263 @@
+package describe
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Pack is what a pack is, for people and for programs.
+type Pack struct {
+	Name        string `json:"name"`
+	Version     string `json:"version"`
+	Licence     string `json:"licence"`
+	Description string `json:"description"`
+	// Digest is the SHA-256 of its files, in hex.
+	Digest string `json:"digest"`
+	// Standalone says that it has none of the built-in tools and tables.
+	Standalone bool           `json:"standalone"`
+	Needs      []string       `json:"needs"`
+	Tables     []PackTable    `json:"tables"`
+	Tools      []PackTool     `json:"tools"`
+	Scenarios  []PackScenario `json:"scenarios"`
+}
+
+// PackTable is a table that a pack declares.
+type PackTable struct {
+	Name        string       `json:"name"`
+	Description string       `json:"description"`
+	Columns     []PackColumn `json:"columns"`
+}
+
+// PackColumn is a column of such a table.
+type PackColumn struct {
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Measure     string `json:"measure"`
+	Description string `json:"description"`
+}
+
+// PackTool is a tool of a pack.
+type PackTool struct {
+	Name string `json:"name"`
+	// File is the file that it stands in.
+	File        string `json:"file"`
+	VisibleTo   string `json:"visible_to"`
+	ReadOnly    bool   `json:"read_only"`
+	Description string `json:"description"`
+	// Parameters is the JSON Schema of the arguments.
+	Parameters json.RawMessage `json:"parameters"`
+}
+
+// PackScenario is a scenario of a pack.
+type PackScenario struct {
+	Name       string   `json:"name"`
+	File       string   `json:"file"`
+	Categories []string `json:"categories"`
+	Notes      string   `json:"notes"`
+}
+
+// OfPack describes a pack with its own tools.
+func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo) *Pack {
+	out := &Pack{
+		Name: pack.Name, Version: pack.Version, Licence: pack.Licence, Description: pack.Description, Digest: pack.Digest,
+		Standalone: pack.Standalone, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
+	}
+	for _, need := range pack.Needs {
+		out.Needs = append(out.Needs, need.Variable+need.Command) // one of them is empty
+	}
+	for _, declared := range pack.Tables {
+		if declared.GetName() != world.Sandbox {
+			out.Tables = append(out.Tables, packTable(declared))
+		}
+	}
+	for _, info := range tools {
+		out.Tools = append(out.Tools, PackTool{
+			Name: info.GetTool().GetExecutionName(), File: "tools/" + info.GetModule() + ".py",
+			VisibleTo: strings.ToLower(world.RoleText(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
+			Description: info.GetTool().GetDescription(), Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
+		})
+	}
+	for _, loaded := range pack.Scenarios {
+		out.Scenarios = append(out.Scenarios, PackScenario{
+			Name: loaded.Scenario.GetSetup().GetName(), File: loaded.Position.File,
+			Categories: append([]string{}, loaded.Scenario.GetSetup().GetCategories()...), Notes: loaded.Scenario.GetNotes(),
+		})
+	}
+	return out
+}
+
+func packTable(declared *worldv1.TableSchema) PackTable {
+	table := PackTable{Name: world.AuthorText(declared.GetName()), Description: declared.GetDescription()}
+	for _, column := range declared.GetColumns() {
+		table.Columns = append(table.Columns, PackColumn{
+			Name: column.GetName(), Type: world.Kind(column.GetType()).String(), Measure: column.GetMeasure(), Description: column.GetDescription(),
+		})
+	}
+	return table
+}
+
+// base says what a pack adds to.
+func (p *Pack) base() string {
+	if p.Standalone {
+		return "stands alone: no built-in tools and tables"
+	}
+	return "extends the built-in tools and tables"
+}
+
+// argument is a parameter of a tool.
+type argument struct {
+	name, kind, text string
+	optional         bool
+}
+
+// arguments returns the parameters of a tool in their order. The schema is one that a tool host
+// made.
+func (t *PackTool) arguments() []argument {
+	var schema struct {
+		Properties json.RawMessage
+		Required   []string
+	}
+	if err := json.Unmarshal(t.Parameters, &schema); err != nil {
+		return nil
+	}
+	required := make(map[string]bool)
+	for _, name := range schema.Required {
+		required[name] = true
+	}
+	decoder := json.NewDecoder(bytes.NewReader(schema.Properties))
+	if _, err := decoder.Token(); err != nil {
+		return nil
+	}
+	var list []argument
+	for decoder.More() {
+		name, err := decoder.Token()
+		var property struct{ Type, Description string }
+		if err != nil || decoder.Decode(&property) != nil {
+			return list
+		}
+		text := fmt.Sprint(name)
+		list = append(list, argument{name: text, kind: property.Type, text: property.Description, optional: !required[text]})
+	}
+	return list
+}
+
+// signature writes a tool as its name with its parameters, a question mark behind those that may be
+// left out.
+func (t *PackTool) signature() string {
+	var parts []string
+	for _, a := range t.arguments() {
+		mark := ""
+		if a.optional {
+			mark = "?"
+		}
+		parts = append(parts, a.name+mark+": "+a.kind)
+	}
+	return t.Name + "(" + strings.Join(parts, ", ") + ")"
+}
+
+// WritePack writes a pack for people. The error is that of w.
+func WritePack(w io.Writer, pack *Pack) error {
+	p := &printer{}
+	p.line("%s", pack.Name)
+	p.pair("version", pack.Version)
+	p.pair("licence", pack.Licence)
+	p.pair("about", pack.Description)
+	p.pair("digest", pack.Digest)
+	p.pair("base", pack.base())
+	p.pair("needs", strings.Join(pack.Needs, ", "))
+	p.heading("Tables")
+	for _, table := range pack.Tables {
+		var columns []string
+		for _, column := range table.Columns {
+			columns = append(columns, column.Name+": "+column.Type)
+		}
+		p.line("  %s(%s)", table.Name, strings.Join(columns, ", "))
+	}
+	p.heading("Tools")
+	for i := range pack.Tools {
+		p.line("  %s", pack.Tools[i].signature())
+	}
+	p.heading("Scenarios")
+	for _, s := range pack.Scenarios {
+		p.line("  %s  %s", s.Name, strings.Join(s.Categories, " "))
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// PackPage writes a page in Markdown for those who use a pack. The error is that of w.
+func PackPage(w io.Writer, pack *Pack) error {
+	p := &printer{}
+	p.line("# %s\n", pack.Name)
+	if pack.Description != "" {
+		p.line("%s\n", pack.Description)
+	}
+	p.line("Version %s, licence %s. This pack %s.", orNone(pack.Version), orNone(pack.Licence), pack.base())
+	if len(pack.Needs) > 0 {
+		p.line("It needs %s.", strings.Join(pack.Needs, ", "))
+	}
+	if len(pack.Tables) > 0 {
+		p.heading("## Tables")
+	}
+	for _, table := range pack.Tables {
+		p.line("\n### %s\n\n%s\n", table.Name, orNone(table.Description))
+		p.line("| column | type | measure | meaning |\n|---|---|---|---|")
+		for _, c := range table.Columns {
+			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(c.Description))
+		}
+	}
+	if len(pack.Tools) > 0 {
+		p.heading("## Tools")
+	}
+	for i := range pack.Tools {
+		p.tool(&pack.Tools[i])
+	}
+	p.heading("## Scenarios")
+	p.line("\n| scenario | categories | notes |\n|---|---|---|")
+	for _, s := range pack.Scenarios {
+		p.line("| `%s` | %s | %s |", s.Name, strings.Join(s.Categories, " "), cell(s.Notes))
+	}
+	_, err := io.WriteString(w, p.out.String())
+	return err
+}
+
+// tool writes a tool's section of a page.
+func (p *printer) tool(t *PackTool) {
+	effect := "May change the world."
+	if t.ReadOnly {
+		effect = "Leaves the world as it is."
+	}
+	p.line("\n### %s\n\n%s\n\nFor the %s. %s", t.Name, t.Description, t.VisibleTo, effect)
+	arguments := t.arguments()
+	if len(arguments) == 0 {
+		return
+	}
+	p.line("\n| argument | type | meaning |\n|---|---|---|")
+	for _, a := range arguments {
+		kind := a.kind
+		if a.optional {
+			kind += ", may be left out"
+		}
+		p.line("| `%s` | %s | %s |", a.name, kind, cell(a.text))
+	}
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "not stated"
+	}
+	return text
+}
+
+// cell makes a text a cell of a table in Markdown.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
+}

@@ -1,0 +1,73 @@
+package scenario
+
+import (
+	"bytes"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+)
+
+// templateFiles is a pack that is sound as it stands. NAME in its pack.yaml stands for its name.
+//
+//go:embed template
+var templateFiles embed.FS
+
+// ErrName says that a name cannot be that of a pack.
+var ErrName = errors.New("name")
+
+const (
+	templateFolder = "template"
+	// editorSchema is what the first line of a template's files names, for editors.
+	editorSchema = "schema.json"
+)
+
+// WritePackTemplate writes a pack to begin with into a directory that is new or empty: a table,
+// tools, a world and scenarios that can be played, scored and proven, and schema.json for editors.
+// The pack is called as the directory. The error is ErrName if it cannot be, and fs.ErrExist if there is a file
+// already.
+func WritePackTemplate(dir string) error {
+	absolute, err := filepath.Abs(dir)
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	name := filepath.Base(absolute)
+	if !nameExpression.MatchString(name) {
+		return fmt.Errorf("%w: %q is none of a pack, expected letters, digits, dots, dashes and underscores that start with a letter or digit", ErrName, name)
+	}
+	if entries, err := os.ReadDir(dir); err == nil && len(entries) > 0 {
+		return fmt.Errorf("%s holds %s: %w", dir, entries[0].Name(), fs.ErrExist)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	files, err := fs.Sub(templateFiles, templateFolder)
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	if err := os.CopyFS(dir, files); err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	manifest, err := fs.ReadFile(files, packFile)
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, packFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	declared, err := LoadSchema(files)
+	if err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	schema, err := JSONSchema(world.SchemaOf(declared))
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, editorSchema), schema, 0o644); err != nil {
+		return fmt.Errorf("write pack: %w", err)
+	}
+	return nil
+}
