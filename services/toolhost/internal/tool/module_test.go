@@ -237,7 +237,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{body("w = world", "return f'{wrold}'"), []string{
-			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id",
+			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id, world.random",
 			`8:12: act: name "wrold" is not defined`}},
 		{body("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
 			`7:27: act: table note has no column titel; did you mean "title"?`,
@@ -288,6 +288,39 @@ func TestBackends(t *testing.T) {
 	modules[0].Source += "\n\n@backend('FAST')\ndef look() -> str:" + doc + "'again'\n"
 	if _, err := Builtin().Extend(Pack{Modules: modules, Schema: desk(t)}); err == nil || !strings.Contains(err.Error(), "give it a @backend of its own") {
 		t.Errorf("two implementations of one backend: got %v, want a mistake", err)
+	}
+}
+
+// TestRandom draws the same numbers from the same seed, and others from another one.
+func TestRandom(t *testing.T) {
+	catalogue := extended(t, "def draw() -> list:\n    \"\"\"Draws.\"\"\"\n    return [world.random() for _ in range(100)]\n")
+	draws := func(seed int64) []python.Value {
+		w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: desk(t), Seed: seed}, 0)
+		args, err := catalogue.Find("draw").Bind(nil, &python.Dict{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		result, err := catalogue.Find("draw").Call(t.Context(), &w, args)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, _ := result.AsList()
+		return list
+	}
+	first, again, other := draws(7), draws(7), draws(8)
+	sum := 0.0
+	for i := range first {
+		x, ok := first[i].AsFloat()
+		if !ok || x < 0 || x >= 1 {
+			t.Fatalf("draw %d: got %s, want a number from 0 to below 1", i, python.Repr(first[i]))
+		}
+		sum += x
+		if !first[i].Equal(again[i]) || first[i].Equal(other[i]) {
+			t.Errorf("draw %d: got %s, again %s and with another seed %s", i, python.Repr(first[i]), python.Repr(again[i]), python.Repr(other[i]))
+		}
+	}
+	if mean := sum / float64(len(first)); mean < 0.4 || mean > 0.6 {
+		t.Errorf("mean of 100 draws: got %v, want about 0.5", mean)
 	}
 }
 

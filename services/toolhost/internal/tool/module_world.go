@@ -23,11 +23,12 @@ const (
 	removeMethod = "remove"
 	nowMethod    = "now"
 	idMethod     = "new_id"
+	randomMethod = "random"
 	phoneName    = "check_phone"
 )
 
 func worldMethods() []string {
-	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod}
+	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod, randomMethod}
 }
 
 // readingMethods change nothing.
@@ -56,7 +57,7 @@ func (moduleWorld) Callable(string) bool { return false }
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	of, method, _ := strings.Cut(name, ".")
-	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, of)]
+	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, of)]
 	if least := min(params, 2) - len(optionalParams(method)); len(positional) < least || len(positional) > params {
 		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
 	}
@@ -70,6 +71,8 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 		return currentTimestamp(m.world)
 	case idMethod:
 		return python.Str(m.world.NewID()), nil
+	case randomMethod:
+		return python.Float(fraction(m.world.NewID())), nil
 	}
 	table, err := m.table(positional[0])
 	if err != nil {
@@ -85,6 +88,17 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 	default:
 		return m.rows(table, positional[1:], keyword)
 	}
+}
+
+// fraction returns the number from 0 to below 1 that an id stands for, by its digits before that of
+// the version: the same seed draws the same numbers.
+func fraction(id string) float64 {
+	const digits = 12
+	drawn, err := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[:digits], 16, 64)
+	if err != nil {
+		panic("id " + id + " is not hexadecimal")
+	}
+	return float64(drawn) / (1 << (4 * digits))
 }
 
 func optionalParams(method string) []string {
