@@ -10,11 +10,15 @@ import (
 	"testing"
 )
 
-// command is one line of a shell block in a document.
+// command is one line of a shell block in a document, or a file that the document shows in a block
+// whose first line is "# file: PATH".
 type command struct {
-	document string
-	line     string
+	document      string
+	line          string
+	file, content string
 }
+
+const fileMark = "# file: "
 
 // TestLongDocumentedCommands runs every command that a document shows in a `sh` block. Commands of
 // one document share a directory and run in their order.
@@ -37,7 +41,7 @@ func TestLongDocumentedCommands(t *testing.T) {
 func workplace(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, folder := range []string{"e2e", "scenarios"} {
+	for _, folder := range []string{"e2e", "examples", "scenarios"} {
 		target, err := filepath.Abs(filepath.Join("..", folder))
 		if err != nil {
 			t.Fatal(err)
@@ -51,6 +55,16 @@ func workplace(t *testing.T) string {
 
 func runDocumented(t *testing.T, c command, dir string) {
 	t.Helper()
+	if c.file != "" {
+		path := filepath.Join(dir, c.file)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
 	line := strings.Replace(c.line, "go run ./cmd/toolsandbox ", "toolsandbox ", 1)
 	var cmd *exec.Cmd
 	switch program, rest, _ := strings.Cut(line, " "); program {
@@ -94,20 +108,31 @@ func documented(t *testing.T) []command {
 		if err != nil {
 			return err
 		}
-		inside := false
-		for line := range strings.Lines(string(text)) {
-			line = strings.TrimSpace(line)
-			switch {
-			case strings.HasPrefix(line, "```"):
-				inside = line == "```sh"
-			case inside && line != "" && !strings.HasPrefix(line, "#"):
-				commands = append(commands, command{document: strings.TrimPrefix(path, "../"), line: line})
-			}
-		}
+		commands = append(commands, documentedIn(strings.TrimPrefix(path, "../"), string(text))...)
 		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+	return commands
+}
+
+// documentedIn returns the commands and the files of one document, in their order.
+func documentedIn(document, text string) (commands []command) {
+	shell, file := false, false
+	for raw := range strings.Lines(text) {
+		line := strings.TrimSpace(raw)
+		switch {
+		case strings.HasPrefix(line, "```"):
+			shell, file = line == "```sh", false
+		case strings.HasPrefix(raw, fileMark):
+			file = true
+			commands = append(commands, command{document: document, file: strings.TrimPrefix(line, fileMark)})
+		case file:
+			commands[len(commands)-1].content += raw
+		case shell && line != "" && !strings.HasPrefix(line, "#"):
+			commands = append(commands, command{document: document, line: line})
+		}
 	}
 	return commands
 }

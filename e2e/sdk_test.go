@@ -96,6 +96,45 @@ func TestPageAgents(t *testing.T) {
 	}
 }
 
+// TestPageUser plays the user of docs/roles.md with an agent of the other SDK, and once more from the
+// recording.
+func TestPageUser(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "roles.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	user, agentAddress := freeAddress(t), freeAddress(t)
+	file := filepath.Join(t.TempDir(), "impatient.py")
+	if err := os.WriteFile(file, []byte(strings.Replace(block(t, string(page), "python"), "localhost:9000", user, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runAgent(t, pythonAgent(t, file), user)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- agent.Serve(ctx, agentAddress, agent.Func(switchWifiOff)) }()
+	defer func() {
+		stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	}()
+	dir := t.TempDir()
+	out, again := filepath.Join(dir, "out"), filepath.Join(dir, "again")
+	printed := toolsandbox(t, "run", "--user", "grpc://"+user, "--agent", "grpc://"+agentAddress, "--out", out, "turn_off_wifi")
+	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
+		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
+	}
+	said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+	if err != nil || !bytes.Contains(said, []byte("Thanks!")) {
+		t.Errorf("conversation: got %v and\n%s\nwant a user that thanks", err, said)
+	}
+	toolsandbox(t, "run", "--replay", out, "--out", again)
+	replayed, err := os.ReadFile(filepath.Join(again, "trajectories", "turn_off_wifi", "conversation.json"))
+	if err != nil || !bytes.Equal(said, replayed) {
+		t.Errorf("replay: got %v and\n%s\nwant\n%s", err, replayed, said)
+	}
+}
+
 // TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that
 // starts after them.
 func TestAttachedAgents(t *testing.T) {

@@ -43,11 +43,11 @@ type form struct {
 // forms returns all forms, sorted by name.
 func forms() []form {
 	list := slices.Concat([]form{
-		{"attached:NAME", "attached:", "Your own agent, which attached itself to the gateway at --attach-listen.", []worldv1.Role{agent}, parseAttached},
+		{"attached:NAME", "attached:", "Your own program, which attached itself to the gateway at --attach-listen.", []worldv1.Role{agent, user}, parseAttached},
 		{"Cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
-		{"grpc://HOST:PORT", "grpc://", "Your own agent, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent}, parsePlugin},
-		{"grpcs://HOST:PORT", "grpcs://", "The same with TLS.", []worldv1.Role{agent}, parseSecurePlugin},
+		{"grpc://HOST:PORT", "grpc://", "Your own program, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent, user}, parsePlugin},
+		{"grpcs://HOST:PORT", "grpcs://", "The same with TLS.", []worldv1.Role{agent, user}, parseSecurePlugin},
 		{"oracle", "", "Plays the scenario's own solution.", []worldv1.Role{agent}, parseScenario},
 		{"random", "", "Calls random tools with random arguments of the right types.", []worldv1.Role{agent}, parseUnseeded},
 		{"random:SEED", "random:", "Like random, with a seed of its own.", []worldv1.Role{agent}, parseRandom},

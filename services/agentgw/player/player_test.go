@@ -111,8 +111,8 @@ func TestList(t *testing.T) {
 		got = append(got, fmt.Sprint(info.Name, info.Roles))
 	}
 	for _, want := range []string{
-		"GPT_4_o_2024_05_13[ROLE_USER ROLE_AGENT]", "anthropic:MODEL[ROLE_USER ROLE_AGENT]", "attached:NAME[ROLE_AGENT]",
-		"grpc://HOST:PORT[ROLE_AGENT]", "oracle[ROLE_AGENT]", "random:SEED[ROLE_AGENT]", "scripted[ROLE_USER]",
+		"GPT_4_o_2024_05_13[ROLE_USER ROLE_AGENT]", "anthropic:MODEL[ROLE_USER ROLE_AGENT]", "attached:NAME[ROLE_AGENT ROLE_USER]",
+		"grpc://HOST:PORT[ROLE_AGENT ROLE_USER]", "oracle[ROLE_AGENT]", "random:SEED[ROLE_AGENT]", "scripted[ROLE_USER]",
 		"scripted:FILE[ROLE_USER ROLE_AGENT]", "unhelpful[ROLE_AGENT]",
 	} {
 		if !slices.Contains(got, want) {

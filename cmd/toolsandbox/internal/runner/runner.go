@@ -183,9 +183,10 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err := o.models.apply(agent, user); err != nil {
 		return sweep.Spec{}, err
 	}
-	if name := agent.GetPlugin().GetAttached(); name != "" && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
-		if !atTerminal(agent) {
-			return sweep.Spec{}, process.Usage("--agent attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where the agent attaches itself", name)
+	for _, s := range []seated{{"--agent", agent}, {"--user", user}} {
+		name := s.player.GetPlugin().GetAttached()
+		if name != "" && !atTerminal(s.player) && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
+			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches itself", s.flag, name)
 		}
 	}
 	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {

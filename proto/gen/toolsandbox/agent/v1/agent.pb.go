@@ -4,8 +4,9 @@
 // 	protoc        (unknown)
 // source: toolsandbox/agent/v1/agent.proto
 
-// What a team implements to plug its own agent in. An agent sees the conversation and its tools,
-// nothing else.
+// What a team implements to plug its own agent in, or its own simulated user. Either sees the
+// conversation and its tools, nothing else. The comments speak of an agent; to one that plays the
+// user, its counterpart is SPEAKER_USER and it is SPEAKER_AGENT itself.
 
 package agentv1
 
