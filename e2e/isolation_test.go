@@ -193,21 +193,23 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack makes a pack of the catalogue with the canary in all that says how it is scored, and
-// the leak in one setup.
+// plantedPack makes a pack of the catalogue and of the packs of examples/ with the canary in all that
+// says how it is scored, and the leak in one setup.
 func plantedPack(t *testing.T) string {
 	t.Helper()
-	loaded, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "scenarios")), scenario.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	catalogue := &scenariov1.Catalogue{}
 	nodes := 0
-	for _, l := range loaded.Scenarios {
-		nodes += plant(t, l.Scenario)
-		catalogue.Scenarios = append(catalogue.Scenarios, l.Scenario)
+	for _, pack := range append(examplePacks(t), filepath.Join("..", "scenarios")) {
+		loaded, err := scenario.LoadPack(os.DirFS(pack), scenario.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, l := range loaded.Scenarios {
+			nodes += plant(t, l.Scenario)
+			catalogue.Scenarios = append(catalogue.Scenarios, l.Scenario)
+		}
 	}
-	t.Logf("planted in %d nodes of %d scenarios", nodes, len(loaded.Scenarios))
+	t.Logf("planted in %d nodes of %d scenarios", nodes, len(catalogue.GetScenarios()))
 	if nodes == 0 {
 		t.Fatal("planted in 0 nodes, want some")
 	}
