@@ -244,7 +244,7 @@ func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
 	}
 	setup.Tools.Allow = []string{"add_contact", "end_conversation"}
 	setup.Tools.Deny = nil
-	s.Evaluation = &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{}, Minefields: &evaluationv1.Graph{}}
+	s.Evaluation = &evaluationv1.Evaluation{Schema: setup.GetSchema(), Milestones: &evaluationv1.Graph{}, Minefields: &evaluationv1.Graph{}}
 	s.Proof, s.Notes = nil, ""
 	return s
 }
