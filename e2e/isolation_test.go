@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net"
@@ -198,12 +199,13 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 func plantedPack(t *testing.T) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
-	nodes := 0
+	nodes, categories := 0, []string{}
 	for _, pack := range append(examplePacks(t), filepath.Join("..", "scenarios")) {
 		loaded, err := scenario.LoadPack(os.DirFS(pack), scenario.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
+		categories = append(categories, loaded.Categories...)
 		for _, l := range loaded.Scenarios {
 			nodes += plant(t, l.Scenario)
 			catalogue.Scenarios = append(catalogue.Scenarios, l.Scenario)
@@ -219,7 +221,8 @@ func plantedPack(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "catalogue.binpb"), encoded, 0o644); err != nil {
+	manifest := "name: planted\ncategories: [" + strings.Join(categories, ", ") + "]\n"
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "catalogue.binpb"), encoded, 0o644), os.WriteFile(filepath.Join(dir, "pack.yaml"), []byte(manifest), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -55,6 +55,9 @@ func derived(setup *setupv1.Setup) []string {
 	return derivedCategories(setup.GetCategories(), tools, speaks)
 }
 
+// allCategories is the line of a summary about all rollouts.
+const allCategories = "ALL_CATEGORIES"
+
 // AuthorCategories returns the categories that an author chooses from, in the usual order. The
 // result is the caller's own.
 func AuthorCategories() []string {

@@ -26,15 +26,16 @@ func cellTypes() []string {
 	return types
 }
 
-// LoadSchema returns the tables that a pack declares; none without a schema.yaml. Its error is of
-// type Errors if the file, or pack.yaml, has mistakes.
-func LoadSchema(fsys fs.FS) ([]*worldv1.TableSchema, error) {
+// LoadSchema returns the tables and the categories that a pack declares; none without a schema.yaml
+// and a pack.yaml. Its error is of type Errors if these have mistakes.
+func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string, err error) {
 	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: defaultLimits()}}}
-	l.loadManifest(&Manifest{})
+	manifest := &Manifest{}
+	l.loadManifest(manifest)
 	if l.loadSchema(); len(l.mistakes) > 0 {
-		return nil, l.mistakes
+		return nil, nil, l.mistakes
 	}
-	return l.declared, nil
+	return l.declared, manifest.Categories, nil
 }
 
 // loadSchema reads the tables that the pack declares.

@@ -23,7 +23,7 @@ func TestBuiltinSchema(t *testing.T) {
 	}
 	// Packs have no lists of texts.
 	text := strings.ReplaceAll(strings.ReplaceAll(string(data), "type: texts", "type: text"), "measure: tool_trace", "measure: exact")
-	declared, err := LoadSchema(fstest.MapFS{schemaFile: {Data: []byte(text)}})
+	declared, _, err := LoadSchema(fstest.MapFS{schemaFile: {Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}

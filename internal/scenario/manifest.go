@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"regexp"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -11,13 +12,21 @@ import (
 // build metadata.
 const versionPattern = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
 
-var versionExpression = regexp.MustCompile(versionPattern)
+// categoryPattern is what the name of a category must look like.
+const categoryPattern = `^[A-Z][A-Z0-9_]{0,59}$`
+
+var (
+	versionExpression  = regexp.MustCompile(versionPattern)
+	categoryExpression = regexp.MustCompile(categoryPattern)
+)
 
 // Manifest is what pack.yaml says of a pack; the zero value without one.
 type Manifest struct {
 	Name, Version, Licence, Description string
 	// Standalone says that the pack has none of the built-in tools and tables.
 	Standalone bool
+	// Categories are those that the pack's scenarios may have beside the built-in ones.
+	Categories []string
 	// Needs is what has to be there before the pack's scenarios are played.
 	Needs []Need
 }
@@ -49,8 +58,19 @@ func (l *loader) loadManifest(into *Manifest) {
 				r.fail(standalone, "is false, expected true; leave it out for a pack with the built-in tools and tables")
 			}
 		}
+		for _, item := range r.items(doc.get("categories")) {
+			name := r.text(item)
+			switch {
+			case !categoryExpression.MatchString(name):
+				r.fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", brief(name))
+			case slices.Contains(knownCategories(), name) || name == allCategories || slices.Contains(into.Categories, name):
+				r.fail(item, "%s is there already; leave it out", name)
+			}
+			into.Categories = append(into.Categories, name)
+		}
 		into.Needs = r.needs(doc.get("needs"))
 	})
+	l.opts.categories = into.Categories
 	if into.Standalone {
 		l.declared = []*worldv1.TableSchema{world.Alone()}
 		l.schema = world.SchemaOf(l.declared)

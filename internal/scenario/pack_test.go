@@ -95,11 +95,14 @@ func TestPackErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, content, want string }{
 		{"unknown field of the pack", "pack.yaml", "name: a\ntitle: b",
-			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, needs"},
+			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, categories, needs"},
 		{"version", "pack.yaml", "name: a\nversion: 1.2", "pack.yaml:2:10: version: is a number, expected a text (quote it)"},
 		{"version of two numbers", "pack.yaml", "name: a\nversion: 1.2.x", `pack.yaml:2:10: version: is "1.2.x", expected three numbers as in 1.4.0`},
 		{"not alone", "pack.yaml", "name: a\nstandalone: false",
 			"pack.yaml:2:13: standalone: is false, expected true; leave it out for a pack with the built-in tools and tables"},
+		{"category", "pack.yaml", "name: a\ncategories: [late, CANONICALIZATION]",
+			`pack.yaml:2:14: categories[0]: is "late", expected up to 60 capital letters, digits and underscores that start with a letter` +
+				"\npack.yaml:2:20: categories[1]: CANONICALIZATION is there already; leave it out"},
 		{"needs", "pack.yaml", "name: a\nneeds: {commands: uvx}", "pack.yaml:2:19: needs.commands: is a text, expected a list"},
 		{"two packs", "pack.yaml", "name: a\n---\nname: b", "pack.yaml:1:1: document: has 2 documents, expected one description of the pack"},
 		{"unknown tool", "tools.yaml", "set_wify_status: {}", `tools.yaml:1:1: set_wify_status: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
@@ -139,16 +142,22 @@ func TestManifest(t *testing.T) {
 	files := testPack(t)
 	first := load(files)
 	files["pack.yaml"] = &fstest.MapFile{Data: []byte(
-		"name: a\nversion: 1.4.0-rc.1\nlicence: MIT\ndescription: B.\nneeds: {environment: [KEY], commands: [uvx]}\n")}
+		"name: a\nversion: 1.4.0-rc.1\nlicence: MIT\ndescription: B.\ncategories: [LATE]\nneeds: {environment: [KEY], commands: [uvx]}\n")}
+	files["late.yaml"] = &fstest.MapFile{Data: []byte(named("late", "categories: [SINGLE_TOOL_CALL, LATE]\n"+strings.Replace(testScenario, "categories: [SINGLE_TOOL_CALL]\n", "", 1)))}
 	pack := load(files)
-	want := Manifest{Name: "a", Version: "1.4.0-rc.1", Licence: "MIT", Description: "B.", Needs: []Need{
-		{Variable: "KEY", Position: Position{"pack.yaml", 5, 23}}, {Command: "uvx", Position: Position{"pack.yaml", 5, 40}},
+	want := Manifest{Name: "a", Version: "1.4.0-rc.1", Licence: "MIT", Description: "B.", Categories: []string{"LATE"}, Needs: []Need{
+		{Variable: "KEY", Position: Position{"pack.yaml", 6, 23}}, {Command: "uvx", Position: Position{"pack.yaml", 6, 40}},
 	}}
 	if diff := cmp.Diff(want, pack.Manifest); diff != "" {
 		t.Errorf("manifest (-want +got):\n%s", diff)
 	}
 	if first.Digest == pack.Digest || len(pack.Digest) != 64 {
 		t.Errorf("digests: got %q and %q, want two different ones", first.Digest, pack.Digest)
+	}
+	for _, s := range pack.Scenarios {
+		if categories := s.Scenario.GetSetup().GetCategories(); s.Scenario.GetSetup().GetName() == "late" && (!slices.Contains(categories, "LATE") || len(Variants(s.Scenario)) != 8) {
+			t.Errorf("late: got categories %v and %d variants, want LATE and 8", categories, len(Variants(s.Scenario)))
+		}
 	}
 	archive, err := unzip(zipped(t, files, "folder/"), defaultLimits())
 	if err != nil {
@@ -174,7 +183,7 @@ func TestStandalone(t *testing.T) {
 	if want := `one.yaml:2:12: one.tables.setting: unknown table "setting"`; !strings.HasPrefix(errorText(err), want) {
 		t.Errorf("got %v, want an error that begins with %s", err, want)
 	}
-	declared, err := LoadSchema(files)
+	declared, _, err := LoadSchema(files)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,6 +37,8 @@ type Options struct {
 	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
 	Backend string
 
+	// categories are those of a pack's own.
+	categories []string
 	// modules are those whose tools are known, alone says whether their pack stands alone, and
 	// backend is the one that was preferred.
 	modules []*setupv1.ToolModule

@@ -17,14 +17,15 @@ import (
 type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
-// with the tables of a pack. A file of scenarios or a world fits the whole; pack.yaml, schema.yaml,
+// with the tables and the categories of a pack. A file of scenarios or a world fits the whole; pack.yaml, schema.yaml,
 // tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text
 // is always the same, indented, and ends with a newline.
-func JSONSchema(schema *world.Schema) ([]byte, error) {
+func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {
 		definitions[name] = f.schema()
 	}
+	definitions["category"]["enum"] = append(AuthorCategories(), categories...)
 	definitions["row"] = anyOf(rowFormNames(schema))
 	for name, members := range unions() {
 		definitions[name] = anyOf(members)
@@ -141,8 +142,9 @@ func primitives(schema *world.Schema) map[string]object {
 		"texts":        {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":    {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
 		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()},
-		"category": {"enum": AuthorCategories()}, "augmentation": {"enum": augmentationNames()},
-		"role": {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
+		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
+		"augmentation": {"enum": augmentationNames()},
+		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
 		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
 		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
 		"into":          {"enum": []string{"content", "tool_trace"}},

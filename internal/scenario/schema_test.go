@@ -19,7 +19,7 @@ import (
 
 func schemaText(t *testing.T) []byte {
 	t.Helper()
-	text, err := JSONSchema(world.Builtin())
+	text, err := JSONSchema(world.Builtin(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -58,11 +58,11 @@ func WritePackTemplate(dir string) error {
 	if err := os.WriteFile(filepath.Join(dir, packFile), bytes.Replace(manifest, []byte("NAME"), []byte(name), 1), 0o644); err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	declared, err := LoadSchema(files)
+	declared, categories, err := LoadSchema(files)
 	if err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	schema, err := JSONSchema(world.SchemaOf(declared))
+	schema, err := JSONSchema(world.SchemaOf(declared), categories)
 	if err != nil {
 		return err
 	}

@@ -143,7 +143,7 @@ func takenAway(tools *setupv1.ToolSelection, tool string) string {
 }
 
 func (c *checker) categories(categories []string) {
-	known := knownCategories()
+	known := append(knownCategories(), c.opts.categories...)
 	if len(categories) == 0 {
 		c.fail("setup.categories", "is empty, expected at least one category")
 	}

@@ -47,7 +47,7 @@ func AllVariants() []Variant {
 func IsBase(s *scenariov1.Scenario) bool {
 	return len(s.GetSetup().GetTools().GetAugmentations()) == 0 &&
 		!slices.ContainsFunc(s.GetSetup().GetCategories(), func(name string) bool {
-			return name != noDistractionTools && !slices.Contains(AuthorCategories(), name)
+			return name != noDistractionTools && slices.Contains(knownCategories(), name) && !slices.Contains(AuthorCategories(), name)
 		})
 }
 

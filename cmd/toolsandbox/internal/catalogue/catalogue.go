@@ -272,12 +272,13 @@ func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, scenario.Errors) {
 	return tools, mistakes
 }
 
-// Schema returns the tables of all sources.
-func (c *Selection) Schema() (*world.Schema, error) {
+// Schema returns the tables of all sources, and the categories that they declare.
+func (c *Selection) Schema() (*world.Schema, []string, error) {
 	sources, err := c.sources()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	var categories []string
 	var declared []*worldv1.TableSchema
 	alone := true // every pack is
 	for _, from := range sources {
@@ -285,10 +286,11 @@ func (c *Selection) Schema() (*world.Schema, error) {
 			alone = false
 			continue
 		}
-		tables, err := scenario.LoadSchema(from.files)
+		tables, own, err := scenario.LoadSchema(from.files)
 		if err != nil {
-			return nil, fmt.Errorf("load %s: %w", from.path, err)
+			return nil, nil, fmt.Errorf("load %s: %w", from.path, err)
 		}
+		categories = append(categories, own...)
 		if len(tables) > 0 && tables[0].GetName() == world.Sandbox {
 			tables = tables[1:]
 		} else {
@@ -299,7 +301,8 @@ func (c *Selection) Schema() (*world.Schema, error) {
 	if alone {
 		declared = slices.Insert(declared, 0, world.Alone())
 	}
-	return world.NewSchema(declared)
+	schema, err := world.NewSchema(declared)
+	return schema, categories, err
 }
 
 // From says where scenarios come from.

@@ -94,6 +94,11 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 			}
 		}
 	}
+	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
+		if !slices.Contains(order, name) {
+			order = append(order, name)
+		}
+	}
 	for _, name := range order {
 		out.Categories = append(out.Categories, count{name, categories[name]})
 	}

@@ -154,15 +154,15 @@ func newScenarioSchema() *cobra.Command {
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenarios and worlds, for editors",
 		Long: `schema prints the JSON Schema (draft 2020-12) of scenario and world files. An editor with a YAML language server uses it after
-the first line # yaml-language-server: $schema=schema.json. With --pack it knows the tables that the pack declares.`,
+the first line # yaml-language-server: $schema=schema.json. With --pack it knows the tables and categories that the pack declares.`,
 		Example: "  toolsandbox scenario schema > schema.json\n  toolsandbox scenario schema --pack mine > mine/schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			schema, err := from.Schema()
+			schema, categories, err := from.Schema()
 			if err != nil {
 				return err
 			}
-			text, err := scenario.JSONSchema(schema)
+			text, err := scenario.JSONSchema(schema, categories)
 			if err != nil {
 				return err
 			}
