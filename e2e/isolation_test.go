@@ -194,8 +194,8 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack makes a pack of the catalogue and of the packs of examples/ with the canary in all that
-// says how it is scored, and the leak in one setup.
+// plantedPack makes a pack of the catalogue and of the packs of examples/ with the canary in all
+// that says how it is scored, and the leak in one setup.
 func plantedPack(t *testing.T) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}

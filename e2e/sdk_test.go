@@ -96,8 +96,8 @@ func TestPageAgents(t *testing.T) {
 	}
 }
 
-// TestPageUser plays the user of docs/roles.md with an agent of the other SDK, and once more from the
-// recording.
+// TestPageUser plays the user of docs/roles.md with an agent of the other SDK, and once more from
+// the recording.
 func TestPageUser(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "roles.md"))
 	if err != nil {

@@ -41,8 +41,8 @@ type Pack struct {
 	Digest string
 	// Tables are what the pack declares, as setups have them.
 	Tables []*worldv1.TableSchema
-	// Modules are the files of the pack's own tools, and Backends names those that tools are of, beside
-	// DefaultBackend.
+	// Modules are the files of the pack's own tools, and Backends names those that tools are of,
+	// beside DefaultBackend.
 	Modules  []*setupv1.ToolModule
 	Backends []string
 	// Scenarios are sorted by name.

@@ -17,9 +17,9 @@ import (
 type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
-// with the tables and the categories of a pack. A file of scenarios or a world fits the whole; pack.yaml, schema.yaml,
-// tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools and recordings. The text
-// is always the same, indented, and ends with a newline.
+// with the tables and the categories of a pack. A file of scenarios or a world fits the whole;
+// pack.yaml, schema.yaml, tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools
+// and recordings. The text is always the same, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {

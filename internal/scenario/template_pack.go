@@ -28,8 +28,8 @@ const (
 
 // WritePackTemplate writes a pack to begin with into a directory that is new or empty: a table,
 // tools, a world and scenarios that can be played, scored and proven, and schema.json for editors.
-// The pack is called as the directory. The error is ErrName if it cannot be, and fs.ErrExist if there is a file
-// already.
+// The pack is called as the directory. The error is ErrName if it cannot be, and fs.ErrExist if
+// there is a file already.
 func WritePackTemplate(dir string) error {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {

@@ -26,7 +26,7 @@ func newPackNew() *cobra.Command {
 		Long: `new writes a pack that can be played and proven as it stands: a table, tools in Python, a world, two scenarios, and schema.json,
 with which editors complete and check the YAML files. DIR must be new or empty; the pack is called after it.`,
 		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return process.Usage("DIR: %d given, expected the directory of the new pack", len(args))
 			}

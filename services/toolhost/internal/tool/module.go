@@ -61,9 +61,10 @@ func PackOf(setup *setupv1.Setup) Pack {
 	return Pack{Modules: setup.GetToolModules(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema())}
 }
 
-// Extend returns the catalogue with the tools of a pack. They come last, in the order of the modules
-// and within them of the functions. Of a tool with several implementations it has the one of the
-// preferred backend, without that the one of DEFAULT, and else the first. The error is Mistakes.
+// Extend returns the catalogue with the tools of a pack. They come last, in the order of the
+// modules and within them of the functions. Of a tool with several implementations it has the one
+// of the preferred backend, without that the one of DEFAULT, and else the first. The error is
+// Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if !pack.Schema.Extends() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
