@@ -47,7 +47,7 @@ func TestCancelledTurns(t *testing.T) {
 			t.Errorf("another sweep: got %v, %v, want an answer", got, err)
 		}
 	})
-	server.ended.tell("s", 0)
+	server.cancelled.markCancelled("s", 0)
 	waits.Wait() // it is not kept waiting by the request under way
 	got, err := server.Respond(t.Context(), turnOf("s.2", address))
 	holds(t, "a turn that comes later", got, err)
@@ -89,7 +89,7 @@ func TestCancelledRetries(t *testing.T) {
 				holds(t, "the turn", got, err)
 			}()
 			<-failed
-			server.ended.tell("s", 3)
+			server.cancelled.markCancelled("s", 3)
 			<-ended
 			if n := asked.Load(); n != 1 {
 				t.Errorf("requests: got %d, want 1", n)
@@ -101,7 +101,7 @@ func TestCancelledRetries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.ended.tell("s", 0)
+	server.cancelled.markCancelled("s", 0)
 	address := listen(t, func(http.ResponseWriter, *http.Request) { t.Error("without budgets: asked, want no request") })
 	got, err := server.Respond(t.Context(), turnOf("s.0", address))
 	holds(t, "without budgets", got, err)

@@ -42,7 +42,7 @@ type fault struct {
 }
 
 // answers is a fault that consists of an answer with some headers.
-func answers(code int, body string, headers ...string) func(string, http.ResponseWriter, *http.Request) {
+func answersRequest(code int, body string, headers ...string) func(string, http.ResponseWriter, *http.Request) {
 	return func(_ string, w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
@@ -55,18 +55,18 @@ func answers(code int, body string, headers ...string) func(string, http.Respons
 func faults() []fault {
 	const provider, model = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, agentgwv1.FailureClass_FAILURE_CLASS_MODEL
 	return []fault{
-		{"429 storm", answers(429, leak, "Retry-After", "1"), codes.Aborted, 0, 2, time.Second},
-		{"429 for an hour", answers(429, leak, "Retry-After", "3600"), codes.Aborted, 0, 1, 0},
-		{"500", answers(500, leak), codes.Aborted, 0, 2, 0},
-		{"529 without a body", answers(529, ""), codes.Aborted, 0, 2, 0},
-		{"malformed", answers(200, `{"a":`), codes.Aborted, 0, 2, 0},
-		{"empty object", answers(200, "{}"), codes.Aborted, 0, 2, 0},
-		{"another content type", answers(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
-		{"an event stream", answers(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
-		{"a rate limit in an answer", answers(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
-		{"a rate limit in a choice", answers(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
-		{"a broken gateway in a choice", answers(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
-		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
+		{"429 storm", answersRequest(429, leak, "Retry-After", "1"), codes.Aborted, 0, 2, time.Second},
+		{"429 for an hour", answersRequest(429, leak, "Retry-After", "3600"), codes.Aborted, 0, 1, 0},
+		{"500", answersRequest(500, leak), codes.Aborted, 0, 2, 0},
+		{"529 without a body", answersRequest(529, ""), codes.Aborted, 0, 2, 0},
+		{"malformed", answersRequest(200, `{"a":`), codes.Aborted, 0, 2, 0},
+		{"empty object", answersRequest(200, "{}"), codes.Aborted, 0, 2, 0},
+		{"another content type", answersRequest(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
+		{"an event stream", answersRequest(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
+		{"a rate limit in an answer", answersRequest(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
+		{"a rate limit in a choice", answersRequest(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
+		{"a broken gateway in a choice", answersRequest(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
+		{"cut stream", answersRequest(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
 		{"closed connection", func(string, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
 		{"slow", func(_ string, w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
@@ -74,17 +74,17 @@ func faults() []fault {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
-		{"429 without credit", answers(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
-		{"401 in an answer", answers(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
-		{"no credit in an answer", answers(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
-		{"no credit in a choice", answers(200, `{"choices": [{"text": "Tur", "error": {"code": 402, "message": "key `+modelKey+` has no credit"}}]}`), 0, provider, 1, 0},
-		{"flagged in a choice", answers(200, `{"choices": [{"error": {"code": 403, "message": "m"}}]}`), 0, provider, 1, 0},
-		{"Anthropic's error in an answer", answers(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
-		{"402", answers(402, leak), 0, provider, 1, 0},
-		{"401", answers(401, leak), 0, provider, 1, 0},
-		{"400", answers(400, leak), 0, provider, 1, 0},
-		{"redirect", answers(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
-		{"huge answer", answers(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
+		{"429 without credit", answersRequest(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
+		{"401 in an answer", answersRequest(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
+		{"no credit in an answer", answersRequest(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
+		{"no credit in a choice", answersRequest(200, `{"choices": [{"text": "Tur", "error": {"code": 402, "message": "key `+modelKey+` has no credit"}}]}`), 0, provider, 1, 0},
+		{"flagged in a choice", answersRequest(200, `{"choices": [{"error": {"code": 403, "message": "m"}}]}`), 0, provider, 1, 0},
+		{"Anthropic's error in an answer", answersRequest(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
+		{"402", answersRequest(402, leak), 0, provider, 1, 0},
+		{"401", answersRequest(401, leak), 0, provider, 1, 0},
+		{"400", answersRequest(400, leak), 0, provider, 1, 0},
+		{"redirect", answersRequest(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
+		{"huge answer", answersRequest(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
 		{"huge turn", func(p string, w http.ResponseWriter, _ *http.Request) {
 			_, _ = io.WriteString(w, says(p, strings.Repeat("x", 2*faultTurn)))
 		}, 0, model, 1, 0},

@@ -53,16 +53,16 @@ func startSlow(t *testing.T) *slowModel {
 }
 
 // answered is how a call ended.
-type answered struct {
+type recordable struct {
 	response *agentgwv1.RespondResponse
 	err      error
 }
 
-func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, request *agentgwv1.RespondRequest) <-chan answered {
-	done := make(chan answered, 1)
+func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, request *agentgwv1.RespondRequest) <-chan recordable {
+	done := make(chan recordable, 1)
 	go func() {
 		response, err := client.Respond(ctx, request)
-		done <- answered{response, err}
+		done <- recordable{response, err}
 	}()
 	return done
 }
@@ -86,7 +86,7 @@ func TestTurnAskedTwice(t *testing.T) {
 		t.Errorf("who leaves: got %v, want %s", got.err, codes.Canceled)
 	}
 	m.answer <- struct{}{}
-	for name, done := range map[string]<-chan answered{"first": first, "second": second} {
+	for name, done := range map[string]<-chan recordable{"first": first, "second": second} {
 		if got := <-done; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
 			t.Errorf("%s: got %v and %v, want the first answer", name, got.response, got.err)
 		}

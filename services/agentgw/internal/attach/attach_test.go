@@ -209,7 +209,7 @@ func TestNobody(t *testing.T) {
 	r := start(t, unhurried{natstest.Start(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNobody) {
+	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNotAttached) {
 		t.Errorf("Act without an agent: got %v, want ErrNobody", err)
 	}
 }
@@ -252,7 +252,7 @@ func TestPresent(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		there, err := r.Present(ctx, name)
+		there, err := r.IsAttached(ctx, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestPresent(t *testing.T) {
 	for present(near, "mine") || present(far, "mine") {
 		runtime.Gosched()
 	}
-	if _, err := near.Present(t.Context(), "no name"); err == nil {
+	if _, err := near.IsAttached(t.Context(), "no name"); err == nil {
 		t.Error("a name that is none: got no error, want one")
 	}
 }

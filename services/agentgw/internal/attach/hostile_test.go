@@ -230,7 +230,7 @@ func TestSilentAgent(t *testing.T) {
 		t.Errorf("its time: got %d ms, want what was left of %d", asked.GetTimeoutMs(), patience.Milliseconds())
 	}
 	cancel() // it was asked, so its time may be over
-	if err := <-ended; !errors.Is(err, attach.ErrSilent) {
+	if err := <-ended; !errors.Is(err, attach.ErrNoAnswer) {
 		t.Errorf("Act of a silent agent: got %v, want ErrSilent", err)
 	}
 }
@@ -264,7 +264,7 @@ func TestLongBusyAgent(t *testing.T) {
 	for name, test := range map[string]struct {
 		busy int
 		want error
-	}{"for a while, without a code": {4, nil}, "for a while": {4, nil}, "for good": {5, attach.ErrAgain}} {
+	}{"for a while, without a code": {4, nil}, "for a while": {4, nil}, "for good": {5, attach.ErrRetriesExhausted}} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := act(t, r, name)

@@ -33,7 +33,7 @@ func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		registry := attach.New(alone{}, 1<<20, attach.FirstPause)
+		registry := attach.New(alone{}, 1<<20, attach.InitialBackoff)
 		registry.LogTo(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Duration("at", a.Value.Time().Sub(began).Round(time.Second))
@@ -45,8 +45,8 @@ func TestNotice(t *testing.T) {
 			turns.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				if _, err := registry.Act(ctx, name, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNobody) {
-					t.Errorf("Act of %s: got %v, want %v", name, err, attach.ErrNobody)
+				if _, err := registry.Act(ctx, name, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNotAttached) {
+					t.Errorf("Act of %s: got %v, want %v", name, err, attach.ErrNotAttached)
 				}
 			})
 		}

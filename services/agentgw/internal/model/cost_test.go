@@ -80,7 +80,7 @@ func TestUnknownPrice(t *testing.T) {
 		request := &agentgwv1.RespondRequest{SpendLimit: test.limit, Player: &agentgwv1.Player{
 			Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{Model: test.model}},
 		}}
-		_, err := p.budgetRequest(request, &spec, provider.Endpoint{Own: test.own}, &provider.Request{})
+		_, err := p.budgetRequest(request, &spec, provider.Endpoint{Official: test.own}, &provider.Request{})
 		hold, held := errors.AsType[*Throttled](err)
 		if held != test.held || held && (!hold.Spent || !strings.HasPrefix(hold.Error(), "spend limit cannot be kept: the price of unknown is not known: ")) {
 			t.Errorf("%s: got %v, want it held: %t", name, err, test.held)

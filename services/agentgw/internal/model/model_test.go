@@ -25,7 +25,7 @@ func TestKeepsIDs(t *testing.T) {
 			return &worldv1.Message{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: id}}}
 		}
 		messages := []*worldv1.Message{call(id("x")), call(test.played)}
-		if got := keepsIDs(messages, []turn.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
+		if got := idsUnchanged(messages, []turn.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}

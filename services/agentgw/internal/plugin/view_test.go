@@ -65,9 +65,9 @@ func TestAttachedFailures(t *testing.T) {
 		failure   string
 		own       bool // the agent's own code failed
 	}{
-		{err: attach.ErrAgain, want: ErrAgain},
-		{err: attach.ErrNobody, want: ErrTimeout},
-		{err: attach.ErrSilent, want: ErrTimeout},
+		{err: attach.ErrRetriesExhausted, want: ErrRetriesExhausted},
+		{err: attach.ErrNotAttached, want: ErrTimeout},
+		{err: attach.ErrNoAnswer, want: ErrTimeout},
 		{err: status.Error(codes.Unknown, "boom"), failure: "the agent failed: mine, turn 3: Unknown: rpc error: code = Unknown desc = boom: why", own: true},
 		{err: status.Error(codes.Aborted, "enough"), failure: "the agent ended the conversation, turn 3: rpc error: code = Aborted desc = enough: why"},
 		{err: status.Error(codes.PermissionDenied, "no"), failure: "the agent cannot be asked: mine, turn 3: PermissionDenied: rpc error: code = PermissionDenied desc = no: why"},

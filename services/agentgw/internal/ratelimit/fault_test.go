@@ -100,8 +100,8 @@ func TestOvershoot(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if got := spentOf(limiter); got.Tokens > limit+enough*used || got.Tokens < limit-used {
-			t.Errorf("spent of %d tokens: got %v, want at most %d requests' more", limit, got, enough)
+		if got := spentOf(limiter); got.Tokens > limit+minSamples*used || got.Tokens < limit-used {
+			t.Errorf("spent of %d tokens: got %v, want at most %d requests' more", limit, got, minSamples)
 		}
 	})
 }

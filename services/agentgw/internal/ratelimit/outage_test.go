@@ -113,7 +113,7 @@ func TestOutageIsForgotten(t *testing.T) {
 			if !errors.Is(err, ErrOutage) || at < 30*time.Minute {
 				t.Errorf("got %v after %s, want ErrOutage after some 30m", err, at)
 			}
-			rest(t.Context(), forgotten+10*time.Second)
+			rest(t.Context(), idleTimeout+10*time.Second)
 		}
 	})
 }

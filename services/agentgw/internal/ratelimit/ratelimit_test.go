@@ -178,7 +178,7 @@ func TestQueueOrder(t *testing.T) {
 	for q.n > 0 {
 		w := q.next(func(w *Permit) bool { return w.request.Run.Sweep != "c" || q.n == 1 })
 		order = append(order, names[w])
-		q.serve(w, 1)
+		q.pop(w, 1)
 	}
 	if want := []string{"a0", "b3", "a1", "b4", "a2", "c5"}; !slices.Equal(order, want) {
 		t.Errorf("order: got %v, want %v", order, want)

@@ -135,7 +135,7 @@ func TestExceeded(t *testing.T) {
 		{"next tokens", Cost{Tokens: 5}, Cost{Tokens: 7}, Cost{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens: raise --spend-tokens"},
 		{"next money", Cost{Tokens: 5}, Cost{Micros: 10_000}, Cost{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02: raise --spend-usd"},
 	} {
-		if got, want := exceeded(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
+		if got, want := spendError(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", test.name, got, want)
 		}
 	}

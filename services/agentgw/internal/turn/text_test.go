@@ -29,7 +29,7 @@ func TestToolText(t *testing.T) {
 		{nil, "a", write("4", nil), "4", nil, 4},
 		{nil, "a", write("5", nil), "5", nil, 5},
 	} {
-		got, err := step.text.In(step.format, step.write)
+		got, err := step.text.Encode(step.format, step.write)
 		if string(got) != step.want || !errors.Is(err, step.err) || writes != step.writes {
 			t.Errorf("step %d: got %q, %v and %d writes, want %q, %v and %d", i, got, err, writes, step.want, step.err, step.writes)
 		}

@@ -64,8 +64,8 @@ func TestForeignName(t *testing.T) {
 		{"a user", NewTools([]*worldv1.Tool{end}), "get_wifi_status", "get_wifi_status_"},
 		{"a user", NewTools([]*worldv1.Tool{end}), "get wifi status", "get_wifi_status_"},
 		{"a user with tools", NewTools([]*worldv1.Tool{wifi, end}), "set_wifi_status", "set_wifi_status"},
-		{"a model without tools", AnyTools().Closed(), "get_wifi_status", "get_wifi_status_"},
-		{"a model without tools", AnyTools().Closed(), endTool, "end_conversation_"},
+		{"a model without tools", AnyTools().OrNone(), "get_wifi_status", "get_wifi_status_"},
+		{"a model without tools", AnyTools().OrNone(), endTool, "end_conversation_"},
 		{"anybody", AnyTools(), endTool, endTool},
 	} {
 		messages, _, err := Composer{}.Calls([]Call{{Name: test.name, Arguments: "{}"}}, test.tools)

@@ -153,7 +153,7 @@ func TestDecode(t *testing.T) {
 			provider.Answer{Text: "a", Native: []byte(`{"role":"assistant","content":[{"type":"new","x":1},{"type":"thinking","thinking":"hm","x":1e400},{"type":"text","text":"a"}]}`)},
 		},
 		"empty text":  {`{"id":5,"logprobs":"x","message":{"role":"robot","content":[{"type":"text","text":""}]}}`, provider.Answer{}},
-		"null text":   {message(`"content":[{"type":"text","text":null}],"tool_calls":null`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
+		"null text":   {message(`"content":[{"type":"text","text":null}],"tool_calls":null`), provider.Answer{EmptyReason: "the answer has neither text nor calls: COMPLETE"}},
 		"no thoughts": {message(`"content":[{"type":"thinking","thinking":""},{"type":"text","text":"a"}]`), provider.Answer{Text: "a"}},
 		"reasoning": {
 			message(`"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]`),
@@ -161,9 +161,9 @@ func TestDecode(t *testing.T) {
 		},
 		"cut": {
 			`{"finish_reason":"MAX_TOKENS","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x"}}]}}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Truncated: true}}},
 		},
-		"nothing": {message(`"content":[]`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
+		"nothing": {message(`"content":[]`), provider.Answer{EmptyReason: "the answer has neither text nor calls: COMPLETE"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))

@@ -39,7 +39,7 @@ func line(e Entry) string {
 	kind := map[Kind]string{System: "system", User: "user", Assistant: "assistant", ToolCall: "call", Result: "result"}[e.Kind]
 	switch e.Kind {
 	case ToolCall:
-		return kind + " " + e.ID + " " + e.Name + " " + e.Written() + " " + e.Object(true)
+		return kind + " " + e.ID + " " + e.Name + " " + e.ArgumentsText() + " " + e.ArgumentsObject(true)
 	case Result:
 		failed := ""
 		if e.Failed {
@@ -69,7 +69,7 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := lines(Agent([]*worldv1.Message{
+	got := lines(AgentView([]*worldv1.Message{
 		text0(system, agent, "s"),
 		text0(system, user, "hidden"),
 		text0(user, environment, "hidden"),

@@ -162,7 +162,7 @@ func TestLoad(t *testing.T) {
 // TestTrials tries the program's own templates, which Load takes to be right.
 func TestTrials(t *testing.T) {
 	for name, codec := range load(t, "") {
-		if err := codec.try(); err != nil {
+		if err := codec.check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -22,8 +22,8 @@ func summary(said *provider.Answer) string {
 	if len(said.Calls) == 0 {
 		fmt.Fprintf(&b, "%q", said.Text)
 	}
-	if said.Nothing != "" {
-		b.WriteString(" nothing: " + said.Nothing)
+	if said.EmptyReason != "" {
+		b.WriteString(" nothing: " + said.EmptyReason)
 	}
 	return b.String()
 }

@@ -30,7 +30,7 @@ func TestEncodeStudio(t *testing.T) {
 			{Kind: conversation.Result, Index: 4, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.Result, Index: 5, RowID: id("b"), Name: "f", Text: "2"},
 			{Kind: conversation.ToolCall, Index: 6, Name: "f"},
 		},
-		Native: map[int32][]byte{2: []byte(turn)}, Flipped: true,
+		Native: map[int32][]byte{2: []byte(turn)}, PlaysUser: true,
 	}
 	got, err := Codec{}.Encode(query)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestEncodeStudio(t *testing.T) {
 // refuse as they are.
 func TestEncodeStrict(t *testing.T) {
 	query := &provider.Query{
-		Model: &agentgwv1.Model{Model: "models/m"}, Own: true,
+		Model: &agentgwv1.Model{Model: "models/m"}, Official: true,
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System}, {Kind: conversation.ToolCall, Index: 1, RowID: id("a"), Name: "f"},
 			{Kind: conversation.ToolCall, Index: 2, RowID: id("b"), Name: "f"}, {Kind: conversation.ToolCall, Index: 3, RowID: id("c")},
@@ -189,20 +189,20 @@ func TestDecode(t *testing.T) {
 			parts(`[{"functionCall":{"name":"","args":{"a":1}},"thoughtSignature":"x"}]`),
 			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Arguments: `{"a":1}`}}},
 		},
-		"null":          {parts(`null`), provider.Answer{Nothing: "the answer's candidate has no parts: STOP"}},
-		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
+		"null":          {parts(`null`), provider.Answer{EmptyReason: "the answer's candidate has no parts: STOP"}},
+		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
 		"unknown parts": {parts(`[{"hologram":{"x":1}},{"text":""}]`), provider.Answer{}},
 		"two candidates, and fields that nobody reads": {
 			`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":"NaN"},{"content":{"parts":[{"text":"b"}]}}],"createTime":7,"usageMetadata":{"promptTokenCount":1,"trafficType":5}}`,
 			provider.Answer{Text: "a", Native: []byte(`[{"text":"a"}]`), Usage: &agentgwv1.Usage{InputTokens: 1}},
 		},
-		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{Nothing: "the answer has no candidate: SAFETY"}},
-		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{Nothing: "the answer's candidate has no parts: SAFETY"}},
-		"empty":       {parts(`[]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"no call":     {parts(`[{"functionCall":{}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"only usage":  {`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"thoughtsTokenCount":3}}`, provider.Answer{Nothing: "the answer has no candidate", Usage: &agentgwv1.Usage{InputTokens: 1, OutputTokens: 5, ReasoningTokens: 3}}},
-		"empty array": {`{"candidates":[]}`, provider.Answer{Nothing: "the answer has no candidate"}},
+		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{EmptyReason: "the answer has no candidate: SAFETY"}},
+		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{EmptyReason: "the answer's candidate has no parts: SAFETY"}},
+		"empty":       {parts(`[]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"no call":     {parts(`[{"functionCall":{}}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"only usage":  {`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"thoughtsTokenCount":3}}`, provider.Answer{EmptyReason: "the answer has no candidate", Usage: &agentgwv1.Usage{InputTokens: 1, OutputTokens: 5, ReasoningTokens: 3}}},
+		"empty array": {`{"candidates":[]}`, provider.Answer{EmptyReason: "the answer has no candidate"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))
@@ -230,7 +230,7 @@ func TestDecodeBlank(t *testing.T) {
 	for parts, want := range map[string]bool{
 		`[{"text":""}]`: true, `[{"text":""},{"text":""}]`: false, `[]`: false, `[{"text":"x"}]`: false, `[{"text":"","thought":true}]`: false,
 	} {
-		if got, err := (Codec{}).Decode([]byte(`{"candidates":[{"content":{"parts":` + parts + `}}]}`)); err != nil || got.Blank != want {
+		if got, err := (Codec{}).Decode([]byte(`{"candidates":[{"content":{"parts":` + parts + `}}]}`)); err != nil || got.EmptyText != want {
 			t.Errorf("Decode of %s: got %+v and %v, want a blank: %t", parts, got, err, want)
 		}
 	}

@@ -46,7 +46,7 @@ func TestNative(t *testing.T) {
 // TestEncodeCall sends calls back whose ids and names the provider would refuse.
 func TestEncodeCall(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
-		Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: map[int32][]byte{1: []byte(`[{"type":"reasoning"}]`)},
+		Model: &agentgwv1.Model{Model: "m"}, Official: true, Native: map[int32][]byte{1: []byte(`[{"type":"reasoning"}]`)},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.ToolCall, RowID: id(""), Name: "a.b"}, {Kind: conversation.Result, RowID: id(""), Index: 1, Name: "a.b", Text: "1"},
 		},

@@ -86,18 +86,18 @@ func TestDecode(t *testing.T) {
 		"reasoning by id only": {output(`{"type":"reasoning","id":"rs"},{"type":"message","content":[{"text":"x"}]}`), provider.Answer{Text: "x"}},
 		"cut": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x","status":"incomplete"}]}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Truncated: true}}},
 		},
 		"cut in its reasoning": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","encrypted_content":"e"}]}`,
-			provider.Answer{Nothing: "the answer has neither text nor calls: max_output_tokens"},
+			provider.Answer{EmptyReason: "the answer has neither text nor calls: max_output_tokens"},
 		},
 		"no UTF-8":     {output("{\"type\":\"message\",\"content\":[null,{\"text\":\"a\xff\\ud83d\\u0041\"}]}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
 		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
-		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
 		"texts":        {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},
-		"nothing":      {output(""), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"nothing":      {output(""), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))

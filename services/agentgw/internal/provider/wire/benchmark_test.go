@@ -26,7 +26,7 @@ func BenchmarkHide(b *testing.B) {
 			b.Run(name+", "+kind, func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					Hide(text, secret)
+					Redact(text, secret)
 				}
 			})
 		}

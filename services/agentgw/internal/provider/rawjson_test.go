@@ -27,7 +27,7 @@ func TestWriteTools(t *testing.T) {
 			for _, server := range []struct{ own, compat bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 				query := providertest.Query(nil)
 				query.Tools[0].ParametersJson = `{"type": "object", "properties": {"a": {}}, "required": ["a", "<b>"]}`
-				query.Own, query.Compat = server.own, server.compat
+				query.Official, query.Compat = server.own, server.compat
 				want, err := codec.Encode(query)
 				if err != nil {
 					t.Fatal(err)

@@ -23,11 +23,11 @@ func complaints() map[string]complained {
 	return map[string]complained{
 		"OpenAI's quota": {
 			429, `{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "You exceeded your current quota"},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "You exceeded your current quota"},
 		},
 		"OpenAI's hard limit": {
 			400, `{"error": {"message": "Billing hard limit has been reached", "type": "invalid_request_error", "code": "billing_hard_limit_reached"}}`,
-			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Billing hard limit has been reached"},
+			provider.Failure{Status: 400, NoCredit: true, Detail: none + "Billing hard limit has been reached"},
 		},
 		"OpenAI's rate": {
 			429, `{"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}`,
@@ -35,10 +35,10 @@ func complaints() map[string]complained {
 		},
 		"Anthropic's balance": {
 			400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}}`,
-			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Your credit balance is too low to access the Anthropic API."},
+			provider.Failure{Status: 400, NoCredit: true, Detail: none + "Your credit balance is too low to access the Anthropic API."},
 		},
 		"Anthropic's billing": {
-			403, `{"type": "error", "error": {"type": "billing_error", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"},
+			403, `{"type": "error", "error": {"type": "billing_error", "message": "m"}}`, provider.Failure{Status: 403, NoCredit: true, Detail: none + "m"},
 		},
 		"Google's quota of a day": {
 			429, `{"error": {"code": 429, "message": "Quota exceeded for metric: GenerateRequestsPerDay", "status": "RESOURCE_EXHAUSTED"}}`,
@@ -46,15 +46,15 @@ func complaints() map[string]complained {
 		},
 		"Moonshot's quota": {
 			429, `{"error": {"message": "Your account is suspended", "type": "exceeded_current_quota_error"}}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your account is suspended"},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "Your account is suspended"},
 		},
-		"Zhipu's balance": {429, `{"error": {"code": "1113", "message": "m"}}`, provider.Failure{Status: 429, Unpaid: true, Detail: none + "m"}},
-		"one-api's quota": {403, `{"error": {"code": "insufficient_user_quota", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"}},
+		"Zhipu's balance": {429, `{"error": {"code": "1113", "message": "m"}}`, provider.Failure{Status: 429, NoCredit: true, Detail: none + "m"}},
+		"one-api's quota": {403, `{"error": {"code": "insufficient_user_quota", "message": "m"}}`, provider.Failure{Status: 403, NoCredit: true, Detail: none + "m"}},
 		"xAI's team": {
 			429, `{"code": "x", "error": "Your team t has either used all available credits or reached its monthly spending limit."}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your team t has either used all available credits or reached its monthly spending limit."},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "Your team t has either used all available credits or reached its monthly spending limit."},
 		},
-		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, Unpaid: true, Detail: none + "pay"}},
+		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, NoCredit: true, Detail: none + "pay"}},
 		"Cohere's form": {
 			429, `{"id": "x", "message": "too many"}`, provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "too many"},
 		},
@@ -102,7 +102,7 @@ func TestDelayInTheBody(t *testing.T) {
 		`{"error": [1]}`: 0,
 		`[`:              0,
 	} {
-		if got := readComplaint([]byte(body)); got.delay != want || got.text == "" {
+		if got := parseAPIError([]byte(body)); got.delay != want || got.text == "" {
 			t.Errorf("%s: got %+v, want a delay of %s and a text", body, got, want)
 		}
 	}
@@ -112,7 +112,7 @@ func FuzzComplaint(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "type": "t", "code": 1, "details": [{"retryDelay": "1s"}]}}`), "m")
 	f.Add([]byte(`{"error": "e"}`), "")
 	f.Fuzz(func(t *testing.T, raw []byte, secret string) {
-		said := readComplaint(raw)
+		said := parseAPIError(raw)
 		if got := excerpt(said.text, secret); got == "" || len(got) > maxExcerpt+len("…") || said.delay < 0 {
 			t.Errorf("of %q: got %q and a delay of %s, want a short text and no time past", raw, got, said.delay)
 		}

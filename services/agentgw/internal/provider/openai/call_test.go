@@ -18,11 +18,11 @@ func TestName(t *testing.T) {
 	}
 	for name, want := range tests {
 		entry := conversation.Entry{Kind: conversation.ToolCall, Name: name}
-		got := Name(&provider.Query{}, entry)
-		if got != want || !Sendable(got) {
-			t.Errorf("Name(%q): got %q, sendable: %t, want %q", name, got, Sendable(got), want)
+		got := ToolName(&provider.Query{}, entry)
+		if got != want || !ValidName(got) {
+			t.Errorf("Name(%q): got %q, sendable: %t, want %q", name, got, ValidName(got), want)
 		}
-		if got := Name(&provider.Query{Compat: true}, entry); got != name {
+		if got := ToolName(&provider.Query{Compat: true}, entry); got != name {
 			t.Errorf("Name(%q) in compatible mode: got %q, want the same", name, got)
 		}
 	}
@@ -45,13 +45,13 @@ func TestArguments(t *testing.T) {
 	}
 	for name, test := range tests {
 		entry := conversation.Entry{Kind: conversation.ToolCall, Name: "f", Arguments: test.arguments}
-		for _, q := range []*provider.Query{{Own: true}, {Own: true, Compat: true}, {Compat: true}, {}} {
+		for _, q := range []*provider.Query{{Official: true}, {Official: true, Compat: true}, {Compat: true}, {}} {
 			want := test.own
-			if !q.Own && !q.Compat {
+			if !q.Official && !q.Compat {
 				want = test.compatible
 			}
 			if diff := cmp.Diff(want, Arguments(q, entry)); diff != "" {
-				t.Errorf("%s, own address %t, compatible mode %t (-want +got):\n%s", name, q.Own, q.Compat, diff)
+				t.Errorf("%s, own address %t, compatible mode %t (-want +got):\n%s", name, q.Official, q.Compat, diff)
 			}
 		}
 	}

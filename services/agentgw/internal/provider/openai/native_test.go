@@ -45,7 +45,7 @@ func TestThoughts(t *testing.T) {
 		own, compat bool
 		want        int
 	}{{false, false, 1}, {true, false, 0}, {false, true, 0}} {
-		query.Own, query.Compat = test.own, test.compat
+		query.Official, query.Compat = test.own, test.compat
 		got, err := Codec{}.Encode(query)
 		if err != nil {
 			t.Fatal(err)
@@ -99,7 +99,7 @@ func TestExtras(t *testing.T) {
 			t.Errorf("%s: got the native form %s, want none", name, said.Native)
 		}
 		got, err := Codec{}.Encode(&provider.Query{
-			Model: &agentgwv1.Model{Model: "m"}, Transcript: transcript, Native: map[int32][]byte{2: said.Native}, Own: test.own, Compat: test.compat,
+			Model: &agentgwv1.Model{Model: "m"}, Transcript: transcript, Native: map[int32][]byte{2: said.Native}, Official: test.own, Compat: test.compat,
 		})
 		if err != nil {
 			t.Fatal(err)
