@@ -8,9 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestKeepsIDs sends a turn back in the provider's own form only if its answers go by the ids in
-// there.
-func TestKeepsIDs(t *testing.T) {
+// TestIDsUnchanged keeps a native turn only if its results refer to the ids in it.
+func TestIDsUnchanged(t *testing.T) {
 	id := func(s string) *string { return &s }
 	for name, test := range map[string]struct {
 		stated, played *string

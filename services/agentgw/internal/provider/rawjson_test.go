@@ -15,9 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// TestWriteTools sends with tools that were written for other requests, to any server and by any
-// codec, what is sent without.
-func TestWriteTools(t *testing.T) {
+// TestEncodeTools checks for every codec and server that cached tools give the same request as new
+// ones.
+func TestEncodeTools(t *testing.T) {
 	text := &turn.ToolText{}
 	for range 2 {
 		for name, codec := range map[string]provider.Codec{

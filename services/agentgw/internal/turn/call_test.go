@@ -71,7 +71,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsTogether has no mistake in a turn of which one call is sound.
+// TestCallsTogether reports no mistake in a turn with one usable call.
 func TestCallsTogether(t *testing.T) {
 	sound, unknown := Call{ID: p("a"), Name: "contact_0", Arguments: "{}"}, Call{ID: p("b"), Name: "nothing", Arguments: "{}"}
 	for _, test := range []struct {
@@ -85,8 +85,8 @@ func TestCallsTogether(t *testing.T) {
 	}
 }
 
-// TestCallsOfUser checks that calls of a user have ids and names where there is something to tell
-// apart, and only there.
+// TestCallsOfUser checks that a user's calls have ids and names only if the user has more tools
+// than the end.
 func TestCallsOfUser(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool, ParametersJson: "{}"}
 	own := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status", ParametersJson: "{}"}
@@ -104,8 +104,8 @@ func TestCallsOfUser(t *testing.T) {
 	}
 }
 
-// FuzzCalls checks that whatever a role states is one call of the tool that it names, or of none,
-// whose source is read as that call.
+// FuzzCalls checks that any call becomes one call of the named tool, or of none, whose source
+// parses as that call.
 func FuzzCalls(f *testing.F) {
 	f.Add("call_1", "contact_0", `{"name": "x"}`, uint8(KeepID))
 	f.Add("a\nb", "x();", `"\ud800"`, uint8(DrawID))

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestToolText writes once for each format, again after an error, and each time where nothing is
-// kept.
+// TestToolText encodes once per format, again after an error, and each time without a cache.
 func TestToolText(t *testing.T) {
 	writes := 0
 	write := func(text string, err error) func() ([]byte, error) {

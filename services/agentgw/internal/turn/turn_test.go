@@ -45,9 +45,9 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestForeignName checks that no role reaches a tool that it was not given, where the environment
-// lets everybody call every tool: in a scenario without a choice of tools.
-func TestForeignName(t *testing.T) {
+// TestUnknownTool checks that no role reaches a tool of another role, in a scenario without a
+// choice of tools, where the environment accepts all.
+func TestUnknownTool(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool}
 	wifi := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status"}
 	for _, test := range []struct {

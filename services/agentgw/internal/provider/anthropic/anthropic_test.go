@@ -21,7 +21,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncodeNative sends a turn with reasoning back as it was, and the rest as usual.
+// TestEncodeNative sends a turn with reasoning verbatim, and translates the rest.
 func TestEncodeNative(t *testing.T) {
 	const turn = `[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]`
 	got, err := Codec{}.Encode(&provider.Query{
@@ -46,8 +46,8 @@ func TestEncodeNative(t *testing.T) {
 	}
 }
 
-// TestEncodeSystem tells an empty system text from none, and does not join results that one parts;
-// Anthropic itself gets neither.
+// TestEncodeSystem distinguishes an empty system text from none, and does not join results around a
+// system text. Anthropic itself gets neither.
 func TestEncodeSystem(t *testing.T) {
 	const results = `{"tool_use_id":"a","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"}`
 	const others = `{"tool_use_id":"b","is_error":false,"content":[{"text":"2","type":"text"}],"type":"tool_result"}`
@@ -95,8 +95,8 @@ func TestEncodeSystem(t *testing.T) {
 	}
 }
 
-// TestEncodeFlipped begins with a user's message, which the interface wants.
-func TestEncodeFlipped(t *testing.T) {
+// TestEncodeAsUser begins with a user's message, which the interface requires.
+func TestEncodeAsUser(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m", MaxTokens: 9}, PlaysUser: true,
 		Transcript: []conversation.Entry{{Kind: conversation.System, Text: "s"}, {Kind: conversation.Assistant, Text: "a"}, {Kind: conversation.User, Text: "b"}},
@@ -116,7 +116,7 @@ func TestEncodeFlipped(t *testing.T) {
 	}
 }
 
-// TestEncodeTools sends schemas as they are written, and tells no tools from none to speak of.
+// TestEncodeTools sends raw schemas, and distinguishes no tools from an empty list.
 func TestEncodeTools(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"type":"number","default":1.0},"a":{"type":"string"}},"required":[]}`
 	list := []*worldv1.Tool{{Name: "f", ParametersJson: schema}, {Name: "g", Description: "<d>", ParametersJson: "{}"}}
@@ -211,8 +211,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
-func TestDecodeBlank(t *testing.T) {
+// TestDecodeEmptyText distinguishes an empty text that the original accepts from other empty
+// answers.
+func TestDecodeEmptyText(t *testing.T) {
 	const block = `{"type":"text","text":""}`
 	for body, want := range map[string]bool{
 		`{"content":[` + block + `],"stop_reason":"end_turn"}`:                       true,
@@ -230,8 +231,8 @@ func TestDecodeBlank(t *testing.T) {
 	}
 }
 
-// TestDecodeRefused shows what is no message, and that the error says why.
-func TestDecodeRefused(t *testing.T) {
+// TestDecodeInvalid checks the errors of invalid messages.
+func TestDecodeInvalid(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"content":[` + strings.Repeat("0,", 4<<20) + `0]}`: "4194307 values, expected at most 65536",
 		"":                               "unexpected end of JSON input",
@@ -265,8 +266,8 @@ func TestDecodeRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, whose texts can be
-// carried on, and that its own form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, that its texts are valid, and
+// that its native form can be sent back.
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{
 		`{"content":[{"type":"thinking"},{"type":"tool_use","id":"a","name":"f","input":{"a":1}}],"stop_reason":"max_tokens"}`,

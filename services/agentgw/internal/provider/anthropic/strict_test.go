@@ -57,7 +57,7 @@ func sentResult(of, text string, failed bool) string {
 	return `{"tool_use_id":"` + of + `","is_error":` + failure + `,"content":` + content + `,"type":"tool_result"}`
 }
 
-// turns returns messages of the assistant and the user in turn, the user's first.
+// turns returns alternating messages of the user and the assistant.
 func turns(contents ...string) string {
 	list := make([]string, len(contents))
 	for i, content := range contents {
@@ -66,8 +66,8 @@ func turns(contents ...string) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// TestPaired shows transcripts that Anthropic refuses as they are, and what it gets instead.
-func TestPaired(t *testing.T) {
+// TestPairCalls checks transcripts that Anthropic refuses, and their replacements.
+func TestPairCalls(t *testing.T) {
 	const user, assistant = conversation.User, conversation.Assistant
 	u := text(user, 1, "u")
 	const native = `[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"tool_use","id":"a.1","name":"f","input":{}}]`
@@ -128,8 +128,7 @@ func TestPaired(t *testing.T) {
 	}
 }
 
-// TestEmptyTexts shows what Anthropic itself gets where nothing was said: no text of white space,
-// which it refuses, and no error without a text, which it refuses too.
+// TestEmptyTexts checks that Anthropic gets no blank text and no error without text.
 func TestEmptyTexts(t *testing.T) {
 	const user, assistant = conversation.User, conversation.Assistant
 	failed := result(6, "b", "")

@@ -18,8 +18,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncodeStudio shows where AI Studio wants something else than Vertex AI, and a turn that is
-// sent back as it was.
+// TestEncodeStudio checks where AI Studio differs from Vertex AI, and a native turn.
 func TestEncodeStudio(t *testing.T) {
 	const turn = `[{"text":"hm","thoughtSignature":"x"},{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]`
 	query := &provider.Query{
@@ -48,8 +47,8 @@ func TestEncodeStudio(t *testing.T) {
 	}
 }
 
-// TestEncodeStrict shows what Google itself gets of a conversation and of tools that it would
-// refuse as they are.
+// TestEncodeStrict checks how transcripts and tools are changed for Google, which would refuse
+// them.
 func TestEncodeStrict(t *testing.T) {
 	query := &provider.Query{
 		Model: &agentgwv1.Model{Model: "models/m"}, Official: true,
@@ -85,8 +84,7 @@ func TestEncodeStrict(t *testing.T) {
 	}
 }
 
-// TestEncodeIDs shows that an id which the provider gave to a call is not sent with the result of a
-// call to which it gave none.
+// TestEncodeIDs checks that a result carries no id if the provider gave its call none.
 func TestEncodeIDs(t *testing.T) {
 	got, err := Codec{Vertex: true}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Tools: []*worldv1.Tool{}, Native: map[int32][]byte{1: []byte(`[{"functionCall":{"id":"a","name":"f"}}]`)},
@@ -108,9 +106,9 @@ func TestEncodeIDs(t *testing.T) {
 	}
 }
 
-// TestEncodeHeard shows that with compat only the last text or run of results goes out after the
-// model's first turn, as from the original's session.
-func TestEncodeHeard(t *testing.T) {
+// TestEncodeSession checks that compat sends only the last text or run of results after the model's
+// first turn, as the original's session does.
+func TestEncodeSession(t *testing.T) {
 	transcript := []conversation.Entry{
 		{Kind: conversation.User, Text: "u0"}, {Kind: conversation.User, Index: 1, Text: "u1"}, {Kind: conversation.Assistant, Index: 2, Text: "a"},
 		{Kind: conversation.User, Index: 3, Text: "u3"}, {Kind: conversation.System, Index: 4, Text: "s"}, {Kind: conversation.User, Index: 5, Text: "u5"},
@@ -156,7 +154,7 @@ func TestVertexURL(t *testing.T) {
 	}
 }
 
-// parts is an answer whose only candidate has these.
+// parts returns an answer whose only candidate has the given parts.
 func parts(text string) string {
 	return `{"candidates":[{"content":{"parts":` + text + `},"finishReason":"STOP"}]}`
 }
@@ -216,8 +214,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeGarbage gives what is no answer.
-func TestDecodeGarbage(t *testing.T) {
+// TestDecodeInvalid decodes invalid bodies.
+func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{"", "not json", "{}", "[]", `{"candidates":5}`, parts(`"x"`), parts(`[{"text":5}]`), parts(`[{"functionCall":"f"}]`)} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
@@ -225,8 +223,9 @@ func TestDecodeGarbage(t *testing.T) {
 	}
 }
 
-// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
-func TestDecodeBlank(t *testing.T) {
+// TestDecodeEmptyText distinguishes an empty text that the original accepts from other empty
+// answers.
+func TestDecodeEmptyText(t *testing.T) {
 	for parts, want := range map[string]bool{
 		`[{"text":""}]`: true, `[{"text":""},{"text":""}]`: false, `[]`: false, `[{"text":"x"}]`: false, `[{"text":"","thought":true}]`: false,
 	} {
@@ -236,8 +235,8 @@ func TestDecodeBlank(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
-// form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, and that its native form can
+// be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"id":"i","name":"f","args":{"a":1}}}]}}]}`))
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":""}]}}]}`))

@@ -38,8 +38,7 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestEmptyTexts shows what Google itself gets where nothing was said: no empty text, which it
-// refuses.
+// TestEmptyTexts checks that Google gets no empty text, which it refuses.
 func TestEmptyTexts(t *testing.T) {
 	query := &provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Official: true,

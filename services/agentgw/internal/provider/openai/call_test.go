@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-func TestName(t *testing.T) {
+func TestToolName(t *testing.T) {
 	tests := map[string]string{
 		"send_message-2": "send_message-2", "multi_tool_use.parallel": "multi_tool_use_parallel", "größe": "gr__e", "": "unnamed",
 		"a b\xff": "a_b_", strings.Repeat("x", 65): strings.Repeat("x", 64),
@@ -28,8 +28,7 @@ func TestName(t *testing.T) {
 	}
 }
 
-// TestArguments sends back what a model wrote; compatible servers and not the original's get
-// objects only.
+// TestArguments sends arguments verbatim. Compatible servers get objects only, except with compat.
 func TestArguments(t *testing.T) {
 	tests := map[string]struct {
 		arguments       python.Value

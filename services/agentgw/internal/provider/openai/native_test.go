@@ -11,9 +11,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestThoughts keeps what compatible servers call reasoning beside calls, and sends it back to them
-// with the calls.
-func TestThoughts(t *testing.T) {
+// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the calls.
+func TestReasoningFields(t *testing.T) {
 	const call = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for _, test := range []struct{ message, native string }{
 		{`"reasoning_content":"hm <1>",` + call, `{"reasoning_content":"hm <1>"}`},
@@ -58,7 +57,7 @@ func TestThoughts(t *testing.T) {
 	}
 }
 
-// TestExtras sends the fields that only a server knows back with the same calls.
+// TestExtras sends server-specific fields back with the same calls.
 func TestExtras(t *testing.T) {
 	const signature = `"extra_content":{"google":{"thought_signature":"s<1>"}}`
 	answer := func(calls string) string { return `{"choices":[{"message":{"tool_calls":[` + calls + `]}}]}` }

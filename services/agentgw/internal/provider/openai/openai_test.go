@@ -59,8 +59,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeTools leaves an empty list of tools out where it is refused; the limit's name depends
-// on the server too.
+// TestEncodeTools leaves out an empty list of tools where it is refused. The limit's name also
+// depends on the server.
 func TestEncodeTools(t *testing.T) {
 	tests := []struct {
 		tools       []*worldv1.Tool
@@ -137,8 +137,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeNothing says why an answer is empty; a refusal is said in place of an empty text.
-func TestDecodeNothing(t *testing.T) {
+// TestDecodeEmpty checks the reasons of empty answers. A refusal replaces an empty text.
+func TestDecodeEmpty(t *testing.T) {
 	tests := []struct{ choice, text, nothing string }{
 		{`"message":{"content":""},"finish_reason":"length"`, "", "the answer has neither text nor calls: length"},
 		{`"message":{"content":null},"finish_reason":"content_filter"`, "", "the answer has neither text nor calls: content_filter"},
@@ -162,7 +162,7 @@ func TestDecodeNothing(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"id":null,"function":{"name":"f","arguments":{}}}]}}]}`))
 	f.Add([]byte(`{"choices":[{"message":{"function_call":{"name":"f","arguments":"{"}}}],"usage":{}}`))

@@ -11,16 +11,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// complained is an error that a provider sends, and what becomes of it.
-type complained struct {
+// apiErrorTest is an error body of a provider and the expected failure.
+type apiErrorTest struct {
 	status int
 	body   string
 	want   provider.Failure
 }
 
-func complaints() map[string]complained {
+func apiErrors() map[string]apiErrorTest {
 	const none = "the account has no credit left: "
-	return map[string]complained{
+	return map[string]apiErrorTest{
 		"OpenAI's quota": {
 			429, `{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}`,
 			provider.Failure{Status: 429, NoCredit: true, Detail: none + "You exceeded your current quota"},
@@ -65,12 +65,12 @@ func complaints() map[string]complained {
 	}
 }
 
-// TestComplaints tells accounts without credit from those that ask too often: only the latter are
-// worth waiting for.
-func TestComplaints(t *testing.T) {
-	for name, test := range complaints() {
+// TestAPIErrors distinguishes accounts without credit from rate limits. Only the latter are
+// retryable.
+func TestAPIErrors(t *testing.T) {
+	for name, test := range apiErrors() {
 		t.Run(name, func(t *testing.T) {
-			to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")
 				w.WriteHeader(test.status)
 				_, _ = w.Write([]byte(test.body))
@@ -90,7 +90,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestDelayInTheBody reads how long Google asks to wait, which sends no header.
+// TestDelayInTheBody reads Google's retry delay, which is not in a header.
 func TestDelayInTheBody(t *testing.T) {
 	for body, want := range map[string]time.Duration{
 		`{"error": {"details": [{"@type": "QuotaFailure"}, {"@type": "RetryInfo", "retryDelay": "34.5s"}]}}`: 34500 * time.Millisecond,
@@ -108,7 +108,7 @@ func TestDelayInTheBody(t *testing.T) {
 	}
 }
 
-func FuzzComplaint(f *testing.F) {
+func FuzzAPIError(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "type": "t", "code": 1, "details": [{"retryDelay": "1s"}]}}`), "m")
 	f.Add([]byte(`{"error": "e"}`), "")
 	f.Fuzz(func(t *testing.T, raw []byte, secret string) {

@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestUnread shows what becomes of errors that come with a status of success.
-func TestUnread(t *testing.T) {
+// TestDecodeFailure checks errors that come with a status of success.
+func TestDecodeFailure(t *testing.T) {
 	again := func(detail string) provider.Failure { return provider.Failure{Retryable: true, Detail: detail} }
 	tests := map[string]struct {
 		body string
@@ -64,7 +64,7 @@ func TestUnread(t *testing.T) {
 	}
 }
 
-func FuzzUnread(f *testing.F) {
+func FuzzDecodeFailure(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "code": 429}}`), "m")
 	f.Add([]byte(`{"choices": [{"error": {"message": "m", "code": 402}}, 5]}`), "m")
 	f.Add([]byte("<html>"), "")

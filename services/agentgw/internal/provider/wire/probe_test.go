@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// TestReachOften reaches a server again and again: whichever end of the connection ends first, it
-// was reached, and no request came.
-func TestReachOften(t *testing.T) {
+// TestProbeRepeatedly probes a server many times. It succeeds whichever side closes first, and
+// sends no request.
+func TestProbeRepeatedly(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("got a request, want none") }))
 	defer server.Close()
 	var callers sync.WaitGroup

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestHide(t *testing.T) {
+func TestRedact(t *testing.T) {
 	const key = "sk-AB/CD+EFGHIJ=="
 	tests := map[string]struct{ text, secret, want string }{
 		"as it is":              {"bad key sk-AB/CD+EFGHIJ==, twice sk-AB/CD+EFGHIJ==", key, "bad key [key], twice [key]"},
@@ -40,9 +40,9 @@ func TestHide(t *testing.T) {
 	}
 }
 
-// TestHideEncoded encodes keys beside other things, as headers and tokens do: nothing of the key
-// can be decoded from what is left.
-func TestHideEncoded(t *testing.T) {
+// TestRedactEncoded encodes keys as part of longer texts, as headers and tokens do. The rest
+// decodes to no part of the key.
+func TestRedactEncoded(t *testing.T) {
 	type encoding interface{ EncodeToString(raw []byte) string }
 	encodings := map[string]encoding{
 		"standard": base64.StdEncoding, "standard, unpadded": base64.RawStdEncoding, "URL": base64.URLEncoding, "URL, unpadded": base64.RawURLEncoding,
@@ -66,8 +66,8 @@ func TestHideEncoded(t *testing.T) {
 	}
 }
 
-// FuzzHide compares what is found with what is there, whatever the key is and wherever it stands.
-func FuzzHide(f *testing.F) {
+// FuzzRedact compares the redacted ranges with the actual positions of the key.
+func FuzzRedact(f *testing.F) {
 	f.Add("Bearer ", "sk-AB/CD+EFGHIJ==", ", is bad")
 	f.Add("aaaaaaaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaaaaaa")
 	f.Fuzz(func(t *testing.T, before, secret, after string) {
