@@ -229,7 +229,7 @@ func (p *jsonParser) number() (Value, error) {
 		i++
 	default:
 		i = p.digits(i)
-		if i-whole > limit.Digits && !p.continues(i) {
+		if i-whole > limit.Digits && !p.hasFraction(i) {
 			return Value{}, tooManyDigits(i - whole)
 		}
 	}
@@ -258,7 +258,7 @@ func intOf(digits string) Value {
 }
 
 // continues says whether a fraction or exponent follows at i.
-func (p *jsonParser) continues(i int) bool { return p.fraction(i) > i }
+func (p *jsonParser) hasFraction(i int) bool { return p.fraction(i) > i }
 
 // fraction returns the end of the fraction and exponent that start at i, or i.
 func (p *jsonParser) fraction(i int) int {

@@ -42,7 +42,7 @@ func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
 		switch {
 		case turn.GetRole() != role:
 			continue
-		case !pricing.Counted(u):
+		case !pricing.HasTokens(u):
 			silent++
 			continue
 		case u.CostMicros != nil:

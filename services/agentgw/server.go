@@ -160,7 +160,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
-	if usage := response.GetUsage(); pricing.Counted(usage) {
+	if usage := response.GetUsage(); pricing.HasTokens(usage) {
 		span.SetAttributes(
 			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
 			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),

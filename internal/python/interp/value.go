@@ -25,7 +25,7 @@ type (
 	function struct {
 		code     *syntax.Function
 		defaults []any // by parameter, unbound if it has none
-		around   *frame
+		closure  *frame
 	}
 
 	// builtin is a function of this package, or a method with its object.
@@ -83,7 +83,7 @@ type absentType struct{}
 var absent any = absentType{}
 
 // or returns an argument, or what stands for one that was not given.
-func or(v, otherwise any) any {
+func orDefault(v, otherwise any) any {
 	if v == absent {
 		return otherwise
 	}
@@ -135,7 +135,7 @@ func typeName(v any) string {
 func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.')+1:] }
 
 // within says whether a class is another one or derives from it.
-func (c *class) within(other *class) bool {
+func (c *class) isSubclass(other *class) bool {
 	for ; c != nil; c = c.base {
 		if c == other {
 			return true
@@ -191,7 +191,7 @@ func (s *span) at(i int) int { return s.start + i*s.step }
 
 // same says whether two values are one object. Texts and numbers are where they are equal and of
 // one type.
-func same(x, y any) bool {
+func isSame(x, y any) bool {
 	switch x := x.(type) {
 	case *big.Int:
 		y, ok := y.(*big.Int)

@@ -126,7 +126,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	if failure != nil && failure.Timeout && limit < q.timeout {
 		outcome.Class = ratelimit.Abandoned // the turn's deadline was shorter than the timeout
 	}
-	if q.answer != nil && pricing.Counted(q.answer.Usage) {
+	if q.answer != nil && pricing.HasTokens(q.answer.Usage) {
 		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {

@@ -14,7 +14,7 @@ import (
 // withCost adds the cost to a turn's usage if the price is known. An empty usage means that the
 // model was asked and its provider reported no tokens.
 func (p *Player) withCost(spec *provider.Spec, model string, used *agentgwv1.Usage) *agentgwv1.Usage {
-	if !pricing.Counted(used) {
+	if !pricing.HasTokens(used) {
 		return &agentgwv1.Usage{}
 	}
 	if cost, priced := p.cost(spec.Account(), model, used); priced {
@@ -34,7 +34,7 @@ func (p *Player) cost(account, model string, used *agentgwv1.Usage) (cost rateli
 	if p.cfg.Prices == nil {
 		return cost, false
 	}
-	price, priced := p.cfg.Prices.Of(account, model)
+	price, priced := p.cfg.Prices.Lookup(account, model)
 	if priced {
 		cost.Micros = price.Micros(input, used.GetCachedTokens(), output)
 	}

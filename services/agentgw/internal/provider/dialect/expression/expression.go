@@ -71,13 +71,13 @@ func Parse(source string, names map[string]string) (Call, error) {
 // another statement.
 func valueOf(statement syntax.Stmt) syntax.Expr {
 	switch s := statement.(type) {
-	case *syntax.Do:
+	case *syntax.ExprStmt:
 		return s.X
 	case *syntax.Assign:
 		return s.X
-	case *syntax.Annotate:
+	case *syntax.AnnAssign:
 		return s.X
-	case *syntax.Augment:
+	case *syntax.AugAssign:
 		return s.X
 	case *syntax.Return:
 		return s.X
@@ -96,7 +96,7 @@ func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 			return nil, ErrNoCall
 		}
 		if _, isCall := argument.X.(*syntax.Call); isCall {
-			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.Do{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
+			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.ExprStmt{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
 			continue
 		}
 		program, err := syntax.Parse("(" + source + ")")
