@@ -91,7 +91,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// at says whether the next byte is c.
+// at reports whether the next byte is c.
 func (p *jsonParser) at(c byte) bool { return p.pos < len(p.s) && p.s[p.pos] == c }
 
 func (p *jsonParser) word(text string, v Value) (Value, error) {
@@ -257,7 +257,7 @@ func intOf(digits string) Value {
 	return BigInt(i)
 }
 
-// continues says whether a fraction or exponent follows at i.
+// continues reports whether a fraction or exponent follows at i.
 func (p *jsonParser) hasFraction(i int) bool { return p.fraction(i) > i }
 
 // fraction returns the end of the fraction and exponent that start at i, or i.

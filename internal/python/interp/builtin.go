@@ -239,7 +239,7 @@ func callableOf(a *arguments) any {
 	}
 }
 
-// instanceOf says whether a class is a kind, or one of a tuple of kinds.
+// instanceOf reports whether a class is a kind, or one of a tuple of kinds.
 func (a *arguments) instanceOf(c *class, kind any, depth int) bool {
 	switch kind := kind.(type) {
 	case *class:

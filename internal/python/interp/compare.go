@@ -74,7 +74,7 @@ func (m *machine) equal(x, y any, depth int) bool {
 	return isSame(x, y)
 }
 
-// within says whether all keys of a table are in another one.
+// within reports whether all keys of a table are in another one.
 func isSubset(a, b *table) bool {
 	for i := range a.entries {
 		if e := &a.entries[i]; e.hash != nil && b.find(e.hash) < 0 {
@@ -99,7 +99,7 @@ func (m *machine) equalItems(x, y []any, depth int) bool {
 	return true
 }
 
-// identical says whether two items of containers are one object, or equal.
+// identical reports whether two items of containers are one object, or equal.
 func (m *machine) identical(x, y any, depth int) bool {
 	if _, isFloat := x.(float64); !isFloat && isSame(x, y) {
 		m.chargeSteps(1)

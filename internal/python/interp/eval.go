@@ -226,7 +226,7 @@ func (u *cursor) next(m *machine) bool {
 	return false
 }
 
-// selects assigns an item to the target of a clause and says whether its conditions hold.
+// selects assigns an item to the target of a clause and reports whether its conditions hold.
 func (u *cursor) selects(m *machine, level int, item any) bool {
 	clause := &u.c.Clauses[level]
 	m.assign(u.inner, clause.Target, item)

@@ -222,7 +222,7 @@ func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) signal 
 	panic(r)
 }
 
-// catches says whether a class, or one of a tuple of classes, catches an exception.
+// catches reports whether a class, or one of a tuple of classes, catches an exception.
 func catches(kind any, e *exception) bool {
 	kinds := []any{kind}
 	if several, ok := kind.(*tuple); ok {
@@ -269,7 +269,7 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 
 const jsonModule = "json"
 
-// known says whether a module holds nothing but the tools and types.
+// known reports whether a module holds nothing but the tools and types.
 func isOriginalModule(module string) bool {
 	first, _, _ := strings.Cut(module, ".")
 	return first == "tool_sandbox" || first == "typing" || module == "__future__"

@@ -56,7 +56,7 @@ func (m *machine) iter(v any) iterator {
 	}
 }
 
-// iterable says whether iter takes a value.
+// iterable reports whether iter takes a value.
 func iterable(v any) bool {
 	switch v.(type) {
 	case *list, *tuple, *span, string, *dict, *set, *view, iterator:

@@ -61,14 +61,14 @@ func NewLibrary(names Names) *Library {
 	return l
 }
 
-// Has says whether a name means something without being assigned.
+// Has reports whether a name means something without being assigned.
 func (l *Library) Has(name string) bool {
 	_, given := l.names[name]
 	_, builtin := builtins[name]
 	return given || builtin
 }
 
-// Importable says whether a program may import from a module.
+// Importable reports whether a program may import from a module.
 func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
 
 // Call runs a program and calls a function that its top level defines, with arguments by name;

@@ -19,7 +19,7 @@ import (
 
 // Host is the functions that a program can call besides the builtins.
 type Host interface {
-	// Callable says whether there is a function of that name.
+	// Callable reports whether there is a function of that name.
 	Callable(name string) bool
 	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other
 	// error ends the run.

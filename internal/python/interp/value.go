@@ -134,7 +134,7 @@ func typeName(v any) string {
 // short returns the name without its module.
 func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.')+1:] }
 
-// within says whether a class is another one or derives from it.
+// within reports whether a class is another one or derives from it.
 func (c *class) isSubclass(other *class) bool {
 	for ; c != nil; c = c.base {
 		if c == other {
@@ -144,7 +144,7 @@ func (c *class) isSubclass(other *class) bool {
 	return false
 }
 
-// truth says whether a value counts as true. An argument that was not given does not.
+// truth reports whether a value counts as true. An argument that was not given does not.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, absentType, *notGivenType:
@@ -189,7 +189,7 @@ func (s *span) length() int {
 // at returns the item of a range at a place within it.
 func (s *span) at(i int) int { return s.start + i*s.step }
 
-// same says whether two values are one object. Texts and numbers are where they are equal and of
+// same reports whether two values are one object. Texts and numbers are where they are equal and of
 // one type.
 func isSame(x, y any) bool {
 	switch x := x.(type) {

@@ -41,7 +41,8 @@ func hasBasePrefix(s string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// underscoresFit says whether every underscore stands between two digits (or after a base prefix).
+// underscoresFit reports whether every underscore stands between two digits (or after a base
+// prefix).
 func validUnderscores(s string) bool {
 	based := hasBasePrefix(s)
 	between := func(c byte) bool { return isDigit(c) || based && c|0x20 >= 'a' && c|0x20 <= 'f' }

@@ -28,7 +28,7 @@ func (p *parser) advance() token {
 	return t
 }
 
-// is says whether a mark or keyword is next.
+// is reports whether a mark or keyword is next.
 func (p *parser) nextIs(text string) bool {
 	return p.tok.text == text && (p.tok.kind == kindMark || p.tok.kind == kindName)
 }
@@ -127,7 +127,7 @@ func (p *parser) list() Expr {
 	return &Sequence{At(at), KindTuple, items}
 }
 
-// startsExpression says whether the next token can begin an expression.
+// startsExpression reports whether the next token can begin an expression.
 func (p *parser) startsExpression() bool {
 	switch p.tok.kind {
 	case kindName:

@@ -80,7 +80,7 @@ func (f *formatter) parts(level int) []Expr {
 	return parts
 }
 
-// named says whether the brace at n belongs to an escape \N{…}.
+// named reports whether the brace at n belongs to an escape \N{…}.
 func (f *formatter) named(n int) bool {
 	return f.raw == "" && f.text[n] == '{' && n >= 2 && f.text[n-2:n] == `\N` && (n < 3 || f.text[n-3] != '\\')
 }

@@ -88,7 +88,7 @@ func (c *Client) Send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	case limited.Err() != nil:
 		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
 	default:
-		err, exhausted := descriptor.Explain(cause(err)) // a retry would hide the exhausted descriptors
+		err, exhausted := descriptor.WithLimit(cause(err)) // a retry would hide the exhausted descriptors
 		failure = &provider.Failure{Network: true, Retryable: !exhausted, Detail: err.Error()}
 	}
 	failure.Detail = string(Redact([]byte(failure.Detail), to.Secret))
