@@ -15,7 +15,7 @@ import (
 // dialectCase is a model that switches wifi off in its own form.
 type dialectCase struct {
 	player, call, begin string
-	// second says whether the second prompt holds the call's result.
+	// second reports whether the second prompt holds the call's result.
 	second string
 }
 

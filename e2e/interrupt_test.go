@@ -46,7 +46,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 }
 
 // checkResumed wants the record of a run that went on once: everything as of the one that nobody
-// stopped, but for its times and where it is.
+// stopped, except its times and where it is.
 func checkResumed(t *testing.T, calm, broken string, first *runfiles.Run) {
 	t.Helper()
 	want, err := runfiles.ReadRun(calm)

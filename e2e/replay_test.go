@@ -29,7 +29,7 @@ type chat struct {
 	asked atomic.Int32
 	// status is what it answers with, 0 for success.
 	status int
-	// let, if set, says whether a request may be answered; one that may not is not counted.
+	// let, if set, reports whether a request may be answered; one that may not is not counted.
 	let func(ctx context.Context) bool
 
 	mu    sync.Mutex

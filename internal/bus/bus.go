@@ -21,16 +21,16 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrFenced says that somebody else wrote to the rollout's log since: the caller no longer owns it.
+// ErrFenced: somebody else wrote to the rollout's log since: the caller no longer owns it.
 var ErrFenced = errors.New("another worker owns the rollout's log")
 
-// ErrNotFound says that nothing is stored under the name.
+// ErrNotFound: nothing is stored under the name.
 var ErrNotFound = errors.New("not on the bus")
 
-// ErrExists says that something else is stored under the name already.
+// ErrExists: something else is stored under the name already.
 var ErrExists = errors.New("already on the bus with other content")
 
-// ErrAway says that NATS did not answer for a stream: it may later.
+// ErrAway: NATS did not answer for a stream: it may later.
 var ErrAway = errors.New("NATS does not answer")
 
 // documentCacheSize bounds how many decoded setups and evaluations stay in memory, each.

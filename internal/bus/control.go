@@ -108,7 +108,7 @@ func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) 
 	})
 }
 
-// Cancelled says whether a round of a sweep is cancelled.
+// Cancelled reports whether a round of a sweep is cancelled.
 func Cancelled(control *busv1.SweepControl, round int32) bool {
 	return control != nil && control.CancelledRound != nil && round <= control.GetCancelledRound()
 }

@@ -12,8 +12,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// ErrDamaged says that something that was stored is missing, unreadable or not what was stored. The
-// message names the rollout or document, the stream and, where it is known, the sequence.
+// ErrDamaged: something that was stored is missing, unreadable or not what was stored. The message
+// names the rollout or document, the stream and, where it is known, the sequence.
 var ErrDamaged = errors.New("stored data is damaged")
 
 // digestField is the number of LogEntry.digest.

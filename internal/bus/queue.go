@@ -69,7 +69,7 @@ func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration
 	return queue, nil
 }
 
-// excluded says whether another consumer of the work queue wants the same jobs.
+// excluded reports whether another consumer of the work queue wants the same jobs.
 func excluded(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == codeMultipleUnfiltered || api.ErrorCode == codeFilterNotUnique)
@@ -103,7 +103,7 @@ func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err er
 	return reset, nil
 }
 
-// HasJobs says whether a sweep has jobs, delivered or not.
+// HasJobs reports whether a sweep has jobs, delivered or not.
 func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 	_, err := b.next(ctx, jobStream, sweepJobSubject(sweepID), 1)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {

@@ -21,7 +21,7 @@ const (
 	relayTooLarge = "Too-Large"
 )
 
-// ErrTooLarge says that NATS does not take a message of this length.
+// ErrTooLarge: NATS does not take a message of this length.
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
 // Ask sends a request to one of the processes that answer to a name, and waits for the answer until

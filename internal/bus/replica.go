@@ -91,7 +91,7 @@ func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	return highest(r.heard, name), r.changed
 }
 
-// Alive says whether a replica is heard.
+// Alive reports whether a replica is heard.
 func (r *Replicas) Alive(replica string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

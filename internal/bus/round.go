@@ -64,7 +64,7 @@ func (r Rounds) Last() int32 {
 	return r[len(r)-1].GetNumber()
 }
 
-// Begun says whether a round has begun.
+// Begun reports whether a round has begun.
 func (r Rounds) Begun(number int32) bool {
 	return number == 0 || slices.ContainsFunc(r, func(round *busv1.SweepRound) bool { return round.GetNumber() == number })
 }

@@ -164,7 +164,7 @@ func streamOf(subject string) string {
 	return strings.ToUpper(kind)
 }
 
-// unsure says whether a request failed in a way that leaves open whether the server acted on it.
+// unsure reports whether a request failed in a way that leaves open whether the server acted on it.
 func unsure(err error) bool {
 	for _, lost := range []error{
 		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
@@ -178,7 +178,7 @@ func unsure(err error) bool {
 	return errors.As(err, &api) && api.Code == 503
 }
 
-// publish sends a message and waits for its acknowledgement. repeated tells whether more than one
+// publish sends a message and waits for its acknowledgement. repeated reports whether more than one
 // attempt was made, that is, whether an earlier one may be what is stored.
 func (b *store) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
 	return b.publishWith(ctx, nil, subject, raw, opts...)
@@ -336,7 +336,7 @@ func published(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg,
 	return msg, nil
 }
 
-// isWrongSequence says whether an expected last sequence was not the last one.
+// isWrongSequence reports whether an expected last sequence was not the last one.
 func isWrongSequence(err error) bool {
 	var api *jetstream.APIError
 	if !errors.As(err, &api) {

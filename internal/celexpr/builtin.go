@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// builtIns are the extractors with a name.
-func builtIns() []struct{ name, text string } {
+// builtInSources are the named extractors.
+func builtInSources() []struct{ name, text string } {
 	return []struct{ name, text string }{
 		{"current_temperature_extractor", `[{"amount": float(trace.result.current_temperature)}]`},
 		{"days_extractor", `[{"days": whole(trace.result.days)}]`},
@@ -24,10 +24,10 @@ func builtIns() []struct{ name, text string } {
 	}
 }
 
-// compiled returns the extractors with a name.
-var compiled = sync.OnceValues(func() (map[string]*Extractor, error) {
+// compiledBuiltIns returns the compiled named extractors.
+var compiledBuiltIns = sync.OnceValues(func() (map[string]*Extractor, error) {
 	extractors := map[string]*Extractor{}
-	for _, known := range builtIns() {
+	for _, known := range builtInSources() {
 		extractor, err := CompileExtractor(known.text)
 		if err != nil {
 			return nil, err
@@ -37,20 +37,20 @@ var compiled = sync.OnceValues(func() (map[string]*Extractor, error) {
 	return extractors, nil
 })
 
-// BuiltIn returns the extractor of that name, false if there is none.
+// BuiltIn returns the extractor of a name, false if there is none.
 func BuiltIn(name string) (*Extractor, bool) {
-	extractors, err := compiled()
+	extractors, err := compiledBuiltIns()
 	if err != nil {
-		return nil, false // a test compiles them all
+		return nil, false // impossible: a test compiles them all
 	}
 	extractor, ok := extractors[name]
 	return extractor, ok
 }
 
-// BuiltInNames returns the names of all built-in extractors, sorted. The result is the caller's.
+// BuiltInNames returns the sorted names of all built-in extractors. The caller owns the result.
 func BuiltInNames() []string {
 	var names []string
-	for _, known := range builtIns() {
+	for _, known := range builtInSources() {
 		names = append(names, known.name)
 	}
 	slices.Sort(names)

@@ -1,12 +1,11 @@
-// Package celexpr compiles and evaluates the expressions that scenario authors write in CEL:
-// extractors, which take values from a tool trace, and times relative to a scenario's now.
-// docs/scenarios.md lists what they can use.
+// Package celexpr compiles and evaluates the CEL expressions of scenarios: extractors, which take
+// values from a tool trace, and times relative to a scenario's now. docs/scenarios.md documents
+// them.
 //
-// Everything is checked when it is compiled: syntax, names, types, what the expression gives and
-// what it may cost at most. An evaluation counts its steps and fails at a fixed number of them,
-// which is the same on every machine; a limit of time would let a score depend on who computes it.
-// Nothing here reads a clock, a file other than the time zone database, or state that changes.
-// Everything is safe for concurrent use.
+// The compiler checks syntax, names, types, the result type and the maximal cost. An evaluation
+// counts its steps and fails at a fixed number, which is the same on every machine; a time limit
+// would make scores depend on the machine. The package reads no clock, no file except the time zone
+// database, and no mutable state. It is safe for concurrent use.
 package celexpr
 
 import (
@@ -21,27 +20,27 @@ import (
 const (
 	// maxLength bounds an expression in characters.
 	maxLength = 2000
-	// maxDepth bounds how deep an expression nests.
+	// maxDepth bounds the nesting of an expression.
 	maxDepth = 40
-	// maxNodes bounds the size of an expression after its macros are written out.
+	// maxNodes bounds the nodes of an expression after macro expansion.
 	maxNodes = 2000
-	// maxNesting bounds how many loops may stand inside one another.
+	// maxNesting bounds the nesting of loops.
 	maxNesting = 2
-	// maxCost bounds the steps of an evaluation, in CEL's units: about one for an operation, a
-	// tenth for a character.
+	// maxCost bounds the steps of an evaluation, in CEL's units: about one per operation and a tenth
+	// per character.
 	maxCost = 20_000
 )
 
 // Error is a mistake in an expression.
 type Error struct {
-	// Line and Column say where, from 1, in characters of the expression; both are 0 if it is about
-	// the whole.
+	// Line and Column are the position in the expression, from 1, in characters. Both are 0 for a
+	// mistake in the expression as a whole.
 	Line, Column int
-	// Problem says what is wrong and what was expected.
+	// Problem is what is wrong and what was expected.
 	Problem string
 }
 
-// Error returns place and problem.
+// Error returns position and problem.
 func (e *Error) Error() string {
 	switch {
 	case e.Line == 0:
@@ -53,14 +52,14 @@ func (e *Error) Error() string {
 	}
 }
 
-// newEnvironment returns an environment with the standard functions but regular expressions, the
+// newEnvironment returns an environment with the standard functions except regular expressions, the
 // named macros and the given options.
 func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error) {
 	standard := &env.LibrarySubset{
 		DisableMacros: len(macros) == 0, IncludeMacros: macros, ExcludeFunctions: []*env.Function{env.NewFunction("matches")},
 	}
 	limits := []cel.EnvOption{
-		cel.CustomTypeAdapter(ordered{}),
+		cel.CustomTypeAdapter(sortedAdapter{}),
 		cel.StdLib(cel.StdLibSubset(standard)),
 		cel.ParserExpressionSizeLimit(maxLength),
 		cel.ParserRecursionLimit(maxDepth),
@@ -76,14 +75,14 @@ func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error)
 	return created, nil
 }
 
-// recovered turns a panic of the compiler into a mistake of the expression.
-func recovered(err *error) {
+// recoverPanic turns a panic of the compiler into an *Error.
+func recoverPanic(err *error) {
 	if cause := recover(); cause != nil {
 		*err = &Error{Problem: fmt.Sprintf("the expression cannot be compiled: %v", cause)}
 	}
 }
 
-// compile checks an expression and what it may cost. Its error is an *Error.
+// compile type-checks an expression and bounds its cost. The error is an *Error.
 func compile(environment *cel.Env, text string) (*cel.Ast, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Error{Problem: "the expression is empty"}
@@ -102,10 +101,10 @@ func compile(environment *cel.Env, text string) (*cel.Ast, error) {
 	return checked, nil
 }
 
-// firstIssue returns the first mistake that the compiler found.
+// firstIssue returns the compiler's first mistake.
 func firstIssue(issues *cel.Issues) *Error {
 	first := issues.Errors()[0]
-	// The parts that speak of CEL's inner workings say nothing to an author.
+	// Omit CEL's internals, which do not help authors.
 	problem, _, _ := strings.Cut(strings.ReplaceAll(first.Message, "\n", " "), " expecting ")
 	problem, _, _ = strings.Cut(problem, " (in container")
 	problem = strings.ReplaceAll(problem, "mismatched input '<EOF>'", "it ends too early")
@@ -116,17 +115,17 @@ func firstIssue(issues *cel.Issues) *Error {
 	return result
 }
 
-// at returns a mistake at a node of an expression.
-func at(checked *cel.Ast, node ast.Expr, format string, arguments ...any) *Error {
+// errorAt returns a mistake at a node of an expression.
+func errorAt(checked *cel.Ast, node ast.Expr, format string, arguments ...any) *Error {
 	place := checked.NativeRep().SourceInfo().GetStartLocation(node.ID())
 	return &Error{Line: place.Line(), Column: place.Column() + 1, Problem: fmt.Sprintf(format, arguments...)}
 }
 
-// program plans an expression. Its error is an *Error.
+// program plans an expression. The error is an *Error.
 func program(environment *cel.Env, checked *cel.Ast) (cel.Program, error) {
-	options := []cel.ProgramOption{cel.CustomDecoratorV2(orderedMaps)}
-	// Counting takes most of the time of a small expression. One whose steps do not grow with its
-	// data needs none.
+	options := []cel.ProgramOption{cel.CustomDecoratorV2(sortMapLiterals)}
+	// Cost tracking dominates small expressions. An expression whose cost does not depend on its data
+	// needs none.
 	if estimate, err := environment.EstimateCost(checked, sizes{unknown: true}); err != nil || estimate.Max > maxCost {
 		options = append(options, cel.CostLimit(maxCost), cel.CostTracking(costs{}))
 	}

@@ -10,17 +10,17 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// assumedSize is how many items or characters a value of a trace is taken to have when the cost is
-// estimated.
+// assumedSize is the number of items or characters that a cost estimate assumes for a value of a
+// trace.
 const assumedSize = 100
 
-// sizes estimates the sizes of values that are only known when an expression is evaluated.
+// sizes estimates the sizes of values that are only known at evaluation.
 type sizes struct {
-	// unknown says that nothing is assumed about them.
+	// unknown: assume no size.
 	unknown bool
 }
 
-// EstimateSize returns the assumed size of anything, or nil.
+// EstimateSize returns the assumed size of a value, or nil.
 func (s sizes) EstimateSize(checker.AstNode) *checker.SizeEstimate {
 	if s.unknown {
 		return nil
@@ -28,18 +28,18 @@ func (s sizes) EstimateSize(checker.AstNode) *checker.SizeEstimate {
 	return &checker.SizeEstimate{Max: assumedSize}
 }
 
-// EstimateCallCost returns that of a call that walks through values of unknown size, and leaves the
-// others to the defaults.
+// EstimateCallCost estimates a call that iterates over values of unknown size. It leaves other
+// calls to the defaults.
 func (s sizes) EstimateCallCost(function, _ string, _ *checker.AstNode, _ []checker.AstNode) *checker.CallEstimate {
-	if !s.unknown || !walks(function) {
+	if !s.unknown || !iterates(function) {
 		return nil
 	}
 	return &checker.CallEstimate{CostEstimate: checker.CostEstimate{Min: 1, Max: math.MaxUint64}}
 }
 
-// walks reports whether a function walks through its arguments, which CEL counts as one step, by
-// the outermost size alone or, where the types are only known at evaluation, not at all.
-func walks(function string) bool {
+// iterates reports whether a function iterates over its arguments. CEL counts such a call as one
+// step or by the outermost size, and not at all if the types are dynamic.
+func iterates(function string) bool {
 	switch function {
 	case operators.Equals, operators.NotEquals, operators.In, operators.OldIn, operators.Add,
 		operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals,
@@ -49,26 +49,26 @@ func walks(function string) bool {
 	return false
 }
 
-// costs counts the steps of functions that walk through their arguments.
+// costs counts the steps of functions that iterate over their arguments.
 type costs struct{}
 
-// CallCost returns the steps of a call, or nil where CEL's own count is right.
+// CallCost returns the steps of a call, or nil if CEL's own count is right.
 func (costs) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
-	if !walks(function) {
+	if !iterates(function) {
 		return nil
 	}
 	total := uint64(1)
 	for _, arg := range args {
 		if _, list := arg.(traits.Lister); list && function == operators.Add {
-			continue // lists are joined without a walk
+			continue // CEL concatenates lists without iteration
 		}
-		total += volume(arg)
+		total += walkCost(arg)
 	}
 	return &total
 }
 
-// volume returns about how many steps it takes to walk through a value.
-func volume(value ref.Val) uint64 {
+// walkCost returns the approximate number of steps to iterate over a value.
+func walkCost(value ref.Val) uint64 {
 	total := uint64(1)
 	switch v := value.(type) {
 	case types.String:
@@ -78,11 +78,11 @@ func volume(value ref.Val) uint64 {
 	case traits.Mapper:
 		for each := v.Iterator(); each.HasNext() == types.True && total <= maxCost; {
 			key := each.Next()
-			total += volume(key) + volume(v.Get(key))
+			total += walkCost(key) + walkCost(v.Get(key))
 		}
 	case traits.Lister:
 		for each := v.Iterator(); each.HasNext() == types.True && total <= maxCost; {
-			total += volume(each.Next())
+			total += walkCost(each.Next())
 		}
 	}
 	return total

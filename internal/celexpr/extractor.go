@@ -14,17 +14,17 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxAlternatives is how many alternatives of one trace count.
+// maxAlternatives bounds the alternatives of one trace.
 const maxAlternatives = 64
 
-// Trace is one successful tool call as an extractor sees it. Values are nil, bool, int64, float64,
-// string, []any and map[string]any.
+// Trace is one successful tool call. Values are nil, bool, int64, float64, string, []any and
+// map[string]any.
 type Trace struct {
 	// Tool is the tool's name.
 	Tool string
-	// Arguments are what it was given.
+	// Arguments are the arguments of the call.
 	Arguments map[string]any
-	// Result is what it gave back.
+	// Result is the return value.
 	Result any
 }
 
@@ -34,21 +34,20 @@ type Extractor struct {
 	program cel.Program
 }
 
-// extractorEnvironment returns what an extractor can use.
+// extractorEnvironment returns the environment of extractors.
 var extractorEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment([]string{operators.Has, operators.Map, operators.Filter, operators.Exists, operators.All}, append(numberFunctions(),
-		// The fields of trace are variables of their own, so that a wrong one is found by the
-		// compiler.
+		// The fields of trace are separate variables, so that the compiler finds a wrong one.
 		cel.Variable("trace.tool_name", cel.StringType),
 		cel.Variable("trace.arguments", cel.MapType(cel.StringType, cel.DynType)),
 		cel.Variable("trace.result", cel.DynType),
 	)...)
 })
 
-// CompileExtractor compiles an extractor: an expression that gives a list of maps, the
-// alternatives, each with the same names, which must be written out in it. Its error is an *Error.
+// CompileExtractor compiles an extractor: an expression whose value is a list of maps, the
+// alternatives. All maps have the same keys, which must be literals. The error is an *Error.
 func CompileExtractor(text string) (_ *Extractor, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	environment, err := extractorEnvironment()
 	if err != nil {
 		return nil, &Error{Problem: err.Error()}
@@ -71,7 +70,7 @@ func CompileExtractor(text string) (_ *Extractor, err error) {
 	return &Extractor{names: names, program: planned}, nil
 }
 
-// explainTrace says what trace has where an expression uses something else of it.
+// explainTrace lists the fields of trace if an expression uses another one.
 func explainTrace(err error) error {
 	mistake, ok := err.(*Error) //nolint:errorlint // compile returns it bare
 	if ok && strings.HasPrefix(mistake.Problem, "undeclared reference to 'trace'") {
@@ -80,13 +79,13 @@ func explainTrace(err error) error {
 	return err
 }
 
-// Names returns the names of the values that each alternative has, as first written. The result is
-// the caller's.
+// Names returns the keys of the alternatives in order of first appearance. The caller owns the
+// result.
 func (x *Extractor) Names() []string { return slices.Clone(x.names) }
 
-// Extract returns the alternatives that a trace gives, at most the first 64; each holds the values
-// in the order of Names: int64, float64, string or bool. The error, an *Error, says why a trace
-// gives none: often it is simply of another tool.
+// Extract returns the alternatives of a trace, at most the first 64. Each has the values in the
+// order of Names: int64, float64, string or bool. The error, an *Error, says why a trace yields
+// none. A trace of another tool is a common reason.
 func (x *Extractor) Extract(trace Trace) ([][]any, error) {
 	out, _, err := x.program.Eval(map[string]any{
 		"trace.tool_name": trace.Tool, "trace.arguments": trace.Arguments, "trace.result": trace.Result,
@@ -109,7 +108,7 @@ func (x *Extractor) Extract(trace Trace) ([][]any, error) {
 	return alternatives, nil
 }
 
-// values reads one alternative. Its error is an *Error.
+// values reads one alternative. The error is an *Error.
 func (x *Extractor) values(alternative ref.Val) ([]any, error) {
 	members, ok := alternative.(traits.Mapper)
 	if !ok {
@@ -137,8 +136,7 @@ func (x *Extractor) values(alternative ref.Val) ([]any, error) {
 	return values, nil
 }
 
-// extractedNames returns the names that all alternatives of an expression have. Its error is an
-// *Error.
+// extractedNames returns the common keys of all alternatives. The error is an *Error.
 func extractedNames(checked *cel.Ast) ([]string, error) {
 	finder := &nameFinder{checked: checked, variables: map[string]ast.Expr{}}
 	finder.list(checked.NativeRep().Expr())
@@ -151,23 +149,23 @@ func extractedNames(checked *cel.Ast) ([]string, error) {
 	return finder.names, nil
 }
 
-// nameFinder collects the keys of the maps that an expression gives.
+// nameFinder collects the keys of the maps in an expression's value.
 type nameFinder struct {
 	checked *cel.Ast
-	// variables are the loop variables and what they go over; nil for accumulators.
+	// variables maps loop variables to their ranges, accumulators to nil.
 	variables map[string]ast.Expr
 	names     []string
 	mistake   *Error
 }
 
-// fail keeps the first mistake.
+// fail records the first mistake.
 func (f *nameFinder) fail(node ast.Expr, format string, arguments ...any) {
 	if f.mistake == nil {
-		f.mistake = at(f.checked, node, format, arguments...)
+		f.mistake = errorAt(f.checked, node, format, arguments...)
 	}
 }
 
-// list follows an expression that gives alternatives.
+// list analyzes an expression whose value is a list of alternatives.
 func (f *nameFinder) list(node ast.Expr) {
 	switch node.Kind() { //nolint:exhaustive // anything else cannot be followed
 	case ast.ListKind:
@@ -196,13 +194,13 @@ func (f *nameFinder) list(node ast.Expr) {
 		return
 	case ast.IdentKind:
 		if source, ok := f.variables[node.AsIdent()]; ok && source == nil {
-			return // what the loop has collected so far
+			return // the accumulator of a loop
 		}
 	}
 	f.fail(node, `the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`)
 }
 
-// alternative follows an expression that gives one alternative.
+// alternative analyzes an expression whose value is one alternative.
 func (f *nameFinder) alternative(node ast.Expr) {
 	switch node.Kind() { //nolint:exhaustive // anything else cannot be followed
 	case ast.MapKind:
@@ -215,7 +213,7 @@ func (f *nameFinder) alternative(node ast.Expr) {
 			return
 		}
 	case ast.IdentKind:
-		// filter gives the items that it goes over.
+		// filter returns the items of its range.
 		if source := f.variables[node.AsIdent()]; source != nil {
 			f.list(source)
 			return
@@ -224,7 +222,7 @@ func (f *nameFinder) alternative(node ast.Expr) {
 	f.fail(node, `the names cannot be told here; write the alternative out as {"name": value}`)
 }
 
-// keys reads the names of a map and what can be known of its values.
+// keys reads the keys of a map, and checks its values as far as their types are known.
 func (f *nameFinder) keys(node ast.Expr) {
 	var names []string
 	for _, entry := range node.AsMap().Entries() {
@@ -257,7 +255,7 @@ func (f *nameFinder) keys(node ast.Expr) {
 	}
 }
 
-// sameNames reports whether two lists hold the same names, in any order.
+// sameNames reports whether two lists contain the same names in any order.
 func sameNames(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

@@ -159,7 +159,7 @@ func TestBuiltIns(t *testing.T) {
 	if len(names) != 10 {
 		t.Errorf("got %d built-in extractors, want 10: %v", len(names), names)
 	}
-	for _, known := range builtIns() {
+	for _, known := range builtInSources() {
 		if _, err := CompileExtractor(known.text); err != nil {
 			t.Errorf("%s: %v", known.name, err)
 		}
@@ -196,7 +196,7 @@ func TestTemplate(t *testing.T) {
 
 // FuzzExtractor compiles anything, and evaluates what compiles.
 func FuzzExtractor(f *testing.F) {
-	for _, known := range builtIns() {
+	for _, known := range builtInSources() {
 		f.Add(known.text, 1.5)
 	}
 	f.Add(`trace.result.filter(p, p.age < 10).map(p, {"name": p.name})`, 0.0)

@@ -9,19 +9,18 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// maxDecimals bounds how many decimals a text may have.
+// maxDecimals bounds the decimals of a formatted number.
 const maxDecimals = 20
 
-// numberFunctions are the functions on numbers that CEL lacks. They take truth values as 0 and 1,
-// as Python does, and nothing else that is no number, so that a text in place of a number is no
-// value.
+// numberFunctions are the numeric functions that CEL lacks. They accept bools as 0 and 1, as Python
+// does, and reject other non-numbers.
 func numberFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
-		numeric("float", func(*cel.Type) *cel.Type { return cel.DoubleType }, func(value ref.Val) ref.Val {
-			return types.Double(double(value))
+		numberFunction("float", func(*cel.Type) *cel.Type { return cel.DoubleType }, func(value ref.Val) ref.Val {
+			return types.Double(toDouble(value))
 		}),
-		numeric("whole", func(*cel.Type) *cel.Type { return cel.IntType }, whole),
-		numeric("number", func(of *cel.Type) *cel.Type { return of }, func(value ref.Val) ref.Val { return value }),
+		numberFunction("whole", func(*cel.Type) *cel.Type { return cel.IntType }, truncate),
+		numberFunction("number", func(of *cel.Type) *cel.Type { return of }, func(value ref.Val) ref.Val { return value }),
 		decimalsFunction(),
 	}
 }
@@ -31,8 +30,8 @@ func numbers() map[string]*cel.Type {
 	return map[string]*cel.Type{"int": cel.IntType, "double": cel.DoubleType, "bool": cel.BoolType}
 }
 
-// numeric declares a function of one number.
-func numeric(name string, result func(of *cel.Type) *cel.Type, apply func(ref.Val) ref.Val) cel.EnvOption {
+// numberFunction declares a function of one number.
+func numberFunction(name string, result func(of *cel.Type) *cel.Type, apply func(ref.Val) ref.Val) cel.EnvOption {
 	var overloads []cel.FunctionOpt
 	for suffix, of := range numbers() {
 		overloads = append(overloads, cel.Overload(name+"_"+suffix, []*cel.Type{of}, result(of), cel.UnaryBinding(apply)))
@@ -50,14 +49,14 @@ func decimalsFunction() cel.EnvOption {
 				if !ok || count < 0 || count > maxDecimals {
 					return types.NewErr("decimals: %v is no number of decimals from 0 to %d", n.Value(), maxDecimals)
 				}
-				return types.String(decimals(double(value), int(count)))
+				return types.String(decimals(toDouble(value), int(count)))
 			})))
 	}
 	return cel.Function("decimals", overloads...)
 }
 
-// double returns a number as floating point.
-func double(value ref.Val) float64 {
+// toDouble converts a number to floating point.
+func toDouble(value ref.Val) float64 {
 	switch v := value.(type) {
 	case types.Int:
 		return float64(v)
@@ -71,20 +70,19 @@ func double(value ref.Val) float64 {
 	return 0
 }
 
-// whole cuts the decimals off, as Python's int does.
-func whole(value ref.Val) ref.Val {
+// truncate drops the decimals, as Python's int does.
+func truncate(value ref.Val) ref.Val {
 	if given, ok := value.(types.Int); ok {
 		return given
 	}
-	number := math.Trunc(double(value))
-	if !(number >= math.MinInt64 && number < math.MaxInt64) { // also not a number
+	number := math.Trunc(toDouble(value))
+	if !(number >= math.MinInt64 && number < math.MaxInt64) { // also false for NaN
 		return types.NewErr("whole: %v is no integer of 64 bits", value.Value())
 	}
 	return types.Int(number)
 }
 
-// decimals returns a number with a fixed number of decimals, as Python's format does: exact halves
-// go to the even digit.
+// decimals formats a number with fixed decimals as Python does: exact halves round to even.
 func decimals(number float64, count int) string {
 	switch {
 	case math.IsNaN(number):

@@ -10,62 +10,62 @@ import (
 	"cel.dev/cel-go/interpreter"
 )
 
-// ordered reads values as CEL does by default, but for maps: their keys come in order. CEL leaves
-// that to chance, and with it what a loop over a map gives.
-type ordered struct{}
+// sortedAdapter is CEL's default type adapter with sorted map keys. CEL iterates over maps in
+// random order, which would make the value of a loop random.
+type sortedAdapter struct{}
 
 // NativeToValue implements types.Adapter.
-func (o ordered) NativeToValue(value any) ref.Val {
+func (o sortedAdapter) NativeToValue(value any) ref.Val {
 	switch v := value.(type) {
 	case map[string]any:
-		return orderedMap{types.NewStringInterfaceMap(o, v)}
+		return sortedMap{types.NewStringInterfaceMap(o, v)}
 	case []any:
 		return types.NewDynamicList(o, v)
 	}
 	return types.DefaultTypeAdapter.NativeToValue(value)
 }
 
-// orderedMap is a map whose keys come in order.
-type orderedMap struct{ traits.Mapper }
+// sortedMap is a map with sorted keys.
+type sortedMap struct{ traits.Mapper }
 
 // Iterator implements traits.Iterable.
-func (m orderedMap) Iterator() traits.Iterator {
+func (m sortedMap) Iterator() traits.Iterator {
 	var keys []ref.Val
 	for each := m.Mapper.Iterator(); each.HasNext() == types.True; {
 		keys = append(keys, each.Next())
 	}
 	slices.SortFunc(keys, compareKeys)
-	return types.NewRefValList(ordered{}, keys).Iterator()
+	return types.NewRefValList(sortedAdapter{}, keys).Iterator()
 }
 
-// orderedMaps lets a map that is written out come in order too.
-func orderedMaps(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+// sortMapLiterals sorts the keys of map literals too.
+func sortMapLiterals(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	if written, ok := planned.(interpreter.InterpretableConstructor); ok && written.Type() == types.MapType {
-		return writtenMap{written}, nil
+		return mapLiteral{written}, nil
 	}
 	return planned, nil
 }
 
-// writtenMap is a map that is written out in an expression.
-type writtenMap struct {
+// mapLiteral is a map literal of an expression.
+type mapLiteral struct {
 	interpreter.InterpretableConstructor
 }
 
 // Exec implements interpreter.InterpretableV2.
-func (m writtenMap) Exec(frame *interpreter.ExecutionFrame) ref.Val {
+func (m mapLiteral) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	result := m.InterpretableConstructor.Exec(frame)
 	if made, ok := result.(traits.Mapper); ok {
-		return orderedMap{made}
+		return sortedMap{made}
 	}
 	return result
 }
 
 // Eval implements interpreter.Interpretable.
-func (m writtenMap) Eval(values interpreter.Activation) ref.Val {
+func (m mapLiteral) Eval(values interpreter.Activation) ref.Val {
 	return m.Exec(interpreter.AsFrame(values))
 }
 
-// compareKeys orders keys of a map, those of different types by the names of these.
+// compareKeys orders map keys. Keys of different types are ordered by type name.
 func compareKeys(a, b ref.Val) int {
 	if order := cmp.Compare(a.Type().TypeName(), b.Type().TypeName()); order != 0 {
 		return order

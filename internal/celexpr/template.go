@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Template is a text with {name} places for extracted values: Literals[0], the value of Names[0],
-// Literals[1] and so on.
+// Template is a text with {name} placeholders for extracted values: Literals[0], the value of
+// Names[0], Literals[1] and so on.
 type Template struct {
-	// Literals are the texts around the places, one more than there are places.
+	// Literals are the texts around the placeholders, one more than there are placeholders.
 	Literals []string
-	// Names are what stands in the places.
+	// Names are the names in the placeholders.
 	Names []string
 }
 
@@ -21,7 +21,7 @@ var (
 	errNoName   = errors.New("has a place without a name: {}")
 )
 
-// ParseTemplate reads a text; doubled braces stand for single ones.
+// ParseTemplate parses a text. Doubled braces stand for single ones.
 func ParseTemplate(text string) (Template, error) {
 	var t Template
 	var literal strings.Builder
@@ -51,8 +51,7 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// Unknown returns the first name of the template that is not among the known ones, false if all
-// are.
+// Unknown returns the first name of the template that is not in known, false if there is none.
 func (t Template) Unknown(known []string) (name string, ok bool) {
 	for _, name := range t.Names {
 		if !slices.Contains(known, name) {

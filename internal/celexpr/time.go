@@ -15,12 +15,12 @@ import (
 	"cel.dev/cel-go/parser"
 )
 
-// Time is a time that depends on a scenario's now and time zone. It is immutable.
+// Time is a compiled time expression over a scenario's now and time zone. It is immutable.
 type Time struct {
 	program cel.Program
 }
 
-// timeEnvironment returns what a time can use.
+// timeEnvironment returns the environment of times.
 var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.Variable("now", cel.TimestampType),
@@ -30,24 +30,24 @@ var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		return Local(text(args[0]), zone)
 	})...)
 	options = append(options, inZone("at", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
-		return atClock(moment(args[0]), text(args[1]), zone)
+		return atClock(timestamp(args[0]), text(args[1]), zone)
 	})...)
 	options = append(options, inZone("next_weekday", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
-		return nextWeekday(moment(args[0]), text(args[1]), zone)
+		return nextWeekday(timestamp(args[0]), text(args[1]), zone)
 	})...)
 	options = append(options, inZone("shift", 2, []*cel.Type{cel.TimestampType, cel.MapType(cel.StringType, cel.IntType)},
 		func(args []ref.Val, zone *time.Location) (time.Time, error) {
-			by, err := amounts(args[1])
+			by, err := shiftAmounts(args[1])
 			if err != nil {
 				return time.Time{}, err
 			}
-			return shift(moment(args[0]), by, zone)
+			return shift(timestamp(args[0]), by, zone)
 		})...)
 	return newEnvironment(nil, options...)
 })
 
-// inZone declares a function whose last argument is the name of a zone, and a macro that takes the
-// scenario's zone where that argument is left out.
+// inZone declares a function whose last argument is a zone name, and a macro that inserts the
+// scenario's zone if the argument is missing.
 func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref.Val, zone *time.Location) (time.Time, error)) []cel.EnvOption {
 	bound := cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 		zone, err := loadZone(text(args[count]))
@@ -68,20 +68,20 @@ func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref
 	}
 }
 
-// text returns the content of a text, which the compiler has made sure it is.
+// text returns the value of a string, whose type the compiler has checked.
 func text(value ref.Val) string {
 	content, _ := value.Value().(string)
 	return content
 }
 
-// moment returns the time of a timestamp, which the compiler has made sure it is.
-func moment(value ref.Val) time.Time {
+// timestamp returns the value of a timestamp, whose type the compiler has checked.
+func timestamp(value ref.Val) time.Time {
 	at, _ := value.Value().(time.Time)
 	return at
 }
 
-// amounts reads the second argument of shift.
-func amounts(value ref.Val) (map[string]int64, error) {
+// shiftAmounts reads the second argument of shift.
+func shiftAmounts(value ref.Val) (map[string]int64, error) {
 	given, ok := value.(traits.Mapper)
 	if !ok {
 		return nil, errors.New(`expected what to shift by as {"days": 1}`)
@@ -98,10 +98,10 @@ func amounts(value ref.Val) (map[string]int64, error) {
 	return by, nil
 }
 
-// CompileTime compiles a time: an expression that gives a timestamp, or a number of POSIX seconds.
-// Its error is an *Error.
+// CompileTime compiles a time: an expression whose value is a timestamp or a number of POSIX
+// seconds. The error is an *Error.
 func CompileTime(source string) (_ *Time, err error) {
-	defer recovered(&err)
+	defer recoverPanic(&err)
 	environment, err := timeEnvironment()
 	if err != nil {
 		return nil, &Error{Problem: err.Error()}
@@ -122,8 +122,8 @@ func CompileTime(source string) (_ *Time, err error) {
 	return &Time{program: planned}, nil
 }
 
-// Seconds returns the time in POSIX seconds for a now in POSIX seconds and a zone. Its error is an
-// *Error.
+// Seconds evaluates the time for a now in POSIX seconds and a zone. It returns POSIX seconds. The
+// error is an *Error.
 func (t *Time) Seconds(now float64, zone *time.Location) (float64, error) {
 	if !(math.Abs(now) <= 1e11) {
 		return 0, &Error{Problem: fmt.Sprintf("now is %v, which is no time", now)}
@@ -139,7 +139,7 @@ func (t *Time) Seconds(now float64, zone *time.Location) (float64, error) {
 		whole, rest := v.Unix(), v.Nanosecond()
 		seconds = float64(whole) + float64(rest/1000)/1e6
 	default:
-		seconds = double(out)
+		seconds = toDouble(out)
 	}
 	if math.IsNaN(seconds) || math.IsInf(seconds, 0) {
 		return 0, &Error{Problem: fmt.Sprintf("gives %v seconds, which is no time", seconds)}

@@ -10,26 +10,25 @@ import (
 )
 
 const (
-	// day is how far beside a time the zone's other offset is looked for.
+	// day is the distance at which the zone's other offset is looked up.
 	day = 24 * time.Hour
-	// maxShift bounds a shift in seconds; it is longer than the calendar.
+	// maxShift bounds a shift in seconds. It exceeds the calendar.
 	maxShift = 400 * 366 * 24 * 60 * 60 * 25
 )
 
-// wall returns what the clock and calendar of a zone show, written as if it were UTC.
-func wall(at time.Time, zone *time.Location) time.Time {
+// wallClock returns the wall clock time in a zone as a UTC time.
+func wallClock(at time.Time, zone *time.Location) time.Time {
 	shown := at.In(zone)
 	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), shown.Nanosecond(), time.UTC)
 }
 
-// instant returns the time at which the clock of a zone shows something, the first one if it does
-// so twice. What a clock that is set forward skips is counted as if it had not yet been set, as the
-// tools of the world do.
-func instant(shown time.Time, zone *time.Location) time.Time {
+// fromWallClock returns the instant of a wall clock time, the first one if there are two. A skipped
+// time counts with the offset before the change, as in the tools of the world.
+func fromWallClock(shown time.Time, zone *time.Location) time.Time {
 	_, before := shown.Add(-day).In(zone).Zone()
 	_, after := shown.Add(day).In(zone).Zone()
 	first := shown.Add(-time.Duration(before) * time.Second)
-	if second := shown.Add(-time.Duration(after) * time.Second); !wall(first, zone).Equal(shown) && wall(second, zone).Equal(shown) {
+	if second := shown.Add(-time.Duration(after) * time.Second); !wallClock(first, zone).Equal(shown) && wallClock(second, zone).Equal(shown) {
 		return second
 	}
 	return first
@@ -47,41 +46,40 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Local reads a local date, with or without a time of day, e.g. 2025-03-15T10:00. A time that is
-// skipped when clocks go forward counts as if they had not yet; of one that comes twice the first
-// is meant.
+// Local parses a local date with an optional time of day, e.g. 2025-03-15T10:00. A skipped time
+// counts with the offset before the change. Of an ambiguous time the first counts.
 func Local(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 		if shown, err := time.Parse(layout, text); err == nil {
-			return instant(shown, zone), nil
+			return fromWallClock(shown, zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no local time, expected one like 2025-03-15T10:00 or a date like 2025-03-15", text)
 }
 
-// atClock returns the time on the same day at which the clock shows a time of day.
+// atClock returns a time of day on the day of at.
 func atClock(at time.Time, text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"15:04:05", "15:04"} {
 		if clock, err := time.Parse(layout, text); err == nil {
 			year, month, date := at.In(zone).Date()
-			return instant(time.Date(year, month, date, clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), time.UTC), zone), nil
+			return fromWallClock(time.Date(year, month, date, clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), time.UTC), zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no time of day, expected one like 10:00 or 10:00:30", text)
 }
 
-// nextWeekday returns the same time of day on the first later day that is the named one.
+// nextWeekday returns the same time of day on the next such weekday after at.
 func nextWeekday(at time.Time, name string, zone *time.Location) (time.Time, error) {
-	shown := wall(at, zone)
+	shown := wallClock(at, zone)
 	for ahead := 1; ahead <= 7; ahead++ {
 		if next := shown.AddDate(0, 0, ahead); strings.ToLower(next.Weekday().String()) == name {
-			return instant(next, zone), nil
+			return fromWallClock(next, zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no weekday, expected one of monday, tuesday, wednesday, thursday, friday, saturday, sunday", name)
 }
 
-// unitSeconds returns the length of a unit of shift, 0 if there is none of that name.
+// unitSeconds returns the length of a unit of shift, 0 for an unknown one.
 func unitSeconds(unit string) int64 {
 	switch unit {
 	case "weeks":
@@ -98,7 +96,7 @@ func unitSeconds(unit string) int64 {
 	return 0
 }
 
-// shift moves what the clock and calendar show.
+// shift shifts the wall clock time.
 func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
 	var total int64
 	for _, unit := range slices.Sorted(maps.Keys(by)) {
@@ -111,10 +109,10 @@ func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, e
 		}
 		total += amount * length
 	}
-	shown := wall(at, zone)
+	shown := wallClock(at, zone)
 	moved := time.Unix(shown.Unix()+total, int64(shown.Nanosecond())).UTC()
 	if moved.Year() < 1 || moved.Year() > 9999 {
 		return time.Time{}, fmt.Errorf("the year %d is out of the calendar", moved.Year())
 	}
-	return instant(moved, zone), nil
+	return fromWallClock(moved, zone), nil
 }

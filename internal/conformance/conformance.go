@@ -21,7 +21,7 @@ import (
 // callTimeout bounds one remote call; it covers the start of a service.
 const callTimeout = time.Minute
 
-// ErrKind says that a file holds no vectors that this package knows.
+// ErrKind: a file holds no vectors that this package knows.
 var ErrKind = errors.New("unknown kind of vectors")
 
 // Services are the connections to the services under test. The caller closes them.
@@ -83,14 +83,14 @@ func New(services Services, cfg Config) *Runner {
 // is an error that names it; what goes wrong with one case is a difference. The error is that of
 // ctx if it ends.
 func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
-	k, err := recognise(path)
+	k, err := detectKind(path)
 	if err != nil {
 		return nil, err
 	}
 	report := &Report{Path: path, Kind: k.name}
 	switch {
-	case k.elsewhere != "":
-		report.NotRun = "tested in " + k.elsewhere
+	case k.testedBy != "":
+		report.NotRun = "tested in " + k.testedBy
 		return report, nil
 	case r.cfg.ScoreOnly && !k.scored:
 		report.NotRun = "nothing to score"

@@ -121,7 +121,7 @@ func TestMessageOfCall(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("message (-want +got):\n%s", diff)
 	}
-	if _, err := (call{id: &id, tool: "f", arguments: "{"}).message(5, agent); !refused(err) {
+	if _, err := (call{id: &id, tool: "f", arguments: "{"}).message(5, agent); !isRejection(err) {
 		t.Errorf("message of a call with broken arguments: got error %v, want one that counts as refused", err)
 	}
 	if got, err = (call{source: "f()"}).message(0, user); err != nil || got.GetCode().GetSource() != "f()" || got.GetCode().Id != nil {

@@ -58,7 +58,7 @@ func parseText(name string, v python.Value) (python.Value, error) {
 // openRecord prepares a file of records that play compares one by one.
 func openRecord(play func(c *comparison, r record) error) func(context.Context, *Runner, string) (player, error) {
 	return func(_ context.Context, r *Runner, _ string) (player, error) {
-		return r.one(func(_ context.Context, l line) outcome {
+		return r.perCase(func(_ context.Context, l line) outcome {
 			value, err := python.ParseJSON(l.raw)
 			if err != nil {
 				return outcome{differences: failure(fmt.Errorf("decode case: %w", err))}

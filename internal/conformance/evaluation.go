@@ -20,7 +20,7 @@ type scoring struct {
 }
 
 func openEvaluation(_ context.Context, r *Runner, _ string) (player, error) {
-	return r.one(func(ctx context.Context, l line) outcome {
+	return r.perCase(func(ctx context.Context, l line) outcome {
 		s, err := decodeScoring(l.raw)
 		if err != nil {
 			return outcome{differences: failure(err)}

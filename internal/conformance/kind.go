@@ -20,7 +20,7 @@ type kind struct {
 	// scored says that its cases can be scored without being played.
 	scored bool
 	// elsewhere is the package whose tests run the kind; empty if this one does.
-	elsewhere string
+	testedBy string
 	// open prepares a file.
 	open func(ctx context.Context, r *Runner, path string) (player, error)
 }
@@ -54,7 +54,7 @@ type outcome struct {
 func (o outcome) failed() bool { return o.missing != "" || len(o.differences) > 0 }
 
 // one makes a player of cases that are played one by one.
-func (r *Runner) one(play func(ctx context.Context, l line) outcome) player {
+func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) player {
 	return player{batch: 1, workers: r.cfg.Parallel, play: func(ctx context.Context, lines []line) []outcome {
 		outcomes := make([]outcome, len(lines))
 		for i, l := range lines {
@@ -75,12 +75,12 @@ func kinds() []kind {
 		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scored: true, open: openEvaluation},
 		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
 		{name: "literal", file: "dict_literal.jsonl", fields: []string{"arguments"}, open: openLiteral},
-	}, roles(), euroevalKinds(), elsewhere())
+	}, roles(), euroevalKinds(), testedKinds())
 }
 
 // elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of
 // their packages.
-func elsewhere() []kind {
+func testedKinds() []kind {
 	const (
 		toolhost  = "services/toolhost/internal/"
 		evaluator = "services/evaluator/internal/"
@@ -104,14 +104,14 @@ func elsewhere() []kind {
 		{"us_holidays.jsonl", toolhost + "holiday", []string{"year", "holidays"}},
 		{"wratio.jsonl", toolhost + "fuzzy", []string{"query", "choice"}},
 	} {
-		list = append(list, kind{name: strings.TrimSuffix(k.file, ".jsonl"), file: k.file, fields: k.fields, elsewhere: k.tests})
+		list = append(list, kind{name: strings.TrimSuffix(k.file, ".jsonl"), file: k.file, fields: k.fields, testedBy: k.tests})
 	}
 	return list
 }
 
 // recognise tells a file's kind from its name and the fields of its first line. The error names the
 // file and may be ErrKind.
-func recognise(path string) (kind, error) {
+func detectKind(path string) (kind, error) {
 	first, err := firstLine(path)
 	if err != nil {
 		return kind{}, err

@@ -20,7 +20,7 @@ const (
 
 // openRepr prints JSON values as Python does; that is part of no service, so that it runs here.
 func openRepr(_ context.Context, r *Runner, _ string) (player, error) {
-	return r.one(func(_ context.Context, l line) outcome {
+	return r.perCase(func(_ context.Context, l line) outcome {
 		var recorded struct {
 			JSON json.RawMessage
 			Repr string
@@ -40,7 +40,7 @@ func openRepr(_ context.Context, r *Runner, _ string) (player, error) {
 
 // openLiteral composes call messages, which runs here for the same reason.
 func openLiteral(_ context.Context, r *Runner, _ string) (player, error) {
-	return r.one(func(_ context.Context, l line) outcome {
+	return r.perCase(func(_ context.Context, l line) outcome {
 		var recorded struct {
 			Arguments, Literal, Content, Exception string
 			ExceptionType                          string `json:"exception_type"`

@@ -53,7 +53,7 @@ func TestUnreadRecord(t *testing.T) {
 	if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := recognise(path); err != nil || got.name != "hermes" {
+	if got, err := detectKind(path); err != nil || got.name != "hermes" {
 		t.Errorf("recognise %s: got %q and %v, want hermes", line, got.name, err)
 	}
 }

@@ -75,7 +75,7 @@ func roles() []kind {
 				if r.services.AgentGateway == nil {
 					return player{}, fmt.Errorf("%s needs an agent gateway", k.file)
 				}
-				return r.one(func(ctx context.Context, l line) outcome { return r.playRole(ctx, k, l) }), nil
+				return r.perCase(func(ctx context.Context, l line) outcome { return r.playRole(ctx, k, l) }), nil
 			},
 		})
 	}
@@ -83,7 +83,7 @@ func roles() []kind {
 }
 
 // someModel stands where a case has no request that names a model.
-const someModel = "model"
+const placeholderModel = "model"
 
 // byBody makes players of providers whose requests name the model in their body.
 func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.Player {
@@ -93,7 +93,7 @@ func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.
 			_ = json.Unmarshal(want.Body, &body) // a request without a model differs later
 		}
 		if body.Model == "" {
-			body.Model = someModel
+			body.Model = placeholderModel
 		}
 		return modelPlayer(&agentgwv1.Model{Provider: provider, Model: body.Model, BaseUrl: address + path})
 	}
@@ -101,7 +101,7 @@ func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.
 
 // byPath makes players of Vertex AI, whose requests name project, location and model in their path.
 func byPath(address string, want *roleRequest) *agentgwv1.Player {
-	base, model := "/v1beta1/projects/p/locations/l", someModel
+	base, model := "/v1beta1/projects/p/locations/l", placeholderModel
 	if want != nil {
 		if before, after, ok := strings.Cut(want.Path, "/publishers/google/models/"); ok {
 			base = before

@@ -18,7 +18,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// keyHeader says whether a header holds a key, which is the installation's own.
+// keyHeader reports whether a header holds a key, which is the installation's own.
 func keyHeader(name string) bool {
 	return name == "authorization" || name == "x-api-key" || name == "x-goog-api-key"
 }
@@ -182,7 +182,7 @@ func sameScalar(want, got any) bool {
 // mappings and drawn ids say nothing, they are taken from the recorded messages.
 func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
-		got = aligned(want, got, sameKinds)
+		got = alignIDs(want, got, sameKinds)
 	}
 	c.messages(want, got)
 }
@@ -191,14 +191,14 @@ func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
 // which is its fault, 5 is as good as 5.0.
 func (c *comparison) earlierMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
-		got = aligned(want, got, sameNumbers)
+		got = alignIDs(want, got, sameNumbers)
 	}
 	c.messages(want, got)
 }
 
 // aligned returns copies with the recorded ids where both are drawn ones, and with the recorded
 // source where it is the same call, with arguments that are the same.
-func aligned(want, got []*worldv1.Message, same func(want, got python.Value) bool) []*worldv1.Message {
+func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bool) []*worldv1.Message {
 	list := make([]*worldv1.Message, len(got))
 	for i := range got {
 		m, ok := proto.Clone(got[i]).(*worldv1.Message)
@@ -206,7 +206,7 @@ func aligned(want, got []*worldv1.Message, same func(want, got python.Value) boo
 			list[i] = got[i]
 			continue
 		}
-		if id := idOf(want[i]); drawn(id) && drawn(idOf(m)) {
+		if id := idOf(want[i]); isDrawnID(id) && isDrawnID(idOf(m)) {
 			setID(m, id)
 		}
 		if wanted, call := want[i].GetCall(), m.GetCall(); sameCall(wanted, call, same) {
@@ -235,7 +235,7 @@ func setID(m *worldv1.Message, id *string) {
 	}
 }
 
-func drawn(id *string) bool {
+func isDrawnID(id *string) bool {
 	if id == nil {
 		return false
 	}
@@ -243,7 +243,7 @@ func drawn(id *string) bool {
 	return err == nil
 }
 
-// sameCall says whether two messages make the same call, with the same arguments.
+// sameCall reports whether two messages make the same call, with the same arguments.
 func sameCall(want, got *worldv1.ToolCall, same func(want, got python.Value) bool) bool {
 	if want == nil || got == nil || want.GetTool() != got.GetTool() {
 		return false
@@ -261,7 +261,7 @@ func sameKinds(want, got python.Value) bool {
 	return want.Kind() == got.Kind() && sameParts(want, got, sameKinds)
 }
 
-// sameNumbers is python's == for values of the same types, but for integers and floats.
+// sameNumbers is python's == for values of the same types, except integers and floats.
 func sameNumbers(want, got python.Value) bool {
 	return (want.Kind() == got.Kind() || number(want) && number(got)) && sameParts(want, got, sameNumbers)
 }

@@ -119,7 +119,7 @@ func (p *rolePlay) run(ctx context.Context) (differences []Difference, err error
 	if failed := p.judge(response, err); failed || len(response.GetMessages()) == 0 {
 		return p.differences, nil
 	}
-	return p.differences, p.then(ctx, response.GetMessages())
+	return p.differences, p.playCalls(ctx, response.GetMessages())
 }
 
 // playEarlier gives the gateway the turns that the original's session remembers.
@@ -165,13 +165,13 @@ func (p *rolePlay) respond(ctx context.Context, n int) (*agentgwv1.RespondRespon
 	return agentgwv1.NewAgentGatewayServiceClient(p.services.AgentGateway).Respond(ctx, request)
 }
 
-// judge compares what the gateway did, and says whether the turn failed as it should.
+// judge compares what the gateway did, and reports whether the turn failed as it should.
 func (p *rolePlay) judge(response *agentgwv1.RespondResponse, err error) (failed bool) {
 	end := endText(response, err)
-	provider := response.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || passing(err)
+	provider := response.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || isTransient(err)
 	switch {
 	case p.Expect == expectFault:
-		if err != nil && !passing(err) && !refused(err) {
+		if err != nil && !isTransient(err) && !isRejection(err) {
 			p.add("result", "an answer or a clear failure", end)
 		}
 		return err != nil || response.GetFailure() != nil
@@ -193,8 +193,8 @@ func (p *rolePlay) judge(response *agentgwv1.RespondResponse, err error) (failed
 	return false
 }
 
-// passing says whether an error is that of a provider who may answer later.
-func passing(err error) bool {
+// passing reports whether an error is that of a provider who may answer later.
+func isTransient(err error) bool {
 	code := status.Code(err)
 	return code == codes.Aborted || code == codes.Unavailable || code == codes.DeadlineExceeded
 }
@@ -212,7 +212,7 @@ func endText(response *agentgwv1.RespondResponse, err error) string {
 }
 
 // then sends the role's calls to the environment and compares its answers.
-func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
+func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) error {
 	if calls[0].GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return nil
 	}
@@ -229,7 +229,7 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 		}
 		p.add("then", "an error that the model can read", fmt.Sprintf("%d answers without one", len(response.GetAnswers())))
 	case p.ExpectThen != expectEqual || p.Then == nil || p.Then.exception != "":
-	case !named(calls):
+	case !identifiableCalls(calls):
 		p.skipped = true
 	default:
 		answers := response.GetAnswers()
@@ -244,9 +244,9 @@ func (p *rolePlay) then(ctx context.Context, calls []*worldv1.Message) error {
 	return nil
 }
 
-// named says whether all calls have ids that can be parts of Python names. The others run here,
+// named reports whether all calls have ids that can be parts of Python names. The others run here,
 // while the original's answer is an error about the source.
-func named(calls []*worldv1.Message) bool {
+func identifiableCalls(calls []*worldv1.Message) bool {
 	for _, m := range calls {
 		id, _ := sandbox.Answering(m)
 		if variable := m.GetCall().GetVariable(); variable != "" {

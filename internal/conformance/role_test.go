@@ -17,7 +17,7 @@ import (
 func TestRoleVectors(t *testing.T) {
 	for _, k := range roleKinds() {
 		file := vectortest.Dir(t, filepath.Join("roles", k.file))
-		if got, err := recognise(file); err != nil || got.name+vectorSuffix != k.file {
+		if got, err := detectKind(file); err != nil || got.name+vectorSuffix != k.file {
 			t.Errorf("recognise %s: got %q and %v", file, got.name, err)
 		}
 		vectortest.Lines(t, file, func(number int, raw []byte) {
@@ -33,7 +33,7 @@ func TestRoleVectors(t *testing.T) {
 				return
 			}
 			model := k.player("http://h", c.Request).GetModel()
-			if model.GetModel() == someModel || !strings.HasPrefix(model.GetBaseUrl(), "http://h") {
+			if model.GetModel() == placeholderModel || !strings.HasPrefix(model.GetBaseUrl(), "http://h") {
 				t.Errorf("%s:%d: got player %v, want the request's model", file, number, model)
 			}
 		})

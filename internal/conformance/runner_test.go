@@ -44,7 +44,7 @@ func TestRecognise(t *testing.T) {
 		{"repr.jsonl", "", ""},
 	} {
 		path := write(t, test.file, test.line+"\n")
-		got, err := recognise(path)
+		got, err := detectKind(path)
 		if got.name != test.want || errors.Is(err, ErrKind) != (test.want == "") || err != nil && !strings.Contains(err.Error(), path) {
 			t.Errorf("recognise %s with %s: got %q and %v, want %q", test.file, test.line, got.name, err, test.want)
 		}

@@ -17,7 +17,7 @@ type lookup func(base, variant string) (*scenariov1.Scenario, error)
 // scenariosFor returns the scenarios that a file refers to.
 func (r *Runner) scenariosFor(path string) (lookup, error) {
 	if r.cfg.Catalogue != nil {
-		return among(r.cfg.Catalogue), nil
+		return inCatalogue(r.cfg.Catalogue), nil
 	}
 	name := r.cfg.Scenarios
 	if name == "" {
@@ -46,7 +46,7 @@ func readScenarios(path string) (*importer.Scenarios, error) {
 }
 
 // among finds scenarios in a list.
-func among(catalogue []*scenariov1.Scenario) lookup {
+func inCatalogue(catalogue []*scenariov1.Scenario) lookup {
 	known := make(map[string]*scenariov1.Scenario, len(catalogue))
 	for _, s := range catalogue {
 		known[s.GetSetup().GetName()] = s

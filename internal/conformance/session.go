@@ -42,7 +42,7 @@ func (s *toolSession) run(ctx context.Context, setup *setupv1.Setup, c *toolCase
 	}
 	first := s.next + int32(len(c.calls))
 	response, err := s.send(ctx, c.sender, c.calls)
-	if c.unchecked && refused(err) {
+	if c.unchecked && isRejection(err) {
 		return nil, nil
 	}
 	if err != nil || c.unchecked {
@@ -60,7 +60,7 @@ func (s *toolSession) run(ctx context.Context, setup *setupv1.Setup, c *toolCase
 }
 
 // refused says that a service said clearly what it does not accept, instead of failing.
-func refused(err error) bool {
+func isRejection(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.ResourceExhausted, codes.OutOfRange:
 		return true

@@ -14,7 +14,7 @@ const (
 	conversionTolerance = 1e-12
 )
 
-// closeResult says whether a number that a tool computes is near enough to the original's.
+// closeResult reports whether a number that a tool computes is near enough to the original's.
 func closeResult(tool string, want, got float64) bool {
 	switch tool {
 	case "calculate_lat_lon_distance":
@@ -26,7 +26,7 @@ func closeResult(tool string, want, got float64) bool {
 	}
 }
 
-// closeContent says whether what was printed agrees with the original's, up to what the tool's
+// closeContent reports whether what was printed agrees with the original's, up to what the tool's
 // result may differ by.
 func closeContent(want answer, got string) bool {
 	if want.content == got {

@@ -146,7 +146,7 @@ func openTool(decode func(raw []byte) (*toolCase, error)) func(context.Context, 
 		if err := r.loadTools(ctx); err != nil {
 			return player{}, err
 		}
-		return r.one(func(ctx context.Context, l line) outcome {
+		return r.perCase(func(ctx context.Context, l line) outcome {
 			c, err := decode(l.raw)
 			if err != nil {
 				return outcome{differences: failure(err)}

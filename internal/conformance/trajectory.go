@@ -56,7 +56,7 @@ func openTrajectory(ctx context.Context, r *Runner, path string) (player, error)
 		return player{}, err
 	}
 	if r.cfg.ScoreOnly {
-		return r.one(func(ctx context.Context, l line) outcome {
+		return r.perCase(func(ctx context.Context, l line) outcome {
 			t, err := decodeTrajectory(scenarios, l)
 			if err != nil {
 				return outcome{differences: failure(err)}

@@ -79,7 +79,7 @@ func TestDecodeVectors(t *testing.T) {
 func TestRecogniseVectors(t *testing.T) {
 	for _, pattern := range []string{"tools/*.jsonl", "tools/calls/*.jsonl", "trajectories/*.jsonl", "evaluation/*.jsonl"} {
 		for _, file := range vectors(t, pattern) {
-			if _, err := recognise(file); err != nil {
+			if _, err := detectKind(file); err != nil {
 				t.Error(err)
 			}
 		}

@@ -1,5 +1,4 @@
-// Package descriptor says how many files and sockets this process may have open at once, and
-// whether that is enough.
+// Package descriptor checks the limit of open files and sockets of this process.
 package descriptor
 
 import (
@@ -9,15 +8,15 @@ import (
 	"syscall"
 )
 
-// ErrLimit says that more files and sockets are needed than the process may have open.
+// ErrLimit: the limit of open files is too low.
 var ErrLimit = errors.New("too few open files are allowed")
 
-// Reserve is what a process needs beside the sockets that its caller counts: streams, stores,
-// result files, connections between services.
+// Reserve is the number of descriptors that a process needs besides the sockets that its caller
+// counts: streams, stores, result files, connections between services.
 const Reserve = 512
 
-// Limit returns how many files and sockets this process may have open. The runtime has raised it to
-// the hard limit already.
+// Limit returns the limit of open files and sockets. The Go runtime has already raised it to the
+// hard limit.
 func Limit() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > math.MaxInt {
@@ -26,8 +25,7 @@ func Limit() int {
 	return int(limit.Cur)
 }
 
-// Check returns ErrLimit if so many sockets, and Reserve, are more than the limit. The error names
-// all numbers.
+// Check returns ErrLimit if sockets and Reserve exceed the limit. The error names all numbers.
 func Check(sockets int) error {
 	if limit := Limit(); sockets > limit-Reserve {
 		return fmt.Errorf("%w: %d sockets and %d other files are needed, the limit is %d (ulimit -n)", ErrLimit, sockets, Reserve, limit)
@@ -35,9 +33,9 @@ func Check(sockets int) error {
 	return nil
 }
 
-// Explain adds the limit to an error that came because it was reached. Any other error is returned
-// as it is, and exhausted is false.
-func Explain(err error) (explained error, exhausted bool) { //nolint:revive // the error is what is asked for
+// WithLimit adds the limit to an error that results from it. It returns any other error unchanged,
+// with exhausted false.
+func WithLimit(err error) (explained error, exhausted bool) { //nolint:revive // the error is what is asked for
 	if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) {
 		return err, false
 	}

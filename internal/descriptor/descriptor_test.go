@@ -23,10 +23,10 @@ func TestCheck(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	if err, exhausted := descriptor.Explain(os.ErrClosed); exhausted || !errors.Is(err, os.ErrClosed) {
+	if err, exhausted := descriptor.WithLimit(os.ErrClosed); exhausted || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("another error: got %v, %v, want it, false", err, exhausted)
 	}
-	err, exhausted := descriptor.Explain(fmt.Errorf("dial: %w", syscall.EMFILE))
+	err, exhausted := descriptor.WithLimit(fmt.Errorf("dial: %w", syscall.EMFILE))
 	if !exhausted || !errors.Is(err, descriptor.ErrLimit) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("EMFILE: got %v, %v, want ErrLimit with what to do, true", err, exhausted)
 	}

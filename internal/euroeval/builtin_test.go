@@ -98,7 +98,7 @@ func (c *builtinCall) requires(argument string) bool {
 	return slices.ContainsFunc(names, python.Str(argument).Equal)
 }
 
-// compared says whether the euroeval grader compares an argument of the call in a place: the
+// compared reports whether the euroeval grader compares an argument of the call in a place: the
 // description in that place decides.
 func (b *builtinTask) compared(place int, argument string) bool {
 	functions, _ := b.functions.AsList()

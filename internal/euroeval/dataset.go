@@ -88,7 +88,7 @@ var language = regexp.MustCompile(`^[a-z]{2}$`)
 // settingsFile is EuroEval's own file beside records.
 const settingsFile = "eval.yaml"
 
-// IsDataSet says whether a directory holds records, at its top or in a folder of a language. One
+// IsDataSet reports whether a directory holds records, at its top or in a folder of a language. One
 // with scenarios at its top holds none, whatever else lies there.
 func IsDataSet(files fs.FS) bool {
 	entries, err := fs.ReadDir(files, ".")
@@ -142,7 +142,7 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 			faults = append(faults, err)
 			for i := range records {
 				records[i].Language = set.Language
-				faults = append(faults, unique(seen, &records[i]))
+				faults = append(faults, checkUnique(seen, &records[i]))
 			}
 			set.Records = append(set.Records, records...)
 		}
@@ -158,7 +158,7 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 }
 
 // unique says with its error that another record has the id.
-func unique(seen map[string]string, record *Record) error {
+func checkUnique(seen map[string]string, record *Record) error {
 	place := record.File + ":" + strconv.Itoa(record.Line)
 	if first, ok := seen[record.ID]; ok {
 		return &LineError{File: record.File, Line: record.Line, FieldError: mismatch("id", "an id of its own", python.Str(record.ID), first+" has it already")}
@@ -212,7 +212,8 @@ func readBounded(files fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(files, name)
 }
 
-// prepared says whether records are in EuroEval's own form: BFCL's questions have no target_text.
+// prepared reports whether records are in EuroEval's own form: BFCL's questions have no
+// target_text.
 func prepared(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {

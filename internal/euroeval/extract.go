@@ -10,7 +10,7 @@ import (
 
 // Reply is what a model provider answered.
 type Reply struct {
-	// Choices says whether it has any; without any it says nothing.
+	// Choices reports whether it has any; without any it says nothing.
 	Choices bool
 	// Completion says that it completes a text, and is no message of a chat.
 	Completion bool

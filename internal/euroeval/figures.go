@@ -17,7 +17,7 @@ type Played struct {
 	// Trial counts from 0 where a record was played several times.
 	Trial      int
 	Prediction string
-	// EuroEval and Strict say whether the graders take the prediction for correct.
+	// EuroEval and Strict report whether the graders take the prediction for correct.
 	EuroEval, Strict bool
 	// Quirk says why they differ; empty if they do not.
 	Quirk Quirk

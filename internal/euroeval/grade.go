@@ -54,7 +54,7 @@ func wrongArgument(check Check, name, format string, args ...any) Verdict {
 }
 
 // of returns a wrong verdict as that of the expected call in a place.
-func (v Verdict) of(call int) Verdict {
+func (v Verdict) atCall(call int) Verdict {
 	v.call, v.Detail = call, fmt.Sprintf("call %d: %s", call+1, v.Detail)
 	return v
 }
@@ -105,7 +105,7 @@ func gradeCalls(functions, answers, calls python.Value) (Verdict, error) {
 			return Verdict{}, err
 		}
 		if verdict.Check != CheckNone {
-			return verdict.of(i), nil
+			return verdict.atCall(i), nil
 		}
 	}
 	return Verdict{Correct: true}, nil
@@ -221,7 +221,7 @@ func requiredNames(description python.Value) (python.Value, error) {
 	return required, nil
 }
 
-// truthy says whether Python's if takes a value.
+// truthy reports whether Python's if takes a value.
 func truthy(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindStr:

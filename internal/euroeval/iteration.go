@@ -82,7 +82,7 @@ type Score struct {
 // Evaluate scores the iterations that draws name. It keeps the order that EuroEval's cache of
 // predictions makes: rows with new prompts come first.
 func Evaluate(rows []Row, draws [][]int) []Iteration {
-	run := evaluation{rows: rows, cached: make(map[string]int), verdicts: make(map[pair]graded)}
+	run := evaluation{rows: rows, cached: make(map[string]int), verdicts: make(map[gradeKey]graded)}
 	iterations := make([]Iteration, len(draws))
 	for i, draw := range draws {
 		iterations[i] = run.iterate(draw)
@@ -94,11 +94,11 @@ type evaluation struct {
 	rows []Row
 	// cached is the row that gave a prompt's prediction.
 	cached   map[string]int
-	verdicts map[pair]graded
+	verdicts map[gradeKey]graded
 }
 
 // pair is a row judged by the functions of another row, with the prediction of a third.
-type pair struct{ functions, answers, prediction int }
+type gradeKey struct{ functions, answers, prediction int }
 
 type graded struct {
 	correct bool
@@ -127,11 +127,11 @@ func (e *evaluation) iterate(draw []int) Iteration {
 func (e *evaluation) score(draw, order []int) Score {
 	return share(len(draw), func(place int) (bool, error) {
 		row := draw[order[place]]
-		return e.grade(pair{functions: draw[place], answers: row, prediction: e.cached[e.rows[row].Prompt]})
+		return e.grade(gradeKey{functions: draw[place], answers: row, prediction: e.cached[e.rows[row].Prompt]})
 	})
 }
 
-func (e *evaluation) grade(p pair) (bool, error) {
+func (e *evaluation) grade(p gradeKey) (bool, error) {
 	known, ok := e.verdicts[p]
 	if !ok {
 		verdict, err := Grade(e.rows[p.functions].Functions, e.rows[p.answers].Answers, e.rows[p.prediction].Prediction)

@@ -47,7 +47,7 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 		return QuirkNone
 	case verdicts.Strict.Correct:
 		failed = verdicts.EuroEval
-		if reordered(t, prediction) {
+		if isReordered(t, prediction) {
 			return QuirkOrder
 		}
 	case failed.call >= len(described):
@@ -72,7 +72,7 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	return argumentQuirk(failed, requires(own, failed.argument), accepted)
 }
 
-// argumentQuirk names the quirk behind the failed check of one argument. required says whether
+// argumentQuirk names the quirk behind the failed check of one argument. required reports whether
 // the function's own description requires it.
 func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	list, _ := accepted.AsList()
@@ -97,9 +97,9 @@ func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	}
 }
 
-// reordered says whether a prediction that the strict grader accepts has its calls in another order
-// than the answers.
-func reordered(t *Task, prediction string) bool {
+// reordered reports whether a prediction that the strict grader accepts has its calls in another
+// order than the answers.
+func isReordered(t *Task, prediction string) bool {
 	reply, err := python.ParseJSON(prediction)
 	if err != nil {
 		return false
@@ -117,7 +117,7 @@ func reordered(t *Task, prediction string) bool {
 	return false
 }
 
-// requires says whether a description requires an argument.
+// requires reports whether a description requires an argument.
 func requires(description *python.Dict, argument string) bool {
 	required, _ := dictAt(description, "parameters").Get("required")
 	names, _ := required.AsList()

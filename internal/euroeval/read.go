@@ -55,20 +55,20 @@ type File struct {
 // possible answers with the same ids; nil for a category of irrelevance, where no call is expected.
 // The error joins the first *LineError of each faulty line, at most 20.
 func ReadBFCL(questions File, answers *File) ([]Record, error) {
-	var faults faults
-	possible := make(map[string]located)
+	var faults lineErrors
+	possible := make(map[string]locatedObject)
 	if answers != nil {
 		faults.each(*answers, func(line int, answer *python.Dict) error {
 			if err := checkAnswer(answer, "ground_truth"); err != nil {
 				return err
 			}
-			return remember(possible, located{line: line, object: answer})
+			return addUnique(possible, locatedObject{line: line, object: answer})
 		})
 	}
 	var records []Record
-	seen := make(map[string]located)
+	seen := make(map[string]locatedObject)
 	faults.each(questions, func(line int, question *python.Dict) error {
-		if err := remember(seen, located{line: line, object: question}); err != nil {
+		if err := addUnique(seen, locatedObject{line: line, object: question}); err != nil {
 			return err
 		}
 		if err := checkFunctions(question, "function"); err != nil {
@@ -110,7 +110,7 @@ func ReadBFCL(questions File, answers *File) ([]Record, error) {
 // ReadPrepared reads records as EuroEval prepares them: the columns text, function and target_text,
 // the latter two JSON in a text; id and question are optional. The errors are those of ReadBFCL.
 func ReadPrepared(file File) ([]Record, error) {
-	var faults faults
+	var faults lineErrors
 	var records []Record
 	faults.each(file, func(line int, columns *python.Dict) error {
 		record := Record{ID: strconv.Itoa(line), File: file.Name, Line: line}
@@ -149,13 +149,13 @@ func ReadPrepared(file File) ([]Record, error) {
 }
 
 // located is an object and where it stands.
-type located struct {
+type locatedObject struct {
 	line   int
 	object *python.Dict
 }
 
 // remember stores an object by its id, which must be new.
-func remember(known map[string]located, at located) error {
+func addUnique(known map[string]locatedObject, at locatedObject) error {
 	value, _ := at.object.Get("id")
 	id, ok := value.AsStr()
 	if !ok || id == "" {
@@ -169,9 +169,9 @@ func remember(known map[string]located, at located) error {
 }
 
 // faults collects errors up to a bound.
-type faults struct{ list []error }
+type lineErrors struct{ list []error }
 
-func (f *faults) add(file string, line int, fault error) {
+func (f *lineErrors) add(file string, line int, fault error) {
 	field, ok := errors.AsType[*FieldError](fault)
 	if !ok {
 		field = &FieldError{Field: "line", Want: "a record", Got: fault.Error()}
@@ -181,10 +181,10 @@ func (f *faults) add(file string, line int, fault error) {
 	}
 }
 
-func (f *faults) err() error { return errors.Join(f.list...) }
+func (f *lineErrors) err() error { return errors.Join(f.list...) }
 
 // each reads the objects of a file; an error of visit belongs to its line.
-func (f *faults) each(file File, visit func(line int, object *python.Dict) error) {
+func (f *lineErrors) each(file File, visit func(line int, object *python.Dict) error) {
 	number := 0
 	for raw := range bytes.Lines(file.Data) {
 		number++

@@ -64,7 +64,7 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 			if verdict.Correct {
 				verdict = wrong(CheckValue, "another answer needs it")
 			}
-			return verdict.of(i)
+			return verdict.atCall(i)
 		}
 	}
 	return Verdict{Correct: true}
@@ -158,7 +158,8 @@ func dictAt(d *python.Dict, field string) *python.Dict {
 	return inner
 }
 
-// optional says whether an argument may be left out: the empty text is among its accepted values.
+// optional reports whether an argument may be left out: the empty text is among its accepted
+// values.
 func optional(options python.Value) bool {
 	list, _ := options.AsList()
 	return slices.ContainsFunc(list, func(option python.Value) bool { return option.Equal(python.Str("")) })

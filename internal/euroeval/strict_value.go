@@ -35,7 +35,7 @@ func typeName(schema *python.Dict) string {
 	return python.Text(declared)
 }
 
-// fitsKind says whether a value is of a kind. An int fits a float; a bool fits a bool alone.
+// fitsKind reports whether a value is of a kind. An int fits a float; a bool fits a bool alone.
 func fitsKind(kind python.Kind, v python.Value) bool {
 	return v.Kind() == kind || kind == python.KindFloat && v.Kind() == python.KindInt
 }
@@ -55,8 +55,8 @@ func usualKind(options []python.Value) (kind python.Kind, ok bool) {
 	return options[i].Kind(), true
 }
 
-// itemsFit says whether the elements of a list have the declared type, or else the type that those
-// of an accepted list have. It holds for any other value.
+// itemsFit reports whether the elements of a list have the declared type, or else the type that
+// those of an accepted list have. It holds for any other value.
 func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool {
 	items, _ := v.AsList()
 	declared := dictAt(schema, "items")
@@ -66,7 +66,7 @@ func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool 
 	}
 	return !slices.ContainsFunc(items, func(item python.Value) bool {
 		if fitsKind(kind, item) {
-			return !itemsFit(declared, inner(options), item)
+			return !itemsFit(declared, flatten(options), item)
 		}
 		return !slices.ContainsFunc(options, func(option python.Value) bool {
 			accepted, _ := option.AsList()
@@ -77,7 +77,7 @@ func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool 
 }
 
 // inner returns the elements of all lists in a list.
-func inner(lists []python.Value) (elements []python.Value) {
+func flatten(lists []python.Value) (elements []python.Value) {
 	for _, list := range lists {
 		items, _ := list.AsList()
 		elements = append(elements, items...)
@@ -85,7 +85,7 @@ func inner(lists []python.Value) (elements []python.Value) {
 	return elements
 }
 
-// acceptedValue says whether a value is an option by BFCL's rules: texts by their standard form,
+// acceptedValue reports whether a value is an option by BFCL's rules: texts by their standard form,
 // also in lists; an object by the options that the accepted object has for each key.
 func acceptedValue(option, v python.Value) bool {
 	switch {

@@ -108,7 +108,7 @@ func callText(call *worldv1.ToolCall) string {
 	return fmt.Sprintf(`{"function": %s, "arguments": %s}`, python.JSON(python.Str(call.GetTool())), arguments)
 }
 
-// answersWithCalls says whether a text is JSON with tool_calls.
+// answersWithCalls reports whether a text is JSON with tool_calls.
 func answersWithCalls(text string) bool {
 	value, err := python.ParseJSON(text)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package graphwidth measures how much of a scoring graph must be kept in mind at once while it is
-// matched: the part of the work that grows with powers of the number of messages. Who loads
-// scenarios and who scores them refuse the same graphs by it.
+// Package graphwidth measures the width of a scoring graph: the state that matching has to keep at
+// once, which determines the exponent of its running time. Scenario loading and scoring reject the
+// same graphs by it.
 package graphwidth
 
 import (
@@ -9,28 +9,27 @@ import (
 )
 
 const (
-	// MaxNodes is how many nodes a graph may have.
+	// MaxNodes is the largest number of nodes of a graph.
 	MaxNodes = 64
-	// MaxWidth is the width that a graph may have.
+	// MaxWidth is the largest accepted width.
 	MaxWidth = 10
 )
 
-// Node says what a node of a graph without circles depends on.
+// Node is a node of an acyclic graph with its dependencies as bit sets.
 type Node struct {
-	// After are the nodes that an edge puts before this one, References those that its constraints
-	// refer to; one bit each.
+	// After are the predecessors. References are the nodes that the constraints refer to.
 	After, References uint64
 }
 
-// Error says that a graph is too tangled.
+// Error reports a too wide graph.
 type Error struct {
-	// Node is the node at which most must be kept in mind.
+	// Node is the node at which the width is reached.
 	Node int
-	// Width is how much that is.
+	// Width is the width.
 	Width int
 }
 
-// Error returns what is wrong and what helps.
+// Error returns the problem and a remedy.
 func (e *Error) Error() string {
 	return fmt.Sprintf("too many references cross each other: the matches of %d nodes would have to be tried together, at most %d are; "+
 		"refer to a node directly before or to the start, or split the graph into chains", e.Width, MaxWidth)
@@ -45,10 +44,10 @@ func Check(nodes []Node) error {
 	return nil
 }
 
-// Width returns how many matched nodes must be told apart at once when nodes are tried one by one,
-// in each connected part the one with most neighbours of those that wait for no other; and the node
-// that is tried then. Parts in which each node depends on one other at most need no trying: where
-// all are like that the width is 0.
+// Width returns the maximal number of matched nodes that matching has to distinguish at once, and
+// the node at which that happens. Matching branches on one node at a time: in each connected
+// component on the node without predecessor that has most neighbours. Components in which each node
+// depends on at most one other need no branching, so their width is 0.
 func Width(nodes []Node) (node, width int) {
 	g := graph{before: make([]uint64, len(nodes)), near: make([]uint64, len(nodes)), nodes: nodes}
 	for i, n := range nodes {
@@ -70,7 +69,7 @@ type graph struct {
 	node, width  int
 }
 
-// split measures the connected parts of a set.
+// split measures the connected components of a set.
 func (g *graph) split(set uint64) {
 	for set != 0 {
 		part := Connected(g.near, set)
@@ -79,14 +78,14 @@ func (g *graph) split(set uint64) {
 			continue
 		}
 		i := Branch(g.before, g.near, part)
-		if width := 1 + g.seen(part); width > g.width {
+		if width := 1 + g.dependencies(part); width > g.width {
 			g.node, g.width = i, width
 		}
 		g.split(part &^ (1 << i))
 	}
 }
 
-// forest reports whether each node of a part depends on one other node of it at most.
+// forest reports whether each node of a component depends on at most one other.
 func (g *graph) forest(part uint64) bool {
 	for set := part; set != 0; set &= set - 1 {
 		if open := g.before[bits.TrailingZeros64(set)] & part; open&(open-1) != 0 {
@@ -96,10 +95,10 @@ func (g *graph) forest(part uint64) bool {
 	return true
 }
 
-// seen returns how many things about matched nodes the nodes of a part depend on: each reference
-// for itself, and for each set of predecessors when the last of them was matched and the tables
-// that they agree on.
-func (g *graph) seen(part uint64) int {
+// dependencies returns the number of facts about matched nodes that a component depends on: each
+// reference, and for each set of predecessors the time of the last match and the tables on which
+// they agree.
+func (g *graph) dependencies(part uint64) int {
 	var outside, references uint64
 	groups := make(map[uint64]struct{})
 	for set := part; set != 0; set &= set - 1 {
@@ -113,8 +112,8 @@ func (g *graph) seen(part uint64) int {
 	return min(bits.OnesCount64(outside), bits.OnesCount64(references)+len(groups))
 }
 
-// Connected returns the lowest node of a set with all that can be reached from it in the set; near
-// are each node's neighbours.
+// Connected returns the connected component of the lowest node of a set. near are the neighbours of
+// each node.
 func Connected(near []uint64, set uint64) uint64 {
 	reached := uint64(0)
 	for fresh := set & -set; fresh != 0; {
@@ -125,8 +124,8 @@ func Connected(near []uint64, set uint64) uint64 {
 	return reached
 }
 
-// Branch returns the node of a set to try first: of those that wait for no other of the set the one
-// with most neighbours in it, and of these the lowest; −1 if all wait.
+// Branch returns the node of a set to branch on: among those without predecessor in the set the one
+// with most neighbours, then the lowest. It returns −1 if there is none.
 func Branch(before, near []uint64, set uint64) int {
 	best, most := -1, -1
 	for rest := set; rest != 0; rest &= rest - 1 {

@@ -29,12 +29,12 @@ func graph(name string, data []byte) (*evaluationv1.Graph, error) {
 func (r *reader) graph(n *node) *evaluationv1.Graph {
 	graph := &evaluationv1.Graph{}
 	r.object(n, "nodes", "edges")
-	for _, item := range r.list(r.need(n, "nodes")) {
+	for _, item := range r.list(r.required(n, "nodes")) {
 		graph.Nodes = append(graph.Nodes, r.node(item))
 	}
-	for _, item := range r.list(r.need(n, "edges")) {
+	for _, item := range r.list(r.required(n, "edges")) {
 		if ends := r.list(item); len(ends) == 2 {
-			graph.Edges = append(graph.Edges, &evaluationv1.Edge{Before: r.end(ends[0], graph), After: r.end(ends[1], graph)})
+			graph.Edges = append(graph.Edges, &evaluationv1.Edge{Before: r.nodeNumber(ends[0], graph), After: r.nodeNumber(ends[1], graph)})
 		} else {
 			r.fail(item, "has %d ends, expected 2: the node before and the node after", len(ends))
 		}
@@ -43,7 +43,7 @@ func (r *reader) graph(n *node) *evaluationv1.Graph {
 }
 
 // end reads the number of a node.
-func (r *reader) end(n *node, graph *evaluationv1.Graph) int32 {
+func (r *reader) nodeNumber(n *node, graph *evaluationv1.Graph) int32 {
 	number := r.integer(n, 0)
 	if int(number) >= len(graph.GetNodes()) {
 		r.fail(n, "is %d, expected the number of a node, below %d", number, len(graph.GetNodes()))
@@ -54,7 +54,7 @@ func (r *reader) end(n *node, graph *evaluationv1.Graph) int32 {
 func (r *reader) node(n *node) *evaluationv1.Node {
 	node := &evaluationv1.Node{}
 	r.object(n, "constraints", "guardrail_tables", "guardrails")
-	for _, item := range r.list(r.need(n, "constraints")) {
+	for _, item := range r.list(r.required(n, "constraints")) {
 		node.Constraints = append(node.Constraints, r.constraint(item))
 	}
 	if candidates := n.get("guardrail_tables"); candidates != nil && candidates.shape != shapeNull {
@@ -68,8 +68,8 @@ func (r *reader) node(n *node) *evaluationv1.Node {
 
 func (r *reader) constraint(n *node) *evaluationv1.Constraint {
 	r.object(n, "table", "measure", "measure_arguments", "reference", "target", "columns")
-	constraint := &evaluationv1.Constraint{Measure: choice(r, r.need(n, "measure"), "measure", snapshotMeasures())}
-	if table := r.need(n, "table"); table != nil {
+	constraint := &evaluationv1.Constraint{Measure: choice(r, r.required(n, "measure"), "measure", snapshotMeasures())}
+	if table := r.required(n, "table"); table != nil {
 		constraint.Table = r.table(table, r.text(table))
 	}
 	if arguments := n.get("measure_arguments"); arguments != nil && arguments.shape != shapeNull {
@@ -87,7 +87,7 @@ func (r *reader) constraint(n *node) *evaluationv1.Constraint {
 	for _, item := range r.list(n.get("target")) {
 		constraint.Target = append(constraint.Target, r.target(schema, item))
 	}
-	if columns := n.get("columns"); columns != nil && columns.shape != shapeNull && r.want(columns, shapeObject) {
+	if columns := n.get("columns"); columns != nil && columns.shape != shapeNull && r.hasShape(columns, shapeObject) {
 		for i, name := range columns.names {
 			r.column(schema, columns.items[i], name)
 			constraint.Overrides = append(constraint.Overrides, r.override(columns.items[i], name))
@@ -98,7 +98,7 @@ func (r *reader) constraint(n *node) *evaluationv1.Constraint {
 
 func (r *reader) target(schema world.Table, n *node) *evaluationv1.TargetRow {
 	row := &evaluationv1.TargetRow{}
-	if !r.want(n, shapeObject) {
+	if !r.hasShape(n, shapeObject) {
 		return row
 	}
 	for i, name := range n.names {
@@ -129,14 +129,14 @@ func (r *reader) targetCell(schema world.Table, n *node, name string) *worldv1.V
 
 func (r *reader) override(n *node, column string) *evaluationv1.ColumnOverride {
 	r.object(n, "measure", "arguments")
-	override := &evaluationv1.ColumnOverride{Column: column, Measure: choice(r, r.need(n, "measure"), "measure", columnMeasures())}
+	override := &evaluationv1.ColumnOverride{Column: column, Measure: choice(r, r.required(n, "measure"), "measure", columnMeasures())}
 	arguments := n.get("arguments")
 	if arguments == nil || arguments.shape == shapeNull {
 		return override
 	}
 	r.object(arguments, "atol_dict")
 	tolerances := arguments.get("atol_dict")
-	if tolerances == nil || tolerances.shape == shapeNull || !r.want(tolerances, shapeObject) {
+	if tolerances == nil || tolerances.shape == shapeNull || !r.hasShape(tolerances, shapeObject) {
 		return override
 	}
 	for i, name := range tolerances.names {

@@ -16,7 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrScenario says that there is no scenario or variant of that name.
+// ErrScenario: there is no scenario or variant of that name.
 var ErrScenario = errors.New("no such scenario")
 
 const (
@@ -42,8 +42,8 @@ func Read(file string, data []byte) (*Scenarios, error) {
 	r := &reader{file: file, data: data, strict: true}
 	s := &Scenarios{places: make(map[string]*node), bases: make(map[string]map[string]int), file: file, data: data}
 	top := r.object(r.open(), "now", "timezone", "scenarios")
-	clock := &setupv1.Clock{Now: r.number(r.need(top, "now")), TimeZone: r.text(r.need(top, "timezone"))}
-	bases := r.list(r.need(top, "scenarios"))
+	clock := &setupv1.Clock{Now: r.number(r.required(top, "now")), TimeZone: r.text(r.required(top, "timezone"))}
+	bases := r.list(r.required(top, "scenarios"))
 	if top != nil && len(bases) == 0 && len(r.mistakes) == 0 {
 		r.fail(top.get("scenarios"), "is empty, expected at least one scenario")
 	}
@@ -74,26 +74,26 @@ func (s *Scenarios) add(r *reader, n *node, clock *setupv1.Clock) {
 	if n == nil {
 		return
 	}
-	name := r.text(r.need(n, "name"))
+	name := r.text(r.required(n, "name"))
 	common := &setupv1.Setup{
 		Clock:       clock,
-		MaxMessages: r.integer(r.need(n, "max_messages"), 1),
-		Tables:      r.tables(r.need(n, "tables")),
-		Messages:    r.messages(r.need(n, "messages"), 0),
+		MaxMessages: r.integer(r.required(n, "max_messages"), 1),
+		Tables:      r.tables(r.required(n, "tables")),
+		Messages:    r.messages(r.required(n, "messages"), 0),
 	}
 	evaluation := &evaluationv1.Evaluation{
-		Milestones: r.graph(r.need(n, "milestones")),
-		Minefields: r.graph(r.need(n, "minefields")),
+		Milestones: r.graph(r.required(n, "milestones")),
+		Minefields: r.graph(r.required(n, "minefields")),
 		User:       scenario.Told(common.GetMessages()),
 	}
-	if traced := n.get("trace_tool"); r.want(traced, shapeBool) && !traced.flag {
+	if traced := n.get("trace_tool"); r.hasShape(traced, shapeBool) && !traced.flag {
 		r.fail(traced, "is false, expected true: calls are always traced here")
 	}
-	if tools := n.get("preferred_tool_backend"); r.want(tools, shapeText) && tools.text != backend {
+	if tools := n.get("preferred_tool_backend"); r.hasShape(tools, shapeText) && tools.text != backend {
 		r.fail(tools, "is %q, expected %s: there are no other tools here", tools.text, backend)
 	}
-	variants := r.need(n, "variants")
-	if !r.want(variants, shapeObject) {
+	variants := r.required(n, "variants")
+	if !r.hasShape(variants, shapeObject) {
 		return
 	}
 	if len(variants.items) == 0 {
@@ -119,12 +119,12 @@ func (s *Scenarios) add(r *reader, n *node, clock *setupv1.Clock) {
 // and all here.
 func (r *reader) variant(n *node, setup *setupv1.Setup) {
 	r.object(n, "tools", "denied", "augmentations", "categories")
-	tools := r.need(n, "tools")
+	tools := r.required(n, "tools")
 	setup.Tools = &setupv1.ToolSelection{Allow: r.texts(tools), Deny: r.texts(n.get("denied"))}
 	if tools != nil && tools.shape == shapeList && len(tools.items) == 0 {
 		r.fail(tools, "is empty, expected at least one tool")
 	}
-	setup.Categories = r.texts(r.need(n, "categories"))
+	setup.Categories = r.texts(r.required(n, "categories"))
 	known := make(map[string]setupv1.Augmentation)
 	for number, name := range setupv1.Augmentation_name {
 		if number != 0 {

@@ -58,8 +58,8 @@ func (r *reader) fail(n *node, format string, args ...any) {
 	})
 }
 
-// want says whether a value has one of the shapes, and records if not.
-func (r *reader) want(n *node, shapes ...shape) bool {
+// want reports whether a value has one of the shapes, and records if not.
+func (r *reader) hasShape(n *node, shapes ...shape) bool {
 	if n == nil {
 		return false
 	}
@@ -76,7 +76,7 @@ func (r *reader) want(n *node, shapes ...shape) bool {
 
 // object returns the value if it is an object, and records fields that nobody reads.
 func (r *reader) object(n *node, known ...string) *node {
-	if !r.want(n, shapeObject) {
+	if !r.hasShape(n, shapeObject) {
 		return nil
 	}
 	for i, name := range n.names {
@@ -88,7 +88,7 @@ func (r *reader) object(n *node, known ...string) *node {
 }
 
 // need returns the field of an object and records a missing one.
-func (r *reader) need(n *node, name string) *node {
+func (r *reader) required(n *node, name string) *node {
 	field := n.get(name)
 	if n != nil && field == nil {
 		r.fail(n, "has no %q, which is required", name)
@@ -98,14 +98,14 @@ func (r *reader) need(n *node, name string) *node {
 
 // list returns the items of a list; null has none.
 func (r *reader) list(n *node) []*node {
-	if n == nil || n.shape == shapeNull || !r.want(n, shapeList) {
+	if n == nil || n.shape == shapeNull || !r.hasShape(n, shapeList) {
 		return nil
 	}
 	return n.items
 }
 
 func (r *reader) text(n *node) string {
-	if !r.want(n, shapeText) {
+	if !r.hasShape(n, shapeText) {
 		return ""
 	}
 	return n.text
@@ -113,7 +113,7 @@ func (r *reader) text(n *node) string {
 
 // optional returns a text that may be null.
 func (r *reader) optional(n *node) *string {
-	if n == nil || n.shape == shapeNull || !r.want(n, shapeText) {
+	if n == nil || n.shape == shapeNull || !r.hasShape(n, shapeText) {
 		return nil
 	}
 	return &n.text
@@ -129,7 +129,7 @@ func (r *reader) texts(n *node) []string {
 
 // integer returns a whole number of at least low.
 func (r *reader) integer(n *node, low int32) int32 {
-	if !r.want(n, shapeNumber) {
+	if !r.hasShape(n, shapeNumber) {
 		return 0
 	}
 	value, err := strconv.ParseInt(n.text, 10, 32)
@@ -142,7 +142,7 @@ func (r *reader) integer(n *node, low int32) int32 {
 
 // number returns a number, also one that JSON lacks and that is written as a text.
 func (r *reader) number(n *node) float64 {
-	if !r.want(n, shapeNumber, shapeText) {
+	if !r.hasShape(n, shapeNumber, shapeText) {
 		return 0
 	}
 	value, err := strconv.ParseFloat(n.text, 64)
@@ -165,7 +165,7 @@ func (r *reader) number(n *node) float64 {
 
 // role returns the role of a name.
 func (r *reader) role(n *node) worldv1.Role {
-	if !r.want(n, shapeText) {
+	if !r.hasShape(n, shapeText) {
 		return 0
 	}
 	role, ok := world.RoleByText(n.text)
@@ -187,7 +187,7 @@ func (r *reader) table(n *node, text string) string {
 // choice returns what a text stands for.
 func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 	var none T
-	if !r.want(n, shapeText) {
+	if !r.hasShape(n, shapeText) {
 		return none
 	}
 	chosen, ok := choices[n.text]

@@ -51,9 +51,9 @@ func (r *reader) message(n *node) *worldv1.Message {
 	r.object(n, "index", "sender", "recipient", "content", "conversation_active", "openai_tool_call_id", "openai_function_name",
 		"tool_call_exception", "tool_trace", "visible_to")
 	message := &worldv1.Message{
-		Index:     r.integer(r.need(n, "index"), 0),
-		Sender:    r.role(r.need(n, "sender")),
-		Recipient: r.role(r.need(n, "recipient")),
+		Index:     r.integer(r.required(n, "index"), 0),
+		Sender:    r.role(r.required(n, "sender")),
+		Recipient: r.role(r.required(n, "recipient")),
 	}
 	row := sandbox.Row{
 		Content:      r.optional(n.get("content")),
@@ -65,7 +65,7 @@ func (r *reader) message(n *node) *worldv1.Message {
 	if err := row.SetBody(message); err != nil {
 		r.fail(n, "%v", err)
 	}
-	if active := n.get("conversation_active"); active != nil && active.shape != shapeNull && r.want(active, shapeBool) {
+	if active := n.get("conversation_active"); active != nil && active.shape != shapeNull && r.hasShape(active, shapeBool) {
 		message.ConversationActive = &active.flag
 	}
 	for _, item := range r.list(n.get("visible_to")) {
@@ -76,14 +76,14 @@ func (r *reader) message(n *node) *worldv1.Message {
 
 func (r *reader) tables(n *node) []*worldv1.Table {
 	var tables []*worldv1.Table
-	if !r.want(n, shapeObject) {
+	if !r.hasShape(n, shapeObject) {
 		return nil
 	}
 	for i, versions := range n.items {
 		for _, version := range r.list(versions) {
 			r.object(version, "index", "rows")
-			index := r.integer(r.need(version, "index"), 0)
-			if rows := r.need(version, "rows"); rows != nil {
+			index := r.integer(r.required(version, "index"), 0)
+			if rows := r.required(version, "rows"); rows != nil {
 				tables = append(tables, r.rows(versions, rows, n.names[i], index))
 			}
 		}
@@ -111,7 +111,7 @@ func (r *reader) rows(at, n *node, name string, index int32) *worldv1.Table {
 
 func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(schema.Columns))}
-	if r.want(n, shapeObject) {
+	if r.hasShape(n, shapeObject) {
 		for i, name := range n.names {
 			r.column(schema, n.items[i], name)
 		}
@@ -139,11 +139,11 @@ func (r *reader) column(schema world.Table, n *node, name string) int {
 func (r *reader) cell(n *node, kind world.Kind) *worldv1.Value {
 	switch {
 	case n == nil || n.shape == shapeNull:
-	case kind == world.KindBool && r.want(n, shapeBool):
+	case kind == world.KindBool && r.hasShape(n, shapeBool):
 		return world.Bool(n.flag)
 	case kind == world.KindNumber:
 		return world.Number(r.number(n))
-	case kind == world.KindText && r.want(n, shapeText):
+	case kind == world.KindText && r.hasShape(n, shapeText):
 		return world.Text(n.text)
 	}
 	return world.Null()

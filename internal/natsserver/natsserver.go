@@ -21,23 +21,23 @@ const (
 	maxPayload   = 8 << 20
 )
 
-// Config says how a server runs.
+// Config configures a server.
 type Config struct {
-	// Dir holds the streams; it is made if it does not exist.
+	// Dir holds the streams. Start creates it.
 	Dir string
-	// Listen is host:port for clients; empty serves this process only.
+	// Listen is the host:port for clients. Empty serves this process only.
 	Listen string
-	// Sync says when streams are on disk; empty is SyncInterval.
+	// Sync is the sync policy. Empty selects SyncInterval.
 	Sync Sync
 }
 
-// Server is a NATS JetStream server of this process. It is safe for concurrent use.
+// Server is an embedded NATS JetStream server. It is safe for concurrent use.
 type Server struct{ nats *server.Server }
 
-// Start starts a server and waits until it is ready: it reads and checks all that is stored first.
-// Close it.
+// Start starts a server and waits until it has read and checked all stored messages. The caller
+// closes it.
 func Start(cfg Config) (*Server, error) {
-	if err := writable(cfg.Dir); err != nil {
+	if err := ensureWritable(cfg.Dir); err != nil {
 		return nil, err
 	}
 	if err := removeIndexes(cfg.Dir); err != nil {
@@ -68,7 +68,7 @@ func Start(cfg Config) (*Server, error) {
 		options.Host, options.Port = host, port
 	}
 	if options.SyncAlways {
-		// A goroutine that syncs gives its processor away and has to wait for one when it is done.
+		// A syncing goroutine blocks its processor.
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), 2*runtime.NumCPU()))
 	}
 	srv, err := server.NewServer(options)
@@ -84,8 +84,7 @@ func Start(cfg Config) (*Server, error) {
 	return &Server{nats: srv}, nil
 }
 
-// Connect returns a connection without a network to the server. The caller closes it before the
-// server.
+// Connect returns an in-process connection. The caller closes it before the server.
 func (s *Server) Connect() (*nats.Conn, error) {
 	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Name("toolsandbox"))
 	if err != nil {
@@ -101,9 +100,9 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// removeIndexes removes what a server has noted of its streams' blocks. Without that it reads the
-// blocks, checks every message and leaves out what is damaged. With it nats-server 2.15.2 trusts
-// the messages, and counts and fills memory for ever where a bit of a sequence has flipped.
+// removeIndexes removes the index files of streams. Without them the server reads all blocks,
+// checks every message and drops damaged ones. With them nats-server 2.15.2 trusts the messages,
+// and loops and exhausts memory on a flipped bit in a sequence.
 func removeIndexes(dir string) error {
 	indexes, err := fs.Glob(os.DirFS(dir), "jetstream/*/streams/*/msgs/index.db")
 	for _, index := range indexes {
@@ -115,8 +114,8 @@ func removeIndexes(dir string) error {
 	return nil
 }
 
-// writable makes a directory and checks that files can be made in it.
-func writable(dir string) error {
+// ensureWritable creates a directory and checks that files can be created in it.
+func ensureWritable(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("data directory %s cannot be made: %w: choose another one", dir, err)
 	}

@@ -6,19 +6,18 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Sync says when an embedded NATS server has what it stores on disk. It is a flag's value.
+// Sync is the policy by which an embedded NATS server syncs to disk. It is a flag value.
 type Sync string
 
 const (
-	// SyncInterval syncs every two minutes: a kill of the process loses nothing, a power failure
-	// may lose what came since.
+	// SyncInterval syncs every two minutes. A killed process loses nothing; a power failure may lose
+	// the messages since.
 	SyncInterval Sync = "interval"
-	// SyncAlways syncs before each acknowledgement: a power failure loses nothing that was
-	// acknowledged.
+	// SyncAlways syncs before each acknowledgement. A power failure loses no acknowledged message.
 	SyncAlways Sync = "always"
 )
 
-// RegisterFlag adds the flag of a process that embeds a server. It makes SyncInterval the default.
+// RegisterFlag adds the flag of a process that embeds a server. The default is SyncInterval.
 func (s *Sync) RegisterFlag(fs *pflag.FlagSet) {
 	*s = SyncInterval
 	fs.Var(s, "sync", "when streams are on disk: interval (every two minutes; a power failure may cost what came since) or always (before each acknowledgement)")
@@ -27,10 +26,10 @@ func (s *Sync) RegisterFlag(fs *pflag.FlagSet) {
 // String returns the name.
 func (s *Sync) String() string { return string(*s) }
 
-// Type names the kind of value in help texts.
+// Type implements pflag.Value.
 func (s *Sync) Type() string { return "interval|always" }
 
-// Set takes a name.
+// Set implements pflag.Value.
 func (s *Sync) Set(name string) error {
 	switch value := Sync(name); value {
 	case SyncInterval, SyncAlways:

@@ -1,8 +1,8 @@
-// Package phone says whether a text is a phone number in international form, with the verdicts and
-// error texts of Python's phonenumbers 8.13 for parse(text, None).
+// Package phone checks phone numbers in international form, with the results and error texts of
+// parse(text, None) of Python's phonenumbers 8.13.
 //
-// It reads the text itself, because the readings of the Go library differ there, and leaves the
-// numbering plans to the library.
+// It parses the text itself, because the Go library differs there, and uses the library's numbering
+// plans.
 package phone
 
 import (
@@ -20,13 +20,13 @@ const (
 	typePrefix = "phonenumbers.phonenumberutil.NumberParseException: "
 )
 
-// Error is a reason to refuse a text, by the number that the original gives it.
+// Error is the reason why a text is no phone number, with the original's code.
 type Error struct {
 	Code int
 	Text string
 }
 
-// Error returns the line that the original answers.
+// Error returns the original's line.
 func (e *Error) Error() string {
 	return typePrefix + "(" + string(rune('0'+e.Code)) + ") " + e.Text
 }
@@ -40,30 +40,30 @@ const (
 	CodeLong     = 4
 )
 
-func refuse(code int, text string) error { return &Error{Code: code, Text: text} }
+func newError(code int, text string) error { return &Error{Code: code, Text: text} }
 
-// Check returns nil for a phone number in international form, else an *Error. The text may have
-// other text around the number, punctuation, an extension, letters for digits, and the form of RFC
-// 3966. It is safe for concurrent use.
+// Check returns nil for a phone number in international form, else an *Error. The number may have
+// text around it, punctuation, an extension, letters for digits, and the form of RFC 3966. It is
+// safe for concurrent use.
 func Check(number string) error {
 	if utf8.RuneCountInString(number) > maxText {
-		return refuse(CodeLong, "The string supplied was too long to parse.")
+		return newError(CodeLong, "The string supplied was too long to parse.")
 	}
-	digits, ok := plain(number)
+	digits, ok := plainDigits(number)
 	if !ok {
 		var err error
-		if digits, err = read(number); err != nil {
+		if digits, err = parse(number); err != nil {
 			return err
 		}
 	}
 	if len(digits) <= minDigits {
-		return refuse(CodeNoRest, "Phone number had an IDD, but after this was not long enough to be a viable phone number.")
+		return newError(CodeNoRest, "Phone number had an IDD, but after this was not long enough to be a viable phone number.")
 	}
 	return checkPlan("+" + digits)
 }
 
-// plain returns the digits of a text that is a plus sign and digits only.
-func plain(number string) (digits string, ok bool) {
+// plainDigits returns the digits of a text that consists of a plus sign and digits.
+func plainDigits(number string) (digits string, ok bool) {
 	digits, ok = strings.CutPrefix(number, "+")
 	if !ok || len(digits) <= minDigits {
 		return "", false
@@ -76,17 +76,17 @@ func plain(number string) (digits string, ok bool) {
 	return digits, true
 }
 
-// checkPlan checks country code and length of a plus sign and digits.
+// checkPlan checks the country code and the length of a number.
 func checkPlan(number string) error {
 	_, err := phonenumbers.Parse(number, noRegion)
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, phonenumbers.ErrTooShortNSN):
-		return refuse(CodeShort, "The string supplied is too short to be a phone number.")
+		return newError(CodeShort, "The string supplied is too short to be a phone number.")
 	case errors.Is(err, phonenumbers.ErrNumTooLong):
-		return refuse(CodeLong, "The string supplied is too long to be a phone number.")
+		return newError(CodeLong, "The string supplied is too long to be a phone number.")
 	default:
-		return refuse(CodeCountry, "Could not interpret numbers after plus-sign.")
+		return newError(CodeCountry, "Could not interpret numbers after plus-sign.")
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parts of the patterns, as what may stand in a number. Case is ignored in all; ı, ſ and the like
-// are other cases too. What they accept is what the patterns of libphonenumber (Apache License 2.0)
-// accept.
+// Parts of the patterns. All ignore case, for which ı, ſ and the like count as variants too. They
+// accept what the patterns of libphonenumber (Apache License 2.0) accept.
 const (
 	plus        = `+\x{FF0B}`
 	digit       = `\p{Nd}`
@@ -17,8 +16,7 @@ const (
 	punctuation = `\-x\x{2010}-\x{2015}\x{2212}\x{30FC}\x{FF0D}-\x{FF0F} \x{A0}\x{AD}\x{200B}\x{2060}\x{3000}` +
 		`()\x{FF08}\x{FF09}\x{FF3B}\x{FF3D}.\[\]/~\x{2053}\x{223C}\x{FF5E}`
 
-	// An extension is a label between separators and digits; the vaguer the label, the fewer
-	// digits.
+	// An extension is a label between separators, and digits. Vaguer labels allow fewer digits.
 	beforeLabel = `[ \x{A0}\t,]*`
 	afterLabel  = `[:.\x{FF0E}]?[ \x{A0}\t,\-]*`
 	clearLabel  = `(?:e?xt(?:ens[i\x{130}\x{131}](?:o\x{301}?|\x{F3}))?n?|\x{FF45}?\x{FF58}\x{FF54}\x{FF4E}?|` +
@@ -51,30 +49,30 @@ const (
 	subaddressMark = ";isub="
 )
 
-// read returns the digits of the number in a text, country code first.
-func read(text string) (digits string, err error) {
-	number, ok := locate(text)
+// parse returns the digits of the number in a text, country code first.
+func parse(text string) (digits string, err error) {
+	number, ok := findNumber(text)
 	if !ok {
-		return "", refuse(CodeNoNumber, "The phone-context value is invalid")
+		return "", newError(CodeNoNumber, "The phone-context value is invalid")
 	}
-	if !viable(number) {
-		return "", refuse(CodeNoNumber, "The string supplied did not seem to be a phone number.")
+	if !isViable(number) {
+		return "", newError(CodeNoNumber, "The string supplied did not seem to be a phone number.")
 	}
 	rest := strings.TrimLeft(number, "+\uFF0B")
 	if len(rest) == len(number) {
-		return "", refuse(CodeCountry, "Missing or invalid default region.")
+		return "", newError(CodeCountry, "Missing or invalid default region.")
 	}
-	if at := extensionPattern.FindStringIndex(number); at != nil && viable(number[:at[0]]) {
+	if at := extensionPattern.FindStringIndex(number); at != nil && isViable(number[:at[0]]) {
 		rest = strings.TrimLeft(number[:at[0]], "+\uFF0B")
 	}
 	return normalize(rest), nil
 }
 
-// viable says whether the whole text may be a number.
-func viable(number string) bool { return viablePattern.MatchString(number) }
+// isViable reports whether the whole text may be a number.
+func isViable(number string) bool { return viablePattern.MatchString(number) }
 
-// locate cuts the number out of a text; ok is false for an RFC 3966 context that is none.
-func locate(text string) (number string, ok bool) {
+// findNumber cuts the number out of a text. ok is false for an invalid RFC 3966 context.
+func findNumber(text string) (number string, ok bool) {
 	before, after, found := strings.Cut(text, contextMark)
 	if found {
 		context, _, _ := strings.Cut(after, ";")
@@ -89,7 +87,7 @@ func locate(text string) (number string, ok bool) {
 			number = context + number
 		}
 	} else {
-		number = extract(text)
+		number = trimNumber(text)
 	}
 	if i := strings.Index(number, subaddressMark); i > 0 {
 		number = number[:i]
@@ -97,9 +95,9 @@ func locate(text string) (number string, ok bool) {
 	return number, true
 }
 
-// extract cuts off what stands before the first plus sign or digit, trailing punctuation, and a
+// trimNumber removes the text before the first plus sign or digit, trailing punctuation, and a
 // second number.
-func extract(text string) string {
+func trimNumber(text string) string {
 	start := startPattern.FindStringIndex(text)
 	if start == nil {
 		return ""
@@ -113,8 +111,8 @@ func extract(text string) string {
 	return text
 }
 
-// normalize returns the digits of a number; with three or more letters these are read as on a
-// keypad, and digits other than ASCII's are lost.
+// normalize returns the digits of a number. Three or more letters are read as on a keypad, and then
+// digits outside ASCII are dropped.
 func normalize(number string) string {
 	letters := 0
 	for i := range len(number) {
@@ -147,8 +145,8 @@ const keypad = "22233344455566677778889999"
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// digitValue returns the value of a decimal digit of any script; each script's ten stand in a row
-// from zero.
+// digitValue returns the value of a decimal digit of any script. The ten digits of each script are
+// consecutive.
 func digitValue(r rune) (value byte, ok bool) {
 	for _, span := range unicode.Nd.R16 {
 		if r >= rune(span.Lo) && r <= rune(span.Hi) {

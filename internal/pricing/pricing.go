@@ -1,5 +1,5 @@
-// Package pricing says what the tokens of a model cost, from a table of list prices. It is pure but
-// for reading a table of the user's own.
+// Package pricing computes the cost of a model's tokens from a table of list prices. It is pure
+// except for Load.
 package pricing
 
 import (
@@ -21,32 +21,32 @@ import (
 var builtin []byte
 
 const (
-	// dearest is the highest price per million tokens that is taken for one.
-	dearest = 1e6
-	// most bounds an amount, so that sums of millions of them do not overflow.
-	most = 1 << 40
+	// maxPrice is the highest accepted price per million tokens.
+	maxPrice = 1e6
+	// maxMicros bounds an amount so that sums of millions of them do not overflow.
+	maxMicros = 1 << 40
 )
 
-// Price is in US dollars per million tokens, that is, millionths of a dollar per token.
+// Price is in US dollars per million tokens, which equals millionths of a dollar per token.
 type Price struct {
-	// Input is for tokens of the request.
+	// Input is the price of request tokens.
 	Input float64
-	// Cached is for those of them that came from a cache; nil means Input.
+	// Cached is the price of cached request tokens. Nil means Input.
 	Cached *float64
-	// Output is for tokens of the answer, those of its reasoning included.
+	// Output is the price of answer tokens, including reasoning.
 	Output float64
 }
 
-// Table holds prices by provider and model. It does not change and is safe for concurrent use.
+// Table holds prices by provider and model. It is immutable and safe for concurrent use.
 type Table struct {
-	// Source says where the prices are from and whether anybody has checked them, Date when they
-	// held. Both are for people.
+	// Source describes the origin of the prices and whether they were verified. Date is when they
+	// applied. Both are for people.
 	Source, Date string
 	models       map[string]map[string]Price
 }
 
-// Load reads the table in a file, the built-in one if path is empty. An error names the file and
-// what was expected.
+// Load reads the table in a file, or the built-in one if path is empty. The error names the file
+// and what was expected.
 func Load(path string) (*Table, error) {
 	if path == "" {
 		return decode("built-in prices", builtin)
@@ -84,13 +84,13 @@ func decode(name string, raw []byte) (*Table, error) {
 	return &Table{Source: read.Source, Date: read.Date, models: models}, nil
 }
 
-// entry is a price as it stands in a table.
+// entry is a price in a table file.
 type entry struct {
 	line                  int
-	input, cached, output *float64 // nil if they are missing
+	input, cached, output *float64 // nil if missing
 }
 
-// UnmarshalYAML implements yaml.NodeUnmarshaler, which alone knows the line.
+// UnmarshalYAML implements yaml.NodeUnmarshaler, which provides the line.
 func (e *entry) UnmarshalYAML(node ast.Node) error {
 	var read struct {
 		Input  *float64 `yaml:"input"`
@@ -107,8 +107,7 @@ func (e *entry) UnmarshalYAML(node ast.Node) error {
 	return nil
 }
 
-// check names the first amount that cannot stay. Only that for cached tokens may be missing: that
-// of the input stands in for it.
+// check returns an error for the first invalid amount. Only cached may be missing.
 func (e *entry) check() error {
 	for _, field := range []struct {
 		name   string
@@ -117,17 +116,17 @@ func (e *entry) check() error {
 		switch {
 		case field.amount == nil && field.name != "cached":
 			return fmt.Errorf("%s: missing, expected dollars per million tokens, 0 if they cost nothing", field.name)
-		case field.amount != nil && !(*field.amount >= 0 && *field.amount <= dearest):
-			return fmt.Errorf("%s: %v given, expected dollars per million tokens from 0 to %v", field.name, *field.amount, float64(dearest))
+		case field.amount != nil && !(*field.amount >= 0 && *field.amount <= maxPrice):
+			return fmt.Errorf("%s: %v given, expected dollars per million tokens from 0 to %v", field.name, *field.amount, float64(maxPrice))
 		}
 	}
 	return nil
 }
 
-// Of returns the price of a provider's model, false if it is not known. The provider is the word
-// for it in player names. A name in the table that ends with * stands for all models that begin so;
-// the longest one counts.
-func (t *Table) Of(provider, model string) (Price, bool) {
+// Lookup returns the price of a provider's model, false if it is unknown. provider is the word in
+// player names. A table name that ends with * matches all models with that prefix; the longest
+// match counts.
+func (t *Table) Lookup(provider, model string) (Price, bool) {
 	models := t.models[provider]
 	if found, ok := models[model]; ok {
 		return found, true
@@ -140,13 +139,13 @@ func (t *Table) Of(provider, model string) (Price, bool) {
 	return Price{}, false
 }
 
-// Micros returns what tokens cost in millionths of a dollar, rounded up. Cached tokens are among
-// those of the input.
+// Micros returns the cost of tokens in millionths of a dollar, rounded up. input includes the
+// cached tokens.
 func (p Price) Micros(input, cached, output int64) int64 {
 	input, output = max(input, 0), max(output, 0)
 	cached = min(max(cached, 0), input)
 	sum := math.Ceil(float64(input-cached)*p.Input + float64(cached)*p.cached() + float64(output)*p.Output)
-	return int64(min(sum, most))
+	return int64(min(sum, maxMicros))
 }
 
 func (p Price) cached() float64 {
@@ -156,12 +155,12 @@ func (p Price) cached() float64 {
 	return *p.Cached
 }
 
-// Counted says whether a provider stated the tokens of a request. None has no tokens, so that a
-// usage without any states nothing.
-func Counted(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
+// HasTokens reports whether a provider reported the tokens of a request. No request has zero
+// tokens.
+func HasTokens(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
 
-// Dollars returns an amount for people, e.g. $0.12; what is less than a cent keeps two digits that
-// say something.
+// Dollars formats an amount for people, e.g. $0.12. Amounts below a cent keep two significant
+// digits.
 func Dollars(micros int64) string {
 	dollars := float64(micros) / 1e6
 	if micros <= 0 || dollars >= 0.01 {

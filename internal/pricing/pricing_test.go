@@ -31,7 +31,7 @@ func TestOf(t *testing.T) {
 		{"elsewhere", "gpt-4o", false, 0, 0, 0, 0},
 	}
 	for _, test := range tests {
-		p, known := table.Of(test.provider, test.model)
+		p, known := table.Lookup(test.provider, test.model)
 		if got := p.Micros(test.input, test.cached, test.output); known != test.known || got != test.micros {
 			t.Errorf("%s of %s: got %d, known: %t, want %d, %t", test.model, test.provider, got, known, test.micros, test.known)
 		}
@@ -61,7 +61,7 @@ func TestLoad(t *testing.T) {
 		}
 		table, err := Load(path)
 		if test.want == "" {
-			if p, known := table.Of("openai", "x"); err != nil || !known || p.Output != 2 {
+			if p, known := table.Lookup("openai", "x"); err != nil || !known || p.Output != 2 {
 				t.Errorf("%q: got %v, %t and %v, want the price of all models", test.text, p, known, err)
 			}
 			continue
@@ -101,7 +101,7 @@ func FuzzTable(f *testing.F) {
 		if err != nil {
 			return
 		}
-		price, _ := table.Of("openai", "gpt-4o")
+		price, _ := table.Lookup("openai", "gpt-4o")
 		if got := price.Micros(1000, 10, 1000); got < 0 {
 			t.Errorf("price of 2000 tokens: got %d, want nothing below 0", got)
 		}

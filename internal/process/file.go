@@ -16,11 +16,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
-// sourceAnnotation names a flag's annotation that says who set it, unless the command line did.
+// sourceAnnotation is the annotation with the source of a flag's value, unless that is the command
+// line.
 const sourceAnnotation = "source"
 
-// Source says who set a flag: "command line", "environment variable NAME" or "FILE:LINE"; it is
-// "default" for a flag that nobody set.
+// Source returns the source of a flag's value: "command line", "environment variable NAME",
+// "FILE:LINE" or "default".
 func Source(flag *pflag.Flag) string {
 	switch said := flag.Annotations[sourceAnnotation]; {
 	case len(said) > 0:
@@ -31,10 +32,10 @@ func Source(flag *pflag.Flag) string {
 	return "default"
 }
 
-// Given says whether somebody set a flag: the command line, the environment or a file.
-func Given(flag *pflag.Flag) bool { return Source(flag) != "default" }
+// IsSet reports whether a flag was set by the command line, the environment or a file.
+func IsSet(flag *pflag.Flag) bool { return Source(flag) != "default" }
 
-// setFrom sets a flag for a source that is not the command line.
+// setFrom sets a flag from a source other than the command line.
 func setFrom(flags *pflag.FlagSet, flag *pflag.Flag, source string, set func() error) error {
 	if err := set(); err != nil {
 		return err
@@ -49,14 +50,13 @@ type entry struct {
 	line   int
 	values []string
 	list   bool
-	// wrong says why the value is none.
-	wrong string
+	// problem says why the value is invalid.
+	problem string
 }
 
-// File sets flags from a YAML file that maps names of flags to values, unless the command line or
-// the environment has set them: call it after Environment. known are the names that a file may
-// have; those of them that are no flags here are for other commands. An error names file, line and
-// key.
+// File sets flags from a YAML file that maps flag names to values, unless the command line or the
+// environment has set them. Call it after Environment. known are the names that a file may contain;
+// known names without a flag here belong to other commands. The error names file, line and key.
 func File(flags *pflag.FlagSet, path string, known []string) error {
 	entries, err := readEntries(path)
 	if err != nil {
@@ -83,11 +83,11 @@ func File(flags *pflag.FlagSet, path string, known []string) error {
 			continue
 		}
 		flag := flags.Lookup(e.key)
-		if flag == nil || Given(flag) {
+		if flag == nil || IsSet(flag) {
 			continue
 		}
-		if e.wrong != "" {
-			refuse("%s given, expected %s", e.wrong, valueOf(flag))
+		if e.problem != "" {
+			refuse("%s given, expected %s", e.problem, valueOf(flag))
 			continue
 		}
 		if err := setFrom(flags, flag, place, func() error { return e.set(flags, flag) }); err != nil {
@@ -97,7 +97,7 @@ func File(flags *pflag.FlagSet, path string, known []string) error {
 	return errors.Join(errs...)
 }
 
-// valueOf says what a flag takes.
+// valueOf describes the values of a flag.
 func valueOf(flag *pflag.Flag) string {
 	if text := expectation(flag, ""); text != "" {
 		return text
@@ -105,7 +105,7 @@ func valueOf(flag *pflag.Flag) string {
 	return "a value"
 }
 
-// set gives a flag the values of an entry.
+// set sets a flag to the values of an entry.
 func (e *entry) set(flags *pflag.FlagSet, flag *pflag.Flag) error {
 	many, ok := flag.Value.(pflag.SliceValue)
 	switch {
@@ -116,13 +116,13 @@ func (e *entry) set(flags *pflag.FlagSet, flag *pflag.Flag) error {
 	}
 	for _, value := range e.values {
 		if err := flags.Set(flag.Name, value); err != nil {
-			return refusal(flag, value, err)
+			return valueError(flag, value, err)
 		}
 	}
 	return nil
 }
 
-// repeatable says whether a flag that is no list of pflag's takes several values.
+// repeatable reports whether a flag that is no pflag list takes several values.
 func repeatable(flag *pflag.Flag) bool { return flag.Value.Type() == "limits" }
 
 // readEntries reads the settings of a file.
@@ -169,7 +169,7 @@ func newEntry(node *ast.MappingValueNode) entry {
 	return e
 }
 
-// add takes a value as it is written, or notes what else is there.
+// add adds a scalar value, or records what else it is.
 func (e *entry) add(node ast.Node) {
 	switch value := node.(type) {
 	case *ast.StringNode:
@@ -177,17 +177,17 @@ func (e *entry) add(node ast.Node) {
 	case *ast.LiteralNode:
 		e.values = append(e.values, value.Value.Value)
 	case *ast.NullNode:
-		e.wrong = "nothing"
+		e.problem = "nothing"
 	case ast.ScalarNode:
 		e.values = append(e.values, strings.TrimSpace(value.GetToken().Value))
 	default:
-		e.wrong = strconv.Quote(node.String())
+		e.problem = strconv.Quote(node.String())
 	}
 }
 
-// Blame says where the wrong value of a setting comes from, if that is not the command line: an
-// error about the flag --NAME then begins with the name of the variable, or with file and line.
-func Blame(flags *pflag.FlagSet, err error) error {
+// ErrorSource prefixes an error about a flag's value with its source, unless that is the command
+// line: the name of the environment variable, or file and line.
+func ErrorSource(flags *pflag.FlagSet, err error) error {
 	if err == nil || !errors.Is(err, ErrUsage) {
 		return err
 	}
@@ -199,7 +199,7 @@ func Blame(flags *pflag.FlagSet, err error) error {
 		name = name[:end]
 	}
 	flag := flags.Lookup(name)
-	if flag == nil || flag.Changed || !Given(flag) {
+	if flag == nil || flag.Changed || !IsSet(flag) {
 		return err
 	}
 	return Usage("%s: %w", Source(flag), err)

@@ -116,11 +116,11 @@ func TestBlame(t *testing.T) {
 		"--agent: missing":    "--agent: missing",
 		"trials":              "trials",
 	} {
-		if got := process.Blame(flags, process.Usage("%s", text)); !errors.Is(got, process.ErrUsage) || got.Error() != want {
+		if got := process.ErrorSource(flags, process.Usage("%s", text)); !errors.Is(got, process.ErrUsage) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}
-	if got := process.Blame(flags, nil); got != nil {
+	if got := process.ErrorSource(flags, nil); got != nil {
 		t.Errorf("nil: got %v, want nil", got)
 	}
 }

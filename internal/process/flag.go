@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
-// variablePrefix begins the environment variables that set flags.
+// variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOOLSANDBOX_"
 
 // Variable returns the name of the environment variable of a flag.
@@ -23,8 +23,8 @@ func Variable(flag string) string {
 }
 
 // Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as
-// underscores) if there is one. Call it after parsing: what stands on the command line wins.
-// (Before parsing, a flag that is a list would be added to.) Call it once.
+// underscores) if it exists. The command line takes precedence, so call it after parsing, and once.
+// Before parsing, the command line would append to list flags.
 func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -38,17 +38,17 @@ func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error
 		}
 		source := "environment variable " + name
 		if err := setFrom(flags, flag, source, func() error { return flags.Set(flag.Name, value) }); err != nil {
-			errs = append(errs, Usage("%s: %w", source, refusal(flag, value, err)))
+			errs = append(errs, Usage("%s: %w", source, valueError(flag, value, err)))
 		}
 	})
 	return errors.Join(errs...)
 }
 
-// FlagError says what pflag did not like on a command line, and what was expected. flags are those
-// that could have been meant.
+// FlagError explains an error of pflag and what was expected. flags are the known ones, for
+// suggestions.
 func FlagError(flags *pflag.FlagSet, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return Usage("--%s: %w", invalid.GetFlag().Name, refusal(invalid.GetFlag(), invalid.GetValue(), err))
+		return Usage("--%s: %w", invalid.GetFlag().Name, valueError(invalid.GetFlag(), invalid.GetValue(), err))
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		return Usage("--%s: no value given: see --help", missing.GetFlag().Name)
@@ -63,8 +63,8 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	return Usage("%w: see --help", err)
 }
 
-// Swallowed refuses a flag whose value is the name of the next flag.
-func Swallowed(flags *pflag.FlagSet) error {
+// CheckSwallowed returns an error if a flag's value is the name of the next flag.
+func CheckSwallowed(flags *pflag.FlagSet) error {
 	var found error
 	flags.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -82,8 +82,8 @@ func Swallowed(flags *pflag.FlagSet) error {
 	return found
 }
 
-// refusal is an error about the value of a flag without the words of the parser.
-func refusal(flag *pflag.Flag, value string, err error) error {
+// valueError is an error about a flag's value without the parser's prefix.
+func valueError(flag *pflag.Flag, value string, err error) error {
 	expected := expectation(flag, value)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
@@ -97,7 +97,7 @@ func refusal(flag *pflag.Flag, value string, err error) error {
 	return err
 }
 
-// expectation says what a flag takes, with an example; "" of a flag whose own error says it.
+// expectation describes the values of a flag with an example, "" if the flag's own error does.
 func expectation(flag *pflag.Flag, value string) string {
 	example := func(otherwise string) string {
 		if slices.Contains([]string{"", "0", "0s", "1"}, flag.DefValue) {
@@ -125,13 +125,13 @@ func expectation(flag *pflag.Flag, value string) string {
 	return ""
 }
 
-// serviceVariable ends the variables that Kubernetes sets for services: one called toolsandbox-nats
-// makes TOOLSANDBOX_NATS_PORT.
+// serviceVariable matches the variables that Kubernetes sets for services: toolsandbox-nats yields
+// TOOLSANDBOX_NATS_PORT.
 var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PORT(_[0-9]+_(TCP|UDP|SCTP)(_(ADDR|PORT|PROTO))?)?)$`)
 
-// Strays returns a warning for each variable of the environment that is called as those of flags
-// are, while none of the named flags is meant. extra are variables that are no flags.
-func Strays(environment []string, flags []string, extra ...string) []string {
+// UnknownVariables returns a warning for each environment variable with the prefix that names no
+// flag. extra are other known variables.
+func UnknownVariables(environment []string, flags []string, extra ...string) []string {
 	known := slices.Clone(extra)
 	for _, flag := range flags {
 		known = append(known, Variable(flag))
@@ -143,7 +143,7 @@ func Strays(environment []string, flags []string, extra ...string) []string {
 			continue
 		}
 		warning := fmt.Sprintf("environment variable %s: no flag has this name", name)
-		if near := spelling.Nearest(strings.TrimPrefix(name, variablePrefix), trimmed(known), 2); near != "" {
+		if near := spelling.Nearest(strings.TrimPrefix(name, variablePrefix), withoutPrefix(known), 2); near != "" {
 			warning += fmt.Sprintf("; did you mean %s%s?", variablePrefix, near)
 		}
 		warnings = append(warnings, warning)
@@ -151,8 +151,8 @@ func Strays(environment []string, flags []string, extra ...string) []string {
 	return warnings
 }
 
-// trimmed takes the common prefix off, so that it does not count for which name is near.
-func trimmed(variables []string) []string {
+// withoutPrefix removes the common prefix, so that it does not affect the edit distance.
+func withoutPrefix(variables []string) []string {
 	names := make([]string, len(variables))
 	for i, name := range variables {
 		names[i] = strings.TrimPrefix(name, variablePrefix)

@@ -81,7 +81,7 @@ func TestSwallowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := process.Swallowed(flags); err != nil {
+		if err := process.CheckSwallowed(flags); err != nil {
 			got = err.Error()
 		}
 		if got != want {
@@ -105,7 +105,7 @@ func TestStrays(t *testing.T) {
 		"environment variable TOOLSANDBOX_WHATEVER_IT_IS: no flag has this name",
 		"environment variable TOOLSANDBOX_trials: no flag has this name; did you mean TOOLSANDBOX_TRIALS?",
 	}
-	if diff := cmp.Diff(want, process.Strays(environment, []string{"trials", "nats-url", "agent"}, "TOOLSANDBOX_VECTORS")); diff != "" {
+	if diff := cmp.Diff(want, process.UnknownVariables(environment, []string{"trials", "nats-url", "agent"}, "TOOLSANDBOX_VECTORS")); diff != "" {
 		t.Errorf("warnings (-want +got):\n%s", diff)
 	}
 }

@@ -9,13 +9,13 @@ import (
 
 // Component is a part of a process that runs until its context is done.
 type Component struct {
-	// Name is used in errors.
+	// Name identifies it in errors.
 	Name string
-	// Run blocks until ctx is done, then returns nil, or fails earlier.
+	// Run blocks until ctx is done, then returns nil. It may fail earlier.
 	Run func(ctx context.Context) error
 }
 
-// Group runs components that depend on each other in the order given.
+// Group runs components that depend on the ones before them.
 type Group struct {
 	running []*member
 	failed  chan error
@@ -28,8 +28,8 @@ type member struct {
 	err    error
 }
 
-// Start starts components in order. Their contexts keep the values of ctx but not its end: they
-// stop in Stop only.
+// Start starts components in order. Their contexts inherit the values of ctx but not its
+// cancellation. Stop stops them.
 func Start(ctx context.Context, components ...Component) *Group {
 	g := &Group{failed: make(chan error, len(components))}
 	for _, component := range components {
@@ -51,9 +51,8 @@ func Start(ctx context.Context, components ...Component) *Group {
 // Failed delivers the error of a component that ended by itself.
 func (g *Group) Failed() <-chan error { return g.failed }
 
-// Stop stops the components in reverse order, each after the one that depends on it has ended, and
-// returns their errors. A component that has not ended when the time is over is left behind and
-// named in the error.
+// Stop stops the components in reverse order, each after those that depend on it, and returns their
+// errors. A component that does not end within the limit is abandoned and named in the error.
 func (g *Group) Stop(limit time.Duration) error {
 	deadline := time.NewTimer(limit)
 	defer deadline.Stop()

@@ -1,5 +1,5 @@
-// Package process is how a process of the product starts and ends: flags and
-// environment, logging, signals, shutdown in reverse order, and the one exit code.
+// Package process starts and ends processes of the product: flags and environment, logging,
+// signals, ordered shutdown, and exit codes.
 package process
 
 import (
@@ -27,13 +27,13 @@ const (
 	ExitUsage   = 2
 )
 
-// flushTimeout bounds sending the last telemetry at the end.
+// flushTimeout bounds the final telemetry flush.
 const flushTimeout = 2 * time.Second
 
-// ErrUsage marks an error in what the user wrote on the command line: exit code 2.
+// ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
 
-// Usage returns an error that is ErrUsage and prints as the given text.
+// Usage returns an error that wraps ErrUsage and prints as the given text.
 func Usage(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
 }
@@ -43,10 +43,10 @@ type usageError struct{ err error }
 func (e *usageError) Error() string   { return e.err.Error() }
 func (e *usageError) Unwrap() []error { return []error{ErrUsage, e.err} }
 
-// Run is the body of a service's process: it blocks until ctx is done or something fatal happens.
+// Run is the body of a service's process. It blocks until ctx is done or a fatal error occurs.
 type Run func(ctx context.Context, m *rpc.Node) error
 
-// Process is one service as a process of its own.
+// Process is one service in its own process.
 type Process struct {
 	service rpc.Service
 	body    Run
@@ -55,8 +55,8 @@ type Process struct {
 	export  telemetry.Config
 }
 
-// NewProcess adds a service's flags to a command. configure adds those that only this service has
-// and returns its body, which runs after the flags are parsed.
+// NewProcess adds a service's flags to a command. configure adds the flags of this service and
+// returns its body, which runs after the flags are parsed.
 func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *pflag.FlagSet) *Process {
 	p := &Process{service: service, logging: DefaultLog(), network: rpc.DefaultConfig(), export: telemetry.DefaultConfig()}
 	p.logging.RegisterFlags(flags)
@@ -67,8 +67,8 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 	return p
 }
 
-// Run runs the service until ctx is done or something fatal happens. Call it once, after the flags
-// are set.
+// Run runs the service until ctx is done or a fatal error occurs. Call it once, after the flags are
+// set.
 func (p *Process) Run(ctx context.Context) (err error) {
 	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
 		return Usage("%w", err)
@@ -93,16 +93,15 @@ func (p *Process) Run(ctx context.Context) (err error) {
 	return p.body(ctx, m)
 }
 
-// Signals returns a context that is done after an interrupt or a request to terminate. A second
-// signal ends the process at once.
+// Signals returns a context that is done after SIGINT or SIGTERM. A second signal kills the
+// process.
 func Signals(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, cancel) // give the signals back: the second one kills
+	context.AfterFunc(ctx, cancel) // restore the default handlers: the second signal kills
 	return ctx, cancel
 }
 
-// Report prints an error as one line that begins with the program's name and returns the exit code
-// that it stands for.
+// Report prints an error on one line with the program's name and returns its exit code.
 func Report(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK
@@ -115,7 +114,7 @@ func Report(w io.Writer, program string, err error) int {
 	return ExitFailure
 }
 
-// Log says how a process logs.
+// Log configures logging.
 type Log struct {
 	// Format is text or json.
 	Format string

@@ -79,7 +79,7 @@ func paramsOf(t *testing.T, text string) []python.Param {
 	return params
 }
 
-// isBindingError says whether the text is one that binding alone produces.
+// isBindingError reports whether the text is one that binding alone produces.
 func isBindingError(text string) bool {
 	for _, part := range []string{
 		"TypeError: missing a required argument: ", "TypeError: got an unexpected keyword argument ",

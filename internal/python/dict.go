@@ -1,7 +1,7 @@
 package python
 
 // indexFrom is the number of items from which a Dict keeps an index of its keys.
-const indexFrom = 16
+const indexThreshold = 16
 
 // Item is one entry of a Dict.
 type Item struct {
@@ -54,8 +54,8 @@ func (d *Dict) Set(key string, v Value) {
 	switch {
 	case d.index != nil:
 		d.index[key] = len(d.items) - 1
-	case len(d.items) >= indexFrom:
-		d.index = make(map[string]int, 2*indexFrom)
+	case len(d.items) >= indexThreshold:
+		d.index = make(map[string]int, 2*indexThreshold)
 		for i := range d.items {
 			d.index[d.items[i].Key] = i
 		}

@@ -23,7 +23,7 @@ func (v Value) Equal(w Value) bool {
 		y, ok := w.v.(*Dict)
 		return ok && x.equal(y)
 	default:
-		order, ok := Order(v.v, w.v)
+		order, ok := CompareNumbers(v.v, w.v)
 		return ok && order == 0
 	}
 }
@@ -43,7 +43,7 @@ func (d *Dict) equal(e *Dict) bool {
 
 // Order compares two numbers exactly, each a bool, int, *big.Int or float64: it is -1, 0 or 1. ok
 // is false if one is NaN or no number.
-func Order(x, y any) (order int, ok bool) {
+func CompareNumbers(x, y any) (order int, ok bool) {
 	if b, ok := x.(bool); ok {
 		x = fromBool(b)
 	}
@@ -63,7 +63,7 @@ func Order(x, y any) (order int, ok bool) {
 			return cmp.Compare(a, b), !math.IsNaN(b)
 		}
 	}
-	a, b := exact(x), exact(y)
+	a, b := toBigFloat(x), toBigFloat(y)
 	if a == nil || b == nil {
 		return 0, false
 	}
@@ -78,7 +78,7 @@ func fromBool(b bool) int {
 }
 
 // exact returns a number as a big float, nil for NaN and what is no number.
-func exact(v any) *big.Float {
+func toBigFloat(v any) *big.Float {
 	switch v := v.(type) {
 	case int:
 		return new(big.Float).SetInt64(int64(v))

@@ -7,11 +7,11 @@ import (
 
 // JSONFormat says how json.dumps writes. The zero JSONFormat is that of JSON.
 type JSONFormat struct {
-	ASCII  bool // escape every character beyond printable ASCII
-	Lines  bool // each item on a line of its own, behind Indent as often as it is deep
-	Indent string
-	Sorted bool // keys in the order of their code points
-	Most   int  // stop soon behind so many bytes; 0: never
+	ASCII     bool // escape every character beyond printable ASCII
+	Multiline bool // each item on a line of its own, behind Indent as often as it is deep
+	Indent    string
+	Sorted    bool // keys in the order of their code points
+	MaxBytes  int  // stop soon behind so many bytes; 0: never
 }
 
 // Append appends the JSON text of v to dst: ", " and ": " as separators, NaN and Infinity for

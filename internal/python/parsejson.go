@@ -91,7 +91,7 @@ func (p *jsonParser) space() {
 	}
 }
 
-// at says whether the next byte is c.
+// at reports whether the next byte is c.
 func (p *jsonParser) at(c byte) bool { return p.pos < len(p.s) && p.s[p.pos] == c }
 
 func (p *jsonParser) word(text string, v Value) (Value, error) {
@@ -229,7 +229,7 @@ func (p *jsonParser) number() (Value, error) {
 		i++
 	default:
 		i = p.digits(i)
-		if i-whole > limit.Digits && !p.continues(i) {
+		if i-whole > limit.Digits && !p.hasFraction(i) {
 			return Value{}, tooManyDigits(i - whole)
 		}
 	}
@@ -257,8 +257,8 @@ func intOf(digits string) Value {
 	return BigInt(i)
 }
 
-// continues says whether a fraction or exponent follows at i.
-func (p *jsonParser) continues(i int) bool { return p.fraction(i) > i }
+// continues reports whether a fraction or exponent follows at i.
+func (p *jsonParser) hasFraction(i int) bool { return p.fraction(i) > i }
 
 // fraction returns the end of the fraction and exponent that start at i, or i.
 func (p *jsonParser) fraction(i int) int {

@@ -24,7 +24,7 @@ var nonPrintable = sync.OnceValue(func() []rune {
 	return ends
 })
 
-// Printable says whether Python 3.9 prints a code point as it is.
+// Printable reports whether Python 3.9 prints a code point as it is.
 func Printable(r rune) bool {
 	at, found := slices.BinarySearch(nonPrintable(), r)
 	return !found && at%2 == 0

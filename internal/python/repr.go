@@ -40,7 +40,7 @@ type printer struct {
 }
 
 func (p *printer) value(dst []byte, v Value, depth int) []byte {
-	if p.Most > 0 && len(dst) > p.Most {
+	if p.MaxBytes > 0 && len(dst) > p.MaxBytes {
 		return dst
 	}
 	switch v := v.v.(type) {
@@ -101,9 +101,9 @@ func (p *printer) text(dst []byte, s string) []byte {
 // separate appends what stands before an item.
 func (p *printer) separate(dst []byte, i, depth int) []byte {
 	switch {
-	case p.Lines && i > 0:
+	case p.Multiline && i > 0:
 		return p.newline(append(dst, ','), depth)
-	case p.Lines:
+	case p.Multiline:
 		return p.newline(dst, depth)
 	case i > 0:
 		return append(dst, ", "...)
@@ -114,7 +114,7 @@ func (p *printer) separate(dst []byte, i, depth int) []byte {
 
 // end appends what stands behind the last of n items.
 func (p *printer) end(dst []byte, n, depth int) []byte {
-	if p.Lines && n > 0 {
+	if p.Multiline && n > 0 {
 		return p.newline(dst, depth)
 	}
 	return dst

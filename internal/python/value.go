@@ -102,7 +102,7 @@ func (v Value) Kind() Kind {
 	}
 }
 
-// IsNone says whether v is None.
+// IsNone reports whether v is None.
 func (v Value) IsNone() bool { return v.v == nil }
 
 // AsBool returns the bool that v is.

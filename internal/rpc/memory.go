@@ -93,7 +93,7 @@ func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method s
 	})
 }
 
-// GetState says whether the service is served.
+// GetState reports whether the service is served.
 func (c *channel) GetState() connectivity.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()

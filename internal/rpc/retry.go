@@ -34,14 +34,14 @@ const (
 // header that gRPC's own retries have.
 const attemptsHeader = "grpc-previous-rpc-attempts"
 
-// Repeated says whether the call that a handler serves was made before: what it asks for may be
+// Repeated reports whether the call that a handler serves was made before: what it asks for may be
 // done.
 func Repeated(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, attemptsHeader)) > 0
 }
 
-// again says whether a client's call that failed so may be answered when it is repeated: all calls
-// of the services may be.
+// again reports whether a client's call that failed so may be answered when it is repeated: all
+// calls of the services may be.
 func again(code codes.Code) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }

@@ -176,7 +176,7 @@ func (n *Node) Shard(s Service, key string) grpc.ClientConnInterface {
 	return conns[shardOf(key, len(conns))]
 }
 
-// Owns says whether this process is the shard of a service that owns a key.
+// Owns reports whether this process is the shard of a service that owns a key.
 func (n *Node) Owns(s Service, key string) bool {
 	return shardOf(key, len(n.peers[s])) == n.ShardIndex(s)
 }
@@ -192,7 +192,7 @@ func (n *Node) ShardIndex(s Service) int {
 // ShardCount returns the number of shards of a service.
 func (n *Node) ShardCount(s Service) int { return len(n.peers[s]) }
 
-// Hosts says whether a service has to run in this process.
+// Hosts reports whether a service has to run in this process.
 func (n *Node) Hosts(s Service) bool { return n.hosted[s] }
 
 // Bus returns the bus; nil for a client of an installation that runs elsewhere.

@@ -35,22 +35,23 @@ func executionContext(r Rollout) object {
 	return object{
 		{"_dbs", tables},
 		{"interactive_console", nil},
-		{"tool_allow_list", orNull(tools.GetAllow())},
-		{"tool_deny_list", orNull(tools.GetDeny())},
+		{"tool_allow_list", nullIfEmpty(tools.GetAllow())},
+		{"tool_deny_list", nullIfEmpty(tools.GetDeny())},
 		{"trace_tool", true},
 		{"tool_augmentation_list", augmentations(tools)},
 		{"preferred_tool_backend", cmp.Or(r.Scenario.GetSetup().GetToolBackend(), defaultBackend)},
 	}
 }
 
-func orNull(names []string) any {
+func nullIfEmpty(names []string) any {
 	if len(names) == 0 {
 		return nil
 	}
 	return names
 }
 
-// augmentations lists the scramblings; the levels of distraction show in the allowed tools only.
+// augmentations lists the scrambling augmentations. The levels of distraction are only visible in
+// the allowed tools.
 func augmentations(tools *setupv1.ToolSelection) []string {
 	out := []string{}
 	for _, a := range tools.GetAugmentations() {
@@ -73,7 +74,8 @@ func versionsOf(tables []*worldv1.Table, name string) []*worldv1.Table {
 	return out
 }
 
-// blankRow is the row of nulls that the original writes where a version starts afresh.
+// blankRow is the row of nulls that the original writes before a version that does not extend the
+// previous one.
 func blankRow(schema world.Table, index int32) object {
 	row := object{{indexColumn, index}}
 	for _, column := range schema.Columns {
@@ -82,12 +84,12 @@ func blankRow(schema world.Table, index int32) object {
 	return row
 }
 
-// tableRows returns the rows of all versions. A version that only adds rows to the one before has
+// tableRows returns the rows of all versions. A version that only adds rows to the previous one has
 // no row of nulls.
 func tableRows(schema world.Table, versions []*worldv1.Table) []any {
 	rows := []any{}
 	for i, version := range versions {
-		if i == 0 || !extends(versions[i-1], version) {
+		if i == 0 || !isExtension(versions[i-1], version) {
 			rows = append(rows, blankRow(schema, version.GetIndex()))
 		}
 		for _, row := range version.GetRows() {
@@ -110,8 +112,9 @@ func rowObject(schema world.Table, row *worldv1.Row) object {
 	return out
 }
 
-// extends says whether a version has all rows of the one before, in place, and more.
-func extends(before, after *worldv1.Table) bool {
+// isExtension reports whether a version consists of all rows of the previous one, in order, and
+// more.
+func isExtension(before, after *worldv1.Table) bool {
 	count := len(before.GetRows())
 	return len(after.GetRows()) > count && slices.EqualFunc(before.GetRows(), after.GetRows()[:count], func(a, b *worldv1.Row) bool {
 		return proto.Equal(a, b)
@@ -125,7 +128,7 @@ func messageRows(schema world.Table, messages []*worldv1.Message) []any {
 		rows = append(rows, blankRow(schema, 0))
 	}
 	for i, m := range messages {
-		if i > 0 && rewritten(messages, i) {
+		if i > 0 && isRewritten(messages, i) {
 			rows = append(rows, blankRow(schema, m.GetIndex()))
 		}
 		rows = append(rows, messageRow(m))
@@ -133,9 +136,9 @@ func messageRows(schema world.Table, messages []*worldv1.Message) []any {
 	return rows
 }
 
-// rewritten says whether the original wrote a message a second time: its calls left a trace, which
-// is kept with the last call until the answers take it, or ended the conversation.
-func rewritten(messages []*worldv1.Message, i int) bool {
+// isRewritten reports whether the original wrote a message twice: its calls left a trace, which
+// stays with the last call until the results take it, or ended the conversation.
+func isRewritten(messages []*worldv1.Message, i int) bool {
 	environment := worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	if messages[i].GetRecipient() != environment {
 		return false
@@ -162,8 +165,8 @@ func messageRow(m *worldv1.Message) object {
 		{"openai_function_name", row.FunctionName},
 		{"conversation_active", m.ConversationActive},
 		{"tool_call_exception", row.Exception},
-		{"tool_trace", orNull(row.ToolTrace)},
-		{"visible_to", orNull(roleTexts(m.GetVisibleTo()))},
+		{"tool_trace", nullIfEmpty(row.ToolTrace)},
+		{"visible_to", nullIfEmpty(roleTexts(m.GetVisibleTo()))},
 	}
 }
 

@@ -18,10 +18,10 @@ type transcript struct {
 	milestones, minefields *graphText
 }
 
-// conversation returns the content of conversation.json: the messages the agent could see, in the
-// form of OpenAI's chat interface. Consecutive calls become one message. Each message carries the
-// table versions and the matches of its index; what the user does with tools of its own, which the
-// agent cannot see, counts with what it says next.
+// conversation returns the content of conversation.json: the messages that the agent could see, as
+// OpenAI chat messages. Consecutive calls become one message. Each message carries the table
+// versions and the matches of its index. Those of the user's own tool calls, which the agent cannot
+// see, belong to the user's next text.
 func conversation(r Rollout) []any {
 	schema := world.SchemaOf(r.Scenario.GetSetup().GetSchema())
 	t := transcript{
@@ -31,7 +31,7 @@ func conversation(r Rollout) []any {
 		minefields: newGraphText(schema, r.Scenario.GetEvaluation().GetMinefields()),
 	}
 	out := []any{}
-	var done []*worldv1.Message // by the user, since it last spoke
+	var done []*worldv1.Message // the user's calls since its last text
 	for i := 0; i < len(r.Messages); i++ {
 		m := r.Messages[i]
 		if !world.VisibleTo(m, worldv1.Role_ROLE_AGENT) {
@@ -75,7 +75,7 @@ func (t *transcript) chat(role, details string, m *worldv1.Message) object {
 // content returns nil for a null content.
 func content(m *worldv1.Message) *string { return sandbox.RowOf(m).Content }
 
-// callArguments returns the arguments of a call as JSON text, and code as it is.
+// callArguments returns the arguments of a call as JSON text, and code verbatim.
 func callArguments(m *worldv1.Message) string {
 	call := m.GetCall()
 	if call == nil {
@@ -88,7 +88,7 @@ func callArguments(m *worldv1.Message) string {
 	return python.JSON(value)
 }
 
-// calls returns one message for calls that were made at once.
+// calls returns one message for the calls of one turn.
 func (t *transcript) calls(messages []*worldv1.Message) object {
 	var calls []any
 	for _, m := range messages {
@@ -102,7 +102,7 @@ func (t *transcript) calls(messages []*worldv1.Message) object {
 	return t.withDetails(object{{"role", "assistant"}, {"content", ""}, {"tool_calls", calls}}, "assistant_details", messages...)
 }
 
-// withDetails appends what happened at the messages' indices, if anything did.
+// withDetails appends the events at the messages' indices, if there are any.
 func (t *transcript) withDetails(chat object, key string, messages ...*worldv1.Message) object {
 	var indices []int32
 	for _, m := range messages {
@@ -152,7 +152,7 @@ func (t *transcript) matches(graph *graphText, word string, matches []*busv1.Mat
 		out = append(out, object{
 			{word + "_index", m.GetNode()},
 			{word, graph.node(int(m.GetNode()))},
-			{word + "_similarity", spelled(m.GetSimilarity())},
+			{word + "_similarity", similarityOf(m.GetSimilarity())},
 		})
 	}
 	return out
@@ -182,12 +182,12 @@ func (g *graphText) node(i int) object {
 	return object{
 		{"snapshot_constraints", constraints},
 		{"guardrail_database_list", append([]string{}, g.guardable(node)...)},
-		{"guardrail_database_exclusion_list", orNull(node.GetUnguardedTables())},
+		{"guardrail_database_exclusion_list", nullIfEmpty(node.GetUnguardedTables())},
 	}
 }
 
-// guardable returns the tables that may be guarded at a node, SANDBOX included as the original
-// lists it.
+// guardable returns the tables that may be guarded at a node, including SANDBOX, as the original
+// does.
 func (g *graphText) guardable(node *evaluationv1.Node) []string {
 	var tables []string
 	for _, schema := range g.schema.Tables() {
@@ -199,10 +199,9 @@ func (g *graphText) guardable(node *evaluationv1.Node) []string {
 	return tables
 }
 
-// guardrails returns the constraints that are added to a node: for each node it refers to or
-// follows, each guardable table that no constraint of its own or of those nodes names must not have
-// changed since. The reference to the first user message counts the last node's constraints among
-// them.
+// guardrails returns the constraints that are added to a node. For each node that it refers to or
+// follows, each guardable table must be unchanged since, unless a constraint of either node names
+// it. A reference to the first user message also counts the last node's constraints.
 func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	var since []int32
 	for _, c := range g.nodes[i].GetConstraints() {
@@ -243,8 +242,8 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	return out
 }
 
-// guardrailOrder is the order in which guardrails are written. The original's follows from hashing
-// and varies; this is the one it has most often. Tables of packs come last.
+// guardrailOrder is the order of guardrails in the file. The original's order varies with its
+// hashing; this is the most frequent one. Tables of packs come last.
 func (g *graphText) guardrailOrder() []string {
 	order := []string{world.Setting, world.Reminder, world.Messaging, world.Contact}
 	for _, table := range g.schema.Stored() {

@@ -14,20 +14,20 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// ExchangesFile holds what was said to and by model providers, a line a turn; rollouts that no
-// model played have none.
+// ExchangesFile holds the exchanges with model providers, one line per turn. Rollouts without a
+// model have none.
 const ExchangesFile = "exchanges.jsonl"
 
-// Exchange is what was said to and by a model provider about one turn.
+// Exchange is the exchange with a model provider about one turn.
 type Exchange struct {
-	// Index is that of the turn's first message.
+	// Index is the index of the turn's first message.
 	Index int
-	// Said is what was said.
+	// Said is the exchange itself.
 	Said *agentgwv1.Exchange
 }
 
-// WriteExchanges writes ExchangesFile into a rollout's directory, whose name WriteTrajectory has
-// taken.
+// WriteExchanges writes ExchangesFile into the directory of a rollout. name is a name that
+// WriteTrajectory accepted.
 func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	var out bytes.Buffer
 	if err := PrintExchanges(&out, exchanges); err != nil {
@@ -40,8 +40,8 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	return nil
 }
 
-// PrintExchanges prints one JSON object a line. Bodies that are JSON stand there as JSON, others
-// and those of which only the beginning is kept as a text, beside the length of the whole.
+// PrintExchanges prints one JSON object per line. Complete JSON bodies are embedded as JSON. Other
+// bodies are texts, truncated ones with their full length.
 func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 	for _, exchange := range exchanges {
 		line, err := exchangeLine(exchange)
@@ -64,13 +64,13 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 		{"path", said.GetPath()},
 		{"request", body(said.GetRequest(), said.GetRequestBytes())},
 	}
-	line = cutShort(line, "request_bytes", said.GetRequest(), said.GetRequestBytes())
+	line = withLength(line, "request_bytes", said.GetRequest(), said.GetRequestBytes())
 	tries := make([]object, len(said.GetTries()))
 	for i, try := range said.GetTries() {
 		tries[i] = object{{"status", try.GetStatus()}}
 		if try.GetAnswerBytes() > 0 {
 			tries[i] = append(tries[i], member{"answer", body(try.GetAnswer(), try.GetAnswerBytes())})
-			tries[i] = cutShort(tries[i], "answer_bytes", try.GetAnswer(), try.GetAnswerBytes())
+			tries[i] = withLength(tries[i], "answer_bytes", try.GetAnswer(), try.GetAnswerBytes())
 		}
 		if try.GetFailure() != "" {
 			tries[i] = append(tries[i], member{"failure", try.GetFailure()})
@@ -86,18 +86,18 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	return compact(line)
 }
 
-// body returns a body as JSON if it is whole and JSON in UTF-8, which Go's decoder does not ask
-// for, else as a text.
+// body returns a complete body of valid JSON in UTF-8 as JSON, else as a text. Go's decoder does
+// not check UTF-8.
 func body(raw []byte, whole int64) any {
 	var out bytes.Buffer
 	if int64(len(raw)) == whole && utf8.Valid(raw) && json.Compact(&out, raw) == nil {
-		return ready(out.Bytes())
+		return rawJSON(out.Bytes())
 	}
 	return strings.ToValidUTF8(string(raw), "\ufffd")
 }
 
-// cutShort adds the length of a body of which only the beginning is kept.
-func cutShort(to object, key string, raw []byte, whole int64) object {
+// withLength adds the full length of a truncated body.
+func withLength(to object, key string, raw []byte, whole int64) object {
 	if int64(len(raw)) == whole {
 		return to
 	}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flush puts everything in a directory on disk, and all else in its file system: a call for each of
-// many thousand files would wait for as many commits.
+// flush syncs the whole file system of a directory. Syncing each of many thousand files would wait
+// for as many commits.
 func flush(dir string) (err error) {
 	d, err := os.Open(dir)
 	if err != nil {

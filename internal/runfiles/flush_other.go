@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// flush puts everything in a directory on disk.
+// flush syncs everything in a directory.
 func flush(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {

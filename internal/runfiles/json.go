@@ -16,20 +16,19 @@ type member struct {
 	value any
 }
 
-// object is a JSON object whose members keep their order.
+// object is a JSON object with ordered members.
 type object []member
 
 // MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) { return compact(o) }
 
-// ready is JSON without spaces, which stands in a document as it is.
-type ready []byte
+// rawJSON is JSON without spaces that is embedded as it is.
+type rawJSON []byte
 
-// compact encodes without spaces and escapes no more than JSON demands.
+// compact encodes without spaces and with minimal escapes.
 func compact(v any) ([]byte, error) { return write(v, "") }
 
-// encode writes a document as the original does: indented, no escapes beyond what JSON demands, no
-// newline at the end.
+// encode encodes as the original does: indented, with minimal escapes, without trailing newline.
 func encode(v any, indent string) ([]byte, error) { return write(v, indent) }
 
 func write(v any, indent string) ([]byte, error) {
@@ -42,8 +41,8 @@ func write(v any, indent string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// printer writes a document once, from its root to its leaves: encoding/json would copy each object
-// as often as it has objects around it.
+// printer writes a document in one pass. encoding/json would copy each object once per enclosing
+// object.
 type printer struct {
 	out    *bytes.Buffer
 	leaves *json.Encoder // writes to out
@@ -68,8 +67,8 @@ func (p *printer) value(v any) error {
 		return list(p, v)
 	case []object:
 		return list(p, v)
-	case ready:
-		return p.written(v)
+	case rawJSON:
+		return p.raw(v)
 	case nil, string, *string, bool, json.Number, int, int32, int64:
 		return p.leaf(v)
 	}
@@ -77,10 +76,10 @@ func (p *printer) value(v any) error {
 	if err != nil {
 		return err
 	}
-	return p.written(raw)
+	return p.raw(raw)
 }
 
-// list writes a slice; one that is nil is null.
+// list writes a slice. A nil one is null.
 func list[T any](p *printer, values []T) error {
 	if values == nil {
 		return p.leaf(nil)
@@ -108,7 +107,7 @@ func (p *printer) list(open, end byte, n int, each func(i int) error) error {
 	return nil
 }
 
-// line begins a line, if there are any.
+// line begins a new line if the output is indented.
 func (p *printer) line() {
 	if p.indent == "" {
 		return
@@ -119,7 +118,7 @@ func (p *printer) line() {
 	}
 }
 
-// leaf writes a value that has no parts.
+// leaf writes a value without parts.
 func (p *printer) leaf(v any) error {
 	if err := p.leaves.Encode(v); err != nil {
 		return err
@@ -128,7 +127,7 @@ func (p *printer) leaf(v any) error {
 	return nil
 }
 
-// other encodes a value of a type that the printer does not know.
+// other encodes a value of another type.
 func (p *printer) other(v any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -137,8 +136,8 @@ func (p *printer) other(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// written writes what is JSON already.
-func (p *printer) written(raw []byte) error {
+// raw writes encoded JSON.
+func (p *printer) raw(raw []byte) error {
 	if p.indent != "" {
 		return json.Indent(p.out, raw, strings.Repeat(p.indent, p.depth), p.indent)
 	}
@@ -146,7 +145,7 @@ func (p *printer) written(raw []byte) error {
 	return err
 }
 
-// float spells a number as Python prints a float; a number that JSON lacks becomes null.
+// float formats a number as Python prints a float. A non-finite number becomes null.
 func float(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil

@@ -48,7 +48,7 @@ func anything(random *rand.Rand, depth int) (document any, text string) {
 	case 3:
 		return []string{"a", "<b>"}, `["a","<b>"]`
 	case 4:
-		return ready(`{"k":[1,{}]}`), `{"k":[1,{}]}`
+		return rawJSON(`{"k":[1,{}]}`), `{"k":[1,{}]}`
 	case 5:
 		return proto.String("x & \u2028\"\\\n\x01é\U0001f600"), `"x & \u2028\"\\\n\u0001é` + "\U0001f600" + `"`
 	case 6:

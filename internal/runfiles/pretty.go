@@ -40,7 +40,7 @@ func prettyPrint(r Rollout) []byte {
 	writeCells(&out, header)
 	out.WriteString(rule + "\n")
 	for _, m := range r.Messages {
-		if demonstration(m) {
+		if isDemonstration(m) {
 			continue
 		}
 		row := sandbox.RowOf(m)
@@ -61,8 +61,8 @@ func text(cell *string) string {
 	return *cell
 }
 
-// demonstration says whether a message belongs to an example for the simulated user.
-func demonstration(m *worldv1.Message) bool {
+// demonstration reports whether a message belongs to an example for the simulated user.
+func isDemonstration(m *worldv1.Message) bool {
 	return slices.Equal(m.GetVisibleTo(), []worldv1.Role{worldv1.Role_ROLE_USER})
 }
 

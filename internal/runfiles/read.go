@@ -45,7 +45,7 @@ func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory
 	var err error
 	for name := range context.Tables {
 		if schema.Place(name) < 0 {
-			return nil, damaged(dir, file, fmt.Errorf("the scenario's pack has no table %q", name))
+			return nil, damagedError(dir, file, fmt.Errorf("the scenario's pack has no table %q", name))
 		}
 	}
 	for _, table := range schema.Tables() {
@@ -58,13 +58,13 @@ func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory
 			trajectory.Tables = append(trajectory.Tables, versions...)
 		}
 		if err != nil {
-			return nil, damaged(dir, file, fmt.Errorf("%s: %w", table.Name, err))
+			return nil, damagedError(dir, file, fmt.Errorf("%s: %w", table.Name, err))
 		}
 	}
 	return trajectory, nil
 }
 
-// blank says whether a row holds nothing but its index.
+// blank reports whether a row holds nothing but its index.
 func (c cells) blank() bool {
 	for name, cell := range c {
 		if name != indexColumn && string(cell) != "null" {

@@ -12,20 +12,20 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// PreviousSummaryFile holds the summary that ReplaceSummary replaced.
+// PreviousSummaryFile is the summary that ReplaceSummary replaced.
 const PreviousSummaryFile = "result_summary.previous.json"
 
-// Failed says whether the rollout ended in a failure or has no score: what it has does not come
-// from its messages.
+// Failed reports whether the rollout ended in a failure or has no score, so that its entry does not
+// result from its messages.
 func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
 
-// Scored says whether the rollout has a score.
+// Scored reports whether the rollout has a score.
 func (s ScenarioResult) Scored() bool {
 	_, scored := s.Similarity.Number()
 	return scored
 }
 
-// Rescored returns the entry with the score that another evaluation gives the same trajectory.
+// Rescored returns the entry with the score of another evaluation of the same trajectory.
 func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *busv1.Result) ScenarioResult {
 	return scenarioResult(Rollout{
 		Scenario:  &scenariov1.Scenario{Setup: &setupv1.Setup{Name: s.Name, Categories: s.Categories}, Evaluation: evaluation},
@@ -34,8 +34,8 @@ func (s ScenarioResult) Rescored(evaluation *evaluationv1.Evaluation, result *bu
 	})
 }
 
-// rollout returns what the entry says about its rollout, as far as the means over categories need
-// it. A failure of the model counts with its turns, a rollout without a score does not count.
+// rollout returns the part of a rollout that the category means need. A failure of the model counts
+// with its turns. A rollout without a score does not count.
 func (s ScenarioResult) rollout() Rollout {
 	similarity, scored := s.Similarity.Number()
 	end := &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
@@ -52,7 +52,7 @@ func (s ScenarioResult) rollout() Rollout {
 	}
 }
 
-// With returns a summary with other entries and the means over their categories.
+// With returns a summary with other entries and their category means.
 func (s *Summary) With(entries []ScenarioResult) *Summary {
 	rollouts := make([]Rollout, len(entries))
 	for i, entry := range entries {
@@ -61,8 +61,8 @@ func (s *Summary) With(entries []ScenarioResult) *Summary {
 	return &Summary{Scenarios: entries, Categories: Summarize(rollouts).Categories, GitSHA: s.GitSHA}
 }
 
-// ReplaceSummary writes a summary into a run's directory and keeps the one that is there as
-// PreviousSummaryFile. Whatever happens in between, SummaryFile holds the old one or the new one.
+// ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. SummaryFile
+// always holds the old one or the new one.
 func ReplaceSummary(dir string, summary *Summary) error {
 	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
 	if err != nil {
@@ -77,7 +77,7 @@ func ReplaceSummary(dir string, summary *Summary) error {
 	return WriteSummary(dir, summary)
 }
 
-// Mean returns the mean similarity over all rollouts that count, nil if there is none.
+// Mean returns the mean similarity over all counted rollouts, nil if there is none.
 func (s *Summary) Mean() *float64 {
 	for _, category := range s.Categories {
 		if category.Name == allCategories {

@@ -12,36 +12,35 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// RunFile says what was run and, for each rollout, what the original's files have no place for.
+// RunFile describes the run and, for each rollout, what the original's files have no place for.
 const RunFile = "run.json"
 
-// Run is the content of RunFile. Its times are the only ones that a run takes from the clock.
+// Run is the content of RunFile. Only its times come from the wall clock.
 type Run struct {
-	// SweepID names the sweep, and SpecDigest tells what it is to do.
+	// SweepID is the id of the sweep, SpecDigest the digest of its specification.
 	SweepID    string `json:"sweep_id"`
 	SpecDigest string `json:"spec_digest"`
-	// Program is what began the run.
+	// Program is the build that began the run.
 	Program Program `json:"program"`
 	Agent   Player  `json:"agent"`
 	User    Player  `json:"user"`
 	Trials  int     `json:"trials"`
 	Seed    int64   `json:"seed"`
-	// Packs are where the scenarios come from, null in a replay. Catalogue is what of them is played.
+	// Packs are the sources of the scenarios, null in a replay. Catalogue is the played part of them.
 	Packs     []Pack    `json:"packs"`
 	Catalogue Catalogue `json:"catalogue"`
-	// Arguments are what stood on the command line beside flags.
+	// Arguments are the positional arguments of the command line.
 	Arguments []string `json:"arguments"`
-	// Flags are the values of all flags with which the run began, and Given names those that are no
-	// defaults.
+	// Flags are the initial values of all flags. Given names those that are not defaults.
 	Flags map[string]string `json:"flags"`
 	Given []string          `json:"flags_given"`
-	// Started is the first start. Ended is the last end, null while the run goes on or if it was
-	// killed.
+	// Started is the first start. Ended is the last end. It is null while the run is active or after a
+	// kill.
 	Started time.Time  `json:"started"`
 	Ended   *time.Time `json:"ended"`
-	// Resumptions are the times that the run went on; each is a round of the sweep.
+	// Resumptions are the resumptions of the run. Each is a round of the sweep.
 	Resumptions []Resumption `json:"resumptions"`
-	// Totals and Rollouts are those of the last end.
+	// Totals and Rollouts describe the last end.
 	Totals   *Totals   `json:"totals"`
 	Rollouts []Outcome `json:"rollouts"`
 }
@@ -49,20 +48,20 @@ type Run struct {
 // Program is a build of the program.
 type Program struct {
 	Version string `json:"version"`
-	// Commit is empty if the build does not know it, and Modified says that it was changed.
+	// Commit is empty if the build does not know it. Modified reports local changes.
 	Commit   string `json:"commit"`
 	Modified bool   `json:"modified"`
 	Go       string `json:"go"`
 }
 
-// Player is who played a role.
+// Player is the player of a role.
 type Player struct {
 	Name string `json:"name"`
-	// Model is null for others than models.
+	// Model is null for players that are no models.
 	Model *Model `json:"model"`
 }
 
-// Model is a language model. What is null or empty is left to the provider.
+// Model is a language model. Null and empty settings are the provider's defaults.
 type Model struct {
 	Provider        string   `json:"provider"`
 	Model           string   `json:"model"`
@@ -88,20 +87,20 @@ type Pack struct {
 // Catalogue is a set of scenarios.
 type Catalogue struct {
 	Scenarios int `json:"scenarios"`
-	// Digest tells the scenarios with their scoring apart, in hex.
+	// Digest is the hex digest of the scenarios with their evaluations.
 	Digest string `json:"digest"`
 }
 
-// Resumption is a time that a run went on.
+// Resumption is one resumption of a run.
 type Resumption struct {
 	Program Program `json:"program"`
-	// Flags are the values of those flags that were others before.
+	// Flags are the values of changed flags.
 	Flags   map[string]string `json:"flags"`
 	Started time.Time         `json:"started"`
 	Ended   *time.Time        `json:"ended"`
 }
 
-// Round returns the round of the sweep that the run is in.
+// Round returns the current round of the sweep.
 func (r *Run) Round() int32 { return int32(len(r.Resumptions)) }
 
 // Damaged returns the ids of the rollouts whose trajectories could not be read.
@@ -124,52 +123,52 @@ func (r *Run) Digests() map[string]string {
 	return digests
 }
 
-// Outcome is what is known of a rollout beside its score.
+// Outcome is what is known of a rollout besides its score.
 type Outcome struct {
-	// Name is that in the summary, and ID is the orchestrator's.
+	// Name is the name in the summary. ID is the orchestrator's.
 	Name string `json:"name"`
 	ID   string `json:"id"`
 	Seed int64  `json:"seed"`
-	// End says how it ended: finished, message_limit, model_failure, infrastructure or cancelled.
+	// End is finished, message_limit, model_failure, infrastructure or cancelled.
 	End    string `json:"end"`
 	Scored bool   `json:"scored"`
-	// FailureClass says whose fault it is that the rollout is not scored: provider, network, user
-	// (the simulated one) or internal. A failure that is scored is the agent's own.
+	// FailureClass is the reason why the rollout has no score: provider, network, user (the simulated
+	// one) or internal. A scored failure is the agent's own.
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
-	// Damage says why its trajectory cannot be read any more; then the files are those that were
-	// written before, if any.
+	// Damage says why the trajectory cannot be read. Then the files are older ones, if any.
 	Damage string `json:"damage,omitempty"`
-	// UserFlags say where a simulated user broke its contract.
+	// UserFlags are places where the simulated user may have broken its contract.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
-	// Usage is what models used; only where one played.
+	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
 // Totals sums up the outcomes of a run.
 type Totals struct {
-	// Rollouts is how many the run has, Done how many of them ended, Scored how many of these have
+	// Rollouts is the number of rollouts, Done the number that ended, Scored the number of those with
 	// a score.
 	Rollouts int `json:"rollouts"`
 	Done     int `json:"done"`
 	Scored   int `json:"scored"`
-	// Ends counts the rollouts of each end, and FailureClasses those without a score of each class.
+	// Ends counts rollouts by end. FailureClasses counts those without a score by class.
 	Ends           map[string]int `json:"ends"`
 	FailureClasses map[string]int `json:"failure_classes,omitempty"`
-	// UserContract says how often simulated users broke their contract; only where one was watched.
+	// UserContract counts violations of the user contract, nil if no user was checked.
 	UserContract *UserContract `json:"user_contract,omitempty"`
-	// Usage is what all models used.
+	// Usage is the usage of all models.
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// End notes how a run of so many rollouts ended: these are done, in this order.
+// End records the end of a run. planned is the number of rollouts, rollouts the finished ones in
+// order.
 func (r *Run) End(at time.Time, planned int, rollouts []Rollout) {
 	r.Ended = &at
 	if last := len(r.Resumptions) - 1; last >= 0 {
 		r.Resumptions[last].Ended = &at
 	}
-	totals := &Totals{Rollouts: planned, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserContract: Contract(rollouts)}
+	totals := &Totals{Rollouts: planned, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserContract: UserContractOf(rollouts)}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {
@@ -202,21 +201,20 @@ func outcome(r Rollout) Outcome {
 	return o
 }
 
-// ReadRun reads RunFile from a run's directory. The error wraps fs.ErrNotExist if there is none and
-// ErrDamaged if it does not say what was run.
+// ReadRun reads RunFile of a run's directory. The error wraps fs.ErrNotExist if there is none and
+// ErrDamaged if it is invalid.
 func ReadRun(dir string) (*Run, error) {
 	run := &Run{}
 	if err := readFile(dir, RunFile, "", run); err != nil {
 		return nil, err
 	}
 	if run.SweepID == "" || run.SpecDigest == "" {
-		return nil, damaged(dir, RunFile, errors.New("no sweep_id or spec_digest"))
+		return nil, damagedError(dir, RunFile, errors.New("no sweep_id or spec_digest"))
 	}
 	return run, nil
 }
 
-// WriteRun writes RunFile into a run's directory, which is made if it is missing. It lasts once
-// this returns.
+// WriteRun writes RunFile into a run's directory, which it creates. The file is synced.
 func WriteRun(dir string, run *Run) error {
 	data, err := encode(run, "    ")
 	if err == nil {

@@ -24,11 +24,11 @@ import (
 
 // The names of the files.
 const (
-	// SummaryFile holds the scores of a run, at the top of its directory.
+	// SummaryFile holds the scores of a run. It is at the top of the run's directory.
 	SummaryFile = "result_summary.json"
 	// TrajectoriesDirectory holds one directory per rollout.
 	TrajectoriesDirectory = "trajectories"
-	// ConversationFile holds what the agent saw, as chat messages, with what was matched where.
+	// ConversationFile holds the agent's view as chat messages, with the matches.
 	ConversationFile = "conversation.json"
 	// ContextFile holds every message and every version of every table.
 	ContextFile = "execution_context.json"
@@ -36,29 +36,29 @@ const (
 	PrettyFile = "pretty_print.txt"
 )
 
-// ErrName means that a name cannot be that of a directory.
+// ErrName: a name cannot be that of a directory.
 var ErrName = errors.New("not a name for a directory")
 
-// ErrDamaged means that a file is not what was written there.
+// ErrDamaged: a file is not what was written.
 var ErrDamaged = errors.New("damaged")
 
-// Rollout is everything that is written about one rollout.
+// Rollout is the input for the files of one rollout.
 type Rollout struct {
 	// Scenario is what was played.
 	Scenario *scenariov1.Scenario
-	// Result is the score, with where a simulated user broke its contract.
+	// Result is the score with the flags of the simulated user.
 	Result *busv1.Result
 	// Messages are all messages, the starting ones included; message i has index i.
 	Messages []*worldv1.Message
 	// Tables are all stored versions, the starting ones included, in any order.
 	Tables []*worldv1.Table
-	// Usage is what the turns of models cost.
+	// Usage is the usage of models by turn.
 	Usage []*busv1.TurnUsage
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
 	Directory string
-	// Damage says why the trajectory cannot be read, empty if it can.
+	// Damage says why the trajectory cannot be read. It is empty if it can.
 	Damage string
-	// Digest is what WriteTrajectory returned.
+	// Digest is the result of WriteTrajectory.
 	Digest string
 }
 
@@ -70,8 +70,8 @@ func (r Rollout) directory() string {
 	return r.Scenario.GetSetup().GetName()
 }
 
-// failed says whether the rollout raised, in the original's words: no score comes from its
-// conversation.
+// failed reports whether the rollout raised in the original's sense: its score does not result from
+// its conversation.
 func (r Rollout) failed() bool {
 	switch r.Result.GetEnd().GetReason() {
 	case busv1.EndReason_END_REASON_MODEL_FAILURE, busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
@@ -84,14 +84,14 @@ func (r Rollout) failed() bool {
 }
 
 // RunDirectory returns the name of a run's directory, e.g.
-// agent_oracle_user_scripted_05_22_2024_10_30_00. The time is written in its own location. What a
-// file name should not hold is replaced by underscores.
+// agent_oracle_user_scripted_05_22_2024_10_30_00. The time is in its own location. Underscores
+// replace unsafe characters.
 func RunDirectory(agent, user string, at time.Time) string {
-	return "agent_" + plain(agent) + "_user_" + plain(user) + "_" + at.Format("01_02_2006_15_04_05")
+	return "agent_" + safeName(agent) + "_user_" + safeName(user) + "_" + at.Format("01_02_2006_15_04_05")
 }
 
-// plain keeps letters, digits, dots, dashes and underscores.
-func plain(name string) string {
+// safeName keeps letters, digits, dots, dashes and underscores, and replaces the rest.
+func safeName(name string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '.', r == '-', r == '_':
@@ -102,10 +102,10 @@ func plain(name string) string {
 	}, name)
 }
 
-// WriteTrajectory writes the files of one rollout into its directory below dir, which is the run's
-// directory, and makes the directories that are missing. A rollout that failed has no
-// conversation.json. digest is the hex SHA-256 of execution_context.json. The error is ErrName if
-// the rollout's directory name is not a plain one, else that of the file system.
+// WriteTrajectory writes the files of one rollout into its directory below dir, the run's
+// directory. It creates missing directories. A failed rollout has no conversation.json. digest is
+// the hex SHA-256 of execution_context.json. The error is ErrName for an unsafe directory name,
+// else that of the file system.
 func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	name := r.directory()
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
@@ -143,9 +143,9 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteSummary writes the summary of a run into its directory, which is made if it is missing. When
-// the summary is there, all that was written before it is on disk: a run whose machine fails
-// without one can go on and writes everything again.
+// WriteSummary writes the summary of a run into its directory, which it creates. It first syncs
+// everything written before. A run whose machine fails without a summary writes all files again
+// when it is resumed.
 func WriteSummary(dir string, summary *Summary) error {
 	data, err := encode(summary, "    ")
 	if err != nil {
@@ -163,38 +163,38 @@ func WriteSummary(dir string, summary *Summary) error {
 	return nil
 }
 
-// readFile reads a JSON file of a run, with this digest unless that is empty. The error wraps
-// ErrDamaged if it has another or cannot be decoded.
+// readFile reads a JSON file of a run and checks its digest unless that is empty. The error wraps
+// ErrDamaged if the digest differs or decoding fails.
 func readFile(dir, name, digest string, into any) error {
 	data, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		return fmt.Errorf("read results: %w", err)
 	}
 	if got := digestOf(data); digest != "" && got != digest {
-		return damaged(dir, name, fmt.Errorf("its SHA-256 is %.12s, %s says %.12s", got, RunFile, digest))
+		return damagedError(dir, name, fmt.Errorf("its SHA-256 is %.12s, %s says %.12s", got, RunFile, digest))
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return damaged(dir, name, err)
+		return damagedError(dir, name, err)
 	}
 	return nil
 }
 
-func damaged(dir, name string, err error) error {
+func damagedError(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
-// PutFile makes a file appear whole or not at all, and the directory that it is in. It keeps the
-// permissions of a file that it replaces. A file has one writer.
-func PutFile(path string, data []byte) error {
+// WriteFile replaces a file atomically and creates its directory. It keeps the permissions of the
+// old file. A file has one writer.
+func WriteFile(path string, data []byte) error {
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, false)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
 }
 
-// writeFile replaces a file at once: readers see the old content or the new, also after a crash; if
-// it is to last, after one of the machine too. It keeps the permissions of the old file. What a
-// crash leaves behind is used up when the file is written again; a file has one writer.
+// writeFile replaces a file atomically: readers see the old content or the new, also after a crash
+// of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
+// next write reuses the temporary file of a crash. A file has one writer.
 func writeFile(path string, data []byte, lasting bool) (err error) {
 	dir, permissions := filepath.Dir(path), os.FileMode(0o644)
 	if info, err := os.Stat(path); err == nil {
@@ -228,7 +228,7 @@ func writeFile(path string, data []byte, lasting bool) (err error) {
 	return syncDirectory(dir)
 }
 
-// syncDirectory makes a rename last.
+// syncDirectory syncs a rename.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -264,7 +264,7 @@ func TestWriteFile(t *testing.T) {
 	if err := os.Chmod(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := PutFile(path, []byte("third")); err != nil {
+	if err := WriteFile(path, []byte("third")); err != nil {
 		t.Fatal(err)
 	}
 	info, err := os.Stat(path)

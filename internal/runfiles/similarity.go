@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Similarity is a number from 0 to 1, spelled as the original spells it: an integer where it
-// computes none. It is empty where the rollout has no score; JSON has null there.
+// Similarity is a number from 0 to 1 in the original's spelling: an integer if the original does
+// not compute it. It is empty, and null in JSON, if the rollout has no score.
 type Similarity string
 
 // Number returns the number; false if there is none.
@@ -38,11 +38,11 @@ func (s *Similarity) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// spelled is a similarity as a float; NaN, which no score is, has no spelling.
-func spelled(f float64) Similarity {
+// similarityOf returns a computed similarity. NaN, which no score is, becomes empty.
+func similarityOf(f float64) Similarity {
 	number, _ := float(f).(json.Number)
 	return Similarity(number)
 }
 
-// whole is a similarity that the original does not compute: 0 or 1 as an integer.
-func whole(f float64) Similarity { return Similarity(strconv.FormatFloat(f, 'f', -1, 64)) }
+// integerSimilarity returns a similarity that the original does not compute: 0 or 1 as an integer.
+func integerSimilarity(f float64) Similarity { return Similarity(strconv.FormatFloat(f, 'f', -1, 64)) }

@@ -16,13 +16,13 @@ import (
 const (
 	// allCategories is the category that every scenario belongs to.
 	allCategories = "ALL_CATEGORIES"
-	// threeDistractionTools is not counted for scenarios with a scrambling, which all build on it.
+	// threeDistractionTools does not count for scenarios with a scrambling, which all include it.
 	threeDistractionTools = "THREE_DISTRACTION_TOOLS"
 	scrambledSuffix       = "_SCRAMBLED"
 )
 
-// Summary is the content of result_summary.json: the original's keys and no others, the same for
-// every rollout. What else is known stands in RunFile.
+// Summary is the content of result_summary.json. It has exactly the original's keys. RunFile has
+// the rest.
 type Summary struct {
 	// Scenarios holds one entry per rollout, in the order they were given.
 	Scenarios []ScenarioResult `json:"per_scenario_results"`
@@ -38,23 +38,23 @@ type ScenarioResult struct {
 	Name string `json:"name"`
 	// Categories are the scenario's.
 	Categories []string `json:"categories"`
-	// Traceback says what happened if the rollout failed.
+	// Traceback describes the failure of the rollout.
 	Traceback *string `json:"traceback"`
 	// ExceptionType is the type of the failure.
 	ExceptionType *string `json:"exception_type"`
-	// MilestoneSimilarity, MinefieldSimilarity and Similarity are null if the rollout does not
-	// count, see Scored.
+	// MilestoneSimilarity, MinefieldSimilarity and Similarity are null if the rollout does not count.
+	// See Scored.
 	MilestoneSimilarity Similarity `json:"milestone_similarity"`
 	MinefieldSimilarity Similarity `json:"minefield_similarity"`
 	Similarity          Similarity `json:"similarity"`
 	// TurnCount counts turns as the original does.
 	TurnCount int `json:"turn_count"`
-	// MilestoneMapping and MinefieldMapping say where each node was matched.
+	// MilestoneMapping and MinefieldMapping are the matches of nodes.
 	MilestoneMapping Mapping `json:"milestone_mapping"`
 	MinefieldMapping Mapping `json:"minefield_mapping"`
 }
 
-// Match is a node's matched message and the similarity there.
+// Match is the matched message of a node and its similarity.
 type Match struct {
 	Node       int
 	Index      int
@@ -95,8 +95,8 @@ func (m *Mapping) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Category holds the means over the scored rollouts of a category, nil and in JSON null if there is
-// none.
+// Category holds the means over the scored rollouts of a category. They are nil, and null in JSON,
+// if there are none.
 type Category struct {
 	Name       string
 	Similarity *float64
@@ -149,9 +149,8 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Summarize returns the summary of a run over the given rollouts, in their order. Rollouts without
-// a score are listed but not averaged: they say nothing about the agent. ALL_CATEGORIES is always
-// there.
+// Summarize returns the summary of a run over the given rollouts, in their order. It lists rollouts
+// without a score but does not average them. ALL_CATEGORIES is always present.
 func Summarize(rollouts []Rollout) *Summary {
 	summary := &Summary{Scenarios: []ScenarioResult{}}
 	var sums sums
@@ -174,7 +173,7 @@ func Summarize(rollouts []Rollout) *Summary {
 	return summary
 }
 
-// sums are the sums over categories, in the order in which these first occur.
+// sums are the sums by category, in order of first appearance.
 type sums []*sum
 
 type sum struct {
@@ -206,8 +205,8 @@ func (s sums) means() Categories {
 	return means
 }
 
-// Scored says whether a result counts: that of a rollout that the infrastructure failed or that was
-// cancelled does not, and none whose similarity is no number.
+// Scored reports whether a result counts. Results of infrastructure failures, cancelled rollouts
+// and NaN similarities do not.
 func Scored(result *busv1.Result) bool {
 	switch result.GetEnd().GetReason() {
 	case busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
@@ -217,8 +216,8 @@ func Scored(result *busv1.Result) bool {
 	}
 }
 
-// CountedCategories returns the categories that a scenario counts for, ALL_CATEGORIES last. The
-// result is the caller's own.
+// CountedCategories returns the categories of a scenario that count, ALL_CATEGORIES last. The
+// caller owns the result.
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
 	var counted []string
@@ -230,8 +229,8 @@ func CountedCategories(categories []string) []string {
 	return append(counted, allCategories)
 }
 
-// scenarioResult returns a rollout's entry. What the original never computes it writes as integers:
-// the similarities of a rollout that raised and of a graph without nodes.
+// scenarioResult returns a rollout's entry. Similarities that the original does not compute are
+// integers: those of a failed rollout and of a graph without nodes.
 func scenarioResult(r Rollout) ScenarioResult {
 	out := ScenarioResult{
 		Name: r.directory(), Categories: append([]string{}, r.Scenario.GetSetup().GetCategories()...),
@@ -251,11 +250,11 @@ func scenarioResult(r Rollout) ScenarioResult {
 	evaluation := r.Scenario.GetEvaluation()
 	out.MinefieldSimilarity = "0"
 	if len(evaluation.GetMinefields().GetNodes()) > 0 {
-		out.MinefieldSimilarity = spelled(r.Result.GetMinefieldSimilarity())
+		out.MinefieldSimilarity = similarityOf(r.Result.GetMinefieldSimilarity())
 	}
-	spell := whole
+	spell := integerSimilarity
 	if len(evaluation.GetMilestones().GetNodes()) > 0 {
-		spell = spelled
+		spell = similarityOf
 	}
 	out.MilestoneSimilarity, out.Similarity = spell(r.Result.GetMilestoneSimilarity()), spell(r.Result.GetSimilarity())
 	out.MilestoneMapping = mapping(r.Result.GetMilestones())
@@ -266,12 +265,12 @@ func scenarioResult(r Rollout) ScenarioResult {
 func mapping(matches []*busv1.Match) Mapping {
 	out := Mapping{}
 	for _, m := range matches {
-		out = append(out, Match{int(m.GetNode()), int(m.GetIndex()), spelled(m.GetSimilarity())})
+		out = append(out, Match{int(m.GetNode()), int(m.GetIndex()), similarityOf(m.GetSimilarity())})
 	}
 	return out
 }
 
-// exceptionType names a failure; one that carries no type is named after its reason.
+// exceptionType returns the type of a failure, or a name for its reason.
 func exceptionType(end *busv1.End) string {
 	if end.GetExceptionType() != "" {
 		return end.GetExceptionType()
@@ -279,7 +278,7 @@ func exceptionType(end *busv1.End) string {
 	return strings.TrimPrefix(end.GetReason().String(), "END_REASON_")
 }
 
-// traceback describes a failure in one line, as the last line of a Python traceback would.
+// traceback describes a failure on one line, like the last line of a Python traceback.
 func traceback(end *busv1.End) string {
 	text := exceptionType(end)
 	if end.GetDetail() != "" {
@@ -288,15 +287,15 @@ func traceback(end *busv1.End) string {
 	return text + "\n"
 }
 
-// ReadSummary reads the summary of a run from its directory. Unknown fields are skipped. The error
-// wraps fs.ErrNotExist if there is none and ErrDamaged if the file is no summary.
+// ReadSummary reads the summary of a run from its directory. It ignores unknown fields. The error
+// wraps fs.ErrNotExist if there is none and ErrDamaged if the file is invalid.
 func ReadSummary(dir string) (*Summary, error) {
 	summary := &Summary{}
 	if err := readFile(dir, SummaryFile, "", summary); err != nil {
 		return nil, err
 	}
 	if summary.Scenarios == nil {
-		return nil, damaged(dir, SummaryFile, errors.New("no per_scenario_results"))
+		return nil, damagedError(dir, SummaryFile, errors.New("no per_scenario_results"))
 	}
 	return summary, nil
 }

@@ -6,23 +6,23 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage is what the models of a rollout used, by role; nil where no model played.
+// Usage is the usage of a rollout's models by role. A role without a model is nil.
 type Usage struct {
 	Agent *RoleUsage `json:"agent,omitempty"`
 	User  *RoleUsage `json:"user,omitempty"`
 }
 
-// RoleUsage sums the turns of one role. Cached tokens are among those of the input, reasoning
-// tokens among those of the output. They are null if no provider stated any.
+// RoleUsage sums the turns of one role. Input includes cached tokens, output includes reasoning
+// tokens. The sums are null if no provider reported any.
 type RoleUsage struct {
 	InputTokens     *int64 `json:"input_tokens"`
 	CachedTokens    *int64 `json:"cached_tokens"`
 	OutputTokens    *int64 `json:"output_tokens"`
 	ReasoningTokens *int64 `json:"reasoning_tokens"`
-	// CostUSD is the list price in US dollars, null if that of a turn is not known.
+	// CostUSD is the list price in US dollars, null if a price is unknown.
 	CostUSD *float64 `json:"cost_usd"`
-	// RequestsWithoutUsage is how many requests were answered without their tokens, which are
-	// missing in the sums.
+	// RequestsWithoutUsage is the number of answered requests without reported tokens, which the sums
+	// lack.
 	RequestsWithoutUsage int `json:"requests_without_usage,omitempty"`
 }
 
@@ -42,7 +42,7 @@ func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
 		switch {
 		case turn.GetRole() != role:
 			continue
-		case !pricing.Counted(u):
+		case !pricing.HasTokens(u):
 			silent++
 			continue
 		case u.CostMicros != nil:

@@ -9,26 +9,26 @@ import (
 
 // UserFlag is a suspicion that a simulated user broke its contract.
 type UserFlag struct {
-	// Rule is which one: assistant, early_end, invented or leak.
+	// Rule is assistant, early_end, invented or leak.
 	Rule string `json:"rule"`
-	// Index is the message's.
+	// Index is the index of the message.
 	Index int `json:"index"`
-	// Evidence is what raised it.
+	// Evidence is the quoted text.
 	Evidence string `json:"evidence"`
 }
 
-// UserContract says how often the simulated users of a run broke their contract.
+// UserContract counts violations of the simulated users of a run.
 type UserContract struct {
-	// Rollouts are those whose user was watched: it was no script and made a turn.
+	// Rollouts is the number with a checked user: one that is no script and made a turn.
 	Rollouts int `json:"rollouts"`
-	// Flagged are those of them with a flag, and Rate is their share.
+	// Flagged is the number of those with a flag. Rate is their share.
 	Flagged int     `json:"flagged"`
 	Rate    float64 `json:"rate"`
 	// Rules counts the flags of each rule.
 	Rules map[string]int `json:"rules"`
 }
 
-// userFlags returns a rollout's flags as they are written.
+// userFlags converts a rollout's flags.
 func userFlags(flags []*busv1.UserFlag) []UserFlag {
 	var list []UserFlag
 	for _, flag := range flags {
@@ -37,11 +37,11 @@ func userFlags(flags []*busv1.UserFlag) []UserFlag {
 	return list
 }
 
-// Contract counts the flags of all rollouts; nil if no user was watched.
-func Contract(rollouts []Rollout) *UserContract {
+// UserContractOf counts the flags of all rollouts. It returns nil if no user was checked.
+func UserContractOf(rollouts []Rollout) *UserContract {
 	contract := &UserContract{Rules: make(map[string]int)}
 	for _, r := range rollouts {
-		if !r.watched() {
+		if !r.userChecked() {
 			continue
 		}
 		contract.Rollouts++
@@ -59,12 +59,12 @@ func Contract(rollouts []Rollout) *UserContract {
 	return contract
 }
 
-// Checked says whether the users of a run that has ended were checked: they were no script and
-// spoke. A nil run has none.
-func (r *Run) Checked() bool { return r != nil && r.Totals != nil && r.Totals.UserContract != nil }
+// UserChecked reports whether a finished run has checked users: they were no script and spoke. It
+// is false for a nil run.
+func (r *Run) UserChecked() bool { return r != nil && r.Totals != nil && r.Totals.UserContract != nil }
 
-// SetUserFlags replaces the flags of a rollout of a run whose users were checked, counts them anew,
-// and says whether they are others than before.
+// SetUserFlags replaces the flags of a rollout, updates the counts, and reports whether anything
+// changed. The run must have checked users.
 func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) {
 	contract := r.Totals.UserContract
 	contract.Flagged, contract.Rules = 0, make(map[string]int)
@@ -86,10 +86,9 @@ func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) 
 	return changed
 }
 
-// watched says whether the rollout's user is no script and made a turn. Where the messages are not
-// at hand, a model's turns are known by what they cost, and another player counts if anybody has
-// said anything.
-func (r Rollout) watched() bool {
+// userChecked reports whether the rollout's user is no script and made a turn. Without messages, a
+// model's turns follow from its usage, and any message counts as a turn of another player.
+func (r Rollout) userChecked() bool {
 	user, starting := r.Result.GetRollout().GetUser(), len(r.Scenario.GetSetup().GetMessages())
 	switch {
 	case user == nil || user.GetScripted() != nil:
@@ -99,7 +98,7 @@ func (r Rollout) watched() bool {
 	case r.Messages != nil:
 		return slices.ContainsFunc(r.Messages[min(starting, len(r.Messages)):], func(m *worldv1.Message) bool { return m.GetSender() == worldv1.Role_ROLE_USER })
 	case user.GetModel() != nil:
-		last := r.Result.GetEnd().GetUsage() // of a turn of which nothing came
+		last := r.Result.GetEnd().GetUsage() // of a turn without messages
 		return slices.ContainsFunc(r.Usage, func(turn *busv1.TurnUsage) bool {
 			return turn.GetRole() == worldv1.Role_ROLE_USER && (last == nil || turn.GetIndex() != last.GetIndex())
 		})

@@ -52,12 +52,12 @@ func TestSetUserFlags(t *testing.T) {
 	first, second := played(plugin, "leak"), played(plugin, "leak", "invented")
 	first.Directory, second.Directory = "first", "second"
 	var run *Run
-	if run.Checked() {
+	if run.UserChecked() {
 		t.Error("Checked of no run: got true")
 	}
 	run = &Run{}
 	run.End(time.Time{}, 2, []Rollout{first, second})
-	if !run.Checked() {
+	if !run.UserChecked() {
 		t.Fatal("Checked: got false, want true")
 	}
 	if run.SetUserFlags("second", second.Result.GetUserFlags()) {
@@ -103,7 +103,7 @@ func TestUserContract(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, Contract(test.rollouts)); diff != "" {
+			if diff := cmp.Diff(test.want, UserContractOf(test.rollouts)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

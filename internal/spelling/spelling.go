@@ -1,4 +1,4 @@
-// Package spelling finds the name that somebody may have meant.
+// Package spelling suggests known names for misspelled ones.
 package spelling
 
 import (
@@ -6,13 +6,14 @@ import (
 	"strings"
 )
 
-// longest bounds the names that are compared.
-const longest = 200
+// maxLength bounds the names that are compared.
+const maxLength = 200
 
-// Nearest returns the known name with the fewest edits, "" if none is near: more than a third of
-// the name, and more than slack edits. Case does not count; of equals the first in byte order wins.
+// Nearest returns the known name with the smallest edit distance, "" if none is close. Close means
+// at most slack edits, or a third of the name. It ignores case. Among equals the first in byte
+// order wins.
 func Nearest(name string, known []string, slack int) string {
-	if len(name) > longest {
+	if len(name) > maxLength {
 		return ""
 	}
 	best, bestEdits := "", 1+max(slack, len(name)/3)

@@ -9,8 +9,7 @@ import (
 
 type rootKey struct{}
 
-// generator makes random span ids, except for the root span of a rollout, whose ids stand in the
-// context.
+// generator generates random span ids. The ids of a rollout's root span come from the context.
 type generator struct{}
 
 // NewIDs returns the ids of a root span.

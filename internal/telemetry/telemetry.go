@@ -1,6 +1,6 @@
-// Package telemetry sends OpenTelemetry traces and metrics through OTLP, and gives every rollout a
-// trace of its own whose id follows from the rollout's id, so that all processes and all restarts
-// contribute to the same trace.
+// Package telemetry exports OpenTelemetry traces and metrics through OTLP. Every rollout has its
+// own trace, whose id derives from the rollout's id, so that all processes contribute to the same
+// trace, also after restarts.
 package telemetry
 
 import (
@@ -27,18 +27,17 @@ import (
 
 const metricInterval = 15 * time.Second
 
-// Config says where telemetry goes.
+// Config configures the export.
 type Config struct {
-	// Endpoint is host:port of an OTLP gRPC receiver. Empty turns telemetry off.
+	// Endpoint is the host:port of an OTLP gRPC receiver. Empty turns telemetry off.
 	Endpoint string
 	// TLS uses the system's certificate authorities for the connection.
 	TLS bool
-	// SampleRatio is the share of rollouts that are traced, 0 to 1; the same rollouts in every
-	// process.
+	// SampleRatio is the share of traced rollouts, 0 to 1. Every process selects the same rollouts.
 	SampleRatio float64
 }
 
-// DefaultConfig returns telemetry turned off, with every rollout traced once it is turned on.
+// DefaultConfig returns telemetry turned off. If it is turned on, every rollout is traced.
 func DefaultConfig() Config { return Config{SampleRatio: 1} }
 
 // RegisterFlags adds the flags of this package.
@@ -56,7 +55,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// Telemetry is the running export. The zero value and nil are turned off. Safe for concurrent use.
+// Telemetry is a running export. The zero value and nil export nothing. Safe for concurrent use.
 type Telemetry struct {
 	threshold uint64
 	spans     *otlptrace.Exporter
@@ -65,7 +64,7 @@ type Telemetry struct {
 }
 
 // Start installs the process's tracer and meter providers. service is the OpenTelemetry service
-// name. Close the result to flush what is pending.
+// name. The caller closes the result to flush pending data.
 func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -108,23 +107,23 @@ func Start(ctx context.Context, cfg Config, service string) (*Telemetry, error) 
 	return t, nil
 }
 
-// Enabled says whether anything is exported.
+// Enabled reports whether anything is exported.
 func (t *Telemetry) Enabled() bool { return t != nil && t.traces != nil }
 
-// Close flushes what is pending, as far as ctx allows, and stops the export.
+// Close flushes pending data until ctx is done, and stops the export.
 func (t *Telemetry) Close(ctx context.Context) error {
 	if !t.Enabled() {
 		return nil
 	}
-	// The provider leaves its exporter running if ctx ends before everything is sent.
+	// The provider does not stop its exporter if ctx ends first.
 	if err := errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx), t.spans.Shutdown(ctx)); err != nil {
 		return fmt.Errorf("stop telemetry: %w", err)
 	}
 	return nil
 }
 
-// Rollout returns ctx inside the trace of a rollout, as a child of its root span. Without telemetry
-// it returns ctx.
+// Rollout returns ctx within the trace of a rollout, below its root span. Without telemetry it
+// returns ctx.
 func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Context {
 	if !t.Enabled() {
 		return ctx
@@ -132,7 +131,7 @@ func (t *Telemetry) Rollout(ctx context.Context, rolloutID string) context.Conte
 	return trace.ContextWithRemoteSpanContext(ctx, t.root(rolloutID))
 }
 
-// RecordRoot records the root span of a rollout's trace. Exactly one process does this, once, when
+// RecordRoot records the root span of a rollout's trace. Exactly one process calls it, once, when
 // it knows the outcome.
 func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begin, end time.Time, attributes ...attribute.KeyValue) {
 	if !t.Enabled() {
@@ -148,12 +147,12 @@ func (t *Telemetry) RecordRoot(ctx context.Context, rolloutID, name string, begi
 	span.End(trace.WithTimestamp(end))
 }
 
-// root returns the span context of a rollout's root span: ids are a digest of the rollout's id, and
-// whether it is sampled follows from the trace id.
+// root returns the span context of a rollout's root span. Its ids are a digest of the rollout's id,
+// and its trace id decides on sampling.
 func (t *Telemetry) root(rolloutID string) trace.SpanContext {
 	sum := sha256.Sum256([]byte(rolloutID))
 	cfg := trace.SpanContextConfig{TraceID: trace.TraceID(sum[:16]), SpanID: trace.SpanID(sum[16:24]), Remote: true}
-	// The same rule as the SDK's ratio sampler, so that roots and orphans agree.
+	// The SDK's ratio sampler uses the same rule, so roots and orphans agree.
 	if binary.BigEndian.Uint64(cfg.TraceID[8:16])>>1 < t.threshold {
 		cfg.TraceFlags = trace.FlagsSampled
 	}

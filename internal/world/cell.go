@@ -31,7 +31,7 @@ func Number(v float64) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Val
 // Text returns a text cell.
 func Text(v string) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Text{Text: v}} }
 
-// Fits says whether a cell may stand in a column of the given kind: null always may.
+// Fits reports whether a cell may stand in a column of the given kind: null always may.
 func Fits(v *worldv1.Value, kind Kind) bool {
 	switch v.GetKind().(type) {
 	case nil:
@@ -47,7 +47,7 @@ func Fits(v *worldv1.Value, kind Kind) bool {
 	}
 }
 
-// VisibleTo says whether a role may read a message: by default its sender and its recipient may.
+// VisibleTo reports whether a role may read a message: by default its sender and its recipient may.
 func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
 	if len(m.GetVisibleTo()) == 0 {
 		return m.GetSender() == role || m.GetRecipient() == role

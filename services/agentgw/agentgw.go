@@ -1,4 +1,4 @@
-// Package agentgw is the agent gateway: it turns a role's view of the conversation into that role's
+// Package agentgw is the agent gateway. It turns a role's view of the conversation into that role's
 // next messages, whoever plays the role.
 package agentgw
 
@@ -18,9 +18,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// Run serves the gateway at the node until ctx is done, and then returns nil. Turns that cannot
-// be computed again are kept on the bus. Those of a model are played by the replica that owns the
-// key of its provider.
+// Run serves the gateway at the node until ctx is done, and then returns nil. It records turns that
+// cannot be computed again on the bus. The replica that owns a model's key plays that model's
+// turns.
 func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
@@ -60,7 +60,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 		defer cancel()
 		followed <- stores.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
 			if control.CancelledRound != nil {
-				server.ended.tell(sweepID, control.GetCancelledRound())
+				server.cancelled.markCancelled(sweepID, control.GetCancelledRound())
 			}
 		})
 	}()
@@ -72,8 +72,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 	return errors.Join(err, <-attached, <-followed)
 }
 
-// openBudget returns what says when requests to model providers may begin; nil lets all begin at
-// once.
+// openBudget returns the limiter of requests to model providers, or nil without limits.
 func openBudget(cfg Config, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
 	if cfg.Unbudgeted {
 		return nil, nil

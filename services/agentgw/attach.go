@@ -16,16 +16,16 @@ import (
 )
 
 const (
-	// attachPing finds out that an agent has vanished.
+	// attachPing is the keepalive interval that detects a vanished agent.
 	attachPing        = 30 * time.Second
 	attachPingMinimum = 10 * time.Second
-	// attachAnswerBytes is more than what the SDKs let pass as one answer: a longer message ends
-	// its stream with all of its turns.
+	// attachAnswerBytes exceeds what the SDKs accept as one answer. gRPC ends the stream, with all of
+	// its turns, at a longer message.
 	attachAnswerBytes = 2 * maxTurnBytes
 )
 
-// serveAttached serves the agents that attach themselves until ctx is done. Their streams end at
-// once: the agents come back.
+// serveAttached serves attached agents until ctx is done. Then it ends their streams at once, and
+// the agents reconnect.
 func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger) error {
 	if cfg.AttachListen == "" {
 		<-ctx.Done()

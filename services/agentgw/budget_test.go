@@ -28,8 +28,8 @@ import (
 
 const answer = `{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":300,"completion_tokens":200}}`
 
-// withLimits returns a replica of the gateway with budgets.
-func withLimits(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
+// newLimitedServer returns a replica of the gateway with limits.
+func newLimitedServer(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config)) *Server {
 	tb.Helper()
 	cfg := DefaultConfig()
 	cfg.Getenv = func(string) string { return "" }
@@ -69,16 +69,16 @@ func withLimits(tb testing.TB, b *bus.Bus, change func(c *ratelimit.Config)) *Se
 	return server
 }
 
-// listen serves a provider until the test ends.
-func listen(tb testing.TB, handle http.HandlerFunc) string {
+// serveProvider serves a provider until the test ends.
+func serveProvider(tb testing.TB, handle http.HandlerFunc) string {
 	tb.Helper()
 	server := httptest.NewServer(handle)
 	tb.Cleanup(server.Close)
 	return server.URL
 }
 
-// turnOf is a request for the first turn of a rollout.
-func turnOf(rollout, address string) *agentgwv1.RespondRequest {
+// turnRequest returns a request for the first turn of a rollout.
+func turnRequest(rollout, address string) *agentgwv1.RespondRequest {
 	words := "hi"
 	return &agentgwv1.RespondRequest{
 		RolloutId: rollout, Index: 1, Role: worldv1.Role_ROLE_AGENT,
@@ -89,15 +89,15 @@ func turnOf(rollout, address string) *agentgwv1.RespondRequest {
 	}
 }
 
-// TestReplicasKeepToTheRate lets two replicas on one bus ask as fast as they may: the provider sees
-// no more than the limit allows.
-func TestReplicasKeepToTheRate(t *testing.T) {
+// TestReplicasShareRateLimit runs two replicas on one bus at full speed. The provider receives no
+// more requests than the limit allows.
+func TestReplicasShareRateLimit(t *testing.T) {
 	t.Parallel()
 	const perMinute = 1500
 	const burst = 2 * perMinute / 50 // the key changes hands when the second one comes
 	const enough = 2 * burst
 	var asked atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		_, _ = io.WriteString(w, answer)
 	})
@@ -107,11 +107,11 @@ func TestReplicasKeepToTheRate(t *testing.T) {
 	began := time.Now()
 	var group sync.WaitGroup
 	for replica := range 2 {
-		server := withLimits(t, b, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"openai": {Requests: perMinute}} })
+		server := newLimitedServer(t, b, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"openai": {Requests: perMinute}} })
 		for n := range 32 {
 			group.Go(func() {
 				for i := 0; asked.Load() < enough && ctx.Err() == nil; i++ {
-					_, err := server.Respond(ctx, turnOf(fmt.Sprintf("s%d-%d.%d", replica, n, i), address))
+					_, err := server.Respond(ctx, turnRequest(fmt.Sprintf("s%d-%d.%d", replica, n, i), address))
 					if err != nil && ctx.Err() == nil {
 						t.Errorf("Respond: %v", err)
 					}
@@ -128,18 +128,18 @@ func TestReplicasKeepToTheRate(t *testing.T) {
 	}
 }
 
-// TestSpentTurnsAreHeld lets a sweep spend what it may: the next turn is held, is not asked, and is
-// once the limit is higher. Other sweeps are not concerned.
-func TestSpentTurnsAreHeld(t *testing.T) {
+// TestSpendLimitThrottles exhausts a sweep's spend limit. The next turn is throttled without a
+// request, and begins once the limit is higher. Other sweeps are unaffected.
+func TestSpendLimitThrottles(t *testing.T) {
 	var asked atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+	server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
 	respond := func(rollout string, limit int64) *agentgwv1.RespondResponse {
 		t.Helper()
-		request := turnOf(rollout, address)
+		request := turnRequest(rollout, address)
 		request.SpendLimit = &agentgwv1.SpendLimit{Tokens: limit}
 		response, err := server.Respond(t.Context(), request)
 		if err != nil {
@@ -163,29 +163,29 @@ func TestSpentTurnsAreHeld(t *testing.T) {
 	}
 }
 
-// TestTurnsAreHeldBeforeTheirTimeIsOver lets a turn wait for a budget that another has: it is held,
-// not failed, while there is time for an answer, and was not asked.
-func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
+// TestBusyBudgetThrottles lets a turn wait for a budget in use. It is throttled, not failed, while
+// there is time for an answer, and sends no request.
+func TestBusyBudgetThrottles(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		close(arrived)
 		<-leave
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
 	var group sync.WaitGroup
 	group.Go(func() {
-		if _, err := server.Respond(t.Context(), turnOf("s.0", address)); err != nil {
+		if _, err := server.Respond(t.Context(), turnRequest("s.0", address)); err != nil {
 			t.Errorf("the first turn: %v", err)
 		}
 	})
 	<-arrived
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // it is held when half of that is over
 	defer stop()
-	got, err := server.Respond(ctx, turnOf("s.1", address))
+	got, err := server.Respond(ctx, turnRequest("s.1", address))
 	if hold := got.GetHold(); err != nil || hold == nil || hold.GetSpent() || asked.Load() != 1 || ctx.Err() != nil {
 		t.Errorf("the second turn: got %v, %v after %d requests, want a hold in time after 1", got, err, asked.Load())
 	}
@@ -193,22 +193,22 @@ func TestTurnsAreHeldBeforeTheirTimeIsOver(t *testing.T) {
 	group.Wait()
 }
 
-// TestDeadProviderIsLeftAlone lets a provider only fail: every turn fails as one that may be tried
-// again, none as the model's, and most of them without a request.
-func TestDeadProviderIsLeftAlone(t *testing.T) {
+// TestBreakerOpens runs turns against a provider that always fails. Every turn fails with a
+// retryable error that is not the model's, most of them without a request.
+func TestBreakerOpens(t *testing.T) {
 	const turns, threshold = 100, 10
 	var asked atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		asked.Add(1)
 		http.Error(w, "broken", http.StatusInternalServerError)
 	})
-	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) {
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) {
 		c.Limits, c.BreakerFailures, c.OpenFor = map[string]ratelimit.Limit{"openai": {Concurrency: 1}}, threshold, time.Minute
 	})
 	var group sync.WaitGroup
 	for n := range turns {
 		group.Go(func() {
-			got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("s.", n), address))
+			got, err := server.Respond(t.Context(), turnRequest(fmt.Sprint("s.", n), address))
 			if status.Code(err) != codes.Aborted {
 				t.Errorf("turn %d: got %v, %v, want ABORTED", n, got, err)
 			}

@@ -13,51 +13,51 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// holds wants a turn that was not begun and may begin later.
-func holds(t *testing.T, what string, got *agentgwv1.RespondResponse, err error) {
+// wantThrottled expects a turn that did not begin and may begin later.
+func wantThrottled(t *testing.T, what string, got *agentgwv1.RespondResponse, err error) {
 	t.Helper()
 	if hold := got.GetHold(); err != nil || hold == nil || hold.GetSpent() || hold.GetDetail() != errCancelled.Error() {
 		t.Errorf("%s: got %v, %v, want a hold because %q", what, got, err, errCancelled)
 	}
 }
 
-// TestCancelledTurns cancels a sweep while one of its requests is under way and another waits for
-// the budget: the first one is paid for, so that it ends and counts when the sweep is played again;
-// nothing else is asked.
+// TestCancelledTurns cancels a sweep while one request is in flight and another waits for the
+// budget. The first is paid for, so it completes and counts when the sweep is played again. No
+// other request is sent.
 func TestCancelledTurns(t *testing.T) {
 	var asked atomic.Int64
 	arrived, leave := make(chan struct{}), make(chan struct{})
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		if asked.Add(1) == 1 {
 			close(arrived)
 			<-leave
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
 	var group, waits sync.WaitGroup
 	respond := func(group *sync.WaitGroup, rollout string, check func(*agentgwv1.RespondResponse, error)) {
-		group.Go(func() { check(server.Respond(t.Context(), turnOf(rollout, address))) })
+		group.Go(func() { check(server.Respond(t.Context(), turnRequest(rollout, address))) })
 	}
-	respond(&group, "s.0", func(got *agentgwv1.RespondResponse, err error) { holds(t, "the turn under way", got, err) })
+	respond(&group, "s.0", func(got *agentgwv1.RespondResponse, err error) { wantThrottled(t, "the turn under way", got, err) })
 	<-arrived
-	respond(&waits, "s.1", func(got *agentgwv1.RespondResponse, err error) { holds(t, "the turn that waits", got, err) })
+	respond(&waits, "s.1", func(got *agentgwv1.RespondResponse, err error) { wantThrottled(t, "the turn that waits", got, err) })
 	respond(&group, "other.0", func(got *agentgwv1.RespondResponse, err error) {
 		if err != nil || len(got.GetMessages()) != 1 {
 			t.Errorf("another sweep: got %v, %v, want an answer", got, err)
 		}
 	})
-	server.ended.tell("s", 0)
+	server.cancelled.markCancelled("s", 0)
 	waits.Wait() // it is not kept waiting by the request under way
-	got, err := server.Respond(t.Context(), turnOf("s.2", address))
-	holds(t, "a turn that comes later", got, err)
+	got, err := server.Respond(t.Context(), turnRequest("s.2", address))
+	wantThrottled(t, "a turn that comes later", got, err)
 	close(leave)
 	group.Wait()
 	if n := asked.Load(); n != 2 {
 		t.Errorf("requests: got %d, want the one under way and that of another sweep", n)
 	}
 	for rollout, want := range map[string]int64{"s.0": 2, "s.1": 3} {
-		again := turnOf(rollout, address)
+		again := turnRequest(rollout, address)
 		again.Round = 1
 		got, err := server.Respond(t.Context(), again)
 		if err != nil || len(got.GetMessages()) != 1 || asked.Load() != want {
@@ -67,29 +67,28 @@ func TestCancelledTurns(t *testing.T) {
 	}
 }
 
-// TestCancelledRetries cancels a sweep while its turn waits to be tried again, and one whose turns
-// wait for nothing.
+// TestCancelledRetries cancels a sweep whose turn waits for a retry, and one without waiting turns.
 func TestCancelledRetries(t *testing.T) {
 	for name, status := range map[string]int{"refused": http.StatusTooManyRequests, "failed": http.StatusInternalServerError} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
 			failed := make(chan struct{})
-			address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+			address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 				if asked.Add(1) == 1 {
 					defer close(failed)
 				}
 				w.Header().Set("Retry-After", "50")
 				http.Error(w, "later", status)
 			})
-			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+			server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
 			ended := make(chan struct{})
 			go func() {
 				defer close(ended)
-				got, err := server.Respond(t.Context(), turnOf("s.0", address))
-				holds(t, "the turn", got, err)
+				got, err := server.Respond(t.Context(), turnRequest("s.0", address))
+				wantThrottled(t, "the turn", got, err)
 			}()
 			<-failed
-			server.ended.tell("s", 3)
+			server.cancelled.markCancelled("s", 3)
 			<-ended
 			if n := asked.Load(); n != 1 {
 				t.Errorf("requests: got %d, want 1", n)
@@ -101,10 +100,10 @@ func TestCancelledRetries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server.ended.tell("s", 0)
-	address := listen(t, func(http.ResponseWriter, *http.Request) { t.Error("without budgets: asked, want no request") })
-	got, err := server.Respond(t.Context(), turnOf("s.0", address))
-	holds(t, "without budgets", got, err)
+	server.cancelled.markCancelled("s", 0)
+	address := serveProvider(t, func(http.ResponseWriter, *http.Request) { t.Error("without budgets: asked, want no request") })
+	got, err := server.Respond(t.Context(), turnRequest("s.0", address))
+	wantThrottled(t, "without budgets", got, err)
 	if err := server.Close(); err != nil {
 		t.Error(err)
 	}

@@ -12,8 +12,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// checkLimit bounds one try to connect to whoever is to play.
-const checkLimit = 2500 * time.Millisecond
+// checkTimeout bounds one attempt to connect to a player.
+const checkTimeout = 2500 * time.Millisecond
 
 // checker implements PlayerCheckService.
 type checker struct {
@@ -28,38 +28,39 @@ func (c checker) CheckPlayer(ctx context.Context, req *agentgwv1.CheckPlayerRequ
 		err   error
 		state agentgwv1.CheckPlayerResponse_State
 	}{
-		{errAbsent, agentgwv1.CheckPlayerResponse_STATE_AWAITED},
+		{errNotAttached, agentgwv1.CheckPlayerResponse_STATE_AWAITED},
 		{plugin.ErrUnavailable, agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE},
 		{model.ErrUnreachable, agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE},
 		{plugin.ErrAddress, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
-		{model.ErrUnset, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
+		{model.ErrNotConfigured, agentgwv1.CheckPlayerResponse_STATE_UNUSABLE},
 	} {
 		if ctx.Err() == nil && errors.Is(err, row.err) {
 			return &agentgwv1.CheckPlayerResponse{State: row.state, Detail: err.Error()}, nil
 		}
 	}
 	if err != nil {
-		return nil, stated(err)
+		return nil, statusError(err)
 	}
 	return &agentgwv1.CheckPlayerResponse{State: agentgwv1.CheckPlayerResponse_STATE_READY}, nil
 }
 
-// errAbsent says that nobody has attached itself under a name yet.
-var errAbsent = errors.New("no agent is attached yet")
+// errNotAttached: no agent has attached itself under the name yet.
+var errNotAttached = errors.New("no agent is attached yet")
 
-// check says what a player lacks. Players that are computed lack nothing.
+// check returns what keeps a player from playing, nil if nothing does. Computed players are always
+// ready.
 func (s *Server) check(ctx context.Context, p *agentgwv1.Player) error {
 	switch kind := p.GetKind().(type) {
 	case *agentgwv1.Player_Model:
-		return s.models.Check(ctx, kind.Model, checkLimit)
+		return s.models.Check(ctx, kind.Model, checkTimeout)
 	case *agentgwv1.Player_Plugin:
 		if address := kind.Plugin.GetAddress(); address != "" {
-			return s.plugins.Check(ctx, address, checkLimit)
+			return s.plugins.Check(ctx, address, checkTimeout)
 		}
 		name := kind.Plugin.GetAttached()
-		present, err := s.agents.Present(ctx, name)
+		present, err := s.agents.IsAttached(ctx, name)
 		if err == nil && !present {
-			err = fmt.Errorf("%w as %s: the rollouts wait until one is", errAbsent, name)
+			err = fmt.Errorf("%w as %s: the rollouts wait until one is", errNotAttached, name)
 		}
 		return err
 	default:

@@ -24,8 +24,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// checking runs a gateway on a node of this process and returns what checks players there.
-func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClient {
+// startChecker runs a gateway on an in-process node and returns a client of its checks.
+func startChecker(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClient {
 	t.Helper()
 	m, err := rpc.Open(t.Context(), rpc.DefaultConfig(), t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -46,7 +46,7 @@ func checking(t *testing.T, cfg agentgw.Config) agentgwv1.PlayerCheckServiceClie
 	return agentgwv1.NewPlayerCheckServiceClient(m.Conn(rpc.AgentGateway))
 }
 
-// checkPlayer asks about a player; the names of states are shortened.
+// checkPlayer checks a player and returns the state without its prefix.
 func checkPlayer(t *testing.T, client agentgwv1.PlayerCheckServiceClient, p *agentgwv1.Player) (state, detail string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -58,7 +58,7 @@ func checkPlayer(t *testing.T, client agentgwv1.PlayerCheckServiceClient, p *age
 	return strings.TrimPrefix(answer.GetState().String(), "STATE_"), answer.GetDetail()
 }
 
-// serveHealth serves a plug-in on a port of its own, whose health is what check says.
+// serveHealth serves a plug-in with a health service on a port of its own.
 func serveHealth(t *testing.T, healthy healthv1.HealthServer) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -78,21 +78,21 @@ func serveHealth(t *testing.T, healthy healthv1.HealthServer) (address string) {
 	return listener.Addr().String()
 }
 
-// busy is a plug-in that has no time to say how it is.
-type busy struct {
+// busyHealth is a health service that does not answer in time.
+type busyHealth struct {
 	healthv1.UnimplementedHealthServer
 }
 
-func (busy) Check(ctx context.Context, _ *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
+func (busyHealth) Check(ctx context.Context, _ *healthv1.HealthCheckRequest) (*healthv1.HealthCheckResponse, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }
 
-// TestCheckPlayer checks players of each kind, at plug-ins that serve and do not serve health and
-// at a web server.
+// TestCheckPlayer checks players of each kind, at plug-ins with and without health and at a web
+// server.
 func TestCheckPlayer(t *testing.T) {
 	t.Parallel()
-	bare, _ := attach(t, answering(&agentv1.ActResponse{Text: "hello"}))
+	bare, _ := servePlugin(t, answering(&agentv1.ActResponse{Text: "hello"}))
 	leaving := health.NewServer()
 	leaving.Shutdown()
 	asked := 0
@@ -103,7 +103,7 @@ func TestCheckPlayer(t *testing.T) {
 	t.Cleanup(web.Close)
 	cfg := withKeys(map[string]string{"ANTHROPIC_API_KEY": " \n", "COHERE_API_KEY": "a\nb", "VERTEX_BASE_URL": web.URL})
 	cfg.ModelBaseURLs = []string{web.URL}
-	client := checking(t, cfg)
+	client := startChecker(t, cfg)
 	for text, test := range map[string]struct{ base, state, detail string }{
 		"oracle":             {"", "READY", ""},
 		"random":             {"", "READY", ""},
@@ -117,7 +117,7 @@ func TestCheckPlayer(t *testing.T) {
 		"attached:nobody":    {"", "AWAITED", "no agent is attached yet as nobody: the rollouts wait until one is"},
 		"grpc://localhost:1": {"", "UNREACHABLE", "start it or correct its address"},
 		"grpc://" + serveHealth(t, health.NewServer()):     {"", "READY", ""},
-		"grpc://" + serveHealth(t, busy{}):                 {"", "READY", ""},
+		"grpc://" + serveHealth(t, busyHealth{}):           {"", "READY", ""},
 		"grpc://" + serveHealth(t, leaving):                {"", "UNREACHABLE", "it says that it does not serve now"},
 		"grpc://" + strings.TrimPrefix(web.URL, "http://"): {"", "UNREACHABLE", "what answers there is no gRPC server"},
 	} {
@@ -137,8 +137,8 @@ func TestCheckPlayer(t *testing.T) {
 	}
 }
 
-// TestCheckAttached attaches an agent, which is there from then on, also for the other replicas;
-// the check does not ask it for a turn.
+// TestCheckAttached attaches an agent. It is ready from then on, also at the other replicas, and
+// the check asks it for no turn.
 func TestCheckAttached(t *testing.T) {
 	t.Parallel()
 	address, release, err := porttest.Reserve()
@@ -150,7 +150,7 @@ func TestCheckAttached(t *testing.T) {
 	}
 	cfg := withKeys(nil)
 	cfg.AttachListen = address
-	client := checking(t, cfg)
+	client := startChecker(t, cfg)
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true)))
 	if err != nil {
 		t.Fatal(err)

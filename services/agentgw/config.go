@@ -15,60 +15,58 @@ import (
 
 const (
 	minMessageBytes = 1 << 10
-	// maxTurnBytes keeps an answer, with the log entry around it, below what the bus takes.
+	// maxTurnBytes keeps an answer and the log entry around it below the message limit of the bus.
 	maxTurnBytes = 4 << 20
 )
 
-// Config bounds what the gateway keeps and what plug-ins may cost.
+// Config bounds what the gateway stores and what players may cost.
 type Config struct {
-	// ToolSets is how many tool sets are remembered by digest.
+	// ToolSets is the size of the cache of tool sets by digest.
 	ToolSets int
-	// PluginConnections is the largest number of plug-ins that are connected at once.
+	// PluginConnections is the largest number of concurrent connections to plug-ins.
 	PluginConnections int
 	// PluginMessageBytes bounds one gRPC message to or from a plug-in.
 	PluginMessageBytes int
-	// PluginTurnBytes bounds the messages that one answer of a plug-in becomes.
+	// PluginTurnBytes bounds the messages of one plug-in answer.
 	PluginTurnBytes int
-	// ModelAnswerBytes bounds the body of one answer of a model provider.
+	// ModelAnswerBytes bounds the body of one provider response.
 	ModelAnswerBytes int64
-	// ModelTurnBytes bounds what is recorded of one answer of a model: its messages and its own
-	// form.
+	// ModelTurnBytes bounds the record of one model turn: its messages and its provider-native form.
 	ModelTurnBytes int
-	// ModelExchangeBytes bounds what is kept of the exchange with a provider about one turn, for
-	// people to read.
+	// ModelExchangeBytes bounds the stored exchange with a provider about one turn, which people read.
 	ModelExchangeBytes int
-	// ModelConnections is how many connections there may be to each model provider. Over HTTP/2
-	// many requests share one.
+	// ModelConnections is the largest number of connections to each model provider. HTTP/2 multiplexes
+	// many requests over one.
 	ModelConnections int
-	// RetryWait is the wait before a request to a player that failed is tried again, and grows; 0 is
-	// that of the kind of player.
+	// RetryWait is the first wait before a failed request to a player is retried. Later waits are
+	// longer. 0 selects the default of the kind of player.
 	RetryWait time.Duration
-	// ModelBaseURLs are the addresses that players may name; the gateway's keys are sent there.
-	// Empty allows all.
+	// ModelBaseURLs are the addresses that players may name. The gateway sends its keys there. Empty
+	// allows all.
 	ModelBaseURLs []string
-	// PriceFile names a table of prices to use instead of the one that is built in.
+	// PriceFile names a price table that replaces the built-in one.
 	PriceFile string
 	// Budget bounds the requests to model providers.
 	Budget ratelimit.Config
-	// Unbudgeted lets all requests to model providers begin at once, whatever Budget says: for
-	// providers that are made to fail.
+	// Unbudgeted turns Budget off, so that all requests to model providers begin at once. Tests of
+	// failing providers use it.
 	Unbudgeted bool
-	// TemplateDir is a directory with prompt templates that replace the program's own; empty
-	// replaces none.
+	// TemplateDir is a directory of prompt templates that replace the built-in ones. Empty replaces
+	// none.
 	TemplateDir string
-	// Getenv returns an environment variable, "" if it is not set; keys and addresses of providers
-	// come from there. It is called concurrently.
+	// Getenv returns an environment variable, "" if it is unset. It supplies the keys and addresses of
+	// providers. It is called concurrently.
 	Getenv func(name string) string
-	// AttachListen is where agents attach themselves, host:port; empty accepts none.
+	// AttachListen is the host:port where agents attach themselves. Empty accepts none.
 	AttachListen string
-	// AttachCert and AttachKey are PEM files that turn TLS on there.
+	// AttachCert and AttachKey are PEM files that turn TLS on at AttachListen.
 	AttachCert, AttachKey string
-	// AgentCA is a PEM file with authorities to trust, instead of the system's, at agents that are
-	// dialled with TLS; empty trusts the system's.
+	// AgentCA is a PEM file of authorities to trust at agents that are dialled with TLS. Empty trusts
+	// the system's.
 	AgentCA string
 }
 
-// DefaultConfig returns bounds that suit a gateway with a few hundred rollouts at once.
+// DefaultConfig returns bounds that suit a gateway with a few hundred concurrent rollouts.
 func DefaultConfig() Config {
 	return Config{
 		ToolSets: 4096, PluginConnections: 256, PluginMessageBytes: 16 << 20, PluginTurnBytes: 512 << 10,
@@ -93,19 +91,18 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.RegisterAttachFlags(fs)
 }
 
-// RegisterBudgetFlags adds the flags that say how much may be asked of model providers and what it
-// costs.
+// RegisterBudgetFlags adds the flags for limits and prices of model providers.
 func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
 	c.Budget.RegisterFlags(fs)
 	fs.StringVar(&c.PriceFile, "agentgw-price-file", c.PriceFile, "YAML file with the prices of models, instead of the table that is built in")
 }
 
-// RegisterTemplateFlags adds the flag that says whose prompts models get that know no tool calling.
+// RegisterTemplateFlags adds the flag for prompt templates of models without tool calling.
 func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl and plain.tmpl replace the program's own prompts")
 }
 
-// RegisterAttachFlags adds the flags that say how plug-in agents are connected.
+// RegisterAttachFlags adds the flags for connections to plug-in agents.
 func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "`host:port` where agents attach themselves, for --agent attached:NAME; empty accepts none")
 	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate to show to agents that attach themselves; turns TLS on")
@@ -113,8 +110,7 @@ func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 
-// Validate names the first field that is out of range, or the file of authorities if it cannot be
-// read.
+// Validate names the first field that is out of range, or the CA file if it cannot be read.
 func (c Config) Validate() error {
 	switch {
 	case c.ToolSets < 1:
@@ -142,7 +138,7 @@ func (c Config) Validate() error {
 	return errors.Join(err, c.Budget.Validate())
 }
 
-// check is Validate, and reads the prices.
+// check validates the configuration and loads the prices.
 func (c Config) check() (*pricing.Table, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -154,7 +150,7 @@ func (c Config) check() (*pricing.Table, error) {
 	return prices, nil
 }
 
-// roots reads the authorities to trust at agents; nil are those of the system.
+// roots reads AgentCA. It returns nil for the system's authorities.
 func (c Config) roots() (*x509.CertPool, error) {
 	if c.AgentCA == "" {
 		return nil, nil

@@ -12,12 +12,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// instruction is what tells the simulated user of shownView what it wants.
+// instruction is the simulated user's goal in demonstrationView.
 const instruction = "You want the rent."
 
-// shownView is what a user sees whose demonstrations hold two calls at once of its own tool and an
-// end: the first call works, the second fails.
-func shownView() []*worldv1.Message {
+// demonstrationView is the view of a user whose demonstrations contain two parallel calls of its
+// own tool and an end. The first call succeeds, the second fails.
+func demonstrationView() []*worldv1.Message {
 	source := func(id, on string) string {
 		return id + "_parameters = {'on': " + on + "}\n" + id + "_response = set_wifi_status(**" + id + "_parameters)\nprint(repr(" + id + "_response))"
 	}
@@ -43,8 +43,8 @@ func shownView() []*worldv1.Message {
 	return append(view, message(8, system, user, instruction), message(9, user, agent, "My rent?"), message(10, agent, user, "Wifi is off."))
 }
 
-// TestDemonstratedCalls plays a user with a tool of its own whose demonstrations show calls: each
-// provider and each prompt gets them with their answers, between what was said before and after.
+// TestDemonstratedCalls plays a user with its own tool whose demonstrations contain calls. Each
+// provider and each prompt gets them with their results, in order.
 func TestDemonstratedCalls(t *testing.T) {
 	const cut = "Wifi is off." // the last text of the conversation
 	tools := []*worldv1.Tool{
@@ -71,10 +71,10 @@ func TestDemonstratedCalls(t *testing.T) {
 			`RESULT: None`, `RESULT: PermissionError: not now`},
 	} {
 		t.Run(p, func(t *testing.T) {
-			f := startFake(t, always(http.StatusBadRequest, "{}"))
+			f := startProvider(t, always(http.StatusBadRequest, "{}"))
 			request := askModel(p, f.URL)
 			request.RolloutId = "demonstrated." + p
-			request.Role, request.View, request.Index, request.Tools = user, shownView(), 11, tools
+			request.Role, request.View, request.Index, request.Tools = user, demonstrationView(), 11, tools
 			if _, err := client.Respond(t.Context(), request); err != nil {
 				t.Fatal(err)
 			}

@@ -20,8 +20,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// promptedModels are the providers that are asked with prompts, each with a call that cannot be
-// read and what the original raises for it.
+// promptedModels maps each prompted provider to an invalid call and the exception that the original
+// raises for it.
 func promptedModels() map[string][2]string {
 	return map[string][2]string{
 		"hermes":          {"<tool_call>{", "ValueError"},
@@ -31,16 +31,16 @@ func promptedModels() map[string][2]string {
 	}
 }
 
-func completes(text string) string {
+func completion(text string) string {
 	return fmt.Sprintf(`{"choices":[{"text":%q,"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, text)
 }
 
-// TestDialectMistakes shows that a model reads about its mistakes, that it may make four in a row,
+// TestDialectMistakes checks that a model reads about its mistakes, that four in a row are allowed,
 // and that compat ends the rollout.
 func TestDialectMistakes(t *testing.T) {
 	client := serve(t, withKeys(nil), natstest.Start(t))
 	for p, wrong := range promptedModels() {
-		f := startFake(t, always(http.StatusOK, completes(wrong[0])))
+		f := startProvider(t, always(http.StatusOK, completion(wrong[0])))
 		for _, compat := range []bool{false, true} {
 			request := askModel(p, f.URL)
 			request.Compat = compat
@@ -71,7 +71,7 @@ func TestDialectMistakes(t *testing.T) {
 	}
 }
 
-// TestDialectFaults shows how a server can fail, and that it gets no key that is not there.
+// TestDialectFaults checks failures of a server, and that it gets no key if none is set.
 func TestDialectFaults(t *testing.T) {
 	client := serve(t, withKeys(nil), natstest.Start(t))
 	tests := []struct {
@@ -86,12 +86,12 @@ func TestDialectFaults(t *testing.T) {
 		{"malformed", "not json", 200, codes.Aborted, 0, 2},
 		{"empty", "{}", 200, codes.Aborted, 0, 2},
 		{"404", "", 404, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, 1},
-		{"huge", completes(strings.Repeat("x", 600<<10)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
-		{"said", completes("hello"), 200, codes.OK, 0, 1},
+		{"huge", completion(strings.Repeat("x", 600<<10)), 200, codes.OK, agentgwv1.FailureClass_FAILURE_CLASS_MODEL, 1},
+		{"said", completion("hello"), 200, codes.OK, 0, 1},
 	}
 	for p := range promptedModels() {
 		for _, test := range tests {
-			f := startFake(t, always(test.status, test.body))
+			f := startProvider(t, always(test.status, test.body))
 			request := askModel(p, f.URL+"/v1")
 			request.RolloutId = fmt.Sprintf("dialect.%s.%s", p, test.name)
 			got, err := client.Respond(t.Context(), request)
@@ -107,7 +107,7 @@ func TestDialectFaults(t *testing.T) {
 			t.Errorf("%s without a server: got %v and %v, want a failure that says what to give", p, got, err)
 		}
 	}
-	f := startFake(t, always(http.StatusOK, completes("hello")))
+	f := startProvider(t, always(http.StatusOK, completion("hello")))
 	keyed := serve(t, withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "OPENAI_BASE_URL": f.URL}), natstest.Start(t))
 	if _, err := keyed.Respond(t.Context(), askModel("hermes", "")); err != nil || f.requests[0].Header.Get("Authorization") != "Bearer "+modelKey {
 		t.Errorf("with a key: got %v and %v, want the key", err, f.requests)
@@ -116,7 +116,7 @@ func TestDialectFaults(t *testing.T) {
 
 // TestDialectSimulator plays the user, who has one tool, with prompts.
 func TestDialectSimulator(t *testing.T) {
-	f := startFake(t, always(http.StatusOK, completes("It is me.")))
+	f := startProvider(t, always(http.StatusOK, completion("It is me.")))
 	request := askModel("hermes", f.URL)
 	request.Role = user
 	request.View = []*worldv1.Message{message(0, system, user, "s"), message(1, user, agent, "u"), message(2, agent, user, "a")}
@@ -129,7 +129,7 @@ func TestDialectSimulator(t *testing.T) {
 	}
 }
 
-// TestBrokenTemplate shows that a gateway does not start with a template that cannot be used.
+// TestBrokenTemplate checks that a gateway does not start with an invalid template.
 func TestBrokenTemplate(t *testing.T) {
 	cfg := agentgw.DefaultConfig()
 	cfg.TemplateDir = t.TempDir()

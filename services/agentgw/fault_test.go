@@ -30,19 +30,19 @@ const (
 	leak         = `{"error": {"message": "key ` + modelKey + ` is bad"}, "message": "key ` + modelKey + ` is bad"}`
 )
 
-// fault is what a provider does wrong and what becomes of it.
+// fault is a misbehaving provider and the expected result.
 type fault struct {
 	name   string
 	answer func(p string, w http.ResponseWriter, r *http.Request)
-	// code is that of the error, class that of the failure; one of them is 0.
+	// code is the error's code, class the failure's class. One of them is 0.
 	code     codes.Code
 	class    agentgwv1.FailureClass
 	requests int64
 	within   time.Duration // at least
 }
 
-// answers is a fault that consists of an answer with some headers.
-func answers(code int, body string, headers ...string) func(string, http.ResponseWriter, *http.Request) {
+// answerWith returns a fault that answers with a body and headers.
+func answerWith(code int, body string, headers ...string) func(string, http.ResponseWriter, *http.Request) {
 	return func(_ string, w http.ResponseWriter, _ *http.Request) {
 		for i := 0; i < len(headers); i += 2 {
 			w.Header().Set(headers[i], headers[i+1])
@@ -55,18 +55,18 @@ func answers(code int, body string, headers ...string) func(string, http.Respons
 func faults() []fault {
 	const provider, model = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, agentgwv1.FailureClass_FAILURE_CLASS_MODEL
 	return []fault{
-		{"429 storm", answers(429, leak, "Retry-After", "1"), codes.Aborted, 0, 2, time.Second},
-		{"429 for an hour", answers(429, leak, "Retry-After", "3600"), codes.Aborted, 0, 1, 0},
-		{"500", answers(500, leak), codes.Aborted, 0, 2, 0},
-		{"529 without a body", answers(529, ""), codes.Aborted, 0, 2, 0},
-		{"malformed", answers(200, `{"a":`), codes.Aborted, 0, 2, 0},
-		{"empty object", answers(200, "{}"), codes.Aborted, 0, 2, 0},
-		{"another content type", answers(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
-		{"an event stream", answers(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
-		{"a rate limit in an answer", answers(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
-		{"a rate limit in a choice", answers(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
-		{"a broken gateway in a choice", answers(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
-		{"cut stream", answers(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
+		{"429 storm", answerWith(429, leak, "Retry-After", "1"), codes.Aborted, 0, 2, time.Second},
+		{"429 for an hour", answerWith(429, leak, "Retry-After", "3600"), codes.Aborted, 0, 1, 0},
+		{"500", answerWith(500, leak), codes.Aborted, 0, 2, 0},
+		{"529 without a body", answerWith(529, ""), codes.Aborted, 0, 2, 0},
+		{"malformed", answerWith(200, `{"a":`), codes.Aborted, 0, 2, 0},
+		{"empty object", answerWith(200, "{}"), codes.Aborted, 0, 2, 0},
+		{"another content type", answerWith(200, "<html>"+modelKey+"</html>", "Content-Type", "text/html"), codes.Aborted, 0, 2, 0},
+		{"an event stream", answerWith(200, "data: {}\n\ndata: [DONE]\n\n", "Content-Type", "text/event-stream"), codes.Aborted, 0, 2, 0},
+		{"a rate limit in an answer", answerWith(200, `{"error": {"code": 429, "message": "key `+modelKey+` asks too often"}}`), codes.Aborted, 0, 2, 0},
+		{"a rate limit in a choice", answerWith(200, `{"choices": [{"text": "Tur", "finish_reason": "error", "error": {"code": 429, "message": "m"}}], "output": 5}`), codes.Aborted, 0, 2, 0},
+		{"a broken gateway in a choice", answerWith(200, `{"choices": [{"error": {"code": 502, "message": "m"}}]}`), codes.Aborted, 0, 2, 0},
+		{"cut stream", answerWith(200, `{"choices":`, "Content-Length", "4000"), codes.Aborted, 0, 2, 0},
 		{"closed connection", func(string, http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, codes.Aborted, 0, 2, 0},
 		{"slow", func(_ string, w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
@@ -74,26 +74,26 @@ func faults() []fault {
 			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 		}, codes.DeadlineExceeded, 0, 2, 2 * faultTimeout},
-		{"429 without credit", answers(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
-		{"401 in an answer", answers(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
-		{"no credit in an answer", answers(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
-		{"no credit in a choice", answers(200, `{"choices": [{"text": "Tur", "error": {"code": 402, "message": "key `+modelKey+` has no credit"}}]}`), 0, provider, 1, 0},
-		{"flagged in a choice", answers(200, `{"choices": [{"error": {"code": 403, "message": "m"}}]}`), 0, provider, 1, 0},
-		{"Anthropic's error in an answer", answers(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
-		{"402", answers(402, leak), 0, provider, 1, 0},
-		{"401", answers(401, leak), 0, provider, 1, 0},
-		{"400", answers(400, leak), 0, provider, 1, 0},
-		{"redirect", answers(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
-		{"huge answer", answers(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
+		{"429 without credit", answerWith(429, `{"error": {"message": "key `+modelKey+` has no credit", "code": "insufficient_quota"}}`), 0, provider, 1, 0},
+		{"401 in an answer", answerWith(200, `{"error": {"code": 401, "message": "key `+modelKey+` is bad"}}`), 0, provider, 1, 0},
+		{"no credit in an answer", answerWith(200, `{"error": {"code": 402, "message": "key `+modelKey+` has no credit"}}`), 0, provider, 1, 0},
+		{"no credit in a choice", answerWith(200, `{"choices": [{"text": "Tur", "error": {"code": 402, "message": "key `+modelKey+` has no credit"}}]}`), 0, provider, 1, 0},
+		{"flagged in a choice", answerWith(200, `{"choices": [{"error": {"code": 403, "message": "m"}}]}`), 0, provider, 1, 0},
+		{"Anthropic's error in an answer", answerWith(200, `{"type": "error", "error": {"type": "authentication_error", "message": "m"}}`), 0, provider, 1, 0},
+		{"402", answerWith(402, leak), 0, provider, 1, 0},
+		{"401", answerWith(401, leak), 0, provider, 1, 0},
+		{"400", answerWith(400, leak), 0, provider, 1, 0},
+		{"redirect", answerWith(302, leak, "Location", "http://elsewhere.invalid/"), 0, provider, 1, 0},
+		{"huge answer", answerWith(200, strings.Repeat("x", faultBytes+1)), 0, provider, 1, 0},
 		{"huge turn", func(p string, w http.ResponseWriter, _ *http.Request) {
-			_, _ = io.WriteString(w, says(p, strings.Repeat("x", 2*faultTurn)))
+			_, _ = io.WriteString(w, textAnswer(p, strings.Repeat("x", 2*faultTurn)))
 		}, 0, model, 1, 0},
 	}
 }
 
-// TestLongModelFaults plays a rollout against each fault of each family of providers at once, each
-// beside one whose provider is well: every fault is classed, costs its own rollout alone, and tells
-// nobody the key.
+// TestLongModelFaults plays a rollout against each fault of each provider, all at once, each beside
+// one with a healthy provider. Every fault is classified, affects its own rollout only, and does
+// not leak the key.
 func TestLongModelFaults(t *testing.T) {
 	t.Parallel()
 	cfg := allKeys()
@@ -117,7 +117,7 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 		f.answer(p, w, r)
 	}))
 	t.Cleanup(server.Close)
-	well := startFake(t, always(http.StatusOK, says(p, "hello")))
+	well := startProvider(t, always(http.StatusOK, textAnswer(p, "hello")))
 	request, beside := askModel(p, server.URL), askModel(p, well.URL)
 	request.RolloutId, beside.RolloutId = "fault."+id, "beside."+id
 	request.Player.GetModel().TimeoutMs = 120_000
@@ -143,14 +143,15 @@ func (f fault) check(t *testing.T, client agentgwv1.AgentGatewayServiceClient, p
 	}
 }
 
-// TestModelKeyFaults refuses keys that no header takes, without asking and without telling them.
+// TestModelKeyFaults rejects keys that do not fit into a header, without a request and without
+// leaking them.
 func TestModelKeyFaults(t *testing.T) {
 	const bad = "sk-a\nb"
 	file := filepath.Join(t.TempDir(), "key")
 	if err := os.WriteFile(file, []byte(bad+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := startFake(t, always(http.StatusOK, says("openai", "hello")))
+	f := startProvider(t, always(http.StatusOK, textAnswer("openai", "hello")))
 	for name, test := range map[string]struct {
 		environment map[string]string
 		want        string

@@ -16,71 +16,72 @@ import (
 )
 
 const (
-	// maxForwarded bounds the turns that a replica plays at once for others.
+	// maxForwarded bounds the concurrent turns that a replica plays for others.
 	maxForwarded = 1 << 14
-	// moving is the pause before the owner of a key is looked up again that could not answer.
-	moving = 20 * time.Millisecond
+	// ownerRetryPause is the pause before a key's owner is looked up again after it could not answer.
+	ownerRetryPause = 20 * time.Millisecond
 )
 
-// Replicas say which replica of the gateway owns a name; *bus.Replicas is one.
+// Replicas tells which replica of the gateway owns a name. *bus.Replicas implements it.
 type Replicas interface {
-	// Name returns what this replica is called.
+	// Name returns the name of this replica.
 	Name() string
-	// Owner returns who owns a name, empty if nobody can say, and what is closed when that may have
-	// changed.
+	// Owner returns the owner of a name, empty if it is unknown. changed is closed when the owner may
+	// have changed.
 	Owner(name string) (owner string, changed <-chan struct{})
-	// Alive says whether a replica is heard.
+	// Alive reports whether heartbeats of a replica arrive.
 	Alive(replica string) bool
 }
 
-// forwardName is what a replica answers to that plays turns for others. No attached agent can be
-// called so.
+// forwardName is the relay name under which a replica plays turns for others. The dot keeps it
+// apart from the names of attached agents.
 func forwardName(replica string) string { return "turns." + replica }
 
-// atOwner plays a turn at the replica that owns the key of its model, so that one limiter sees all
-// requests under a key. Turns of other players are played here, and so are those that are too long
-// for one message of NATS.
-func (s *Server) atOwner(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+// respondAtOwner plays a turn at the replica that owns the key of its model, so that one limiter
+// sees all requests under a key. It plays other players' turns here, and turns that exceed one NATS
+// message.
+func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	if s.replicas == nil || req.GetPlayer().GetModel() == nil {
-		return s.play(ctx, req)
+		return s.playHere(ctx, req)
 	}
 	key, ok := s.models.Key(ctx, req.GetPlayer().GetModel())
 	if !ok {
-		return s.play(ctx, req)
+		return s.playHere(ctx, req)
 	}
 	for {
 		owner, changed := s.replicas.Owner(key.Provider + "." + key.Fingerprint)
 		if owner == s.replica {
-			return s.play(ctx, req)
+			return s.playHere(ctx, req)
 		}
 		var response *agentgwv1.RespondResponse
-		err := errGone
-		req.Fresh = fresh(ctx, req)
+		err := errReplicaGone
+		req.Fresh = isFresh(ctx, req)
 		if owner != "" {
 			response, err = s.forward(ctx, owner, changed, req)
 		}
-		if !errors.Is(err, errGone) && !errors.Is(err, bus.ErrTooLarge) {
+		if !errors.Is(err, errReplicaGone) && !errors.Is(err, bus.ErrTooLarge) {
 			return response, err
 		}
 		req.Fresh = req.GetFresh() && owner == "" // else it may be recorded
 		if errors.Is(err, bus.ErrTooLarge) {
-			return s.play(ctx, req)
+			return s.playHere(ctx, req)
 		}
-		if err := await(ctx, changed, owner != ""); err != nil {
+		if err := waitForOwner(ctx, changed, owner != ""); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// errGone says that a replica did not play a turn to its end. Whoever asks for the turn again gets
-// what was recorded of it.
-var errGone = errors.New("the replica that owns the key is gone")
+// errReplicaGone: a replica did not finish a turn. The next request for the turn gets what was
+// recorded of it.
+var errReplicaGone = errors.New("the replica that owns the key is gone")
 
-// await waits until replicas have come or gone, or for a moment if the owner is known.
-func await(ctx context.Context, changed <-chan struct{}, known bool) error {
+// waitForOwner waits until the set of replicas changes, or for ownerRetryPause if the owner is
+// known.
+func waitForOwner(ctx context.Context, changed <-chan struct{}, known bool) error {
 	var soon <-chan time.Time
 	if known {
-		timer := time.NewTimer(moving)
+		timer := time.NewTimer(ownerRetryPause)
 		defer timer.Stop()
 		soon = timer.C
 	}
@@ -93,8 +94,8 @@ func await(ctx context.Context, changed <-chan struct{}, known bool) error {
 	return nil
 }
 
-// forward lets another replica play a turn. The error is that of the turn, errGone if the replica
-// is gone or leaves, or bus.ErrTooLarge.
+// forward lets another replica play a turn. The error is that of the turn, errReplicaGone if the
+// replica is gone or leaves, or bus.ErrTooLarge.
 func (s *Server) forward(ctx context.Context, owner string, changed <-chan struct{}, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	raw, err := proto.Marshal(req)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s *Server) forward(ctx context.Context, owner string, changed <-chan struc
 	}
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go s.watch(asking, cancel, owner, changed)
+	go s.cancelIfGone(asking, cancel, owner, changed)
 	raw, err = s.relay.Ask(asking, forwardName(owner), raw)
 	switch {
 	case errors.Is(err, bus.ErrTooLarge):
@@ -110,22 +111,22 @@ func (s *Server) forward(ctx context.Context, owner string, changed <-chan struc
 	case ctx.Err() != nil:
 		return nil, status.FromContextError(ctx.Err()).Err()
 	case err != nil:
-		return nil, errGone
+		return nil, errReplicaGone
 	}
 	turn := &agentgwv1.ForwardedTurn{}
 	if err := proto.Unmarshal(raw, turn); err != nil {
 		return nil, status.Errorf(codes.Internal, "forwarded turn: %v", err)
 	}
 	if code := codes.Code(turn.GetCode()); code == codes.Canceled {
-		return nil, errGone // the replica ends
+		return nil, errReplicaGone // the replica ends
 	} else if code != codes.OK {
 		return nil, withFailure(status.New(code, turn.GetMessage()), turn.GetFailure())
 	}
 	return turn.GetResponse(), nil
 }
 
-// watch gives up a turn whose replica is not heard any more.
-func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc, owner string, changed <-chan struct{}) {
+// cancelIfGone cancels a forwarded turn with errReplicaGone when heartbeats of its replica stop.
+func (s *Server) cancelIfGone(ctx context.Context, cancel context.CancelCauseFunc, owner string, changed <-chan struct{}) {
 	for {
 		select {
 		case <-changed:
@@ -133,7 +134,7 @@ func (s *Server) watch(ctx context.Context, cancel context.CancelCauseFunc, owne
 			return
 		}
 		if !s.replicas.Alive(owner) {
-			cancel(errGone)
+			cancel(errReplicaGone)
 			return
 		}
 		_, changed = s.replicas.Owner("")
@@ -147,7 +148,7 @@ func (s *Server) serveForwarded() (stop func() error, err error) {
 		err := proto.Unmarshal(raw, req)
 		var response *agentgwv1.RespondResponse
 		if err == nil {
-			response, err = s.play(ctx, req)
+			response, err = s.playHere(ctx, req)
 		}
 		said := status.Convert(err)
 		turn := &agentgwv1.ForwardedTurn{Response: response, Code: int32(said.Code()), Message: said.Message()}

@@ -22,12 +22,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// pair returns two replicas that hear each other, the owner of the key of an address first.
-func pair(tb testing.TB, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
+// replicaPair returns two replicas that receive each other's heartbeats. The first owns the key of
+// an address.
+func replicaPair(tb testing.TB, address string, change func(c *ratelimit.Config)) (owner, other *Server) {
 	tb.Helper()
 	b := natstest.Start(tb)
-	owner, other = withLimits(tb, b, change), withLimits(tb, b, change)
-	key, ok := owner.models.Key(tb.Context(), turnOf("s.0", address).GetPlayer().GetModel())
+	owner, other = newLimitedServer(tb, b, change), newLimitedServer(tb, b, change)
+	key, ok := owner.models.Key(tb.Context(), turnRequest("s.0", address).GetPlayer().GetModel())
 	if !ok {
 		tb.Fatal("the model has no key")
 	}
@@ -50,12 +51,12 @@ func pair(tb testing.TB, address string, change func(c *ratelimit.Config)) (owne
 	}
 }
 
-// TestTurnsGoToTheOwner asks a replica for turns under a key that another one owns, with a limit
-// of one request at once: the provider never sees two, answers and errors come back, and a turn
-// that is asked at both is asked once.
-func TestTurnsGoToTheOwner(t *testing.T) {
+// TestForwardToOwner asks a replica for turns under a key of another one, with a limit of one
+// concurrent request. The provider never sees two, answers and errors come back, and a turn that is
+// asked at both replicas is sent once.
+func TestForwardToOwner(t *testing.T) {
 	var asked, running, most atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, r *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
 		most.Store(max(most.Load(), running.Add(1)))
 		defer running.Add(-1)
@@ -67,13 +68,13 @@ func TestTurnsGoToTheOwner(t *testing.T) {
 		<-time.After(5 * time.Millisecond)
 		_, _ = io.WriteString(w, answer)
 	})
-	owner, other := pair(t, address, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
+	owner, other := replicaPair(t, address, func(c *ratelimit.Config) { c.Limits = map[string]ratelimit.Limit{"default": {Concurrency: 1}} })
 	var group sync.WaitGroup
 	const turns = 20
 	for n := range turns {
 		for _, server := range []*Server{owner, other} {
 			group.Go(func() {
-				got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("s.", n), address))
+				got, err := server.Respond(t.Context(), turnRequest(fmt.Sprint("s.", n), address))
 				if err != nil || len(got.GetMessages()) != 1 || got.GetMessages()[0].GetText() != "hello" {
 					t.Errorf("turn %d: got %v, %v, want the answer", n, got, err)
 				}
@@ -84,7 +85,7 @@ func TestTurnsGoToTheOwner(t *testing.T) {
 	if asked.Load() != turns || most.Load() != 1 {
 		t.Errorf("requests: got %d and %d at once, want %d and 1", asked.Load(), most.Load(), turns)
 	}
-	request := turnOf("s.broken", address)
+	request := turnRequest("s.broken", address)
 	request.View[0].Body = &worldv1.Message_Text{Text: "broken"}
 	_, err := other.Respond(t.Context(), request)
 	var failure *agentgwv1.Failure
@@ -96,11 +97,11 @@ func TestTurnsGoToTheOwner(t *testing.T) {
 	}
 }
 
-// TestOwnerGoes lets the owner of a key leave while it has a turn of another replica: that one
-// plays the turn itself.
-func TestOwnerGoes(t *testing.T) {
+// TestOwnerLeaves stops the owner of a key during a forwarded turn. The other replica plays the
+// turn itself.
+func TestOwnerLeaves(t *testing.T) {
 	arrived, leave := make(chan struct{}, 10), make(chan struct{})
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		arrived <- struct{}{}
 		select {
 		case <-leave:
@@ -108,10 +109,10 @@ func TestOwnerGoes(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	owner, other := pair(t, address, func(*ratelimit.Config) {})
+	owner, other := replicaPair(t, address, func(*ratelimit.Config) {})
 	answered := make(chan error, 1)
 	go func() {
-		got, err := other.Respond(t.Context(), turnOf("s.0", address))
+		got, err := other.Respond(t.Context(), turnRequest("s.0", address))
 		if err == nil && len(got.GetMessages()) != 1 {
 			err = fmt.Errorf("got %v, want an answer", got)
 		}
@@ -133,11 +134,11 @@ func TestOwnerGoes(t *testing.T) {
 	}
 }
 
-// TestLongTurnIsPlayedHere asks a replica for a turn that is too long for a message to the owner.
-func TestLongTurnIsPlayedHere(t *testing.T) {
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
-	_, other := pair(t, address, func(*ratelimit.Config) {})
-	request := turnOf("s.0", address)
+// TestTooLargeTurnIsPlayedHere asks a replica for a turn that exceeds a message to the owner.
+func TestTooLargeTurnIsPlayedHere(t *testing.T) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	_, other := replicaPair(t, address, func(*ratelimit.Config) {})
+	request := turnRequest("s.0", address)
 	request.View[0].Body = &worldv1.Message_Text{Text: strings.Repeat("long ", 4<<20)}
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
@@ -146,33 +147,33 @@ func TestLongTurnIsPlayedHere(t *testing.T) {
 	}
 }
 
-// TestWithoutOwner lets a replica that hears nobody, not even itself, be asked: the turn waits and
-// ends with its time.
-func TestWithoutOwner(t *testing.T) {
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
-	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
-	server.replicas = deaf{server.replicas}
+// TestNoOwner asks a replica that receives no heartbeats, not even its own. The turn waits until
+// its deadline.
+func TestNoOwner(t *testing.T) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
+	server.replicas = noHeartbeats{server.replicas}
 	ctx, stop := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer stop()
-	if got, err := server.Respond(ctx, turnOf("s.0", address)); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "no replica owns the model's key") {
+	if got, err := server.Respond(ctx, turnRequest("s.0", address)); status.Code(err) != codes.DeadlineExceeded || !strings.Contains(err.Error(), "no replica owns the model's key") {
 		t.Errorf("got %v, %v, want DEADLINE_EXCEEDED with the reason", got, err)
 	}
 }
 
-// deaf hears nobody.
-type deaf struct{ Replicas }
+// noHeartbeats knows no owner.
+type noHeartbeats struct{ Replicas }
 
-func (deaf) Owner(string) (string, <-chan struct{}) { return "", nil }
+func (noHeartbeats) Owner(string) (string, <-chan struct{}) { return "", nil }
 
 // BenchmarkTurn plays turns of a model that answers at once, at the owner of its key and at another
 // replica.
 func BenchmarkTurn(b *testing.B) {
-	address := listen(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
-	owner, other := pair(b, address, func(*ratelimit.Config) {})
+	address := serveProvider(b, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	owner, other := replicaPair(b, address, func(*ratelimit.Config) {})
 	for name, server := range map[string]*Server{"owner": owner, "forwarded": other} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := server.Respond(b.Context(), turnOf("s."+uuid.NewString(), address)); err != nil {
+				if _, err := server.Respond(b.Context(), turnRequest("s."+uuid.NewString(), address)); err != nil {
 					b.Fatal(err)
 				}
 			}

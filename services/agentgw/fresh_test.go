@@ -12,12 +12,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
-// TestFresh asks for a turn that its caller calls new although it is recorded: the provider is
-// asked, but the record counts.
+// TestFresh asks for a recorded turn that its caller calls fresh. The provider is asked, but the
+// record wins.
 func TestFresh(t *testing.T) {
 	b := natstest.Start(t)
-	f := startFake(t, func(n int) (int, string) {
-		return http.StatusOK, says(openaiModel, []string{"first", "second"}[n-1])
+	f := startProvider(t, func(n int) (int, string) {
+		return http.StatusOK, textAnswer(openaiModel, []string{"first", "second"}[n-1])
 	})
 	client := serve(t, allKeys(), b)
 	request := askModel(openaiModel, f.URL)
@@ -36,10 +36,10 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// TestFreshTriedAgain loses the answer to a new turn on its way, so that the transport repeats the
-// call: nothing is paid for twice.
-func TestFreshTriedAgain(t *testing.T) {
-	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
+// TestFreshRepeated loses the answer to a fresh turn, so that gRPC repeats the call. Nothing is
+// paid for twice.
+func TestFreshRepeated(t *testing.T) {
+	f := startProvider(t, always(http.StatusOK, textAnswer(openaiModel, "hello")))
 	client := serve(t, allKeys(), natstest.Start(t))
 	request := askModel(openaiModel, f.URL)
 	request.Fresh = true

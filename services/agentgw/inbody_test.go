@@ -10,8 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// TestRateLimitInAnswer slows a provider down that says in an answer with status 200 that there are
-// too many requests: such tries do not count.
+// TestRateLimitInAnswer uses a provider that reports its rate limit in a body with status 200. Such
+// tries do not count.
 func TestRateLimitInAnswer(t *testing.T) {
 	for name, body := range map[string]string{
 		"whole":  `{"error": {"code": 429, "message": "Rate limit exceeded"}}`,
@@ -19,15 +19,15 @@ func TestRateLimitInAnswer(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var asked atomic.Int64
-			address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+			address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 				if asked.Add(1) <= 3 { // more than a turn has attempts
 					_, _ = io.WriteString(w, body)
 					return
 				}
 				_, _ = io.WriteString(w, answer)
 			})
-			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
-			got, err := server.Respond(t.Context(), turnOf("s.1", address))
+			server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
+			got, err := server.Respond(t.Context(), turnRequest("s.1", address))
 			if err != nil || len(got.GetMessages()) != 1 || asked.Load() != 4 {
 				t.Errorf("got %v and %v after %d requests, want an answer to the 4th", got, err, asked.Load())
 			}

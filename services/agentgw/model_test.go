@@ -26,8 +26,8 @@ import (
 
 const modelKey = "sk-very-secret"
 
-// fake is a provider on this machine. It keeps the requests and answers with what answer returns.
-type fake struct {
+// fakeProvider is a local HTTP provider. It records requests and answers with answer's results.
+type fakeProvider struct {
 	*httptest.Server
 	mu       sync.Mutex
 	requests []*http.Request
@@ -35,9 +35,9 @@ type fake struct {
 	answer   func(n int) (status int, body string)
 }
 
-func startFake(t *testing.T, answer func(n int) (int, string)) *fake {
+func startProvider(t *testing.T, answer func(n int) (int, string)) *fakeProvider {
 	t.Helper()
-	f := &fake{answer: answer}
+	f := &fakeProvider{answer: answer}
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -54,19 +54,19 @@ func startFake(t *testing.T, answer func(n int) (int, string)) *fake {
 	return f
 }
 
-func (f *fake) count() int {
+func (f *fakeProvider) count() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return len(f.requests)
 }
 
-// always answers the same.
+// always returns one answer for all requests.
 func always(code int, body string) func(int) (int, string) {
 	return func(int) (int, string) { return code, body }
 }
 
-// says is an answer of a provider with a text.
-func says(p string, text string) string {
+// textAnswer returns a provider's answer with a text.
+func textAnswer(p string, text string) string {
 	const gemini = `{"candidates":[{"content":{"parts":[{"text":%q}]}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2}}`
 	return fmt.Sprintf(map[string]string{
 		"openai":    `{"choices":[{"message":{"content":%q}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`,
@@ -79,7 +79,7 @@ func says(p string, text string) string {
 	}[p], text)
 }
 
-// models are the providers by the header that holds their key.
+// models maps each provider to the header of its key.
 func models() map[string]string {
 	return map[string]string{
 		"openai": "Authorization", "anthropic": "X-Api-Key",
@@ -88,7 +88,7 @@ func models() map[string]string {
 	}
 }
 
-// withKeys returns a configuration with an environment of its own.
+// withKeys returns a configuration with its own environment.
 func withKeys(environment map[string]string) agentgw.Config {
 	cfg := agentgw.DefaultConfig()
 	cfg.Getenv = func(name string) string { return environment[name] }
@@ -99,7 +99,7 @@ func allKeys() agentgw.Config {
 	return withKeys(map[string]string{"OPENAI_API_KEY": modelKey, "ANTHROPIC_API_KEY": modelKey, "GEMINI_API_KEY": modelKey, "COHERE_API_KEY": modelKey})
 }
 
-// askModel is a request to a model at an address, which may fail twice.
+// askModel returns a request to a model at an address, with up to two retries.
 func askModel(p string, address string) *agentgwv1.RespondRequest {
 	return ask(&agentgwv1.Player{Name: "model", Kind: &agentgwv1.Player_Model{
 		Model: &agentgwv1.Model{Provider: p, Model: "m", BaseUrl: address, Attempts: 2, TimeoutMs: 5000},
@@ -110,7 +110,7 @@ func TestModel(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	for p, header := range models() {
 		for _, role := range []worldv1.Role{agent, user} {
-			f := startFake(t, always(http.StatusOK, says(p, "hello")))
+			f := startProvider(t, always(http.StatusOK, textAnswer(p, "hello")))
 			request := askModel(p, f.URL)
 			request.RolloutId = fmt.Sprintf("model.%s.%d", p, role)
 			other := user
@@ -142,11 +142,11 @@ func TestModel(t *testing.T) {
 	}
 }
 
-// TestModelRecovers shows that a failure of the provider is not recorded, and one of the model is.
+// TestModelRecovers checks that a provider's failure is not recorded and a model's is.
 func TestModelRecovers(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const p = "openai"
-	f := startFake(t, func(n int) (int, string) {
+	f := startProvider(t, func(n int) (int, string) {
 		if n == 1 {
 			return 401, "not yet"
 		}
@@ -166,8 +166,8 @@ func TestModelRecovers(t *testing.T) {
 	}
 }
 
-// TestModelMistakes shows that a model may be wrong four times in a row, and for ever if it does
-// something beside.
+// TestModelMistakes checks that a model may make four mistakes in a row, and any number beside
+// usable calls.
 func TestModelMistakes(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const p = "openai"
@@ -178,7 +178,7 @@ func TestModelMistakes(t *testing.T) {
 		"one is sound": `{"tool_calls":[{"id":"1","function":{"name":"setting_9","arguments":"{}"}},{"id":"2","function":{"name":"nothing","arguments":"{}"}}]}`,
 	}
 	for name, answer := range answers {
-		f := startFake(t, always(200, `{"choices":[{"message":`+answer+`}]}`))
+		f := startProvider(t, always(200, `{"choices":[{"message":`+answer+`}]}`))
 		request := askModel(p, f.URL)
 		request.RolloutId = "mistakes." + strings.ReplaceAll(name, " ", "-")
 		request.View = append(request.View, message(2, agent, user, "fine"), message(3, user, agent, "go on"))
@@ -203,8 +203,8 @@ func TestModelMistakes(t *testing.T) {
 	}
 }
 
-// TestModelMistakesCompat shows that with compat nothing is counted which the original takes, and
-// everything else still is.
+// TestModelMistakesCompat checks that compat counts only mistakes that the original does not
+// accept.
 func TestModelMistakesCompat(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const chat, messages, gemini = "openai", "anthropic", "vertex"
@@ -225,7 +225,7 @@ func TestModelMistakesCompat(t *testing.T) {
 		"no part":                      {gemini, `{"candidates":[{"content":{"parts":[]}}]}`, true},
 	}
 	for name, test := range tests {
-		f := startFake(t, always(200, test.answer))
+		f := startProvider(t, always(200, test.answer))
 		for _, compat := range []bool{false, true} {
 			if name == "an empty text" && !compat {
 				continue // a failure of the server, which is asked again
@@ -251,8 +251,8 @@ func TestModelMistakesCompat(t *testing.T) {
 	}
 }
 
-// TestModelNative shows that providers which want it get their own turns back as they were,
-// whichever replica made them.
+// TestModelNative checks that providers get their own native turns back, whichever replica made
+// them.
 func TestModelNative(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	for p, test := range map[string]struct{ answer, sent string }{
@@ -277,11 +277,11 @@ func TestModelNative(t *testing.T) {
 			`{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"setting_1","arguments":"{}"}}]}`,
 		},
 	} {
-		f := startFake(t, func(n int) (int, string) {
+		f := startProvider(t, func(n int) (int, string) {
 			if n == 1 {
 				return 200, fmt.Sprintf(test.answer, test.sent)
 			}
-			return 200, says(p, "done")
+			return 200, textAnswer(p, "done")
 		})
 		request := askModel(p, f.URL)
 		request.RolloutId = fmt.Sprintf("native.%s", p)
@@ -305,7 +305,7 @@ func TestModelNative(t *testing.T) {
 	}
 }
 
-// TestModelCost shows what is recorded of a turn's cost, also if the turn ends the rollout.
+// TestModelCost checks the recorded cost of a turn, also if the turn ends the rollout.
 func TestModelCost(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	const chat, responses = "openai", "openai-responses"
@@ -318,9 +318,9 @@ func TestModelCost(t *testing.T) {
 		answer   string
 		want     *agentgwv1.Usage
 	}{
-		"known":           {chat, "gpt-4o-2024-08-06", says(chat, "hello"), used(proto.Int64(28))},
-		"other interface": {responses, "gpt-4o-2024-08-06", says(responses, "hello"), used(proto.Int64(28))},
-		"unknown":         {chat, "qwen3", says(chat, "hello"), used(nil)},
+		"known":           {chat, "gpt-4o-2024-08-06", textAnswer(chat, "hello"), used(proto.Int64(28))},
+		"other interface": {responses, "gpt-4o-2024-08-06", textAnswer(responses, "hello"), used(proto.Int64(28))},
+		"unknown":         {chat, "qwen3", textAnswer(chat, "hello"), used(nil)},
 		"nobody says":     {chat, "gpt-4o-2024-08-06", `{"choices":[{"message":{"content":"hello"}}]}`, &agentgwv1.Usage{}},
 		"counts nothing": {chat, "gpt-4o-2024-08-06",
 			`{"choices":[{"message":{"content":"hello"}}],"usage":{"prompt_tokens":0,"completion_tokens":0}}`, &agentgwv1.Usage{}},
@@ -328,7 +328,7 @@ func TestModelCost(t *testing.T) {
 			`{"choices":[{"message":{"content":"` + strings.Repeat("x", 600<<10) + `"}}],"usage":{"prompt_tokens":3,"completion_tokens":2}}`, used(proto.Int64(28))},
 	}
 	for name, test := range tests {
-		f := startFake(t, always(200, test.answer))
+		f := startProvider(t, always(200, test.answer))
 		request := askModel(test.provider, f.URL)
 		request.RolloutId = "cost." + strings.ReplaceAll(name, " ", "-")
 		request.Player.GetModel().Model = test.model
@@ -347,7 +347,7 @@ func TestModelKeys(t *testing.T) {
 	if err := os.WriteFile(file, []byte(modelKey+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f := startFake(t, always(200, says("openai", "hello")))
+	f := startProvider(t, always(200, textAnswer("openai", "hello")))
 	tests := map[string]struct {
 		environment map[string]string
 		base        string
@@ -386,10 +386,10 @@ func TestModelKeys(t *testing.T) {
 	}
 }
 
-// TestModelTurns shows whose turn it is not.
+// TestModelTurns checks views that do not end with the role's turn.
 func TestModelTurns(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	f := startFake(t, always(200, says("openai", "hello")))
+	f := startProvider(t, always(200, textAnswer("openai", "hello")))
 	request := askModel("openai", f.URL)
 	request.View = []*worldv1.Message{message(0, system, agent, "s")}
 	got, err := client.Respond(t.Context(), request)
@@ -405,12 +405,12 @@ func TestModelTurns(t *testing.T) {
 	}
 }
 
-// BenchmarkModel measures one turn of a model that answers at once, with the record and all of HTTP
-// on this machine.
+// BenchmarkModel measures one turn of a model that answers at once, including the record and local
+// HTTP.
 func BenchmarkModel(b *testing.B) {
 	client := serve(b, allKeys(), natstest.Start(b))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = w.Write([]byte(says("openai", "hello")))
+		_, _ = w.Write([]byte(textAnswer("openai", "hello")))
 	}))
 	defer server.Close()
 	var number atomic.Int64

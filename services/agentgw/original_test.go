@@ -15,9 +15,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// callsTwice is an answer of each provider that calls contact_3 with arguments that are an object
-// encoded twice.
-func callsTwice() map[string]string {
+// doubleEncodedCalls returns each provider's answer that calls contact_3 with a doubly encoded
+// arguments object.
+func doubleEncodedCalls() map[string]string {
 	const (
 		twice  = `"{\"name\": \"Ann\"}"`
 		chat   = `{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}]}`
@@ -30,20 +30,19 @@ func callsTwice() map[string]string {
 		"google":           gemini,
 		"vertex":           gemini,
 		"cohere":           fmt.Sprintf(`{"message":{"tool_calls":[{"id":"c","function":{"name":"contact_3","arguments":%q}}]}}`, twice),
-		"hermes":           completes(`<tool_call>{"name": "contact_3", "arguments": ` + twice + `}</tool_call>`),
-		"mistral":          completes(`[TOOL_CALLS] [{"name": "contact_3", "arguments": ` + twice + `}]`),
-		"cohere-prompted":  completes("Action: ```json\n[{\"tool_name\": \"contact_3\", \"parameters\": " + twice + "}]\n```"),
+		"hermes":           completion(`<tool_call>{"name": "contact_3", "arguments": ` + twice + `}</tool_call>`),
+		"mistral":          completion(`[TOOL_CALLS] [{"name": "contact_3", "arguments": ` + twice + `}]`),
+		"cohere-prompted":  completion("Action: ```json\n[{\"tool_name\": \"contact_3\", \"parameters\": " + twice + "}]\n```"),
 	}
 }
 
-// TestTwiceEncoded shows that a call runs whose arguments are an object encoded twice, whoever
-// makes it.
-func TestTwiceEncoded(t *testing.T) {
+// TestDoubleEncodedArguments checks that such calls run, whichever provider makes them.
+func TestDoubleEncodedArguments(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
-	address, _ := attach(t, answering(calls(&agentv1.ToolCall{Id: "c", Name: "contact_3", ArgumentsJson: `"{\"name\": \"Ann\"}"`})))
+	address, _ := servePlugin(t, answering(calls(&agentv1.ToolCall{Id: "c", Name: "contact_3", ArgumentsJson: `"{\"name\": \"Ann\"}"`})))
 	requests := map[string]func() *agentgwv1.RespondRequest{"plug-in": func() *agentgwv1.RespondRequest { return ask(plugin(address, 0)) }}
-	for p, body := range callsTwice() {
-		f := startFake(t, always(http.StatusOK, body))
+	for p, body := range doubleEncodedCalls() {
+		f := startProvider(t, always(http.StatusOK, body))
 		requests[p] = func() *agentgwv1.RespondRequest { return askModel(p, f.URL) }
 	}
 	for who, request := range requests {
@@ -63,12 +62,12 @@ func TestTwiceEncoded(t *testing.T) {
 	}
 }
 
-// TestLastMessageHidden shows that a model answers the rest where it may not see the last message.
+// TestLastMessageHidden checks that a model answers the visible messages if the last one is hidden.
 func TestLastMessageHidden(t *testing.T) {
 	client := serve(t, allKeys(), natstest.Start(t))
 	for p := range models() {
 		for _, compat := range []bool{false, true} {
-			f := startFake(t, always(http.StatusOK, says(p, "hello")))
+			f := startProvider(t, always(http.StatusOK, textAnswer(p, "hello")))
 			request := askModel(p, f.URL)
 			request.RolloutId, request.Compat = fmt.Sprintf("hidden.%s.%t", p, compat), compat
 			request.View = []*worldv1.Message{message(0, user, agent, "u"), message(1, agent, user, "a")}

@@ -16,25 +16,25 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// TestShortOutageIsShort lets a provider that has worked fail for a moment: all turns are played
-// soon after, held or not.
-func TestShortOutageIsShort(t *testing.T) {
+// TestShortOutage fails a provider for a moment that has succeeded before. All turns are played
+// soon after, throttled or not.
+func TestShortOutage(t *testing.T) {
 	t.Parallel()
 	const turns, threshold = 50, 5
 	var asked atomic.Int64
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		if n := asked.Add(1); n > 1 && n <= 1+threshold {
 			http.Error(w, "broken", http.StatusInternalServerError)
 			return
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) {
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) {
 		c.Limits, c.BreakerFailures = map[string]ratelimit.Limit{"openai": {Concurrency: 1}}, threshold
 	})
 	play := func(rollout string) error {
 		for {
-			got, err := server.Respond(t.Context(), turnOf(rollout, address))
+			got, err := server.Respond(t.Context(), turnRequest(rollout, address))
 			if err != nil || got.GetHold() == nil {
 				return err
 			}
@@ -58,10 +58,10 @@ func TestShortOutageIsShort(t *testing.T) {
 	}
 }
 
-// TestOutageForATime lets a provider fail and ask for an hour, with statuses and errors that are no
-// refusals: nothing is asked under its key for as long as it may ask for. The turn that heard it
-// and the next one are answered then, or held, if that is longer than their time.
-func TestOutageForATime(t *testing.T) {
+// TestLongRetryAfter fails a provider that asks for an hour, with statuses and errors that are no
+// refusals. No request under its key is sent for MaxPause. Both turns are answered then, or
+// throttled if that exceeds their time.
+func TestLongRetryAfter(t *testing.T) {
 	t.Parallel()
 	long := http.Header{"Retry-After": {"3600"}}
 	for name, test := range map[string]struct {
@@ -80,7 +80,7 @@ func TestOutageForATime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
-			address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+			address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 				if asked.Add(1) == 1 {
 					maps.Copy(w.Header(), test.header)
 					w.WriteHeader(test.status)
@@ -89,11 +89,11 @@ func TestOutageForATime(t *testing.T) {
 				}
 				_, _ = io.WriteString(w, answer)
 			})
-			server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxPause = test.longest })
+			server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxPause = test.longest })
 			began := time.Now()
 			for n, held := range test.held {
 				ctx, stop := context.WithTimeout(t.Context(), test.turn)
-				got, err := server.Respond(ctx, turnOf(fmt.Sprint("s.", n), address))
+				got, err := server.Respond(ctx, turnRequest(fmt.Sprint("s.", n), address))
 				stop()
 				if err != nil || (got.GetHold() != nil) != (held != "") || !strings.HasPrefix(got.GetHold().GetDetail(), held) {
 					t.Errorf("turn %d: got %v, %v, want it held with %q, if that is something", n, got, err, held)

@@ -27,7 +27,7 @@ func refuseWith(code codes.Code, text string) func(context.Context, *agentv1.Act
 	}
 }
 
-func TestPluginMisbehaves(t *testing.T) {
+func TestPluginFailures(t *testing.T) {
 	t.Parallel()
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	hang := func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
@@ -64,7 +64,7 @@ func TestPluginMisbehaves(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			address, _ := attach(t, test.act)
+			address, _ := servePlugin(t, test.act)
 			req := ask(plugin(address, test.timeoutMS))
 			req.RolloutId = strings.ReplaceAll(name, " ", "_")
 			got, err := client.Respond(t.Context(), req)
@@ -79,8 +79,8 @@ func TestPluginMisbehaves(t *testing.T) {
 	}
 }
 
-// TestPluginRaisesOnce shows that what the agent's own code raises keeps its type, is recorded, and
-// is not asked for again.
+// TestPluginRaisesOnce checks that an exception of the agent keeps its type, is recorded, and is
+// not asked for again.
 func TestPluginRaisesOnce(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var asked atomic.Int32
@@ -88,7 +88,7 @@ func TestPluginRaisesOnce(t *testing.T) {
 		"ZeroDivisionError": raises("ZeroDivisionError", "division by zero"), "RuntimeError": refuseWith(codes.Unknown, "boom"),
 	} {
 		asked.Store(0)
-		address, _ := attach(t, func(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+		address, _ := servePlugin(t, func(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 			asked.Add(1)
 			return act(ctx, req)
 		})
@@ -106,15 +106,15 @@ func TestPluginRaisesOnce(t *testing.T) {
 	}
 }
 
-// TestPluginUserFails shows that a person at the terminal who plays the user, and fails, is not the
-// agent's fault.
+// TestPluginUserFails checks that a failing person at the terminal, as the user, does not count
+// against the agent.
 func TestPluginUserFails(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	for name, act := range map[string]func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error){
 		"raises": raises("ZeroDivisionError", "x"), "refuses": refuseWith(codes.Unknown, "boom"),
 	} {
 		for _, compat := range []bool{false, true} {
-			address, _ := attach(t, act)
+			address, _ := servePlugin(t, act)
 			req := ask(plugin(address, 0))
 			req.RolloutId, req.Role, req.Compat = fmt.Sprintf("%s.%t", name, compat), user, compat
 			req.View = []*worldv1.Message{message(0, agent, user, "a")}
@@ -126,8 +126,8 @@ func TestPluginUserFails(t *testing.T) {
 	}
 }
 
-// TestPluginStreamBreaks has turns whose streams are reset, and a proxy that answers instead: the
-// agent's own code has said nothing.
+// TestPluginStreamBreaks resets streams and answers as a proxy. The agent's own code has not
+// answered.
 func TestPluginStreamBreaks(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	for name, test := range map[string]struct {
@@ -166,7 +166,7 @@ func TestPluginStreamBreaks(t *testing.T) {
 	}
 }
 
-// theirs is a failure that says nothing about the agent, own one of the agent itself.
+// theirs is a failure that does not count against the agent, own one that does.
 const (
 	theirs = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
 	own    = agentgwv1.FailureClass_FAILURE_CLASS_MODEL

@@ -36,18 +36,19 @@ func plugin(address string, timeoutMS int64) *agentgwv1.Player {
 	}}
 }
 
-// actor is a plug-in agent made of one function.
-type actor struct {
+// agentFunc is a plug-in agent with one function.
+type agentFunc struct {
 	agentv1.UnimplementedAgentServiceServer
 	act func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error)
 }
 
-func (a actor) Act(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+func (a agentFunc) Act(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	return a.act(ctx, req)
 }
 
-// attach serves a plug-in on a port of its own and returns the address and what stops it.
-func attach(t *testing.T, act func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error)) (address string, stop func()) {
+// servePlugin serves a plug-in on a port of its own and returns the address and a function that
+// stops it.
+func servePlugin(t *testing.T, act func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error)) (address string, stop func()) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +56,7 @@ func attach(t *testing.T, act func(context.Context, *agentv1.ActRequest) (*agent
 	}
 	srv := grpc.NewServer(grpc.WaitForHandlers(true))
 	if act != nil {
-		agentv1.RegisterAgentServiceServer(srv, actor{act: act})
+		agentv1.RegisterAgentServiceServer(srv, agentFunc{act: act})
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(listener) }()
@@ -97,7 +98,7 @@ func failure(exception, detail string) *agentgwv1.RespondResponse {
 
 func calls(list ...*agentv1.ToolCall) *agentv1.ActResponse { return &agentv1.ActResponse{Calls: list} }
 
-// answerTest is one answer of a plug-in and what becomes of it.
+// answerTest is an answer of a plug-in and the expected response.
 type answerTest struct {
 	answer *agentv1.ActResponse
 	compat bool
@@ -175,7 +176,7 @@ func runAnswers(t *testing.T, tests map[string]answerTest) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			address, _ := attach(t, answering(test.answer))
+			address, _ := servePlugin(t, answering(test.answer))
 			req := ask(plugin(address, 0))
 			req.RolloutId, req.Compat = strings.NewReplacer(" ", "_", ",", "").Replace(name), test.compat
 			got, err := client.Respond(t.Context(), req)
@@ -191,7 +192,7 @@ func runAnswers(t *testing.T, tests map[string]answerTest) {
 
 func TestPluginSeesConversation(t *testing.T) {
 	var seen atomic.Pointer[agentv1.ActRequest]
-	address, _ := attach(t, func(_ context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, _ := servePlugin(t, func(_ context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		seen.Store(req)
 		return &agentv1.ActResponse{Text: "ok"}, nil
 	})
@@ -242,12 +243,12 @@ func TestPluginSeesConversation(t *testing.T) {
 	}
 }
 
-// TestPluginIsAskedFiveTimes has an agent that is never ready, asked by a caller that repeats what
-// is UNAVAILABLE, as the orchestrator does.
-func TestPluginIsAskedFiveTimes(t *testing.T) {
+// TestPluginRetries asks an agent that is never ready, from a caller that retries UNAVAILABLE, as
+// the orchestrator does.
+func TestPluginRetries(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var asked atomic.Int32
-	address, _ := attach(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, _ := servePlugin(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		asked.Add(1)
 		return nil, status.Error(codes.Unavailable, "warming up")
 	})
@@ -262,8 +263,8 @@ func TestPluginIsAskedFiveTimes(t *testing.T) {
 	}
 }
 
-// TestPluginIsNoServer dials a listener that speaks no gRPC and closes every connection at once.
-func TestPluginIsNoServer(t *testing.T) {
+// TestPluginNotGRPC dials a listener that closes every connection at once.
+func TestPluginNotGRPC(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -288,12 +289,12 @@ func TestPluginIsNoServer(t *testing.T) {
 	}
 }
 
-// TestPluginDies loses the plug-in in the middle of a turn; the call reaches its successor on the
-// same address.
-func TestPluginDies(t *testing.T) {
+// TestPluginRestarts stops the plug-in during a turn. The call reaches its successor at the same
+// address.
+func TestPluginRestarts(t *testing.T) {
 	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
 	var calls atomic.Int32
-	address, _ := attach(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, _ := servePlugin(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		if calls.Add(1) < 3 {
 			return nil, status.Error(codes.Unavailable, "starting")
 		}
@@ -313,7 +314,7 @@ func TestPluginDies(t *testing.T) {
 
 	entered := make(chan struct{})
 	var stop func()
-	address, stop = attach(t, func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, stop = servePlugin(t, func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		close(entered)
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -332,12 +333,11 @@ func TestPluginDies(t *testing.T) {
 	}
 }
 
-// TestPluginReplyIsRecorded asks twice over a restart of the gateway, with the plug-in gone the
-// second time.
+// TestPluginReplyIsRecorded asks again after a restart of the gateway, without the plug-in.
 func TestPluginReplyIsRecorded(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	var calls atomic.Int32
-	address, stop := attach(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, stop := servePlugin(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		return &agentv1.ActResponse{Text: fmt.Sprint("answer ", calls.Add(1))}, nil
 	})
 	first := serve(t, agentgw.DefaultConfig(), natstest.Open(t, conn, bus.DefaultConfig()))
@@ -371,12 +371,12 @@ func TestPluginConnectionsAreBounded(t *testing.T) {
 	client := serve(t, cfg, natstest.Start(t))
 	entered := make(chan struct{})
 	leave := make(chan struct{})
-	busy, _ := attach(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	busy, _ := servePlugin(t, func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		close(entered)
 		<-leave
 		return &agentv1.ActResponse{Text: "first"}, nil
 	})
-	idle, _ := attach(t, answering(&agentv1.ActResponse{Text: "second"}))
+	idle, _ := servePlugin(t, answering(&agentv1.ActResponse{Text: "second"}))
 	done := make(chan error, 1)
 	go func() {
 		_, err := client.Respond(t.Context(), ask(plugin(busy, 0)))
@@ -411,7 +411,7 @@ func TestTrace(t *testing.T) {
 		}
 	})
 	var parent atomic.Value
-	address, _ := attach(t, func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	address, _ := servePlugin(t, func(ctx context.Context, _ *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		md, _ := metadata.FromIncomingContext(ctx)
 		parent.Store(strings.Join(md.Get("traceparent"), ","))
 		return &agentv1.ActResponse{Text: "ok"}, nil

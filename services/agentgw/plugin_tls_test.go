@@ -30,7 +30,7 @@ import (
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
-// selfSigned makes a certificate for this machine and the PEM file that vouches for it.
+// selfSigned returns a self-signed certificate for this machine and its PEM file.
 func selfSigned(t *testing.T) (certificate tls.Certificate, file string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -53,7 +53,7 @@ func selfSigned(t *testing.T) (certificate tls.Certificate, file string) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, file
 }
 
-// TestLongPluginTLS dials a plug-in with TLS, with and without an authority that vouches for it.
+// TestLongPluginTLS dials a plug-in with TLS, with and without its authority.
 func TestLongPluginTLS(t *testing.T) {
 	t.Parallel()
 	certificate, ca := selfSigned(t)
@@ -63,7 +63,7 @@ func TestLongPluginTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&certificate)))
-	agentv1.RegisterAgentServiceServer(srv, actor{act: func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+	agentv1.RegisterAgentServiceServer(srv, agentFunc{act: func(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 		return &agentv1.ActResponse{Text: "hello"}, nil
 	}})
 	served := make(chan error, 1)

@@ -16,14 +16,14 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// exceptionRecord is the type of the failure of a replay that lacks a reply.
+// exceptionRecord is the exception type of a replay whose reply is not recorded.
 const exceptionRecord = "LookupError"
 
 const (
-	// maxNatives bounds how many turns are remembered in their provider's own form, and maxNative
-	// the bytes of one of them.
-	maxNatives = 1 << 16
-	maxNative  = 4 << 10
+	// maxPriorTurns bounds the cache of turns in their provider's native form, and maxNativeBytes the
+	// size of each.
+	maxPriorTurns  = 1 << 16
+	maxNativeBytes = 4 << 10
 )
 
 // turnKey names one turn of a rollout.
@@ -32,12 +32,12 @@ type turnKey struct {
 	index     int32
 }
 
-// recorded returns the recorded reply, or asks for one and records it. Who wants a turn that is
-// being asked for waits for that; of two that asked at two gateways the first record counts. A
-// failure of the player's provider, plug-in or gateway, or of who plays the user, is no answer: it
-// is returned and not recorded, so that the rollout can be played again. ask gets what is
-// recorded of the turn, nil if nothing is; beside an error it returns what was said until then.
-func (s *Server) recorded(
+// recordedTurn returns the recorded reply, or asks for one and records it. A turn that another
+// caller is asking for is awaited. If two gateways ask for the same turn, the first record wins.
+// Failures of the provider, the plug-in, the gateway or the user simulator are returned and not
+// recorded, so that the rollout can be played again. ask gets the turn's record, nil if there is
+// none. Beside an error ask returns the exchange so far.
+func (s *Server) recordedTurn(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error),
 ) (*agentgwv1.RespondResponse, error) {
 	key := turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}
@@ -48,12 +48,12 @@ func (s *Server) recorded(
 	defer end()
 	var known *agentgwv1.RecordedTurn
 	var revision uint64
-	if !fresh(ctx, req) {
+	if !isFresh(ctx, req) {
 		if known, revision, err = s.turn(ctx, key); err != nil {
 			return nil, err
 		}
 	}
-	if answers(known.GetReply(), req) {
+	if answersRequest(known.GetReply(), req) {
 		return response(known.GetReply()), nil
 	}
 	if req.GetReplay() {
@@ -65,7 +65,7 @@ func (s *Server) recorded(
 	if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
 		failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
 	}
-	kept, recordErr := s.keep(ctx, req, &agentgwv1.RecordedTurn{Reply: answered(reply), Exchange: made.GetExchange(), Spent: made.GetSpent()}, known, revision)
+	kept, recordErr := s.storeTurn(ctx, req, &agentgwv1.RecordedTurn{Reply: recordable(reply), Exchange: made.GetExchange(), Spent: made.GetSpent()}, known, revision)
 	if recordErr != nil {
 		return nil, errors.Join(err, recordErr)
 	}
@@ -76,7 +76,7 @@ func (s *Server) recorded(
 		}
 	}
 	if err == nil {
-		err = ctx.Err() // nobody waits for it any more; it is recorded
+		err = ctx.Err() // the caller is gone; the turn is recorded
 	}
 	if err != nil {
 		return nil, err
@@ -88,32 +88,30 @@ func response(reply *agentgwv1.Reply) *agentgwv1.RespondResponse {
 	return &agentgwv1.RespondResponse{Messages: reply.GetMessages(), Failure: reply.GetFailure(), Usage: reply.GetUsage()}
 }
 
-// answered returns a reply if it is an answer, nil if it is somebody else's failure than the
-// player's.
-func answered(reply *agentgwv1.Reply) *agentgwv1.Reply {
+// recordable returns a reply, or nil if its failure is not the player's.
+func recordable(reply *agentgwv1.Reply) *agentgwv1.Reply {
 	if failure := reply.GetFailure(); failure != nil && failure.GetClass() != agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
 		return nil
 	}
 	return reply
 }
 
-// fresh says whether nobody can have asked for the turn before: the caller says so, and this is not
-// its call tried again below it.
-func fresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
+// isFresh reports whether this is the first request for the turn: the caller says so, and gRPC did
+// not repeat the call.
+func isFresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
 	return req.GetFresh() && !req.GetReplay() && !rpc.Repeated(ctx)
 }
 
-// answers says whether a recorded reply, if there is one, answers the conversation of a request.
-// After the loss of a log's tail there may be one that answered another conversation. A replay
-// plays what is recorded, whatever it answered.
-func answers(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
+// answersRequest reports whether a recorded reply answers the conversation of a request. A log that
+// lost its tail may leave a reply to another conversation. A replay accepts any recorded reply.
+func answersRequest(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool {
 	return reply != nil && (req.GetReplay() || bytes.Equal(reply.GetConversationDigest(), req.GetConversationDigest()))
 }
 
-// keep stores a turn in place of the one with a revision, unless there is a reply to the same
-// conversation, and returns what is stored. It was paid for, so it is stored even if nobody waits
-// any more. A turn of which there is nothing to say is not stored.
-func (s *Server) keep(
+// storeTurn replaces the stored turn at a revision, unless a reply to the same conversation is
+// stored, and returns the stored turn. It stores paid turns even if the caller is gone. It does not
+// store a turn without reply and exchange.
+func (s *Server) storeTurn(
 	ctx context.Context, req *agentgwv1.RespondRequest, made, known *agentgwv1.RecordedTurn, revision uint64,
 ) (*agentgwv1.RecordedTurn, error) {
 	if made.GetReply() == nil && made.GetExchange() == nil {
@@ -123,15 +121,15 @@ func (s *Server) keep(
 	if made.GetReply() != nil {
 		made.Reply.ConversationDigest = req.GetConversationDigest()
 	}
-	added := spent(made)
-	added.Tokens, added.Micros = added.Tokens-spent(known).Tokens, added.Micros-spent(known).Micros
+	added := spentOf(made)
+	added.Tokens, added.Micros = added.Tokens-spentOf(known).Tokens, added.Micros-spentOf(known).Micros
 	for {
 		raw, err := proto.Marshal(made)
 		if err != nil {
 			return nil, fmt.Errorf("encode turn: %w", err)
 		}
 		err = s.recorder.RecordTurn(ctx, bus.TurnRecord{
-			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spent(made), Added: added, Recorder: s.replica,
+			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spentOf(made), Added: added, Recorder: s.replica,
 		})
 		if err == nil {
 			return made, nil
@@ -143,24 +141,24 @@ func (s *Server) keep(
 		if err != nil {
 			return nil, err
 		}
-		if answers(stored.GetReply(), req) {
+		if answersRequest(stored.GetReply(), req) {
 			return stored, nil
 		}
 		if stored == nil {
 			return nil, fmt.Errorf("%w: message %d of %s: another turn is stored and cannot be found", errRecord, req.GetIndex(), req.GetRolloutId())
 		}
 		revision = at
-		if all := added.Plus(spent(stored)); all != (bus.Spent{}) {
+		if all := added.Plus(spentOf(stored)); all != (bus.Spent{}) {
 			made.Spent = &agentgwv1.Spent{Tokens: all.Tokens, Micros: all.Micros}
 		}
 	}
 }
 
-func spent(t *agentgwv1.RecordedTurn) bus.Spent {
+func spentOf(t *agentgwv1.RecordedTurn) bus.Spent {
 	return bus.Spent{Tokens: t.GetSpent().GetTokens(), Micros: t.GetSpent().GetMicros()}
 }
 
-// turn returns what is recorded of a turn with its revision, nil if nothing is.
+// turn returns the record of a turn with its revision, nil if there is none.
 func (s *Server) turn(ctx context.Context, key turnKey) (recorded *agentgwv1.RecordedTurn, revision uint64, err error) {
 	raw, revision, err := s.recorder.Turn(ctx, key.rolloutID, key.index)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -176,7 +174,7 @@ func (s *Server) turn(ctx context.Context, key turnKey) (recorded *agentgwv1.Rec
 	return recorded, revision, nil
 }
 
-// priorTurn returns what was recorded of an earlier turn, nil if nothing was.
+// priorTurn returns an earlier turn of a rollout, nil if it is not recorded.
 func (s *Server) priorTurn(ctx context.Context, rolloutID string, index int32) (*model.PriorTurn, error) {
 	key := turnKey{rolloutID: rolloutID, index: index}
 	if past, ok := s.priorTurns.Get(key); ok {
@@ -189,11 +187,10 @@ func (s *Server) priorTurn(ctx context.Context, rolloutID string, index int32) (
 	return s.remember(key, recorded.GetReply()), nil
 }
 
-// remember keeps the part of a recorded reply that later turns of its rollout ask for, so that they
-// need not read the record.
+// remember caches the part of a recorded reply that later turns of its rollout need.
 func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.PriorTurn {
 	past := &model.PriorTurn{Provider: reply.GetProvider(), Native: reply.GetNative()}
-	if len(past.Native) <= maxNative {
+	if len(past.Native) <= maxNativeBytes {
 		s.priorTurns.Add(key, past)
 	}
 	return past

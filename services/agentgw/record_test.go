@@ -23,7 +23,7 @@ import (
 
 const openaiModel = "openai"
 
-// exchangeOf reads what is stored about a turn.
+// exchangeOf returns the stored exchange of a turn.
 func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *agentgwv1.Exchange {
 	t.Helper()
 	raw, _, err := b.Turn(t.Context(), request.GetRolloutId(), request.GetIndex())
@@ -37,12 +37,11 @@ func exchangeOf(t *testing.T, b *bus.Bus, request *agentgwv1.RespondRequest) *ag
 	return turn.GetExchange()
 }
 
-// TestExchange lets a provider fail once, then answer: both are stored with the request, and no key
-// is.
+// TestExchange fails a provider once. Both tries are stored with the request, and without the key.
 func TestExchange(t *testing.T) {
 	b := natstest.Start(t)
-	answer := says(openaiModel, "hello "+modelKey)
-	f := startFake(t, func(n int) (int, string) {
+	answer := textAnswer(openaiModel, "hello "+modelKey)
+	f := startProvider(t, func(n int) (int, string) {
 		if n == 1 {
 			return http.StatusServiceUnavailable, `{"error":{"message":"busy with ` + modelKey + `"}}`
 		}
@@ -66,15 +65,15 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// TestExchangeBefore lets a provider fail all tries of a turn, which is no answer, and then answer:
-// what was said before stands before what is said now.
-func TestExchangeBefore(t *testing.T) {
+// TestExchangeContinues fails all tries of a turn and then succeeds. The stored exchange begins
+// with the earlier tries.
+func TestExchangeContinues(t *testing.T) {
 	b := natstest.Start(t)
-	f := startFake(t, func(n int) (int, string) {
+	f := startProvider(t, func(n int) (int, string) {
 		if n <= 2 {
 			return http.StatusServiceUnavailable, `{"error":{"message":"busy"}}`
 		}
-		return http.StatusOK, says(openaiModel, "anew")
+		return http.StatusOK, textAnswer(openaiModel, "anew")
 	})
 	client := serve(t, allKeys(), b)
 	request := askModel(openaiModel, f.URL)
@@ -95,13 +94,13 @@ func TestExchangeBefore(t *testing.T) {
 	}
 }
 
-// TestReplyToAnotherConversation finds a reply that answers another conversation, as there is one
-// after a log has lost its tail: the turn is asked for, and the new reply takes its place.
+// TestReplyToAnotherConversation stores a reply to another conversation, as after a log has lost
+// its tail. The turn is asked for, and the new reply replaces it.
 func TestReplyToAnotherConversation(t *testing.T) {
 	var asked int
-	f := startFake(t, func(int) (int, string) {
+	f := startProvider(t, func(int) (int, string) {
 		asked++
-		return http.StatusOK, says(openaiModel, fmt.Sprint("answer ", asked))
+		return http.StatusOK, textAnswer(openaiModel, fmt.Sprint("answer ", asked))
 	})
 	client := serve(t, allKeys(), natstest.Start(t))
 	request := askModel(openaiModel, f.URL)
@@ -121,15 +120,15 @@ func TestReplyToAnotherConversation(t *testing.T) {
 	}
 }
 
-// TestExchangeIsCut keeps the beginning of what is too long; the reply is whole.
-func TestExchangeIsCut(t *testing.T) {
+// TestExchangeIsTruncated keeps the beginning of a too long exchange. The reply stays whole.
+func TestExchangeIsTruncated(t *testing.T) {
 	const limit = 2048
 	for _, c := range []struct {
 		name            string
 		asked, answered int
 	}{{"request", 3 * limit, 10}, {"answer", 10, 3 * limit}, {"both", 3 * limit, 3 * limit}} {
 		b := natstest.Start(t)
-		f := startFake(t, always(http.StatusOK, says(openaiModel, strings.Repeat("a", c.answered))))
+		f := startProvider(t, always(http.StatusOK, textAnswer(openaiModel, strings.Repeat("a", c.answered))))
 		cfg := allKeys()
 		cfg.ModelExchangeBytes = limit
 		request := askModel(openaiModel, f.URL)
@@ -150,7 +149,7 @@ func TestExchangeIsCut(t *testing.T) {
 		if !strings.HasPrefix(f.bodies[0], string(got.GetRequest())) || got.GetRequestBytes() != int64(len(f.bodies[0])) {
 			t.Errorf("%s: got %d of %d bytes of the request, want the beginning of %d", c.name, len(got.GetRequest()), got.GetRequestBytes(), len(f.bodies[0]))
 		}
-		if want := int64(len(says(openaiModel, strings.Repeat("a", c.answered)))); try.GetAnswerBytes() != want {
+		if want := int64(len(textAnswer(openaiModel, strings.Repeat("a", c.answered)))); try.GetAnswerBytes() != want {
 			t.Errorf("%s: got an answer of %d bytes, want %d", c.name, try.GetAnswerBytes(), want)
 		}
 	}
@@ -159,7 +158,7 @@ func TestExchangeIsCut(t *testing.T) {
 // TestReplay answers from the record alone.
 func TestReplay(t *testing.T) {
 	b := natstest.Start(t)
-	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
+	f := startProvider(t, always(http.StatusOK, textAnswer(openaiModel, "hello")))
 	client := serve(t, withKeys(nil), b)
 	request := askModel(openaiModel, f.URL)
 	request.Replay = true

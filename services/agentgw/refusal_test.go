@@ -21,22 +21,22 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestEndlessRefusals lets a provider answer 429 and nothing else: all turns end as its failure,
-// with what came, and are asked again in the next round, once it is well.
+// TestEndlessRefusals answers 429 only. All turns end as the provider's failure with its message,
+// and are asked again in the next round.
 func TestEndlessRefusals(t *testing.T) {
 	t.Parallel()
 	const turns = 20
 	var well atomic.Bool
-	address := listen(t, func(w http.ResponseWriter, _ *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, _ *http.Request) {
 		if !well.Load() {
 			http.Error(w, `{"error": {"message": "slow down"}}`, http.StatusTooManyRequests)
 			return
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxWait = time.Second })
+	server := newLimitedServer(t, natstest.Start(t), func(c *ratelimit.Config) { c.MaxWait = time.Second })
 	play := func(n int, round int32) (*agentgwv1.RespondResponse, error) {
-		request := turnOf(fmt.Sprint("s.", n), address)
+		request := turnRequest(fmt.Sprint("s.", n), address)
 		request.Round = round
 		for {
 			got, err := server.Respond(t.Context(), request)
@@ -76,11 +76,11 @@ func TestEndlessRefusals(t *testing.T) {
 	group.Wait()
 }
 
-// TestRefusedTurn refuses a turn until its time is over: it is held while nothing is answered, and
-// fails while others are.
+// TestRefusedTurn refuses a turn until its deadline. It is throttled during an outage, and fails
+// while others are answered.
 func TestRefusedTurn(t *testing.T) {
 	t.Parallel()
-	address := listen(t, func(w http.ResponseWriter, r *http.Request) {
+	address := serveProvider(t, func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(r.Body)
 		if err != nil || strings.Contains(string(raw), "large") {
 			w.Header().Set("Retry-After", "0.02")
@@ -89,17 +89,17 @@ func TestRefusedTurn(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+	server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
 	var asked atomic.Int64 // each turn is another one: what is recorded is not asked again
 	small := func() {
-		if got, err := server.Respond(t.Context(), turnOf(fmt.Sprint("other.", asked.Add(1)), address)); err != nil || len(got.GetMessages()) != 1 {
+		if got, err := server.Respond(t.Context(), turnRequest(fmt.Sprint("other.", asked.Add(1)), address)); err != nil || len(got.GetMessages()) != 1 {
 			t.Errorf("another turn: got %v, %v, want an answer", got, err)
 		}
 	}
 	large := func() (*agentgwv1.RespondResponse, error) {
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		request := turnOf("s.0", address)
+		request := turnRequest("s.0", address)
 		request.View[0].Body = &worldv1.Message_Text{Text: "large"}
 		return server.Respond(ctx, request)
 	}

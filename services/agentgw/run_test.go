@@ -16,7 +16,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestRun serves the gateway on a node of this process and stops it.
+// TestRun serves the gateway on an in-process node and stops it.
 func TestRun(t *testing.T) {
 	m, err := rpc.Open(t.Context(), rpc.DefaultConfig(), t.TempDir(), rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

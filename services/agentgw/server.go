@@ -34,35 +34,38 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// errRole says that a player of this kind cannot play the role.
+// errRole: a player of this kind cannot play the role.
 var errRole = errors.New("player cannot play this role")
 
-// errTools says that a request names tools that are not stored.
+// errTools: a request names tools that are not stored.
 var errTools = errors.New("role's tools")
 
-// errRecord says that the record of turns could not be read or written.
+// errRecord: the record of turns could not be read or written.
 var errRecord = errors.New("record of turns")
 
-// Recorder keeps turns that cannot be computed again, and has the roles' tools; *bus.Bus is one.
+// Recorder stores turns that cannot be computed again, and reads tool sets. *bus.Bus implements it.
 type Recorder interface {
-	// Tools returns the tools with a digest, bus.ErrNotFound if there are none.
+	// Tools returns the tools with a digest. The error is bus.ErrNotFound if there are none.
 	Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error)
-	// Turn returns what is stored for a message of a rollout with its revision, bus.ErrNotFound if
-	// nothing is.
+	// Turn returns what is stored for a message of a rollout with its revision. The error is
+	// bus.ErrNotFound if nothing is stored.
 	Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error)
-	// RecordTurn stores a turn, or fails with bus.ErrExists if another one is stored.
+	// RecordTurn stores a turn. The error is bus.ErrExists if another one is stored.
 	RecordTurn(ctx context.Context, turn bus.TurnRecord) error
 }
 
-// Relay carries turns of attached agents between the replicas of the gateway; a bus is one.
+// Relay carries turns of attached agents between the replicas of the gateway. *bus.Bus implements
+// it.
 type Relay interface {
-	// Ask delivers a request to a replica that answers to the name, or fails with bus.ErrNotFound.
+	// Ask delivers a request to a replica that answers to the name. The error is bus.ErrNotFound if
+	// there is none.
 	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Answer answers to a name until stop is called.
+	// Answer answers requests to a name until stop is called.
 	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
-// Server implements AgentGatewayService. Safe for concurrent use; whoever makes it closes it.
+// Server implements AgentGatewayService. Safe for concurrent use. The caller of NewServer closes
+// it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	recorder   Recorder
@@ -75,13 +78,13 @@ type Server struct {
 	tools      *lru.Cache[string, *turn.Tools]
 	priorTurns *lru.Cache[turnKey, *model.PriorTurn]
 	turns      turns
-	ended      cancellations
+	cancelled  cancellations
 	tracer     trace.Tracer
 }
 
-// NewServer returns a server that keeps turns in the recorder and reaches agents at other replicas
-// over the relay. It expects requests that satisfy the rules of their
-// proto. Requests to model providers begin at once: only Run gives them budgets.
+// NewServer returns a server that records turns with the recorder and reaches agents at other
+// replicas over the relay. It expects requests that satisfy the validation rules of their proto. It
+// does not limit requests to model providers; only Run does.
 func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 	prices, err := cfg.check()
 	if err != nil {
@@ -90,7 +93,7 @@ func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
 	return newServer(cfg, prices, nil, recorder, relay, nil)
 }
 
-// newServer is NewServer with prices and budgets, of which the caller keeps the care.
+// newServer is NewServer with prices, a limiter and replicas. The caller closes the limiter.
 func newServer(
 	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas,
 ) (*Server, error) {
@@ -98,7 +101,7 @@ func newServer(
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
-	priorTurns, err := lru.New[turnKey, *model.PriorTurn](maxNatives)
+	priorTurns, err := lru.New[turnKey, *model.PriorTurn](maxPriorTurns)
 	if err != nil {
 		return nil, fmt.Errorf("cache of turns: %w", err)
 	}
@@ -110,7 +113,7 @@ func newServer(
 	if err != nil {
 		return nil, err
 	}
-	agents := attach.New(relay, cfg.PluginMessageBytes, cmp.Or(cfg.RetryWait, attach.FirstPause))
+	agents := attach.New(relay, cfg.PluginMessageBytes, cmp.Or(cfg.RetryWait, attach.InitialBackoff))
 	plugins := plugin.NewDialer(plugin.Config{
 		Connections: cfg.PluginConnections, MessageBytes: cfg.PluginMessageBytes, TurnBytes: cfg.PluginTurnBytes, RetryWait: cfg.RetryWait, Roots: roots,
 	}, agents)
@@ -136,28 +139,28 @@ func (s *Server) Close() error {
 
 // Respond implements AgentGatewayService.
 func (s *Server) Respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-	return s.atOwner(ctx, req)
+	return s.respondAtOwner(ctx, req)
 }
 
-// play plays a turn here.
-func (s *Server) play(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-	ctx, span := s.start(ctx, req)
+// playHere plays a turn at this replica.
+func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+	ctx, span := s.startSpan(ctx, req)
 	defer span.End()
-	turn, end := s.ended.begin(ctx, req)
+	turn, end := s.cancelled.begin(ctx, req)
 	response, err := s.respond(turn, req)
-	err = held(turn, err)
+	err = throttleIfCancelled(turn, err)
 	end()
-	if hold, held := errors.AsType[*model.Throttled](err); held {
-		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: hold.Spent, Detail: hold.Error()}}, nil
+	if throttled, isThrottled := errors.AsType[*model.Throttled](err); isThrottled {
+		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: throttled.Spent, Detail: throttled.Error()}}, nil
 	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
-		return nil, stated(err)
+		return nil, statusError(err)
 	}
 	if failure := response.GetFailure(); failure != nil {
 		span.SetStatus(otelcodes.Error, failure.GetDetail())
 	}
-	if usage := response.GetUsage(); pricing.Counted(usage) {
+	if usage := response.GetUsage(); pricing.HasTokens(usage) {
 		span.SetAttributes(
 			attribute.Int64("gen_ai.usage.input_tokens", usage.GetInputTokens()),
 			attribute.Int64("gen_ai.usage.output_tokens", usage.GetOutputTokens()),
@@ -166,7 +169,7 @@ func (s *Server) play(ctx context.Context, req *agentgwv1.RespondRequest) (*agen
 	return response, nil
 }
 
-// respond lets the player play. Only what cannot be computed again is recorded.
+// respond asks the player for its turn. It records only what cannot be computed again.
 func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	if !slices.Contains(player.Roles(req.GetPlayer()), req.GetRole()) {
 		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
@@ -177,13 +180,13 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	}
 	switch req.GetPlayer().GetKind().(type) {
 	case *agentgwv1.Player_Scripted:
-		return played(script.Respond(req, tools))
+		return responseOf(script.Respond(req, tools))
 	case *agentgwv1.Player_Unhelpful:
-		return played(script.Refuse(req), nil)
+		return responseOf(script.RespondUnhelpful(req), nil)
 	case *agentgwv1.Player_Random:
-		return played(random.Respond(req, tools))
+		return responseOf(random.Respond(req, tools))
 	case *agentgwv1.Player_Plugin:
-		return s.recorded(ctx, req, func(*agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
+		return s.recordedTurn(ctx, req, func(*agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
 			response, err := s.plugins.Respond(ctx, req, tools)
 			if err != nil {
 				return nil, err
@@ -194,7 +197,7 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 		if model.NoReplyNeeded(req.GetView()) {
 			return &agentgwv1.RespondResponse{}, nil
 		}
-		return s.recorded(ctx, req, func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
+		return s.recordedTurn(ctx, req, func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error) {
 			return s.models.Respond(ctx, req, tools, s.priorTurn, earlier)
 		})
 	default:
@@ -202,8 +205,8 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	}
 }
 
-// played makes the answer out of a turn: its messages, or the failure that a mistake is.
-func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse, error) {
+// responseOf returns a response with messages, or with the failure that a *turn.Mistake describes.
+func responseOf(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse, error) {
 	var mistake *turn.Mistake
 	if errors.As(err, &mistake) {
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail), nil
@@ -214,7 +217,7 @@ func played(messages []*worldv1.Message, err error) (*agentgwv1.RespondResponse,
 	return &agentgwv1.RespondResponse{Messages: messages}, nil
 }
 
-// toolsOf returns the role's tools; any tool if the request says nothing about them.
+// toolsOf returns the role's tools, or turn.AnyTools for a request without tools and digest.
 func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*turn.Tools, error) {
 	digest := req.GetToolSetDigest()
 	switch {
@@ -238,9 +241,9 @@ func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*t
 	return tools, nil
 }
 
-// start opens the span of a turn, named and described as OpenTelemetry's conventions for generative
-// AI ask.
-func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (context.Context, trace.Span) {
+// startSpan opens the span of a turn, with the attributes of OpenTelemetry's conventions for
+// generative AI.
+func (s *Server) startSpan(ctx context.Context, req *agentgwv1.RespondRequest) (context.Context, trace.Span) {
 	operation := "chat"
 	if req.GetPlayer().GetPlugin() != nil {
 		operation = "invoke_agent"
@@ -265,8 +268,8 @@ func (s *Server) start(ctx context.Context, req *agentgwv1.RespondRequest) (cont
 	return ctx, span
 }
 
-// stated returns an error with its gRPC code and, where that is known, whose fault it is.
-func stated(err error) error {
+// statusError returns an error with its gRPC code and, where it is known, its failure class.
+func statusError(err error) error {
 	said := status.New(code(err), err.Error())
 	var class agentgwv1.FailureClass
 	failure, asked := errors.AsType[*provider.Failure](err)
@@ -275,7 +278,7 @@ func stated(err error) error {
 		class = failure.Class()
 	case errors.Is(err, plugin.ErrUnavailable):
 		class = agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
-	case errors.Is(err, plugin.ErrTimeout), errors.Is(err, plugin.ErrAgain):
+	case errors.Is(err, plugin.ErrTimeout), errors.Is(err, plugin.ErrRetriesExhausted):
 		class = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
 	default:
 		return said.Err()
@@ -283,7 +286,7 @@ func stated(err error) error {
 	return withFailure(said, &agentgwv1.Failure{Class: class})
 }
 
-// withFailure returns a status as an error that says whose fault it is, where that is known.
+// withFailure returns a status as an error with the failure as detail, if it is not nil.
 func withFailure(said *status.Status, failure *agentgwv1.Failure) error {
 	if failure == nil {
 		return said.Err()
@@ -294,7 +297,7 @@ func withFailure(said *status.Status, failure *agentgwv1.Failure) error {
 	return said.Err()
 }
 
-// code is the table from errors to gRPC codes. The first row that fits counts.
+// code maps errors to gRPC codes. The first matching row counts.
 func code(err error) codes.Code {
 	for _, row := range []struct {
 		err  error
@@ -308,11 +311,11 @@ func code(err error) codes.Code {
 		{errRole, codes.InvalidArgument},
 		{plugin.ErrAddress, codes.InvalidArgument},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
-		{plugin.ErrUnavailable, codes.Unavailable}, // nobody was asked
-		{plugin.ErrAgain, codes.Aborted},           // was asked often enough: UNAVAILABLE would be tried again at once
-		{plugin.ErrBusy, codes.Unavailable},        // passes, and another replica may have room
+		{plugin.ErrUnavailable, codes.Unavailable},        // no agent was asked
+		{plugin.ErrRetriesExhausted, codes.Aborted},       // retries are used up: gRPC would repeat UNAVAILABLE at once
+		{plugin.ErrTooManyConnections, codes.Unavailable}, // transient, and another replica may have room
 		{model.ErrTimeout, codes.DeadlineExceeded},
-		{model.ErrUnavailable, codes.Aborted}, // was tried often enough: UNAVAILABLE would be tried again at once
+		{model.ErrUnavailable, codes.Aborted}, // retries are used up: gRPC would repeat UNAVAILABLE at once
 	} {
 		if errors.Is(err, row.err) {
 			return row.code

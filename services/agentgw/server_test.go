@@ -36,7 +36,7 @@ const (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// serve runs a gateway over bufconn and returns a client of it.
+// serve runs a gateway over bufconn and returns its client.
 func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGatewayServiceClient {
 	tb.Helper()
 	cfg.RetryWait = 5 * time.Millisecond
@@ -67,7 +67,7 @@ func serve(tb testing.TB, cfg agentgw.Config, record *bus.Bus) agentgwv1.AgentGa
 	return agentgwv1.NewAgentGatewayServiceClient(conn)
 }
 
-// play returns the player that text names.
+// play parses a player.
 func play(tb testing.TB, role worldv1.Role, text string) *agentgwv1.Player {
 	tb.Helper()
 	p, err := player.Parse(role, text)
@@ -89,7 +89,7 @@ func call(index int32, from worldv1.Role, content, id, name string) *worldv1.Mes
 	return m
 }
 
-// say returns the message that follows a view of two.
+// say returns the third message of a conversation.
 func say(from, to worldv1.Role, content string) *worldv1.Message {
 	m := message(2, from, to, content)
 	m.VisibleTo = []worldv1.Role{from, to}
@@ -103,7 +103,7 @@ func wifiView() []*worldv1.Message {
 	}
 }
 
-// scrambled are two tools whose names the agent does not see.
+// scrambled returns two tools under scrambled names.
 func scrambled() []*worldv1.Tool {
 	return []*worldv1.Tool{
 		{Name: "setting_9", ExecutionName: "set_wifi_status", Description: "Turns wifi on or off.",
@@ -119,7 +119,7 @@ func wifiOff() *worldv1.Turn {
 
 const wifiOffSource = "call_1_parameters = {'on': False}\ncall_1_response = set_wifi_status(**call_1_parameters)\nprint(repr(call_1_response))"
 
-// scriptedTest is one turn of a player that needs no I/O.
+// scriptedTest is one turn of a computed player.
 type scriptedTest struct {
 	req  *agentgwv1.RespondRequest
 	want *agentgwv1.RespondResponse
@@ -235,7 +235,7 @@ func TestRespondErrors(t *testing.T) {
 	}
 }
 
-// TestToolSets names lists of tools that are stored, gives them whole, and does neither.
+// TestToolSets sends tools by digest, inline, and not at all.
 func TestToolSets(t *testing.T) {
 	cfg := agentgw.DefaultConfig()
 	cfg.ToolSets = 1

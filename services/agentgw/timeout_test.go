@@ -16,8 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// TestSlowModel asks a provider that answers too late: no request is sent that would be dropped,
-// and what came is said before the turn is over.
+// TestSlowModel asks a provider that answers too late. The gateway sends no request whose answer it
+// would drop, and reports the failure before the turn's deadline.
 func TestSlowModel(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -32,15 +32,15 @@ func TestSlowModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var asked atomic.Int64
-			address := listen(t, func(_ http.ResponseWriter, r *http.Request) {
+			address := serveProvider(t, func(_ http.ResponseWriter, r *http.Request) {
 				asked.Add(1)
 				_, _ = io.Copy(io.Discard, r.Body) // or the server does not notice that the client is gone
 				<-r.Context().Done()
 			})
-			server := withLimits(t, natstest.Start(t), func(*ratelimit.Config) {})
+			server := newLimitedServer(t, natstest.Start(t), func(*ratelimit.Config) {})
 			ctx, cancel := context.WithTimeout(t.Context(), test.turn)
 			defer cancel()
-			request := turnOf("s.0", address)
+			request := turnRequest("s.0", address)
 			request.Player.GetModel().TimeoutMs = test.request.Milliseconds()
 			_, err := server.Respond(ctx, request)
 			if status.Code(err) != codes.DeadlineExceeded || !strings.Contains(status.Convert(err).Message(), test.want) || ctx.Err() != nil {

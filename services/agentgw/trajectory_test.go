@@ -85,7 +85,7 @@ func readToolNames(t *testing.T) (names toolNames) {
 	return names
 }
 
-// tools are all tools but some, with plain or with scrambled names.
+// tools returns all tools but some, with plain or with scrambled names.
 func (n toolNames) tools(scrambled bool, without map[string]bool) []*worldv1.Tool {
 	var tools []*worldv1.Tool
 	for _, name := range n.Order {
@@ -100,7 +100,7 @@ func (n toolNames) tools(scrambled bool, without map[string]bool) []*worldv1.Too
 	return tools
 }
 
-// TestTrajectories plays the roles of recorded rollouts against the recorded answers of the
+// TestTrajectories plays the roles of recorded rollouts against the recorded results of the
 // environment.
 func TestTrajectories(t *testing.T) {
 	t.Parallel()
@@ -128,8 +128,7 @@ func TestTrajectories(t *testing.T) {
 	}
 }
 
-// replay returns the number of turns it compared and of failures that it saw where the original
-// raised.
+// replay returns the numbers of compared turns and of failures where the original raised.
 func replay(t *testing.T, client agentgwv1.AgentGatewayServiceClient, names toolNames, recorded *trajectory, file string, line int) (turns, failures int) {
 	t.Helper()
 	hidden := make(map[string]bool)

@@ -5,16 +5,16 @@ import (
 	"sync"
 )
 
-// turns knows which turns are being asked for. A rollout may change hands while one is: whoever has
-// it then asks for the same turn, and is to get what is paid for already. Safe for concurrent use;
-// the zero value knows of none.
+// turns deduplicates concurrent requests for one turn. If a rollout moves to another worker while
+// its turn is in flight, the new worker asks for the same turn and gets the reply that is already
+// paid for. Safe for concurrent use. The zero value is ready to use.
 type turns struct {
-	mu    sync.Mutex
-	asked map[turnKey]chan struct{} // closed when it is over
+	mu       sync.Mutex
+	inFlight map[turnKey]chan struct{} // closed when the turn ends
 }
 
-// begin takes a turn until end is called. It waits while somebody else has it, and then calls
-// waited, before it returns: what came of the turn may be recorded. The error is that of ctx.
+// begin takes a turn until end is called. While another caller has it, begin waits, and then calls
+// waited before it returns: the turn may be recorded by then. The error is that of ctx.
 func (t *turns) begin(ctx context.Context, key turnKey, waited func()) (end func(), err error) {
 	for {
 		mine, other := t.take(key)
@@ -33,20 +33,20 @@ func (t *turns) begin(ctx context.Context, key turnKey, waited func()) (end func
 func (t *turns) take(key turnKey) (mine, other chan struct{}) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if other = t.asked[key]; other != nil {
+	if other = t.inFlight[key]; other != nil {
 		return nil, other
 	}
-	if t.asked == nil {
-		t.asked = make(map[turnKey]chan struct{})
+	if t.inFlight == nil {
+		t.inFlight = make(map[turnKey]chan struct{})
 	}
 	mine = make(chan struct{})
-	t.asked[key] = mine
+	t.inFlight[key] = mine
 	return mine, nil
 }
 
 func (t *turns) end(key turnKey, mine chan struct{}) {
 	t.mu.Lock()
-	delete(t.asked, key)
+	delete(t.inFlight, key)
 	t.mu.Unlock()
 	close(mine)
 }

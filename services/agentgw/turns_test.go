@@ -25,7 +25,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// slowModel is a provider that says when it is asked and answers when it is let; its n-th answer is
+// slowModel is a provider that announces each request and answers on command. Its n-th answer is
 // "answer n".
 type slowModel struct {
 	address string
@@ -43,7 +43,7 @@ func startSlow(t *testing.T) *slowModel {
 		m.asked <- struct{}{}
 		select {
 		case <-m.answer:
-			_, _ = io.WriteString(w, says(openaiModel, fmt.Sprint("answer ", n)))
+			_, _ = io.WriteString(w, textAnswer(openaiModel, fmt.Sprint("answer ", n)))
 		case <-r.Context().Done():
 		}
 	}))
@@ -52,23 +52,23 @@ func startSlow(t *testing.T) *slowModel {
 	return m
 }
 
-// answered is how a call ended.
-type answered struct {
+// turnResult is the result of a call.
+type turnResult struct {
 	response *agentgwv1.RespondResponse
 	err      error
 }
 
-func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, request *agentgwv1.RespondRequest) <-chan answered {
-	done := make(chan answered, 1)
+func respond(ctx context.Context, client agentgwv1.AgentGatewayServiceClient, request *agentgwv1.RespondRequest) <-chan turnResult {
+	done := make(chan turnResult, 1)
 	go func() {
 		response, err := client.Respond(ctx, request)
-		done <- answered{response, err}
+		done <- turnResult{response, err}
 	}()
 	return done
 }
 
-// TestTurnAskedTwice gives a rollout to another worker while its turn is being asked for: both get
-// the one answer that is paid for.
+// TestTurnAskedTwice moves a rollout to another worker while its turn is in flight. Both get the
+// one answer that is paid for.
 func TestTurnAskedTwice(t *testing.T) {
 	m := startSlow(t)
 	client := serve(t, withKeys(nil), natstest.Start(t))
@@ -86,7 +86,7 @@ func TestTurnAskedTwice(t *testing.T) {
 		t.Errorf("who leaves: got %v, want %s", got.err, codes.Canceled)
 	}
 	m.answer <- struct{}{}
-	for name, done := range map[string]<-chan answered{"first": first, "second": second} {
+	for name, done := range map[string]<-chan turnResult{"first": first, "second": second} {
 		if got := <-done; got.err != nil || sandbox.Content(got.response.GetMessages()[0]) != "answer 1" {
 			t.Errorf("%s: got %v and %v, want the first answer", name, got.response, got.err)
 		}
@@ -96,9 +96,9 @@ func TestTurnAskedTwice(t *testing.T) {
 	}
 }
 
-// TestTurnLeft leaves a turn while its request is under way, as a worker does that is killed: what
-// it brings is there for the next one.
-func TestTurnLeft(t *testing.T) {
+// TestCallerGone cancels the call of a turn in flight, as a killed worker does. The next call gets
+// its answer.
+func TestCallerGone(t *testing.T) {
 	m := startSlow(t)
 	client := serve(t, withKeys(nil), natstest.Start(t))
 	request := askModel(openaiModel, m.address)
@@ -122,8 +122,7 @@ func TestTurnLeft(t *testing.T) {
 	}
 }
 
-// TestTurnAtTwoGateways asks two gateways at once: both play the same answer, and it is what the
-// record holds.
+// TestTurnAtTwoGateways asks two gateways at once. Both return the recorded answer.
 func TestTurnAtTwoGateways(t *testing.T) {
 	m, b := startSlow(t), natstest.Start(t)
 	request := askModel(openaiModel, m.address)
@@ -143,27 +142,26 @@ func TestTurnAtTwoGateways(t *testing.T) {
 	}
 	text := sandbox.Content(one.response.GetMessages()[0])
 	tries := exchangeOf(t, b, request).GetTries()
-	if len(tries) != 1 || string(tries[0].GetAnswer()) != says(openaiModel, text) {
+	if len(tries) != 1 || string(tries[0].GetAnswer()) != textAnswer(openaiModel, text) {
 		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)
 	}
 }
 
-// lostTurns has a turn that another gateway stored, and cannot read it yet.
-type lostTurns struct{ *bus.Bus }
+// unreadableTurns holds a turn of another gateway that cannot be read yet.
+type unreadableTurns struct{ *bus.Bus }
 
-func (lostTurns) Turn(context.Context, string, int32) ([]byte, uint64, error) {
+func (unreadableTurns) Turn(context.Context, string, int32) ([]byte, uint64, error) {
 	return nil, 0, bus.ErrNotFound
 }
 
-func (lostTurns) RecordTurn(context.Context, bus.TurnRecord) error {
+func (unreadableTurns) RecordTurn(context.Context, bus.TurnRecord) error {
 	return bus.ErrExists
 }
 
-// TestTurnUnrecorded does not play an answer of which it cannot say that it is the one in the
-// record.
+// TestTurnUnrecorded returns no answer that may differ from the recorded one.
 func TestTurnUnrecorded(t *testing.T) {
-	f := startFake(t, always(http.StatusOK, says(openaiModel, "hello")))
-	server, err := agentgw.NewServer(withKeys(nil), lostTurns{natstest.Start(t)}, nil)
+	f := startProvider(t, always(http.StatusOK, textAnswer(openaiModel, "hello")))
+	server, err := agentgw.NewServer(withKeys(nil), unreadableTurns{natstest.Start(t)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,8 +16,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// fifth is a request of which the role's last four turns were empty.
-func fifth(player *agentgwv1.Player, role worldv1.Role, compat bool) *agentgwv1.RespondRequest {
+// fifthRequest returns a request after four empty turns of the role.
+func fifthRequest(player *agentgwv1.Player, role worldv1.Role, compat bool) *agentgwv1.RespondRequest {
 	other := agent
 	if role == agent {
 		other = user
@@ -31,9 +31,9 @@ func fifth(player *agentgwv1.Player, role worldv1.Role, compat bool) *agentgwv1.
 	return request
 }
 
-// TestFailingUser ends a rollout whose user fails without a fault of the agent, keeps what was paid
-// for, and asks anew when the rollout is played on. Compat records the failure, as it does that of
-// an agent.
+// TestFailingUser fails the user simulator. The rollout ends without a fault of the agent, the
+// spending is stored, and the turn is asked anew when the rollout is played again. Compat records
+// the failure, as it does that of an agent.
 func TestFailingUser(t *testing.T) {
 	const detail = "the simulated user: 5 turns in a row could not be used; the last: the answer has neither text nor calls"
 	for _, test := range []struct {
@@ -47,13 +47,13 @@ func TestFailingUser(t *testing.T) {
 	} {
 		b := natstest.Start(t)
 		client := serve(t, withKeys(nil), b)
-		f := startFake(t, func(n int) (int, string) {
+		f := startProvider(t, func(n int) (int, string) {
 			if n == 1 {
 				return http.StatusOK, `{"choices":[{"message":{"content":null}}],"usage":{"prompt_tokens":7,"completion_tokens":1}}`
 			}
-			return http.StatusOK, says(openaiModel, "hello")
+			return http.StatusOK, textAnswer(openaiModel, "hello")
 		})
-		request := fifth(askModel(openaiModel, f.URL).GetPlayer(), test.role, test.compat)
+		request := fifthRequest(askModel(openaiModel, f.URL).GetPlayer(), test.role, test.compat)
 		var got []string
 		for range 2 {
 			response, err := client.Respond(t.Context(), request)
@@ -77,13 +77,13 @@ func TestFailingUser(t *testing.T) {
 	}
 }
 
-// TestFailingUserPlugin does not hold what a plug-in says as the user against the agent.
+// TestFailingUserPlugin checks that a failing plug-in as the user does not count against the agent.
 func TestFailingUserPlugin(t *testing.T) {
 	for role, want := range map[worldv1.Role]agentgwv1.FailureClass{
 		agent: agentgwv1.FailureClass_FAILURE_CLASS_MODEL, user: agentgwv1.FailureClass_FAILURE_CLASS_USER,
 	} {
-		address, _ := attach(t, answering(calls(slices.Repeat([]*agentv1.ToolCall{{Name: "end_conversation"}}, 1000)...)))
-		response, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), fifth(plugin(address, 0), role, false))
+		address, _ := servePlugin(t, answering(calls(slices.Repeat([]*agentv1.ToolCall{{Name: "end_conversation"}}, 1000)...)))
+		response, err := serve(t, withKeys(nil), natstest.Start(t)).Respond(t.Context(), fifthRequest(plugin(address, 0), role, false))
 		if err != nil || response.GetFailure().GetClass() != want {
 			t.Errorf("%s: got %v and %v, want a failure of class %s", role, response, err, want)
 		}

@@ -133,7 +133,7 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, ass
 func (j *scorer) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
 	trajectory, err := assembler.Log(id, seq, entry, span)
-	if errors.Is(err, assemble.ErrAgain) {
+	if errors.Is(err, assemble.ErrReopened) {
 		err = j.persist(ctx, func() (err error) {
 			trajectory, err = restore(ctx, j.bus, assembler, id, span)
 			return err

@@ -92,7 +92,7 @@ func (j *scorer) requested(ctx context.Context, rollout *busv1.Rollout, round in
 	log, snapshots, err := read(ctx, j.bus, id)
 	switch {
 	case err == nil:
-		if trajectory, err = assemble.Whole(id, log, snapshots); err != nil {
+		if trajectory, err = assemble.Reassemble(id, log, snapshots); err != nil {
 			err = fmt.Errorf("%w: streams %s and %s: %w", bus.ErrDamaged, j.bus.LogStream(id), j.bus.SnapshotStream(id), err)
 		}
 	case !errors.Is(err, bus.ErrDamaged):
@@ -159,7 +159,7 @@ func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 // whole reads a long trajectory from the bus if its messages are to be scored.
 func (j *scorer) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
 	reason := trajectory.End.GetReason()
-	if trajectory.Long == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+	if trajectory.Omitted == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
 		return trajectory, nil
 	}
 	log, snapshots, err := read(ctx, j.bus, trajectory.Rollout.GetId())

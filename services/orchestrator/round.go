@@ -82,7 +82,7 @@ func (s *server) begin(
 	return s.bus.BeginRound(ctx, sweepID, rounds, round, again)
 }
 
-// unscored says whether a rollout that ended so says nothing about its players.
+// unscored reports whether a rollout that ended so says nothing about its players.
 func unscored(reason busv1.EndReason) bool {
 	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED
 }

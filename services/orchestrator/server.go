@@ -28,7 +28,7 @@ const (
 	backlogTimeout = 3 * time.Second
 )
 
-// errUnknownTool says that a setup names a tool that the tool host does not have.
+// errUnknownTool: a setup names a tool that the tool host does not have.
 var errUnknownTool = errors.New("unknown tool")
 
 // server implements OrchestratorService.

@@ -135,10 +135,10 @@ func (w *watch) relay(ctx context.Context, on happenings) error {
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
 }
 
-// missing says whether rollouts of the sweep have no result that was sent.
+// missing reports whether rollouts of the sweep have no result that was sent.
 func (w *watch) missing() bool { return int64(len(w.sent)) < w.progress.GetTotal() }
 
-// complete says whether as many results were sent as were stored when they were counted.
+// complete reports whether as many results were sent as were stored when they were counted.
 func (w *watch) complete() bool { return int64(len(w.sent)) >= w.progress.GetDone() }
 
 func (w *watch) count(ctx context.Context) (err error) {

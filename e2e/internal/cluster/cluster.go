@@ -280,7 +280,7 @@ func (c *Cluster) Kill(name string) error {
 	return errors.Join(err, p.log.Close())
 }
 
-// Ended says whether a process that was started ended by itself.
+// Ended reports whether a process that was started ended by itself.
 func (c *Cluster) Ended(name string) bool {
 	p := c.running[name]
 	select {

@@ -1,4 +1,4 @@
-// Package compare says whether two runs left the same files.
+// Package compare reports whether two runs left the same files.
 package compare
 
 import (

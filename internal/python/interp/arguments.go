@@ -9,7 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// ErrNoJSON says that an expression has a value that JSON cannot write.
+// ErrNoJSON: an expression has a value that JSON cannot write.
 var ErrNoJSON = errors.New("a value that JSON cannot write")
 
 // Eval computes programs of one expression each, within limit.ArgumentSteps and
@@ -19,10 +19,10 @@ var ErrNoJSON = errors.New("a value that JSON cannot write")
 func Eval(programs []*syntax.Module, names map[string]string) (values []python.Value, err error) {
 	m := &machine{
 		ctx: context.Background(), names: builtins, types: types, steps: limit.Steps - limit.ArgumentSteps, memory: limit.Memory - limit.ArgumentMemory,
-		given: map[string]any{jsonModule: newJSON()},
+		library: map[string]any{jsonModule: newJSON()},
 	}
 	for name, text := range names {
-		m.given[name] = text
+		m.library[name] = text
 	}
 	var unwritable error
 	for _, program := range programs {
@@ -39,21 +39,21 @@ func Eval(programs []*syntax.Module, names map[string]string) (values []python.V
 }
 
 func (m *machine) argument(program *syntax.Module) (value python.Value, err error) {
-	m.module = frame{vars: blank(len(program.Scope.Names))}
+	m.module = frame{vars: newVars(len(program.Scope.Names))}
 	var v any
-	failure := protect(func() {
-		do, ok := program.Body[0].(*syntax.Do)
+	failure := recoverPanic(func() {
+		do, ok := program.Body[0].(*syntax.ExprStmt)
 		if !ok || len(program.Body) != 1 {
 			panic(exhausted("SyntaxError", "no expression"))
 		}
 		v = m.eval(&m.module, do.X)
 	})
 	if failure != nil {
-		return python.Value{}, m.final(failure)
+		return python.Value{}, m.outcomeError(failure)
 	}
-	failure = protect(func() { value = m.toPython(v, 0) })
+	failure = recoverPanic(func() { value = m.toPython(v, 0) })
 	if r, ok := failure.(*raised); ok && r.class == exceptionClass("TypeError") {
 		return python.Value{}, ErrNoJSON
 	}
-	return value, m.final(failure)
+	return value, m.outcomeError(failure)
 }

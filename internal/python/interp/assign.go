@@ -9,7 +9,7 @@ func (m *machine) variable(f *frame, n *syntax.Name) *any {
 	switch n.Place {
 	case syntax.PlaceLocal:
 		for range n.Hops {
-			f = f.around
+			f = f.parent
 		}
 		return &f.vars[n.Slot]
 	case syntax.PlaceGlobal:
@@ -116,7 +116,7 @@ func (m *machine) unpacked(v any, n int, star bool) []any {
 }
 
 // augment executes "target op= x". Lists, dicts and sets change in place.
-func (m *machine) augment(f *frame, s *syntax.Augment) {
+func (m *machine) augment(f *frame, s *syntax.AugAssign) {
 	var x, index any
 	subscript, isSubscript := s.Target.(*syntax.Subscript)
 	if isSubscript {

@@ -12,7 +12,7 @@ func (m *machine) builtin(name string) (any, bool) {
 	if v, ok := m.names[name]; ok {
 		return v, true
 	}
-	if v, ok := m.given[name]; ok {
+	if v, ok := m.library[name]; ok {
 		return v, true
 	}
 	if m.host != nil && m.host.Callable(name) {
@@ -89,12 +89,12 @@ func newTypes() map[string]*class {
 		"tuple": {"index": indexOf, "count": countOf},
 		"list": {
 			"index": indexOf, "count": countOf, "append": listAppend, "extend": listExtend, "insert": listInsert, "pop": listPop,
-			"remove": listRemove, "clear reverse copy": listWhole, "sort": listSort,
+			"remove": listRemove, "clear reverse copy": listNoArgument, "sort": listSort,
 		},
-		"dict": {"get pop setdefault": dictAccess, "keys values items": dictView, "clear copy popitem": dictWhole, "update": dictUpdate},
+		"dict": {"get pop setdefault": dictAccess, "keys values items": dictView, "clear copy popitem": dictNoArgument, "update": dictUpdate},
 		"set": {
 			"union intersection difference symmetric_difference copy": setCombine, "issubset issuperset isdisjoint": setRelation,
-			"add discard remove": setItem, "clear pop": setWhole,
+			"add discard remove": setItem, "clear pop": setNoArgument,
 			"update intersection_update difference_update symmetric_difference_update": setUpdate,
 		},
 		"frozenset": {"union intersection difference symmetric_difference copy": setCombine, "issubset issuperset isdisjoint": setRelation},
@@ -108,7 +108,7 @@ func newTypes() map[string]*class {
 
 // constructor returns what makes an object of a type, nil if a program cannot.
 func (c *class) constructor() native {
-	if c.within(exceptionClass("BaseException")) {
+	if c.isSubclass(exceptionClass("BaseException")) {
 		return newException
 	}
 	return c.construct
@@ -202,7 +202,7 @@ func unbound(c *class, name string, f native) native {
 		if len(a.positional) == 0 {
 			panic(raise("TypeError", "unbound method %s.%s() needs an argument", c.name, name))
 		}
-		if !a.classFor(a.positional[0]).within(c) {
+		if !a.classFor(a.positional[0]).isSubclass(c) {
 			panic(raise("TypeError", "descriptor '%s' for '%s' objects doesn't apply to a '%s' object", name, c.name, typeName(a.positional[0])))
 		}
 		return f(&arguments{a.machine, name, a.positional[0], a.positional[1:], a.named})
@@ -239,11 +239,11 @@ func callableOf(a *arguments) any {
 	}
 }
 
-// instanceOf says whether a class is a kind, or one of a tuple of kinds.
+// instanceOf reports whether a class is a kind, or one of a tuple of kinds.
 func (a *arguments) instanceOf(c *class, kind any, depth int) bool {
 	switch kind := kind.(type) {
 	case *class:
-		return kind == a.types["object"] || c.within(kind)
+		return kind == a.types["object"] || c.isSubclass(kind)
 	case *tuple:
 		if depth > 0 && len(kind.items) > 100 || depth > 10 {
 			panic(tooDeep())

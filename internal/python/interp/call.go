@@ -75,7 +75,7 @@ func (m *machine) addKeywords(named []keyword, fn, v any) []keyword {
 	m.allocItems(d.live)
 	for _, e := range d.all() {
 		name := textIn(e.key, "keywords must be strings")
-		m.spend(len(named) / 8)
+		m.chargeSteps(len(named) / 8)
 		named = addKeyword(named, fn, name, e.value)
 	}
 	return named
@@ -115,7 +115,7 @@ func (m *machine) callFunction(fn *function, positional []any, named []keyword) 
 	code := fn.code
 	n := len(code.Scope.Names)
 	m.alloc(64 + 16*n)
-	f := &frame{vars: blank(n), around: fn.around, code: code}
+	f := &frame{vars: newVars(n), parent: fn.closure, code: code}
 	m.bind(f, fn, positional, named)
 	if m.calls >= limit.Calls || m.stack+code.Nesting > limit.Stack {
 		panic(tooDeep())
@@ -220,7 +220,7 @@ func missing(f *frame, code *syntax.Function) {
 
 // callTool calls a function of the host.
 func (m *machine) callTool(name string, positional []any, named []keyword) any {
-	m.spend(limit.CallSteps)
+	m.chargeSteps(limit.CallSteps)
 	if m.ctx.Err() != nil {
 		m.step()
 		return nil
@@ -250,7 +250,7 @@ func (m *machine) fromHost(err error) error {
 	}
 	kind := exceptionClass(failure.Type)
 	if kind == nil {
-		kind = m.known[failure.Type]
+		kind = m.catchable[failure.Type]
 	}
 	if kind == nil {
 		if kind = m.classes[failure.Type]; kind == nil {
@@ -277,7 +277,7 @@ type arguments struct {
 // bind assigns the arguments to parameters; those that were not given are absent. The first
 // required ones must be given.
 func (a *arguments) bind(required int, params ...string) []any {
-	bound := blank(len(params))
+	bound := newVars(len(params))
 	given := len(a.positional)
 	switch {
 	case required == 1 && len(params) == 1 && given != 1 && len(a.named) == 0:
@@ -335,7 +335,7 @@ func (a *arguments) positionalOnly(least, most int) []any {
 	case len(a.named) > 0:
 		panic(raise("TypeError", "%s() takes no keyword arguments", name))
 	case n >= least && n <= most:
-		bound := blank(most)
+		bound := newVars(most)
 		copy(bound, a.positional)
 		return bound
 	case least == most && most == 0:

@@ -19,9 +19,9 @@ func (m *machine) compare(op string, x, y any) bool {
 	case "not in":
 		return !m.contains(x, y)
 	case "is":
-		return same(x, y)
+		return isSame(x, y)
 	case "is not":
-		return !same(x, y)
+		return !isSame(x, y)
 	default:
 		return m.less(op, x, y, 0)
 	}
@@ -32,15 +32,15 @@ func (m *machine) equal(x, y any, depth int) bool {
 	if depth > limit.Depth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
-	m.spend(1)
+	m.chargeSteps(1)
 	if isNumber(x) && isNumber(y) {
-		order, ordered := python.Order(x, y)
+		order, ordered := python.CompareNumbers(x, y)
 		return ordered && order == 0
 	}
 	switch x := x.(type) {
 	case string:
 		text, ok := y.(string)
-		m.spend(len(x) / 64)
+		m.chargeSteps(len(x) / 64)
 		return ok && x == text
 	case *list:
 		if y, ok := y.(*list); ok {
@@ -57,25 +57,25 @@ func (m *machine) equal(x, y any, depth int) bool {
 	case *set, *view:
 		a, aOK := m.setItems(x, nil)
 		if !aOK {
-			return same(x, y)
+			return isSame(x, y)
 		}
 		b, bOK := m.setItems(y, nil)
 		if !bOK {
-			return same(x, y)
+			return isSame(x, y)
 		}
-		m.spend(a.live)
-		return a.live == b.live && within(a, b)
+		m.chargeSteps(a.live)
+		return a.live == b.live && isSubset(a, b)
 	case *span:
 		if y, ok := y.(*span); ok {
 			n := x.length()
 			return n == y.length() && (n == 0 || x.start == y.start && (n == 1 || x.step == y.step))
 		}
 	}
-	return same(x, y)
+	return isSame(x, y)
 }
 
-// within says whether all keys of a table are in another one.
-func within(a, b *table) bool {
+// within reports whether all keys of a table are in another one.
+func isSubset(a, b *table) bool {
 	for i := range a.entries {
 		if e := &a.entries[i]; e.hash != nil && b.find(e.hash) < 0 {
 			return false
@@ -99,10 +99,10 @@ func (m *machine) equalItems(x, y []any, depth int) bool {
 	return true
 }
 
-// identical says whether two items of containers are one object, or equal.
+// identical reports whether two items of containers are one object, or equal.
 func (m *machine) identical(x, y any, depth int) bool {
-	if _, isFloat := x.(float64); !isFloat && same(x, y) {
-		m.spend(1)
+	if _, isFloat := x.(float64); !isFloat && isSame(x, y) {
+		m.chargeSteps(1)
 		return true
 	}
 	return m.equal(x, y, depth)
@@ -129,16 +129,16 @@ func (m *machine) less(op string, x, y any, depth int) bool {
 	if depth > limit.Depth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
-	m.spend(1)
+	m.chargeSteps(1)
 	if isNumber(x) && isNumber(y) {
-		order, ordered := python.Order(x, y)
-		return ordered && holds(op, order)
+		order, ordered := python.CompareNumbers(x, y)
+		return ordered && satisfies(op, order)
 	}
 	switch x := x.(type) {
 	case string:
 		if y, ok := y.(string); ok {
-			m.spend(min(len(x), len(y)) / 64)
-			return holds(op, strings.Compare(x, y))
+			m.chargeSteps(min(len(x), len(y)) / 64)
+			return satisfies(op, strings.Compare(x, y))
 		}
 	case *list:
 		if y, ok := y.(*list); ok {
@@ -155,14 +155,14 @@ func (m *machine) less(op string, x, y any, depth int) bool {
 			if op[0] == '>' {
 				a, b = b, a
 			}
-			m.spend(a.live)
-			return within(a, b) && (len(op) == 2 || a.live < b.live)
+			m.chargeSteps(a.live)
+			return isSubset(a, b) && (len(op) == 2 || a.live < b.live)
 		}
 	}
 	panic(raise("TypeError", "'%s' not supported between instances of '%s' and '%s'", op, typeName(x), typeName(y)))
 }
 
-func holds(op string, order int) bool {
+func satisfies(op string, order int) bool {
 	switch op {
 	case "<":
 		return order < 0
@@ -182,7 +182,7 @@ func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 			return m.less(op, x[i], y[i], depth+1)
 		}
 	}
-	return holds(op, len(x)-len(y))
+	return satisfies(op, len(x)-len(y))
 }
 
 // contains returns x in y.
@@ -190,7 +190,7 @@ func (m *machine) contains(x, y any) bool {
 	switch y := y.(type) {
 	case string:
 		text := textIn(x, "'in <string>' requires string as left operand, not %s")
-		m.spend(len(y) / 64)
+		m.chargeSteps(len(y) / 64)
 		return strings.Contains(y, text)
 	case *dict:
 		i := m.get(&y.table, x)

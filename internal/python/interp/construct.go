@@ -44,8 +44,8 @@ func newInt(a *arguments) any {
 	case float64:
 		return truncate(v)
 	}
-	if i, ok := whole(args[0]); ok {
-		return normal(i)
+	if i, ok := toBigInt(args[0]); ok {
+		return normalize(i)
 	}
 	panic(raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0])))
 }
@@ -80,7 +80,7 @@ func (m *machine) parseInt(text string, base int) any {
 		shown = shown[:offset(shown, 200)]
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
 	}
-	m.spend(len(text) / 8)
+	m.chargeSteps(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	if !ok {
 		panic(wrong())
@@ -115,7 +115,7 @@ func (m *machine) parseInt(text string, base int) any {
 	if !ok {
 		panic(wrong())
 	}
-	return fits(i)
+	return checkSize(i)
 }
 
 func newFloat(a *arguments) any {
@@ -127,7 +127,7 @@ func newFloat(a *arguments) any {
 		return float(args[0])
 	}
 	text := textIn(args[0], "float() argument must be a string or a number, not '%s'")
-	a.spend(len(text) / 8)
+	a.chargeSteps(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
 	named := bare == "inf" || bare == "infinity" || bare == "nan"
@@ -196,7 +196,7 @@ func fromKeys(a *arguments) any {
 	args := a.positionalOnly(1, 2)
 	d := &dict{}
 	for _, key := range a.collect(nil, args[0]) {
-		a.put(&d.table, key, or(args[1], nil))
+		a.put(&d.table, key, orDefault(args[1], nil))
 	}
 	return d
 }
@@ -255,7 +255,7 @@ func (a *arguments) iterators(from int) []iterator {
 }
 
 // row returns the next items of iterators; ok is false as soon as one is at its end.
-func (m *machine) row(its []iterator) (items []any, ok bool) {
+func (m *machine) nextRow(its []iterator) (items []any, ok bool) {
 	m.allocItems(len(its))
 	items = make([]any, len(its))
 	for i, it := range its {
@@ -275,17 +275,17 @@ func newZip(a *arguments) any {
 		strict = truth(k.value)
 	}
 	its := a.iterators(0)
-	return &lazy{kind: "zip", step: func(m *machine) (any, bool) {
-		items, ok := m.row(its)
+	return &funcIterator{kind: "zip", step: func(m *machine) (any, bool) {
+		items, ok := m.nextRow(its)
 		if !ok && strict {
-			m.longer(its)
+			m.strictError(its)
 		}
 		return &tuple{items}, ok
 	}}
 }
 
 // longer returns the error of zip(strict=True) where one argument goes on.
-func (m *machine) longer(its []iterator) {
+func (m *machine) strictError(its []iterator) {
 	for i, it := range its {
 		if _, more := m.advance(it); more && i > 0 {
 			panic(raise("ValueError", "zip() argument %d is longer than argument 1", i+1))
@@ -299,8 +299,8 @@ func newMap(a *arguments) any {
 	}
 	its := a.iterators(1)
 	f := a.positional[0]
-	return &lazy{kind: "map", step: func(m *machine) (any, bool) {
-		items, ok := m.row(its)
+	return &funcIterator{kind: "map", step: func(m *machine) (any, bool) {
+		items, ok := m.nextRow(its)
 		if !ok {
 			return nil, false
 		}
@@ -314,9 +314,9 @@ func newFilter(a *arguments) any {
 	}
 	its := a.iterators(1)
 	f := a.positional[0]
-	return &lazy{kind: "filter", step: func(m *machine) (any, bool) {
+	return &funcIterator{kind: "filter", step: func(m *machine) (any, bool) {
 		for {
-			items, ok := m.row(its)
+			items, ok := m.nextRow(its)
 			if !ok {
 				return nil, false
 			}
@@ -334,9 +334,9 @@ func newFilter(a *arguments) any {
 
 func newEnumerate(a *arguments) any {
 	args := a.bind(1, "iterable", "start")
-	start := machineInt(or(args[1], 0), false)
+	start := machineInt(orDefault(args[1], 0), false)
 	it := a.iter(args[0])
-	return &lazy{kind: "enumerate", step: func(m *machine) (any, bool) {
+	return &funcIterator{kind: "enumerate", step: func(m *machine) (any, bool) {
 		v, ok := m.advance(it)
 		if !ok {
 			return nil, false

@@ -101,7 +101,7 @@ func letters(s string) string {
 	return string(all)
 }
 
-// exceeds says whether a program did what only Python does: a limit was exceeded, or a complex
+// exceeds reports whether a program did what only Python does: a limit was exceeded, or a complex
 // number asked for.
 func exceeds(got string) bool {
 	for _, text := range []string{"bytes are needed", "bytes were printed", "steps are needed", "number is too large", "complex numbers"} {

@@ -30,7 +30,7 @@ func (m *machine) eval(f *frame, x syntax.Expr) any {
 		return m.item(a, m.index(f, x.Index))
 	case *syntax.Compare:
 		return m.evalCompare(f, x)
-	case *syntax.Logical:
+	case *syntax.BoolOp:
 		a := m.eval(f, x.X)
 		if truth(a) == x.Or {
 			return a
@@ -38,7 +38,7 @@ func (m *machine) eval(f *frame, x syntax.Expr) any {
 		return m.eval(f, x.Y)
 	case *syntax.Unary:
 		return m.unary(x.Op, m.eval(f, x.X))
-	case *syntax.Condition:
+	case *syntax.IfExpr:
 		if truth(m.eval(f, x.Test)) {
 			return m.eval(f, x.X)
 		}
@@ -55,9 +55,9 @@ func (m *machine) evalBinary(f *frame, x *syntax.Binary) any {
 // build computes the expressions that make a text, a container or a function.
 func (m *machine) build(f *frame, x syntax.Expr) any {
 	switch x := x.(type) {
-	case *syntax.Joined:
+	case *syntax.JoinedStr:
 		return m.joined(f, x)
-	case *syntax.Formatted:
+	case *syntax.FormattedValue:
 		return m.formatted(f, x)
 	case *syntax.Sequence:
 		return m.display(f, x)
@@ -67,7 +67,7 @@ func (m *machine) build(f *frame, x syntax.Expr) any {
 		return m.comprehension(f, x)
 	case *syntax.Lambda:
 		return m.define(f, x.Function)
-	case *syntax.Named:
+	case *syntax.NamedExpr:
 		v := m.eval(f, x.X)
 		m.store(f, x.Name, v)
 		return v
@@ -164,7 +164,7 @@ func (m *machine) dictDisplay(f *frame, x *syntax.Dict) any {
 	return d
 }
 
-func (m *machine) joined(f *frame, x *syntax.Joined) any {
+func (m *machine) joined(f *frame, x *syntax.JoinedStr) any {
 	var out strings.Builder
 	for _, part := range x.Parts {
 		text := m.str(m.eval(f, part))
@@ -174,7 +174,7 @@ func (m *machine) joined(f *frame, x *syntax.Joined) any {
 	return out.String()
 }
 
-func (m *machine) formatted(f *frame, x *syntax.Formatted) any {
+func (m *machine) formatted(f *frame, x *syntax.FormattedValue) any {
 	v := m.eval(f, x.Value)
 	v = m.convert(v, x.Conversion)
 	if x.Spec == nil {
@@ -197,7 +197,7 @@ func (m *machine) cursor(f *frame, c *syntax.Comprehension) *cursor {
 	first := m.iter(m.eval(f, c.Clauses[0].Iterable))
 	n := len(c.Scope.Names)
 	m.alloc(64 + 16*n)
-	return &cursor{c: c, first: first, inner: &frame{vars: blank(n), around: f}}
+	return &cursor{c: c, first: first, inner: &frame{vars: newVars(n), parent: f}}
 }
 
 // next goes to the next selection.
@@ -226,7 +226,7 @@ func (u *cursor) next(m *machine) bool {
 	return false
 }
 
-// selects assigns an item to the target of a clause and says whether its conditions hold.
+// selects assigns an item to the target of a clause and reports whether its conditions hold.
 func (u *cursor) selects(m *machine, level int, item any) bool {
 	clause := &u.c.Clauses[level]
 	m.assign(u.inner, clause.Target, item)

@@ -60,11 +60,11 @@ func (m *machine) exceptionText(e *exception) string {
 	switch {
 	case len(e.args) == 0:
 		return ""
-	case len(e.args) == 1 && e.cause == nil && e.class.within(exceptionClass("KeyError")):
+	case len(e.args) == 1 && e.cause == nil && e.class.isSubclass(exceptionClass("KeyError")):
 		return m.repr(e.args[0])
 	case len(e.args) == 1:
 		return m.str(e.args[0])
-	case len(e.args) == 2 && e.class.within(exceptionClass("OSError")):
+	case len(e.args) == 2 && e.class.isSubclass(exceptionClass("OSError")):
 		return m.osErrorText(e)
 	default:
 		return m.repr(&tuple{e.args})

@@ -30,7 +30,7 @@ func (m *machine) block(f *frame, body []syntax.Stmt) signal {
 func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 	m.step()
 	switch s := s.(type) {
-	case *syntax.Do:
+	case *syntax.ExprStmt:
 		m.eval(f, s.X)
 		return signalNext
 	case *syntax.Assign:
@@ -39,11 +39,11 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 			m.assign(f, target, v)
 		}
 		return signalNext
-	case *syntax.Augment:
+	case *syntax.AugAssign:
 		m.augment(f, s)
 		return signalNext
 	case *syntax.If:
-		return m.choose(f, s)
+		return m.ifStmt(f, s)
 	case *syntax.While:
 		return m.while(f, s)
 	case *syntax.For:
@@ -60,17 +60,17 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 	case *syntax.Try:
 		return m.try(f, s)
 	default:
-		m.declare(f, s)
+		m.simpleStmt(f, s)
 		return signalNext
 	}
 }
 
 // declare executes the statements that neither branch nor compute much.
-func (m *machine) declare(f *frame, s syntax.Stmt) {
+func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
 		m.store(f, s.Name, m.decorated(f, s))
-	case *syntax.Annotate:
+	case *syntax.AnnAssign:
 		if s.X == nil {
 			return
 		}
@@ -98,7 +98,7 @@ func (m *machine) declare(f *frame, s syntax.Stmt) {
 }
 
 // choose executes an if with its elifs.
-func (m *machine) choose(f *frame, s *syntax.If) signal {
+func (m *machine) ifStmt(f *frame, s *syntax.If) signal {
 	for {
 		if truth(m.eval(f, s.Test)) {
 			return m.block(f, s.Then)
@@ -145,7 +145,7 @@ func (m *machine) loop(f *frame, s *syntax.For) signal {
 }
 
 // protect runs f and returns what it panics with.
-func protect(f func()) (failure any) {
+func recoverPanic(f func()) (failure any) {
 	defer func() { failure = recover() }()
 	f()
 	return nil
@@ -155,7 +155,7 @@ func protect(f func()) (failure any) {
 // goes on.
 func (m *machine) catch(f func()) *raised {
 	calls, stack, handling := m.calls, m.stack, len(m.handling)
-	failure := protect(f)
+	failure := recoverPanic(f)
 	if failure == nil {
 		return nil
 	}
@@ -170,9 +170,9 @@ func (m *machine) catch(f func()) *raised {
 // try executes a try statement. Only what the program can catch runs handlers and finally.
 func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 	if s.Finally == nil {
-		return m.handled(f, s)
+		return m.tryExceptElse(f, s)
 	}
-	r := m.catch(func() { sig = m.handled(f, s) })
+	r := m.catch(func() { sig = m.tryExceptElse(f, s) })
 	result := f.result
 	if last := m.block(f, s.Finally); last != signalNext {
 		return last
@@ -185,7 +185,7 @@ func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 }
 
 // handled executes a try statement without its finally.
-func (m *machine) handled(f *frame, s *syntax.Try) (sig signal) {
+func (m *machine) tryExceptElse(f *frame, s *syntax.Try) (sig signal) {
 	r := m.catch(func() { sig = m.block(f, s.Body) })
 	switch {
 	case r != nil:
@@ -222,7 +222,7 @@ func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) signal 
 	panic(r)
 }
 
-// catches says whether a class, or one of a tuple of classes, catches an exception.
+// catches reports whether a class, or one of a tuple of classes, catches an exception.
 func catches(kind any, e *exception) bool {
 	kinds := []any{kind}
 	if several, ok := kind.(*tuple); ok {
@@ -230,10 +230,10 @@ func catches(kind any, e *exception) bool {
 	}
 	for _, kind := range kinds {
 		c, ok := kind.(*class)
-		if !ok || !c.within(exceptionClass("BaseException")) {
+		if !ok || !c.isSubclass(exceptionClass("BaseException")) {
 			panic(raise("TypeError", "catching classes that do not inherit from BaseException is not allowed"))
 		}
-		if e.class.within(c) {
+		if e.class.isSubclass(c) {
 			return true
 		}
 	}
@@ -249,7 +249,7 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 		panic(raise("RuntimeError", "No active exception to reraise"))
 	}
 	v := m.eval(f, s.X)
-	if c, ok := v.(*class); ok && c.within(exceptionClass("BaseException")) {
+	if c, ok := v.(*class); ok && c.isSubclass(exceptionClass("BaseException")) {
 		v = &exception{class: c}
 	}
 	e, ok := v.(*exception)
@@ -260,7 +260,7 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 		cause := m.eval(f, s.Cause)
 		kind, isClass := cause.(*class)
 		_, isException := cause.(*exception)
-		if cause != nil && !isException && !(isClass && kind.within(exceptionClass("BaseException"))) {
+		if cause != nil && !isException && !(isClass && kind.isSubclass(exceptionClass("BaseException"))) {
 			panic(raise("TypeError", "exception causes must derive from BaseException"))
 		}
 	}
@@ -269,8 +269,8 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 
 const jsonModule = "json"
 
-// known says whether a module holds nothing but the tools and types.
-func known(module string) bool {
+// known reports whether a module holds nothing but the tools and types.
+func isOriginalModule(module string) bool {
 	first, _, _ := strings.Cut(module, ".")
 	return first == "tool_sandbox" || first == "typing" || module == "__future__"
 }
@@ -284,7 +284,7 @@ func (m *machine) imports(f *frame, s *syntax.Import) {
 	switch {
 	case s.Module == jsonModule:
 		m.store(f, s.Name, newJSON())
-	case known(s.Module):
+	case isOriginalModule(s.Module):
 		m.store(f, s.Name, &module{name: s.Module})
 	default:
 		panic(missingModule(s.Module))
@@ -295,7 +295,7 @@ func (m *machine) imports(f *frame, s *syntax.Import) {
 // anyway.
 func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 	switch {
-	case s.Name == nil && (s.Module == jsonModule || known(s.Module)):
+	case s.Name == nil && (s.Module == jsonModule || isOriginalModule(s.Module)):
 		return
 	case s.Module == jsonModule:
 		member, ok := newJSON().members[s.Member]
@@ -303,9 +303,9 @@ func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 			panic(raise("ImportError", "cannot import name '%s' from 'json'", s.Member))
 		}
 		m.store(f, s.Name, member)
-	case known(s.Module) && m.host.Callable(s.Member):
+	case isOriginalModule(s.Module) && m.host.Callable(s.Member):
 		m.store(f, s.Name, &tool{s.Member})
-	case !known(s.Module):
+	case !isOriginalModule(s.Module):
 		panic(missingModule(s.Module))
 	}
 }
@@ -326,7 +326,7 @@ func (m *machine) decorated(f *frame, s *syntax.Def) any {
 // define makes a function.
 func (m *machine) define(f *frame, code *syntax.Function) any {
 	m.alloc(64 + 16*len(code.Params))
-	fn := &function{code: code, around: f, defaults: blank(len(code.Params))}
+	fn := &function{code: code, closure: f, defaults: newVars(len(code.Params))}
 	for i := range code.Params {
 		if code.Params[i].Default == nil {
 			continue

@@ -129,8 +129,8 @@ func (m *machine) formatInt(s spec, v any) string {
 	if s.precision >= 0 {
 		panic(raise("ValueError", "Precision not allowed in integer format specifier"))
 	}
-	i, _ := whole(v)
-	m.spend(i.BitLen() / 16)
+	i, _ := toBigInt(v)
+	m.chargeSteps(i.BitLen() / 16)
 	m.alloc(i.BitLen())
 	base, prefix := 10, ""
 	switch s.verb {
@@ -182,7 +182,7 @@ func (m *machine) formatFloat(s spec, f float64) string {
 		precision = 6
 	}
 	m.alloc(precision + 400)
-	m.spend(precision / 16)
+	m.chargeSteps(precision / 16)
 	text := floatText(s, f, precision)
 	text = strings.NewReplacer("+Inf", "inf", "-Inf", "-inf", "NaN", "nan").Replace(text)
 	if s.verb == 'E' || s.verb == 'G' || s.verb == 'F' {

@@ -48,7 +48,7 @@ func asciiOf(a *arguments) any {
 func lenOf(a *arguments) any {
 	v := a.one()
 	if text, ok := v.(string); ok {
-		a.spend(len(text) / 64)
+		a.chargeSteps(len(text) / 64)
 	}
 	return size(v)
 }
@@ -102,12 +102,12 @@ func (a *arguments) sort(items []any) {
 	}
 }
 
-func minOf(a *arguments) any { return a.extreme("<") }
+func minOf(a *arguments) any { return a.minOrMax("<") }
 
-func maxOf(a *arguments) any { return a.extreme(">") }
+func maxOf(a *arguments) any { return a.minOrMax(">") }
 
 // extreme is min and max.
-func (a *arguments) extreme(op string) any {
+func (a *arguments) minOrMax(op string) any {
 	var key any
 	otherwise := absent
 	for _, k := range a.named {
@@ -156,7 +156,7 @@ func (a *arguments) extreme(op string) any {
 
 func sumOf(a *arguments) any {
 	args := a.bind(1, "iterable", "start")
-	total := or(args[1], 0)
+	total := orDefault(args[1], 0)
 	if _, ok := total.(string); ok {
 		panic(raise("TypeError", "sum() can't sum strings [use ''.join(seq) instead]"))
 	}
@@ -176,12 +176,12 @@ func absOf(a *arguments) any {
 	if f, ok := v.(float64); ok {
 		return math.Abs(f)
 	}
-	i, ok := whole(v)
+	i, ok := toBigInt(v)
 	if !ok {
 		panic(raise("TypeError", "bad operand type for abs(): '%s'", typeName(v)))
 	}
 	a.alloc(i.BitLen() / 8)
-	return normal(new(big.Int).Abs(i))
+	return normalize(new(big.Int).Abs(i))
 }
 
 func roundOf(a *arguments) any {
@@ -190,17 +190,17 @@ func roundOf(a *arguments) any {
 	if !isNumber(args[0]) {
 		panic(raise("TypeError", "type %s doesn't define __round__ method", typeName(args[0])))
 	}
-	i, _ := whole(args[0])
-	if or(args[1], nil) == nil {
+	i, _ := toBigInt(args[0])
+	if orDefault(args[1], nil) == nil {
 		if !isFloat {
-			return normal(i)
+			return normalize(i)
 		}
 		return truncate(math.RoundToEven(f))
 	}
 	digits := machineInt(args[1], true)
 	switch {
 	case !isFloat && digits >= 0:
-		return normal(i)
+		return normalize(i)
 	case !isFloat:
 		return a.roundInt(i, digits)
 	case digits > 400 || math.IsNaN(f) || math.IsInf(f, 0):
@@ -249,15 +249,15 @@ func (a *arguments) roundInt(i *big.Int, digits int) any {
 	if order := twice.Cmp(unit); order > 0 || order == 0 && quotient.Bit(0) == 1 {
 		quotient.Add(quotient, big.NewInt(1))
 	}
-	return fits(quotient.Mul(quotient, unit))
+	return checkSize(quotient.Mul(quotient, unit))
 }
 
-func anyOf(a *arguments) any { return a.decide(true) }
+func anyOf(a *arguments) any { return a.anyOrAll(true) }
 
-func allOf(a *arguments) any { return a.decide(false) }
+func allOf(a *arguments) any { return a.anyOrAll(false) }
 
 // decide is any and all: it stops at the first item that decides.
-func (a *arguments) decide(wanted bool) any {
+func (a *arguments) anyOrAll(wanted bool) any {
 	it := a.iter(a.one())
 	for {
 		a.step()
@@ -273,7 +273,7 @@ func (a *arguments) decide(wanted bool) any {
 
 func formatOf(a *arguments) any {
 	args := a.positionalOnly(1, 2)
-	format, ok := or(args[1], "").(string)
+	format, ok := orDefault(args[1], "").(string)
 	if !ok {
 		panic(raise("TypeError", "format() argument 2 must be str, not %s", givenName(args[1])))
 	}

@@ -56,7 +56,7 @@ func (m *machine) iter(v any) iterator {
 	}
 }
 
-// iterable says whether iter takes a value.
+// iterable reports whether iter takes a value.
 func iterable(v any) bool {
 	switch v.(type) {
 	case *list, *tuple, *span, string, *dict, *set, *view, iterator:
@@ -141,7 +141,7 @@ func (it *tableIterator) next(m *machine) (any, bool) {
 	for it.at < len(it.of.entries) && it.of.entries[it.at].hash == nil {
 		it.at++
 	}
-	m.spend((it.at - start) / 16)
+	m.chargeSteps((it.at - start) / 16)
 	if it.at >= len(it.of.entries) {
 		it.ended = true
 		return nil, false
@@ -160,15 +160,15 @@ func (it *tableIterator) next(m *machine) (any, bool) {
 }
 
 // lazy is the iterator of a builtin.
-type lazy struct {
+type funcIterator struct {
 	kind string
 	step func(m *machine) (any, bool)
 	done bool
 }
 
-func (it *lazy) name() string { return it.kind }
+func (it *funcIterator) name() string { return it.kind }
 
-func (it *lazy) next(m *machine) (any, bool) {
+func (it *funcIterator) next(m *machine) (any, bool) {
 	if it.done {
 		return nil, false
 	}
@@ -195,7 +195,7 @@ func (m *machine) collect(items []any, v any) []any {
 			return items
 		}
 		m.allocItems(1)
-		m.spend(1)
+		m.chargeSteps(1)
 		items = append(items, item)
 	}
 }

@@ -79,7 +79,7 @@ func (m *machine) fromPython(v python.Value) any {
 	m.allocItems(1)
 	switch v := v.Interface().(type) {
 	case *big.Int:
-		return fits(v)
+		return checkSize(v)
 	case string:
 		m.alloc(len(v))
 		return v
@@ -110,11 +110,11 @@ func dumps(a *arguments) any {
 	value := a.toPython(args[0], 0)
 	format := python.JSONFormat{
 		ASCII: args[2] == absent || truth(args[2]), Sorted: truth(args[4]),
-		Lines: or(args[1], nil) != nil, Most: max(1, limit.Memory-a.memory),
+		Multiline: orDefault(args[1], nil) != nil, MaxBytes: max(1, limit.Memory-a.memory),
 	}
 	if unit, ok := args[1].(string); ok {
 		format.Indent = unit
-	} else if format.Lines {
+	} else if format.Multiline {
 		format.Indent = strings.Repeat(" ", min(max(0, machineInt(args[1], true)), maxIndent+1))
 	}
 	if len(format.Indent) > maxIndent {

@@ -20,7 +20,7 @@ var notGiven any = &notGivenType{}
 // Library is what a program knows besides the builtins when one of its functions is called. It is
 // immutable and safe for concurrent use.
 type Library struct {
-	given   map[string]any
+	names   map[string]any
 	classes map[string]*class
 }
 
@@ -36,22 +36,22 @@ type Names struct {
 
 // NewLibrary returns a library, which has NOT_GIVEN besides.
 func NewLibrary(names Names) *Library {
-	l := &Library{given: map[string]any{notGivenName: notGiven}, classes: make(map[string]*class)}
+	l := &Library{names: map[string]any{notGivenName: notGiven}, classes: make(map[string]*class)}
 	for _, name := range names.Functions {
 		of, member, dotted := strings.Cut(name, ".")
 		if !dotted {
-			l.given[name] = &tool{name}
+			l.names[name] = &tool{name}
 			continue
 		}
-		m, ok := l.given[of].(*module)
+		m, ok := l.names[of].(*module)
 		if !ok {
 			m = &module{name: of, members: make(map[string]any)}
-			l.given[of] = m
+			l.names[of] = m
 		}
 		m.members[member] = &tool{name}
 	}
 	for _, name := range names.Decorators {
-		l.given[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+		l.names[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
 	}
 	for _, name := range names.Factories {
 		l.given[name] = &builtin{name: name, call: func(a *arguments) any {
@@ -62,28 +62,28 @@ func NewLibrary(names Names) *Library {
 	for _, name := range names.Exceptions {
 		c := &class{name: name, base: exceptionClass("Exception")}
 		l.classes[name] = c
-		l.given[c.short()] = c
+		l.names[c.short()] = c
 	}
 	return l
 }
 
-// Has says whether a name means something without being assigned.
+// Has reports whether a name means something without being assigned.
 func (l *Library) Has(name string) bool {
-	_, given := l.given[name]
+	_, given := l.names[name]
 	_, builtin := builtins[name]
 	return given || builtin
 }
 
-// Importable says whether a program may import from a module.
-func Importable(module string) bool { return module == jsonModule || known(module) }
+// Importable reports whether a program may import from a module.
+func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
 
 // Call runs a program and calls a function that its top level defines, with arguments by name;
 // those that were not given have their defaults. It is safe for concurrent use: calls share
 // nothing.
 func (l *Library) Call(ctx context.Context, program *syntax.Module, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
-	m := &machine{ctx: ctx, host: host, names: builtins, types: types, given: l.given, known: l.classes}
-	m.module = frame{vars: blank(len(program.Scope.Names))}
-	failure := protect(func() {
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
+	m.module = frame{vars: newVars(len(program.Scope.Names))}
+	failure := recoverPanic(func() {
 		m.block(&m.module, program.Body)
 		named := make([]keyword, 0, len(args))
 		for i := range args {
@@ -93,5 +93,5 @@ func (l *Library) Call(ctx context.Context, program *syntax.Module, function *sy
 		}
 		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
 	})
-	return result, Outcome{Output: string(m.out), Err: m.final(failure), Steps: m.steps}
+	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
 }

@@ -19,7 +19,7 @@ import (
 
 // Host is the functions that a program can call besides the builtins.
 type Host interface {
-	// Callable says whether there is a function of that name.
+	// Callable reports whether there is a function of that name.
 	Callable(name string) bool
 	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other
 	// error ends the run.
@@ -40,9 +40,9 @@ type Outcome struct {
 // Run executes a program once. It is safe for concurrent use: runs share nothing.
 func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 	m := &machine{ctx: ctx, host: host, names: builtins, types: types}
-	m.module = frame{vars: blank(len(program.Scope.Names))}
-	failure := protect(func() { m.block(&m.module, program.Body) })
-	return Outcome{Output: string(m.out), Err: m.final(failure), Steps: m.steps}
+	m.module = frame{vars: newVars(len(program.Scope.Names))}
+	failure := recoverPanic(func() { m.block(&m.module, program.Body) })
+	return Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
 }
 
 // machine is the state of one run.
@@ -51,7 +51,7 @@ type machine struct {
 	host       Host           // nil where only expressions are computed
 	names      map[string]any // the builtins
 	types      map[string]*class
-	given      map[string]any // by name, besides the builtins
+	library    map[string]any // by name, besides the builtins
 	module     frame
 	steps      int
 	memory     int
@@ -61,18 +61,18 @@ type machine struct {
 	handling   []*exception // innermost last
 	identities map[any]int
 	classes    map[string]*class // of exceptions that only the host raises
-	known      map[string]*class // of those that a program can name
+	catchable  map[string]*class // of those that a program can name
 }
 
 // frame is the variables of a call, a comprehension or the module.
 type frame struct {
 	vars   []any
-	around *frame
+	parent *frame
 	code   *syntax.Function
 	result any // of return
 }
 
-func blank(n int) []any {
+func newVars(n int) []any {
 	vars := make([]any, n)
 	for i := range vars {
 		vars[i] = absent
@@ -108,7 +108,7 @@ func exhausted(kind, format string, args ...any) error {
 }
 
 // final turns what ended a run into what the caller sees.
-func (m *machine) final(failure any) error {
+func (m *machine) outcomeError(failure any) error {
 	switch failure := failure.(type) {
 	case nil:
 		return nil
@@ -117,7 +117,7 @@ func (m *machine) final(failure any) error {
 			return failure.cause
 		}
 		text := "<exception str() failed>"
-		protect(func() { text = m.exceptionText(failure.exception) })
+		recoverPanic(func() { text = m.exceptionText(failure.exception) })
 		return &python.Exception{Type: failure.class.name, Text: text}
 	case runtime.Error: // a defect in the interpreter must not end the other sessions
 		return &python.Exception{Type: "SystemError", Text: failure.Error()}
@@ -139,7 +139,7 @@ func (m *machine) step() {
 }
 
 // spend counts the work of a builtin.
-func (m *machine) spend(steps int) {
+func (m *machine) chargeSteps(steps int) {
 	if steps >= limit.Steps-m.steps {
 		m.steps = limit.Steps
 		panic(exhausted("TimeoutError", "more than %d steps are needed", limit.Steps))
@@ -162,7 +162,7 @@ func (m *machine) allocItems(n int) {
 		return
 	}
 	m.alloc(n * limit.ItemSize)
-	m.spend(n / 4)
+	m.chargeSteps(n / 4)
 }
 
 // allocTimes counts n pieces of so many bytes each.
@@ -180,5 +180,5 @@ func (m *machine) write(text string) {
 		panic(exhausted("MemoryError", "more than %d bytes were printed", limit.Output))
 	}
 	m.out = append(m.out, text...)
-	m.spend(len(text) / 64)
+	m.chargeSteps(len(text) / 64)
 }

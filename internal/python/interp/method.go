@@ -28,7 +28,7 @@ func (a *arguments) find(items []any, v any) int {
 func indexOf(a *arguments) any {
 	args := a.positionalOnly(1, 3)
 	items := a.sequenceOf()
-	s := slice{low: or(args[1], nil), high: or(args[2], nil)}
+	s := slice{low: orDefault(args[1], nil), high: orDefault(args[2], nil)}
 	first, last, _ := s.bounds(len(items))
 	i := a.find(items[min(first, last):last], args[0])
 	if i < 0 {
@@ -69,7 +69,7 @@ func listInsert(a *arguments) any {
 	l, args := self[*list](a, 2, 2)
 	i := machineInt(args[0], true)
 	a.allocItems(1)
-	a.spend(len(l.items) / 64)
+	a.chargeSteps(len(l.items) / 64)
 	if i < 0 {
 		i = max(0, i+len(l.items))
 	}
@@ -79,12 +79,12 @@ func listInsert(a *arguments) any {
 
 func listPop(a *arguments) any {
 	l, args := self[*list](a, 0, 1)
-	i := machineInt(or(args[0], -1), true)
+	i := machineInt(orDefault(args[0], -1), true)
 	if len(l.items) == 0 {
 		panic(raise("IndexError", "pop from empty list"))
 	}
 	i = place(i, len(l.items), "pop")
-	a.spend((len(l.items) - i) / 64)
+	a.chargeSteps((len(l.items) - i) / 64)
 	v := l.items[i]
 	l.items = slices.Delete(l.items, i, i+1)
 	return v
@@ -97,12 +97,12 @@ func listRemove(a *arguments) any {
 		panic(raise("ValueError", "list.remove(x): x not in list"))
 	}
 	l.items = slices.Delete(l.items, i, i+1)
-	a.spend(len(l.items) / 64)
+	a.chargeSteps(len(l.items) / 64)
 	return nil
 }
 
 // listWhole is clear, reverse and copy.
-func listWhole(a *arguments) any {
+func listNoArgument(a *arguments) any {
 	l, _ := self[*list](a, 0, 0)
 	switch a.name {
 	case "clear":
@@ -110,7 +110,7 @@ func listWhole(a *arguments) any {
 		return nil
 	case "reverse":
 		slices.Reverse(l.items)
-		a.spend(len(l.items) / 16)
+		a.chargeSteps(len(l.items) / 16)
 		return nil
 	default:
 		a.allocItems(len(l.items))
@@ -147,7 +147,7 @@ func dictAccess(a *arguments) any {
 	case args[1] == absent && a.name == "pop":
 		panic(raiseValue("KeyError", args[0]))
 	}
-	otherwise := or(args[1], nil)
+	otherwise := orDefault(args[1], nil)
 	if a.name == "setdefault" {
 		a.put(&d.table, args[0], otherwise)
 	}
@@ -160,7 +160,7 @@ func dictView(a *arguments) any {
 }
 
 // dictWhole is clear, copy and popitem.
-func dictWhole(a *arguments) any {
+func dictNoArgument(a *arguments) any {
 	d, _ := self[*dict](a, 0, 0)
 	switch a.name {
 	case "clear":

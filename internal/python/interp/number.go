@@ -10,7 +10,7 @@ import (
 )
 
 // normal returns an int as the interpreter holds it.
-func normal(i *big.Int) any {
+func normalize(i *big.Int) any {
 	if i.IsInt64() {
 		return int(i.Int64())
 	}
@@ -18,11 +18,11 @@ func normal(i *big.Int) any {
 }
 
 // fits returns an int that is not too large.
-func fits(i *big.Int) any {
+func checkSize(i *big.Int) any {
 	if i.BitLen() > limit.Bits {
 		panic(tooLarge())
 	}
-	return normal(i)
+	return normalize(i)
 }
 
 func tooLarge() error { return exhausted("MemoryError", "the number is too large") }
@@ -45,7 +45,7 @@ func integer(v any) (small int, large *big.Int, ok bool) {
 }
 
 // whole returns an int, as a big one.
-func whole(v any) (*big.Int, bool) {
+func toBigInt(v any) (*big.Int, bool) {
 	small, large, ok := integer(v)
 	if ok && large == nil {
 		large = big.NewInt(int64(small))
@@ -99,7 +99,7 @@ func truncate(f float64) any {
 		return int(f)
 	}
 	i, _ := big.NewFloat(f).Int(nil)
-	return normal(i)
+	return normalize(i)
 }
 
 func unsupported(op string, x, y any) error {
@@ -120,19 +120,19 @@ func (m *machine) unary(op string, x any) any {
 		}
 		return f
 	}
-	i, ok := whole(x)
+	i, ok := toBigInt(x)
 	if !ok {
 		panic(raise("TypeError", "bad operand type for unary %s: '%s'", op, typeName(x)))
 	}
 	switch op {
 	case "-":
 		m.alloc(i.BitLen() / 8)
-		return normal(new(big.Int).Neg(i))
+		return normalize(new(big.Int).Neg(i))
 	case "~":
 		m.alloc(i.BitLen() / 8)
-		return normal(new(big.Int).Not(i))
+		return normalize(new(big.Int).Not(i))
 	default:
-		return normal(i)
+		return normalize(i)
 	}
 }
 
@@ -221,20 +221,20 @@ func magnitude(a int) uint64 {
 }
 
 func (m *machine) largeInts(op, shown string, x, y any) any {
-	a, _ := whole(x)
-	b, _ := whole(y)
-	m.spend((a.BitLen() + b.BitLen()) / 512)
+	a, _ := toBigInt(x)
+	b, _ := toBigInt(y)
+	m.chargeSteps((a.BitLen() + b.BitLen()) / 512)
 	m.alloc((a.BitLen() + b.BitLen()) / 8)
 	switch op {
 	case "+":
-		return fits(new(big.Int).Add(a, b))
+		return checkSize(new(big.Int).Add(a, b))
 	case "-":
-		return fits(new(big.Int).Sub(a, b))
+		return checkSize(new(big.Int).Sub(a, b))
 	case "*":
 		if a.BitLen()+b.BitLen() > limit.Bits+1 {
 			panic(tooLarge())
 		}
-		return fits(new(big.Int).Mul(a, b))
+		return checkSize(new(big.Int).Mul(a, b))
 	case "/":
 		return quotient(a, b)
 	case "//", "%":
@@ -243,15 +243,15 @@ func (m *machine) largeInts(op, shown string, x, y any) any {
 		}
 		q, r := floorDivide(a, b)
 		if op == "%" {
-			return normal(r)
+			return normalize(r)
 		}
-		return normal(q)
+		return normalize(q)
 	case "&":
-		return normal(new(big.Int).And(a, b))
+		return normalize(new(big.Int).And(a, b))
 	case "|":
-		return normal(new(big.Int).Or(a, b))
+		return normalize(new(big.Int).Or(a, b))
 	case "^":
-		return normal(new(big.Int).Xor(a, b))
+		return normalize(new(big.Int).Xor(a, b))
 	case "<<", ">>":
 		return shift(op, a, b)
 	default:
@@ -293,13 +293,13 @@ func shift(op string, x, y *big.Int) any {
 	case op == ">>" && large:
 		return min(0, x.Sign())
 	case op == ">>":
-		return normal(new(big.Int).Rsh(x, uint(y.Int64())))
+		return normalize(new(big.Int).Rsh(x, uint(y.Int64())))
 	case x.Sign() == 0:
 		return 0
 	case large || x.BitLen()+int(y.Int64()) > limit.Bits:
 		panic(tooLarge())
 	default:
-		return normal(new(big.Int).Lsh(x, uint(y.Int64())))
+		return normalize(new(big.Int).Lsh(x, uint(y.Int64())))
 	}
 }
 
@@ -354,8 +354,8 @@ func divide(x, y float64) (quotient, remainder float64) {
 
 // power returns x ** y of two ints.
 func (m *machine) power(x, y any) any {
-	a, _ := whole(x)
-	b, _ := whole(y)
+	a, _ := toBigInt(x)
+	b, _ := toBigInt(y)
 	if b.Sign() < 0 {
 		if a.Sign() == 0 {
 			panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
@@ -367,22 +367,22 @@ func (m *machine) power(x, y any) any {
 		if b.Sign() > 0 {
 			b = big.NewInt(2 - int64(b.Bit(0)))
 		}
-		return normal(new(big.Int).Exp(a, b, nil))
+		return normalize(new(big.Int).Exp(a, b, nil))
 	}
 	if !b.IsInt64() || b.Int64() > limit.Bits || (size-1)*int(b.Int64()) > limit.Bits {
 		panic(tooLarge())
 	}
 	n := int(b.Int64())
-	m.spend(size * n / 64)
+	m.chargeSteps(size * n / 64)
 	m.alloc(size * n / 8)
-	return fits(new(big.Int).Exp(a, b, nil))
+	return checkSize(new(big.Int).Exp(a, b, nil))
 }
 
 func floatPower(x, y float64) any {
 	if x == 0 && y < 0 {
 		panic(raise("ZeroDivisionError", "0.0 cannot be raised to a negative power"))
 	}
-	result := rounded(x, y)
+	result := exactPow(x, y)
 	switch {
 	case math.IsNaN(result) && !math.IsNaN(x) && !math.IsNaN(y):
 		panic(raise("ValueError", "complex numbers cannot be computed here"))
@@ -394,7 +394,7 @@ func floatPower(x, y float64) any {
 
 // rounded returns x to the power of y, rightly rounded for whole y that are not large, which
 // math.Pow is not.
-func rounded(x, y float64) float64 {
+func exactPow(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)
 	if y != math.Trunc(y) || math.Abs(y) > 1<<10 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {

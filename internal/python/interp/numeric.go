@@ -24,12 +24,12 @@ func divmodOf(a *arguments) any {
 
 func powOf(a *arguments) any {
 	args := a.bind(2, "base", "exp", "mod")
-	if or(args[2], nil) == nil {
+	if orDefault(args[2], nil) == nil {
 		return a.binary("**", args[0], args[1])
 	}
-	x, xOK := whole(args[0])
-	y, yOK := whole(args[1])
-	z, zOK := whole(args[2])
+	x, xOK := toBigInt(args[0])
+	y, yOK := toBigInt(args[1])
+	z, zOK := toBigInt(args[2])
 	switch {
 	case !isNumber(args[0]) || !isNumber(args[1]) || !isNumber(args[2]):
 		panic(raise("TypeError", "unsupported operand type(s) for pow(): '%s', '%s', '%s'", typeName(args[0]), typeName(args[1]), typeName(args[2])))
@@ -38,19 +38,19 @@ func powOf(a *arguments) any {
 	case z.Sign() == 0:
 		panic(raise("ValueError", "pow() 3rd argument cannot be 0"))
 	}
-	a.spend(y.BitLen() * (1 + z.BitLen()/64))
+	a.chargeSteps(y.BitLen() * (1 + z.BitLen()/64))
 	a.alloc(z.BitLen() / 4)
 	result := new(big.Int).Exp(x, y, new(big.Int).Abs(z))
 	if result == nil || y.Sign() < 0 && new(big.Int).ModInverse(x, z) == nil {
 		panic(raise("ValueError", "base is not invertible for the given modulus"))
 	}
 	_, remainder := floorDivide(result, z)
-	return normal(remainder)
+	return normalize(remainder)
 }
 
 func chrOf(a *arguments) any {
 	v := a.one()
-	i, ok := whole(v)
+	i, ok := toBigInt(v)
 	if !ok {
 		if _, isFloat := v.(float64); isFloat {
 			panic(raise("TypeError", "integer argument expected, got float"))
@@ -77,7 +77,7 @@ func ordOf(a *arguments) any {
 // basedOf is hex, oct and bin.
 func basedOf(a *arguments) any {
 	v := a.one()
-	if _, ok := whole(v); !ok {
+	if _, ok := toBigInt(v); !ok {
 		panic(raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v)))
 	}
 	verb := map[string]byte{"hex": 'x', "oct": 'o', "bin": 'b'}[a.name]

@@ -64,7 +64,7 @@ func (m *machine) concatenate(shown string, x, y any) any {
 	case string:
 		if y, ok := y.(string); ok {
 			m.alloc(len(x) + len(y))
-			m.spend((len(x) + len(y)) / 64)
+			m.chargeSteps((len(x) + len(y)) / 64)
 			return x + y
 		}
 		panic(raise("TypeError", "can only concatenate str (not \"%s\") to str", typeName(y)))
@@ -104,7 +104,7 @@ func (m *machine) repeat(x any, n int, large *big.Int) (v any, ok bool) {
 			return "", true
 		}
 		m.allocTimes(n, len(x))
-		m.spend(n * len(x) / 64)
+		m.chargeSteps(n * len(x) / 64)
 		return strings.Repeat(x, n), true
 	case *list:
 		items := m.repeated(x.items, n)

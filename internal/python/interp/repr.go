@@ -51,7 +51,7 @@ func decimal(i *big.Int) string {
 }
 
 func (p *printer) value(v any) {
-	p.spend(1)
+	p.chargeSteps(1)
 	if len(p.out) > limit.Memory-p.memory {
 		p.alloc(len(p.out))
 	}
@@ -59,7 +59,7 @@ func (p *printer) value(v any) {
 	case nil, bool, int, float64:
 		p.out = python.AppendRepr(p.out, python.ValueOf(v))
 	case *big.Int:
-		p.spend(v.BitLen() / 64)
+		p.chargeSteps(v.BitLen() / 64)
 		p.out = append(p.out, decimal(v)...)
 	case string:
 		if len(v) > limit.Memory-p.memory-len(p.out) {

@@ -39,7 +39,7 @@ func FuzzRepr(f *testing.F) {
 	})
 }
 
-// finite says whether a value holds no NaN and no infinity.
+// finite reports whether a value holds no NaN and no infinity.
 func finite(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindFloat:

@@ -102,7 +102,7 @@ func (m *machine) item(x, index any) any {
 }
 
 func (m *machine) textItem(x string, index any) any {
-	m.spend(len(x) / 64)
+	m.chargeSteps(len(x) / 64)
 	if s, ok := index.(*slice); ok {
 		return m.slicedText(x, s)
 	}
@@ -263,7 +263,7 @@ func (m *machine) removeItem(x, index any) {
 		}
 		x.remove(i)
 	case *list:
-		m.spend(len(x.items) / 64)
+		m.chargeSteps(len(x.items) / 64)
 		if s, ok := index.(*slice); ok {
 			places := s.places(len(x.items))
 			gone := make(map[int]bool)
@@ -308,7 +308,7 @@ func size(v any) any {
 	case *view:
 		return v.of.live
 	case *span:
-		return normal(big.NewInt(int64(v.length())))
+		return normalize(big.NewInt(int64(v.length())))
 	default:
 		panic(raise("TypeError", "object of type '%s' has no len()", typeName(v)))
 	}

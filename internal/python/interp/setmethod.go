@@ -45,7 +45,7 @@ func frozen(v any) any {
 }
 
 // setWhole is clear and pop, which takes the first item.
-func setWhole(a *arguments) any {
+func setNoArgument(a *arguments) any {
 	s := a.setSelf()
 	a.positionalOnly(0, 0)
 	if a.name == "clear" {
@@ -55,7 +55,7 @@ func setWhole(a *arguments) any {
 	for i := range s.entries {
 		if key := s.entries[i].key; s.entries[i].hash != nil {
 			s.remove(i)
-			a.spend(i / 16)
+			a.chargeSteps(i / 16)
 			return key
 		}
 	}
@@ -114,12 +114,12 @@ func setUpdate(a *arguments) any {
 func setRelation(a *arguments) any {
 	s := a.setSelf()
 	other := a.asSet(a.one())
-	a.spend(s.live + other.live)
+	a.chargeSteps(s.live + other.live)
 	switch a.name {
 	case "issubset":
-		return within(&s.table, &other.table)
+		return isSubset(&s.table, &other.table)
 	case "issuperset":
-		return within(&other.table, &s.table)
+		return isSubset(&other.table, &s.table)
 	}
 	common := table{}
 	a.combine(&common, "&", &s.table, &other.table)
@@ -132,6 +132,6 @@ func isInteger(a *arguments) any {
 }
 
 func bitLength(a *arguments) any {
-	i, _ := whole(a.self)
+	i, _ := toBigInt(a.self)
 	return new(big.Int).Abs(i).BitLen()
 }

@@ -32,7 +32,7 @@ type entry struct {
 }
 
 // scanned is up to how many entries are searched without an index.
-const scanned = 8
+const linearSearchLimit = 8
 
 func (t *table) find(hash any) int {
 	if t.index != nil {
@@ -60,7 +60,7 @@ func (t *table) put(hash, key, value any) {
 	switch n := len(t.entries); {
 	case t.index != nil:
 		t.index[hash] = n - 1
-	case n > scanned:
+	case n > linearSearchLimit:
 		t.reindex()
 	}
 }
@@ -82,7 +82,7 @@ func (t *table) remove(i int) {
 	for n := len(t.entries); n > 0 && t.entries[n-1].hash == nil; n-- {
 		t.entries = t.entries[:n-1]
 	}
-	if len(t.entries) > 2*t.live+scanned {
+	if len(t.entries) > 2*t.live+linearSearchLimit {
 		t.entries = slices.DeleteFunc(slices.Clone(t.entries), func(e entry) bool { return e.hash == nil })
 		if t.index != nil {
 			t.reindex()
@@ -119,7 +119,7 @@ func (m *machine) hash(v any) any {
 		}
 		return 0
 	case int, string:
-		m.spend(textCost(v))
+		m.chargeSteps(textCost(v))
 		return v
 	case *big.Int:
 		m.alloc(v.BitLen() / 5)
@@ -159,7 +159,7 @@ func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 		panic(tooDeep())
 	}
 	m.alloc(16)
-	m.spend(1)
+	m.chargeSteps(1)
 	var items []any
 	frozen := false
 	switch v := v.(type) {

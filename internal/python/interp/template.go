@@ -314,7 +314,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 		return c.padded(text, " ", s.align, s.width)
 	case 'c':
 		text, ok := v.(string)
-		if i, isInt := whole(v); isInt {
+		if i, isInt := toBigInt(v); isInt {
 			if text, ok = characterOf(i); !ok {
 				panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 			}
@@ -356,7 +356,7 @@ func (c *conversion) whole(s spec, verb byte, v any) string {
 	if decimal {
 		s.verb = 'd'
 	}
-	if i, _ := whole(v); s.precision > 0 {
+	if i, _ := toBigInt(v); s.precision > 0 {
 		digits := new(big.Int).Abs(i).String()
 		if missing := s.precision - len(digits); missing > 0 {
 			c.alloc(missing)

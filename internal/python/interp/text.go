@@ -16,7 +16,7 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F 
 func (a *arguments) textOf(least, most int) (string, []any) {
 	s, _ := a.self.(string)
 	args := a.positionalOnly(least, most)
-	a.spend(len(s) / 64)
+	a.chargeSteps(len(s) / 64)
 	return s, args
 }
 
@@ -58,7 +58,7 @@ func strReplace(a *arguments) any {
 	s, args := a.textOf(2, 3)
 	before := textIn(args[0], "replace() argument 1 must be str, not %s")
 	after := textIn(args[1], "replace() argument 2 must be str, not %s")
-	most := machineInt(or(args[2], -1), true)
+	most := machineInt(orDefault(args[2], -1), true)
 	n := strings.Count(s, before)
 	if most >= 0 {
 		n = min(n, most)
@@ -72,7 +72,7 @@ func strReplace(a *arguments) any {
 // begins; ok is false beyond its end.
 func part(s string, low, high any) (text string, start int, ok bool) {
 	n := length(s)
-	given := slice{low: or(low, nil), high: or(high, nil)}
+	given := slice{low: orDefault(low, nil), high: orDefault(high, nil)}
 	first, last, _ := given.bounds(n)
 	if i, _, isInt := integer(given.low); isInt && i > n || first > last {
 		return "", first, false
@@ -182,10 +182,10 @@ func (m *machine) texts(pieces []string) any {
 func strSplit(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "sep", "maxsplit")
-	most := machineInt(or(args[1], -1), true)
+	most := machineInt(orDefault(args[1], -1), true)
 	a.alloc(16 * len(s))
-	a.spend(len(s) / 16)
-	if or(args[0], nil) == nil {
+	a.chargeSteps(len(s) / 16)
+	if orDefault(args[0], nil) == nil {
 		return a.texts(splitSpace(s, most, a.name == "rsplit"))
 	}
 	separator, ok := args[0].(string)
@@ -255,7 +255,7 @@ func strSplitLines(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "keepends")
 	a.alloc(16 * len(s))
-	a.spend(len(s) / 16)
+	a.chargeSteps(len(s) / 16)
 	keep := truth(args[0])
 	var lines []string
 	for s != "" {
@@ -306,7 +306,7 @@ func strStrip(a *arguments) any {
 	strips := isSpace
 	if args[0] != absent && args[0] != nil {
 		set := textIn(args[0], a.name+" arg must be None or str")
-		a.spend(len(s) / 64 * (1 + len(set)))
+		a.chargeSteps(len(s) / 64 * (1 + len(set)))
 		strips = func(r rune) bool { return strings.ContainsRune(set, r) }
 	}
 	if a.name != "rstrip" {

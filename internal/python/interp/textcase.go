@@ -45,7 +45,7 @@ func upper(s string) string { return strings.ReplaceAll(strings.ToUpper(s), "ß"
 // strIs is isdigit and its like.
 func strIs(a *arguments) any {
 	s, _ := a.textOf(0, 0)
-	a.spend(len(s) / 16)
+	a.chargeSteps(len(s) / 16)
 	every := func(is func(rune) bool) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !is(r) })
 	}
@@ -97,7 +97,7 @@ func isTitle(s string) bool {
 func strExpandTabs(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "tabsize")
-	size := machineInt(or(args[0], 8), false)
+	size := machineInt(orDefault(args[0], 8), false)
 	var out strings.Builder
 	column := 0
 	for s != "" {
@@ -116,7 +116,7 @@ func strExpandTabs(a *arguments) any {
 			column = 0
 		}
 		a.allocTimes(fill, len(c))
-		a.spend(1 + fill/64)
+		a.chargeSteps(1 + fill/64)
 		out.WriteString(strings.Repeat(c, fill))
 	}
 	return out.String()

@@ -25,7 +25,7 @@ type (
 	function struct {
 		code     *syntax.Function
 		defaults []any // by parameter, unbound if it has none
-		around   *frame
+		closure  *frame
 	}
 
 	// builtin is a function of this package, or a method with its object.
@@ -83,7 +83,7 @@ type absentType struct{}
 var absent any = absentType{}
 
 // or returns an argument, or what stands for one that was not given.
-func or(v, otherwise any) any {
+func orDefault(v, otherwise any) any {
 	if v == absent {
 		return otherwise
 	}
@@ -134,8 +134,8 @@ func typeName(v any) string {
 // short returns the name without its module.
 func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.')+1:] }
 
-// within says whether a class is another one or derives from it.
-func (c *class) within(other *class) bool {
+// within reports whether a class is another one or derives from it.
+func (c *class) isSubclass(other *class) bool {
 	for ; c != nil; c = c.base {
 		if c == other {
 			return true
@@ -144,7 +144,7 @@ func (c *class) within(other *class) bool {
 	return false
 }
 
-// truth says whether a value counts as true. An argument that was not given does not.
+// truth reports whether a value counts as true. An argument that was not given does not.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, absentType, *notGivenType:
@@ -189,9 +189,9 @@ func (s *span) length() int {
 // at returns the item of a range at a place within it.
 func (s *span) at(i int) int { return s.start + i*s.step }
 
-// same says whether two values are one object. Texts and numbers are where they are equal and of
+// same reports whether two values are one object. Texts and numbers are where they are equal and of
 // one type.
-func same(x, y any) bool {
+func isSame(x, y any) bool {
 	switch x := x.(type) {
 	case *big.Int:
 		y, ok := y.(*big.Int)

@@ -58,17 +58,17 @@ type (
 		Value any
 	}
 	// Joined is an f-string: Constants of text and Formatted fields.
-	Joined struct {
+	JoinedStr struct {
 		At
 		Parts []Expr
 	}
 	// Formatted is a field of an f-string. Conversion is 's', 'r', 'a' or 0, Spec nil or the format
 	// specification.
-	Formatted struct {
+	FormattedValue struct {
 		At
 		Value      Expr
 		Conversion byte
-		Spec       *Joined
+		Spec       *JoinedStr
 	}
 	// Sequence is a display of a list, tuple or set, or a target list.
 	Sequence struct {
@@ -102,7 +102,7 @@ type (
 		X, Y Expr
 	}
 	// Logical is X and Y, or X or Y.
-	Logical struct {
+	BoolOp struct {
 		At
 		Or   bool
 		X, Y Expr
@@ -115,7 +115,7 @@ type (
 		Rights []Expr
 	}
 	// Condition is "X if Test else Y".
-	Condition struct {
+	IfExpr struct {
 		At
 		Test, X, Y Expr
 	}
@@ -152,7 +152,7 @@ type (
 		X Expr
 	}
 	// Named is "Name := X".
-	Named struct {
+	NamedExpr struct {
 		At
 		Name *Name
 		X    Expr
@@ -215,7 +215,7 @@ type Param struct {
 // Statements.
 type (
 	// Do is an expression that stands alone.
-	Do struct {
+	ExprStmt struct {
 		At
 		X Expr
 	}
@@ -226,12 +226,12 @@ type (
 		X       Expr
 	}
 	// Annotate is "Target: Hint = X"; X may be nil.
-	Annotate struct {
+	AnnAssign struct {
 		At
 		Target, Hint, X Expr
 	}
 	// Augment is "Target Op= X"; Op has no equals sign.
-	Augment struct {
+	AugAssign struct {
 		At
 		Target Expr
 		Op     string

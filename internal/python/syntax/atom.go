@@ -11,7 +11,7 @@ func (p *parser) atom() Expr {
 	p.height = 1
 	switch t.kind {
 	case kindNumber:
-		value, ok := numberOf(t.text)
+		value, ok := numberValue(t.text)
 		if !ok {
 			p.fail(t.at, "invalid decimal literal")
 		}
@@ -52,12 +52,12 @@ func (p *parser) parenthesis() Expr {
 	if p.take(")") {
 		return &Sequence{At: At(at), Kind: KindTuple}
 	}
-	since := p.scope.mark()
+	since := p.scope.checkpoint()
 	x := p.item(p.named)
 	switch {
-	case p.is("for"):
+	case p.nextIs("for"):
 		x = p.comprehension(KindGenerator, At(at), nil, x, since)
-	case p.is(","):
+	case p.nextIs(","):
 		x = &Sequence{At(at), KindTuple, p.items(x, ")")}
 	default:
 		if _, starred := x.(*Starred); starred {
@@ -72,7 +72,7 @@ func (p *parser) parenthesis() Expr {
 // items reads the items of a display behind the first one.
 func (p *parser) items(first Expr, closing string) []Expr {
 	items, height := []Expr{first}, p.height
-	for p.take(",") && !p.is(closing) {
+	for p.take(",") && !p.nextIs(closing) {
 		items = append(items, p.item(p.named))
 		height = max(height, p.height)
 	}
@@ -86,15 +86,15 @@ func (p *parser) display(kind Kind, closing string) Expr {
 	if p.take(closing) {
 		return &Sequence{At: at, Kind: kind}
 	}
-	since := p.scope.mark()
+	since := p.scope.checkpoint()
 	first := p.item(p.named)
 	return p.rest(kind, closing, at, first, since)
 }
 
 // rest reads a display of a list or set behind its first item.
-func (p *parser) rest(kind Kind, closing string, at At, first Expr, since mark) Expr {
+func (p *parser) rest(kind Kind, closing string, at At, first Expr, since checkpoint) Expr {
 	var x Expr
-	if p.is("for") {
+	if p.nextIs("for") {
 		x = p.comprehension(kind, at, nil, first, since)
 	} else {
 		x = &Sequence{at, kind, p.items(first, closing)}
@@ -109,17 +109,17 @@ func (p *parser) braces() Expr {
 	if p.take("}") {
 		return &Dict{At: at}
 	}
-	since := p.scope.mark()
-	if !p.is("**") {
+	since := p.scope.checkpoint()
+	if !p.nextIs("**") {
 		first := p.item(p.named)
-		if !p.is(":") {
+		if !p.nextIs(":") {
 			return p.rest(KindSet, "}", at, first, since)
 		}
 		height := p.height
 		p.advance()
 		value := p.test()
 		height = max(height, p.height)
-		if p.is("for") {
+		if p.nextIs("for") {
 			x := p.comprehension(KindDict, at, first, value, since)
 			p.expect("}")
 			return x
@@ -131,8 +131,8 @@ func (p *parser) braces() Expr {
 
 // dict reads a dict behind its first item.
 func (p *parser) dict(at At, keys, values []Expr, height int) Expr {
-	for !p.is("}") {
-		if len(keys) > 0 && !p.take(",") || p.is("}") {
+	for !p.nextIs("}") {
+		if len(keys) > 0 && !p.take(",") || p.nextIs("}") {
 			break
 		}
 		var key Expr
@@ -153,7 +153,7 @@ func (p *parser) dict(at At, keys, values []Expr, height int) Expr {
 }
 
 // comprehension reads the clauses of a comprehension whose element was read since a mark.
-func (p *parser) comprehension(kind Kind, at At, key, value Expr, since mark) Expr {
+func (p *parser) comprehension(kind Kind, at At, key, value Expr, since checkpoint) Expr {
 	height, outer := p.height, p.scope
 	for _, x := range []Expr{key, value} {
 		if starred, ok := x.(*Starred); ok {
@@ -184,7 +184,7 @@ func (p *parser) comprehension(kind Kind, at At, key, value Expr, since mark) Ex
 		}
 		c.Clauses = append(c.Clauses, clause)
 	}
-	if p.is("async") {
+	if p.nextIs("async") {
 		p.unexpected()
 	}
 	p.scope = outer
@@ -208,7 +208,7 @@ func (p *parser) condition() Expr {
 		scope.bind(name.ID)
 		p.assigned = append(p.assigned, name)
 		value := p.test()
-		return &Named{name.At, name, value}
+		return &NamedExpr{name.At, name, value}
 	}
 	return x
 }
@@ -267,19 +267,19 @@ func (p *parser) target(x Expr) {
 		}
 	case *Call:
 		what = "function call"
-	case *Binary, *Unary, *Logical:
+	case *Binary, *Unary, *BoolOp:
 		what = "operator"
 	case *Compare:
 		what = "comparison"
-	case *Condition:
+	case *IfExpr:
 		what = "conditional expression"
 	case *Lambda:
 		what = "lambda"
 	case *Dict:
 		what = "dict display"
-	case *Joined:
+	case *JoinedStr:
 		what = "f-string expression"
-	case *Named:
+	case *NamedExpr:
 		what = "named expression"
 	case *Comprehension:
 		what = [...]string{KindList: "list comprehension", KindSet: "set comprehension", KindDict: "dict comprehension", KindGenerator: "generator expression"}[x.Kind]
@@ -337,12 +337,12 @@ func (p *parser) texts() Expr {
 	}
 	flush()
 	p.nest(height + 1)
-	return &Joined{at, parts}
+	return &JoinedStr{at, parts}
 }
 
 // literal returns the value of a string literal.
 func (p *parser) literal(source string, at int) string {
-	text, ok := textOf(source)
+	text, ok := stringValue(source)
 	if !ok {
 		p.fail(at, "(unicode error) 'unicodeescape' codec can't decode bytes")
 	}

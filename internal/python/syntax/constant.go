@@ -11,8 +11,8 @@ import (
 )
 
 // numberOf returns the value of a number: an int, a *big.Int beyond 64 bits, or a float64.
-func numberOf(text string) (value any, ok bool) {
-	if !underscoresFit(text) {
+func numberValue(text string) (value any, ok bool) {
+	if !validUnderscores(text) {
 		return nil, false
 	}
 	s := strings.ReplaceAll(text, "_", "")
@@ -41,8 +41,9 @@ func hasBasePrefix(s string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// underscoresFit says whether every underscore stands between two digits (or after a base prefix).
-func underscoresFit(s string) bool {
+// underscoresFit reports whether every underscore stands between two digits (or after a base
+// prefix).
+func validUnderscores(s string) bool {
 	based := hasBasePrefix(s)
 	between := func(c byte) bool { return isDigit(c) || based && c|0x20 >= 'a' && c|0x20 <= 'f' }
 	for i := range len(s) {
@@ -57,7 +58,7 @@ func underscoresFit(s string) bool {
 }
 
 // textOf returns what a string literal stands for, with prefix r or u and in one or three quotes.
-func textOf(literal string) (text string, ok bool) {
+func stringValue(literal string) (text string, ok bool) {
 	start := strings.IndexAny(literal, `'"`)
 	quote := 1
 	if len(literal) >= start+6 && strings.Count(literal[start:start+3], literal[start:start+1]) == 3 {

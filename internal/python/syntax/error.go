@@ -25,17 +25,17 @@ type Error struct {
 func (e *Error) Error() string { return e.text }
 
 // incomplete is the error of source that ends too early.
-func incomplete(source string) *Error {
+func unexpectedEnd(source string) *Error {
 	return &Error{"Error: The given code was incomplete and could not be executed: '" + source + "'", len(source), "the source ends too early"}
 }
 
 // unmarked is the error of source that is found wrong only after it was read.
-func unmarked(message string) *Error {
+func errorWithoutPosition(message string) *Error {
 	return &Error{"  File \"<input>\", line 1\nSyntaxError: " + message + "\n", 0, message}
 }
 
 // wrong is the error of source that cannot be read, with a mark under the offset.
-func wrong(source string, at int, kind, message string) *Error {
+func errorAt(source string, at int, kind, message string) *Error {
 	at = min(at, len(source))
 	number := 1 + strings.Count(source[:at], "\n")
 	start := strings.LastIndexByte(source[:at], '\n') + 1

@@ -19,7 +19,7 @@ type parser struct {
 	function            bool
 	loop                bool
 	assigned            []*Name // by :=
-	late                *Error  // of a check that Python makes when everything is read
+	lateError           *Error  // of a check that Python makes when everything is read
 }
 
 func (p *parser) advance() token {
@@ -28,14 +28,14 @@ func (p *parser) advance() token {
 	return t
 }
 
-// is says whether a mark or keyword is next.
-func (p *parser) is(text string) bool {
+// is reports whether a mark or keyword is next.
+func (p *parser) nextIs(text string) bool {
 	return p.tok.text == text && (p.tok.kind == kindMark || p.tok.kind == kindName)
 }
 
 // take passes a mark or keyword if it is next.
 func (p *parser) take(text string) bool {
-	if !p.is(text) {
+	if !p.nextIs(text) {
 		return false
 	}
 	p.advance()
@@ -43,7 +43,7 @@ func (p *parser) take(text string) bool {
 }
 
 func (p *parser) expect(text string) token {
-	if !p.is(text) {
+	if !p.nextIs(text) {
 		p.unexpected()
 	}
 	return p.advance()
@@ -62,8 +62,8 @@ func (p *parser) unexpected() {
 
 // postpone notes the first error that Python finds only when everything is read.
 func (p *parser) postpone(message string) {
-	if p.late == nil {
-		p.late = unmarked(message)
+	if p.lateError == nil {
+		p.lateError = errorWithoutPosition(message)
 	}
 }
 
@@ -77,7 +77,7 @@ func (p *parser) enter() {
 func (p *parser) leave() { p.depth-- }
 
 func (p *parser) tooDeep() {
-	panic(wrong(p.s, p.tok.at, memoryError, "the source nests too deep"))
+	panic(errorAt(p.s, p.tok.at, memoryError, "the source nests too deep"))
 }
 
 // nest sets the height of an expression over the heights of its parts.
@@ -127,7 +127,7 @@ func (p *parser) list() Expr {
 	return &Sequence{At(at), KindTuple, items}
 }
 
-// startsExpression says whether the next token can begin an expression.
+// startsExpression reports whether the next token can begin an expression.
 func (p *parser) startsExpression() bool {
 	switch p.tok.kind {
 	case kindName:
@@ -151,7 +151,7 @@ func (p *parser) startsExpression() bool {
 
 // item reads an expression with a star or without.
 func (p *parser) item(read func() Expr) Expr {
-	if p.is("*") {
+	if p.nextIs("*") {
 		at := p.advance().at
 		x := &Starred{At(at), p.binary(0)}
 		p.nest(p.height)
@@ -164,7 +164,7 @@ func (p *parser) item(read func() Expr) Expr {
 func (p *parser) named() Expr {
 	x := p.test()
 	name, ok := x.(*Name)
-	if !ok || !p.is(":=") {
+	if !ok || !p.nextIs(":=") {
 		return x
 	}
 	p.advance()
@@ -176,18 +176,18 @@ func (p *parser) named() Expr {
 	p.assigned = append(p.assigned, name)
 	value := p.test()
 	p.nest(p.height)
-	return &Named{name.At, name, value}
+	return &NamedExpr{name.At, name, value}
 }
 
 // test reads an expression: a condition, a lambda, or what binds tighter.
 func (p *parser) test() Expr {
 	p.enter()
 	defer p.leave()
-	if p.is("lambda") {
+	if p.nextIs("lambda") {
 		return p.lambda()
 	}
 	x := p.or()
-	if !p.is("if") {
+	if !p.nextIs("if") {
 		return x
 	}
 	height := p.height
@@ -197,35 +197,35 @@ func (p *parser) test() Expr {
 	p.expect("else")
 	other := p.test()
 	p.nest(height, p.height)
-	return &Condition{At(x.Offset()), test, x, other}
+	return &IfExpr{At(x.Offset()), test, x, other}
 }
 
 func (p *parser) or() Expr {
 	x := p.and()
-	for p.is("or") {
+	for p.nextIs("or") {
 		height := p.height
 		p.advance()
 		y := p.and()
 		p.nest(height, p.height)
-		x = &Logical{At(x.Offset()), true, x, y}
+		x = &BoolOp{At(x.Offset()), true, x, y}
 	}
 	return x
 }
 
 func (p *parser) and() Expr {
 	x := p.not()
-	for p.is("and") {
+	for p.nextIs("and") {
 		height := p.height
 		p.advance()
 		y := p.not()
 		p.nest(height, p.height)
-		x = &Logical{At(x.Offset()), false, x, y}
+		x = &BoolOp{At(x.Offset()), false, x, y}
 	}
 	return x
 }
 
 func (p *parser) not() Expr {
-	if !p.is("not") {
+	if !p.nextIs("not") {
 		return p.comparison()
 	}
 	p.enter()
@@ -308,14 +308,14 @@ func (p *parser) binary(level int) Expr {
 func (p *parser) unary() Expr {
 	p.enter()
 	defer p.leave()
-	if p.is("-") || p.is("+") || p.is("~") {
+	if p.nextIs("-") || p.nextIs("+") || p.nextIs("~") {
 		op := p.advance()
 		x := p.unary()
 		p.nest(p.height)
 		return &Unary{At(op.at), op.text, x}
 	}
 	x := p.primary()
-	if !p.is("**") {
+	if !p.nextIs("**") {
 		return x
 	}
 	height := p.height
@@ -331,17 +331,17 @@ func (p *parser) primary() Expr {
 	for {
 		height := p.height
 		switch {
-		case p.is("("):
+		case p.nextIs("("):
 			args := p.arguments()
 			p.nest(height, p.height)
 			x = &Call{At(x.Offset()), x, args}
-		case p.is("["):
+		case p.nextIs("["):
 			p.advance()
 			index := p.subscript()
 			p.expect("]")
 			p.nest(height, p.height)
 			x = &Subscript{At(x.Offset()), x, index}
-		case p.is("."):
+		case p.nextIs("."):
 			p.advance()
 			x = &Attribute{At(x.Offset()), x, p.name().text}
 			p.nest(height)
@@ -356,7 +356,7 @@ func (p *parser) subscript() Expr {
 	at, height := p.tok.at, 0
 	var items []Expr
 	comma := false
-	for !p.is("]") {
+	for !p.nextIs("]") {
 		items = append(items, p.slice())
 		height = max(height, p.height)
 		if comma = p.take(","); !comma {
@@ -376,10 +376,10 @@ func (p *parser) subscript() Expr {
 func (p *parser) slice() Expr {
 	at, height := p.tok.at, 0
 	var x Expr
-	if !p.is(":") {
+	if !p.nextIs(":") {
 		x = p.named()
 		height = p.height
-		if !p.is(":") {
+		if !p.nextIs(":") {
 			return x
 		}
 	}
@@ -388,7 +388,7 @@ func (p *parser) slice() Expr {
 		if !p.take(":") {
 			break
 		}
-		if !p.is(":") && !p.is(",") && !p.is("]") {
+		if !p.nextIs(":") && !p.nextIs(",") && !p.nextIs("]") {
 			*part = p.test()
 			height = max(height, p.height)
 		}
@@ -402,9 +402,9 @@ func (p *parser) arguments() []Argument {
 	p.expect("(")
 	var args []Argument
 	height, keyword, unpacked := 0, false, false
-	for !p.is(")") {
+	for !p.nextIs(")") {
 		arg := Argument{}
-		since := p.scope.mark()
+		since := p.scope.checkpoint()
 		switch {
 		case p.take("**"):
 			arg.Stars, unpacked = 2, true
@@ -419,7 +419,7 @@ func (p *parser) arguments() []Argument {
 			arg.X = p.named()
 			name, isName := arg.X.(*Name)
 			switch {
-			case isName && p.is("="):
+			case isName && p.nextIs("="):
 				p.advance()
 				arg.Name, keyword = name.ID, true
 				p.scope.uses = p.scope.uses[:len(p.scope.uses)-1]
@@ -427,12 +427,12 @@ func (p *parser) arguments() []Argument {
 					p.postpone("keyword argument repeated: " + name.ID)
 				}
 				arg.X = p.test()
-			case p.is("="):
+			case p.nextIs("="):
 				p.fail(arg.X.Offset(), `expression cannot contain assignment, perhaps you meant "=="?`)
-			case p.is("for"):
+			case p.nextIs("for"):
 				at := arg.X.Offset()
 				arg.X = p.comprehension(KindGenerator, At(at), nil, arg.X, since)
-				if len(args) > 0 || !p.is(")") {
+				if len(args) > 0 || !p.nextIs(")") {
 					p.fail(at, "Generator expression must be parenthesized")
 				}
 			case unpacked:

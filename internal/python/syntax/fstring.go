@@ -80,7 +80,7 @@ func (f *formatter) parts(level int) []Expr {
 	return parts
 }
 
-// named says whether the brace at n belongs to an escape \N{…}.
+// named reports whether the brace at n belongs to an escape \N{…}.
 func (f *formatter) named(n int) bool {
 	return f.raw == "" && f.text[n] == '{' && n >= 2 && f.text[n-2:n] == `\N` && (n < 3 || f.text[n-3] != '\\')
 }
@@ -103,7 +103,7 @@ func (f *formatter) field(level int) Expr {
 		f.wrong("expecting '}'")
 	}
 	f.text = f.text[n:]
-	field := &Formatted{At: At(f.token.at)}
+	field := &FormattedValue{At: At(f.token.at)}
 	var shown string
 	if f.text[0] == '=' {
 		rest := strings.TrimLeft(f.text[1:], " \t\n\r")
@@ -123,7 +123,7 @@ func (f *formatter) field(level int) Expr {
 		if shown != "" && field.Conversion == 'r' {
 			field.Conversion = 0
 		}
-		field.Spec = &Joined{At(f.token.at), f.parts(level + 1)}
+		field.Spec = &JoinedStr{At(f.token.at), f.parts(level + 1)}
 	}
 	if !strings.HasPrefix(f.text, "}") {
 		f.wrong("expecting '}'")
@@ -134,13 +134,13 @@ func (f *formatter) field(level int) Expr {
 	if shown == "" {
 		return field
 	}
-	return &Joined{At(f.token.at), []Expr{&Constant{At(f.token.at), shown}, field}}
+	return &JoinedStr{At(f.token.at), []Expr{&Constant{At(f.token.at), shown}, field}}
 }
 
 // value parses the value of a field.
 func (f *formatter) value(source string) (x Expr) {
 	inner := &parser{
-		lexer: lexer{s: "(" + source + ")", brackets: limit.Brackets}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, late: f.late,
+		lexer: lexer{s: "(" + source + ")", brackets: limit.Brackets}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, lateError: f.lateError,
 	}
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -155,7 +155,7 @@ func (f *formatter) value(source string) (x Expr) {
 	if inner.tok.kind != kindNewline {
 		inner.unexpected()
 	}
-	f.late, f.parser.height = inner.late, inner.height
+	f.lateError, f.parser.height = inner.lateError, inner.height
 	return x
 }
 

@@ -49,23 +49,23 @@ func (p *parser) params(f *Function, closing string, hints bool) (args, kwargs s
 		}
 		return p.test()
 	}
-	for !p.is(closing) {
+	for !p.nextIs(closing) {
 		switch {
 		case kwargs != "":
 			p.unexpected()
 		case p.take("**"):
 			kwargs = p.name().text
 			hint()
-		case p.is("*") && !star:
+		case p.nextIs("*") && !star:
 			p.advance()
 			star, optional = true, false
 			if f.Positional = len(f.Params); p.tok.kind == kindName {
 				args = p.name().text
 				hint()
-			} else if !p.is(",") {
+			} else if !p.nextIs(",") {
 				p.fail(p.tok.at, "named arguments must follow bare *")
 			}
-		case p.is("/") && !star && f.PositionalOnly == 0 && len(f.Params) > 0:
+		case p.nextIs("/") && !star && f.PositionalOnly == 0 && len(f.Params) > 0:
 			p.advance()
 			f.PositionalOnly = len(f.Params)
 		default:
@@ -96,13 +96,13 @@ func (p *parser) decorated() Stmt {
 	for p.take("@") {
 		p.height = 0
 		decorators = append(decorators, p.named())
-		p.reach()
+		p.recordDepth()
 		if p.tok.kind != kindNewline {
 			p.unexpected()
 		}
 		p.advance()
 	}
-	if !p.is("def") {
+	if !p.nextIs("def") {
 		p.unexpected()
 	}
 	return p.def(decorators)
@@ -114,7 +114,7 @@ func (p *parser) def(decorators []Expr) Stmt {
 	f := &Function{Name: t.text, Args: -1, Kwargs: -1}
 	p.expect("(")
 	args, kwargs := p.params(f, ")", true)
-	p.reach()
+	p.recordDepth()
 	p.expect(")")
 	if p.take("->") {
 		f.Returns = p.test()
@@ -127,7 +127,7 @@ func (p *parser) def(decorators []Expr) Stmt {
 	f.Nesting = p.peak + 1
 	p.peak, p.depth, p.blocks = peak, p.depth-blocks, blocks
 	leave()
-	if do, ok := f.Body[0].(*Do); ok {
+	if do, ok := f.Body[0].(*ExprStmt); ok {
 		if doc, ok := do.X.(*Constant); ok {
 			f.Doc, _ = doc.Value.(string)
 		}

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// identifierRune says whether a code point may stand in a Python name; only some may be its first.
+// identifierRune reports whether a code point may stand in a Python name; only some may be its
+// first.
 func identifierRune(r rune, first bool) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -17,7 +18,7 @@ func identifierRune(r rune, first bool) bool {
 	}
 }
 
-// IsIdentifier says whether s is a Python name that is no keyword.
+// IsIdentifier reports whether s is a Python name that is no keyword.
 func IsIdentifier(s string) bool {
 	for i, r := range s {
 		if !identifierRune(r, i == 0) {
@@ -27,7 +28,7 @@ func IsIdentifier(s string) bool {
 	return s != "" && !IsKeyword(s)
 }
 
-// IsKeyword says whether a word is one of Python's own: a keyword, or True, False or None.
+// IsKeyword reports whether a word is one of Python's own: a keyword, or True, False or None.
 func IsKeyword(s string) bool {
 	switch s {
 	case "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del",

@@ -37,16 +37,16 @@ type lexer struct {
 	pos  int
 	open []token // brackets
 	// brackets is how many may be open.
-	brackets int
-	indents  []int
-	dedents  int  // still to be told
-	begun    bool // within a logical line
-	opens    bool // the last line opens a block
-	last     token
+	brackets     int
+	indents      []int
+	dedents      int  // still to be told
+	inLine       bool // within a logical line
+	expectIndent bool // the last line opens a block
+	last         token
 }
 
 func (l *lexer) fail(at int, format string, args ...any) {
-	panic(wrong(l.s, at, syntaxError, fmt.Sprintf(format, args...)))
+	panic(errorAt(l.s, at, syntaxError, fmt.Sprintf(format, args...)))
 }
 
 // next returns the next token.
@@ -64,7 +64,7 @@ func (l *lexer) scan() token {
 			l.dedents--
 			return token{kind: kindDedent, at: l.pos}
 		}
-		if !l.begun {
+		if !l.inLine {
 			if t, ok := l.lineStart(); ok {
 				return t
 			}
@@ -94,8 +94,8 @@ func (l *lexer) lineStart() (token, bool) {
 	switch {
 	case rest == "":
 		l.pos = len(l.s)
-		if l.opens {
-			panic(incomplete(l.s))
+		if l.expectIndent {
+			panic(unexpectedEnd(l.s))
 		}
 		if len(l.indents) > 0 {
 			l.indents = l.indents[:len(l.indents)-1]
@@ -110,7 +110,7 @@ func (l *lexer) lineStart() (token, bool) {
 		}
 		return token{}, false
 	}
-	l.begun = true
+	l.inLine = true
 	return l.indent(width, start)
 }
 
@@ -120,17 +120,17 @@ func (l *lexer) indent(width, start int) (token, bool) {
 		top = l.indents[n-1]
 	}
 	switch {
-	case l.opens && width <= top:
-		panic(wrong(l.s, l.pos, indentationError, "expected an indented block"))
-	case l.opens:
+	case l.expectIndent && width <= top:
+		panic(errorAt(l.s, l.pos, indentationError, "expected an indented block"))
+	case l.expectIndent:
 		if len(l.indents) >= limit.Indents {
-			panic(wrong(l.s, start, indentationError, "too many levels of indentation"))
+			panic(errorAt(l.s, start, indentationError, "too many levels of indentation"))
 		}
-		l.opens = false
+		l.expectIndent = false
 		l.indents = append(l.indents, width)
 		return token{kind: kindIndent, at: l.pos}, true
 	case width > top:
-		panic(wrong(l.s, start, indentationError, "unexpected indent"))
+		panic(errorAt(l.s, start, indentationError, "unexpected indent"))
 	}
 	for len(l.indents) > 0 && width < l.indents[len(l.indents)-1] {
 		l.indents = l.indents[:len(l.indents)-1]
@@ -140,7 +140,7 @@ func (l *lexer) indent(width, start int) (token, bool) {
 		top = l.indents[len(l.indents)-1]
 	}
 	if width != top {
-		panic(wrong(l.s, l.pos, indentationError, "unindent does not match any outer indentation level"))
+		panic(errorAt(l.s, l.pos, indentationError, "unindent does not match any outer indentation level"))
 	}
 	return token{}, false
 }
@@ -149,9 +149,9 @@ func (l *lexer) indent(width, start int) (token, bool) {
 func (l *lexer) token() (token, bool) {
 	if l.pos >= len(l.s) {
 		if len(l.open) > 0 {
-			panic(incomplete(l.s))
+			panic(unexpectedEnd(l.s))
 		}
-		l.begun = false
+		l.inLine = false
 		return token{kind: kindNewline, at: len(l.s)}, true
 	}
 	c := l.s[l.pos]
@@ -164,7 +164,7 @@ func (l *lexer) token() (token, bool) {
 		if len(l.open) > 0 {
 			return token{}, false
 		}
-		l.begun = false
+		l.inLine = false
 		return token{kind: kindNewline, at: l.pos - 1}, true
 	case c == '#':
 		if end := strings.IndexAny(l.s[l.pos:], "\r\n"); end >= 0 {
@@ -188,7 +188,7 @@ func (l *lexer) token() (token, bool) {
 func (l *lexer) continuation() {
 	rest := strings.TrimPrefix(l.s[l.pos+1:], "\r")
 	if strings.TrimPrefix(rest, "\n") == "" {
-		panic(incomplete(l.s))
+		panic(unexpectedEnd(l.s))
 	}
 	if rest[0] != '\n' {
 		l.fail(l.pos+1, "unexpected character after line continuation character")
@@ -282,7 +282,7 @@ func (l *lexer) text(prefix int) token {
 	}
 	l.pos = len(l.s)
 	if len(quote) == 3 {
-		panic(incomplete(l.s))
+		panic(unexpectedEnd(l.s))
 	}
 	l.fail(len(l.s), "EOL while scanning string literal")
 	return token{}

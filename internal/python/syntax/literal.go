@@ -20,7 +20,7 @@ var ErrLiteral = errors.New("not a Python literal")
 // may be of any length. The error is ErrLiteral.
 func ParseLiteral(text string) (v python.Value, err error) {
 	text = strings.Trim(text, " \t\f")
-	p := literals{lexer: lexer{s: text, begun: true, brackets: limit.Data}}
+	p := literals{lexer: lexer{s: text, inLine: true, brackets: limit.Data}}
 	defer func() {
 		switch failure := recover().(type) {
 		case nil:
@@ -74,7 +74,7 @@ func (p *literals) value() python.Value {
 	switch t := p.tok; t.kind {
 	case kindNumber:
 		p.advance()
-		if number, ok := numberOf(t.text); ok {
+		if number, ok := numberValue(t.text); ok {
 			return python.ValueOf(number)
 		}
 	case kindText:
@@ -112,14 +112,14 @@ func (p *literals) value() python.Value {
 
 // text reads adjacent texts.
 func (p *literals) text() string {
-	text, ok := textOf(p.tok.text)
+	text, ok := stringValue(p.tok.text)
 	p.advance()
 	if ok && p.tok.kind != kindText {
 		return text
 	}
 	built := []byte(text)
 	for ok && p.tok.kind == kindText {
-		text, ok = textOf(p.tok.text)
+		text, ok = stringValue(p.tok.text)
 		built = append(built, text...)
 		p.advance()
 	}

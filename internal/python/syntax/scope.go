@@ -63,13 +63,13 @@ func (s *Scope) use(n *Name) {
 }
 
 // mark is a moment in the reading of a scope.
-type mark struct{ uses, children int }
+type checkpoint struct{ uses, children int }
 
-func (s *Scope) mark() mark { return mark{len(s.uses), len(s.children)} }
+func (s *Scope) checkpoint() checkpoint { return checkpoint{len(s.uses), len(s.children)} }
 
 // adopt moves what was read since the mark to an inner scope: it turned out to be the element of a
 // comprehension.
-func (s *Scope) adopt(inner *Scope, since mark) {
+func (s *Scope) adopt(inner *Scope, since checkpoint) {
 	inner.uses = append(inner.uses, s.uses[since.uses:]...)
 	s.uses = s.uses[:since.uses]
 	for _, child := range s.children[since.children:] {
@@ -84,11 +84,11 @@ func (s *Scope) adopt(inner *Scope, since mark) {
 // resolve gives every name of the scope and of those within it its variable.
 func (s *Scope) resolve() *Error {
 	if s.kind != scopeModule && len(s.Names) > limit.Locals {
-		return unmarked("more than 200 local variables cannot be executed here")
+		return errorWithoutPosition("more than 200 local variables cannot be executed here")
 	}
 	for name, place := range s.declared {
 		if place == PlaceLocal && s.lookup(name).Place != PlaceLocal {
-			return unmarked("no binding for nonlocal '" + name + "' found")
+			return errorWithoutPosition("no binding for nonlocal '" + name + "' found")
 		}
 	}
 	for _, n := range s.uses {

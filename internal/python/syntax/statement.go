@@ -40,8 +40,8 @@ func parse(source string, compiled bool) (module *Module, err error) {
 	for p.tok.kind != kindEnd {
 		module.Body = p.statement(module.Body)
 	}
-	if p.late != nil && compiled {
-		return nil, p.late
+	if p.lateError != nil && compiled {
+		return nil, p.lateError
 	}
 	if wrong := module.Scope.resolve(); wrong != nil && compiled {
 		return nil, wrong
@@ -55,41 +55,41 @@ func (p *parser) statement(body []Stmt) []Stmt {
 		p.tooDeep()
 	}
 	defer func() { p.blocks-- }()
-	if p.is("@") {
+	if p.nextIs("@") {
 		return append(body, p.decorated())
 	}
 	if p.tok.kind == kindName {
 		at := At(p.tok.at)
 		switch p.tok.text {
 		case "if":
-			return append(body, p.ifs())
+			return append(body, p.ifStmt())
 		case "while":
 			p.advance()
 			s := &While{At: at, Test: p.named()}
-			p.reach()
-			s.Body = p.looped()
-			s.Else = p.otherwise()
+			p.recordDepth()
+			s.Body = p.loopBody()
+			s.Else = p.elseBlock()
 			return append(body, s)
 		case "for":
-			return append(body, p.fors())
+			return append(body, p.forStmt())
 		case "def":
 			return append(body, p.def(nil))
 		case "try":
-			return append(body, p.try())
+			return append(body, p.tryStmt())
 		}
 	}
 	return p.line(body)
 }
 
 // reach notes how deep the expression that was read last lies in its function.
-func (p *parser) reach() { p.peak = max(p.peak, p.blocks+p.height) }
+func (p *parser) recordDepth() { p.peak = max(p.peak, p.blocks+p.height) }
 
 // line reads simple statements up to the end of the line.
 func (p *parser) line(body []Stmt) []Stmt {
 	for {
 		p.height = 0
 		body = p.simple(body)
-		p.reach()
+		p.recordDepth()
 		if p.take(";") {
 			if p.tok.kind != kindNewline {
 				continue
@@ -109,7 +109,7 @@ func (p *parser) block() []Stmt {
 	if p.tok.kind != kindNewline {
 		return p.line(nil)
 	}
-	p.opens = true
+	p.expectIndent = true
 	p.advance()
 	p.advance() // the indent
 	var body []Stmt
@@ -121,14 +121,14 @@ func (p *parser) block() []Stmt {
 }
 
 // looped reads the body of a loop.
-func (p *parser) looped() []Stmt {
+func (p *parser) loopBody() []Stmt {
 	around := p.loop
 	p.loop = true
 	defer func() { p.loop = around }()
 	return p.block()
 }
 
-func (p *parser) otherwise() []Stmt {
+func (p *parser) elseBlock() []Stmt {
 	if !p.take("else") {
 		return nil
 	}
@@ -136,50 +136,50 @@ func (p *parser) otherwise() []Stmt {
 }
 
 // ifs reads if, elif and else; an elif is an If alone in Else.
-func (p *parser) ifs() Stmt {
+func (p *parser) ifStmt() Stmt {
 	first := p.branch()
 	last := first
-	for p.is("elif") {
+	for p.nextIs("elif") {
 		s := p.branch()
 		last.Else = []Stmt{s}
 		last = s
 	}
-	last.Else = p.otherwise()
+	last.Else = p.elseBlock()
 	return first
 }
 
 // branch reads a keyword, a condition and a block.
 func (p *parser) branch() *If {
 	s := &If{At: At(p.advance().at), Test: p.named()}
-	p.reach()
+	p.recordDepth()
 	s.Then = p.block()
 	return s
 }
 
-func (p *parser) fors() Stmt {
+func (p *parser) forStmt() Stmt {
 	at := At(p.advance().at)
 	s := &For{At: at, Target: p.targets()}
-	p.reach()
+	p.recordDepth()
 	p.expect("in")
 	s.Iterable = p.list()
-	p.reach()
-	s.Body = p.looped()
-	s.Else = p.otherwise()
+	p.recordDepth()
+	s.Body = p.loopBody()
+	s.Else = p.elseBlock()
 	return s
 }
 
-func (p *parser) try() Stmt {
+func (p *parser) tryStmt() Stmt {
 	s := &Try{At: At(p.advance().at)}
 	s.Body = p.block()
-	for p.is("except") {
+	for p.nextIs("except") {
 		at := p.advance().at
 		h := Handler{}
-		if p.is("*") {
+		if p.nextIs("*") {
 			p.fail(p.tok.at, "'except*' cannot be executed here")
 		}
-		if !p.is(":") {
+		if !p.nextIs(":") {
 			h.Type = p.test()
-			p.reach()
+			p.recordDepth()
 			if p.take("as") {
 				h.Name = p.variable(p.name())
 			}
@@ -191,13 +191,13 @@ func (p *parser) try() Stmt {
 		s.Handlers = append(s.Handlers, h)
 	}
 	if len(s.Handlers) > 0 {
-		s.Else = p.otherwise()
+		s.Else = p.elseBlock()
 	}
 	if p.take("finally") {
 		s.Finally = p.block()
 	} else if len(s.Handlers) == 0 {
 		if p.tok.kind == kindEnd {
-			panic(incomplete(p.s))
+			panic(unexpectedEnd(p.s))
 		}
 		p.unexpected()
 	}
@@ -244,16 +244,16 @@ func (p *parser) simple(body []Stmt) []Stmt {
 		case "global", "nonlocal":
 			return append(body, p.declaration())
 		case "import":
-			return p.imports(body)
+			return p.importStmt(body)
 		case "from":
-			return p.importsFrom(body)
+			return p.importFromStmt(body)
 		}
 	}
 	return append(body, p.expressionStatement())
 }
 
 func (p *parser) optional(read func() Expr) Expr {
-	if p.tok.kind == kindNewline || p.is(";") {
+	if p.tok.kind == kindNewline || p.nextIs(";") {
 		return nil
 	}
 	return read()
@@ -325,7 +325,7 @@ func (p *parser) alias(name string, at int) *Name {
 	return p.variable(token{kindName, name, at})
 }
 
-func (p *parser) imports(body []Stmt) []Stmt {
+func (p *parser) importStmt(body []Stmt) []Stmt {
 	at := At(p.advance().at)
 	for {
 		start := p.tok.at
@@ -339,13 +339,13 @@ func (p *parser) imports(body []Stmt) []Stmt {
 	}
 }
 
-func (p *parser) importsFrom(body []Stmt) []Stmt {
+func (p *parser) importFromStmt(body []Stmt) []Stmt {
 	at := At(p.advance().at)
 	module := ""
-	if p.is(".") || p.is("...") {
+	if p.nextIs(".") || p.nextIs("...") {
 		p.fail(p.tok.at, "relative imports cannot be executed here")
 	}
-	if !p.is("import") {
+	if !p.nextIs("import") {
 		module = p.dotted()
 	}
 	p.expect("import")
@@ -359,7 +359,7 @@ func (p *parser) importsFrom(body []Stmt) []Stmt {
 			p.postpone("not a chance")
 		}
 		body = append(body, &ImportFrom{at, module, t.text, p.alias(t.text, t.at)})
-		if !p.take(",") || open && p.is(")") {
+		if !p.take(",") || open && p.nextIs(")") {
 			break
 		}
 	}
@@ -380,9 +380,9 @@ func (p *parser) expressionStatement() Stmt {
 		}
 	}
 	switch {
-	case p.is(":"):
+	case p.nextIs(":"):
 		return p.annotated(at, x)
-	case p.is("="):
+	case p.nextIs("="):
 		return p.assignment(at, x)
 	}
 	if _, starred := x.(*Starred); starred {
@@ -391,7 +391,7 @@ func (p *parser) expressionStatement() Stmt {
 	if name, ok := x.(*Name); ok && p.tok.kind != kindNewline {
 		p.printStatement(name)
 	}
-	return &Do{at, x}
+	return &ExprStmt{at, x}
 }
 
 // printStatement fails for a print or exec statement of Python 2.
@@ -405,7 +405,7 @@ func (p *parser) printStatement(name *Name) {
 		p.fail(t.at, "Missing parentheses in call to 'exec'")
 	case "print":
 		end := 0
-		for p.tok.kind != kindNewline && !p.is(";") {
+		for p.tok.kind != kindNewline && !p.nextIs(";") {
 			last := p.advance()
 			end = last.at + len(last.text)
 		}
@@ -422,7 +422,7 @@ func (p *parser) augmented(at At, x Expr, op string) Stmt {
 	p.advance()
 	value := p.list()
 	p.nest(height, p.height)
-	return &Augment{at, x, op, value}
+	return &AugAssign{at, x, op, value}
 }
 
 func (p *parser) annotated(at At, x Expr) Stmt {
@@ -436,7 +436,7 @@ func (p *parser) annotated(at At, x Expr) Stmt {
 	p.target(x)
 	height := p.height
 	p.advance()
-	s := &Annotate{At: at, Target: x, Hint: p.test()}
+	s := &AnnAssign{At: at, Target: x, Hint: p.test()}
 	height = max(height, p.height)
 	if p.take("=") {
 		s.X = p.list()

@@ -44,15 +44,15 @@ const (
 // precedence returns the precedence of an expression.
 func precedence(x Expr) bind {
 	switch x := x.(type) {
-	case *Named:
+	case *NamedExpr:
 		return bindNamed
 	case *Sequence:
 		if x.Kind == KindTuple && len(x.Items) > 0 {
 			return bindTuple
 		}
-	case *Condition, *Lambda:
+	case *IfExpr, *Lambda:
 		return bindTest
-	case *Logical:
+	case *BoolOp:
 		if x.Or {
 			return bindOr
 		}
@@ -116,7 +116,7 @@ func (w *writer) expr(x Expr, least bind) {
 		w.WriteString(x.ID)
 	case *Constant:
 		w.constant(x.Value)
-	case *Joined:
+	case *JoinedStr:
 		w.joined(x)
 	case *Sequence:
 		brackets := [...]string{KindTuple: "  ", KindList: "[]", KindSet: "{}"}[x.Kind]
@@ -132,7 +132,7 @@ func (w *writer) expr(x Expr, least bind) {
 		w.comprehension(x)
 	case *Lambda:
 		w.lambda(x.Function)
-	case *Named:
+	case *NamedExpr:
 		w.write(x.Name.ID, " := ")
 		w.expr(x.X, bindAtom)
 	case *Starred:
@@ -140,7 +140,7 @@ func (w *writer) expr(x Expr, least bind) {
 		w.expr(x.X, bindBitOr)
 	case *Attribute:
 		w.expr(x.X, bindAtom)
-		if c, ok := x.X.(*Constant); ok && whole(c.Value) {
+		if c, ok := x.X.(*Constant); ok && isInteger(c.Value) {
 			w.write(" ") // a dot behind it would be part of the number
 		}
 		w.write(".", x.Name)
@@ -171,7 +171,7 @@ func (w *writer) operator(x Expr, own bind) {
 		w.expr(x.X, left)
 		w.write(" ", x.Op, " ")
 		w.expr(x.Y, right)
-	case *Logical:
+	case *BoolOp:
 		w.logical(x, own)
 	case *Compare:
 		w.expr(x.X, own+1)
@@ -179,7 +179,7 @@ func (w *writer) operator(x Expr, own bind) {
 			w.write(" ", op, " ")
 			w.expr(x.Rights[i], own+1)
 		}
-	case *Condition:
+	case *IfExpr:
 		w.expr(x.X, bindTest+1)
 		w.write(" if ")
 		w.expr(x.Test, bindTest+1)
@@ -190,9 +190,9 @@ func (w *writer) operator(x Expr, own bind) {
 }
 
 // logical writes a chain of one operator. Python raises the precedence with each operand.
-func (w *writer) logical(x *Logical, own bind) {
+func (w *writer) logical(x *BoolOp, own bind) {
 	operands := []Expr{x.Y}
-	for left, chained := x.X.(*Logical); ; left, chained = x.X.(*Logical) {
+	for left, chained := x.X.(*BoolOp); ; left, chained = x.X.(*BoolOp) {
 		if !chained || left.Or != x.Or {
 			operands = append(operands, x.X)
 			break
@@ -213,8 +213,8 @@ func (w *writer) logical(x *Logical, own bind) {
 	}
 }
 
-// whole says whether a constant prints as an integer, or as a bool, which is one too.
-func whole(value any) bool {
+// whole reports whether a constant prints as an integer, or as a bool, which is one too.
+func isInteger(value any) bool {
 	switch value.(type) {
 	case int, *big.Int, bool:
 		return true

@@ -12,9 +12,9 @@ import (
 var allQuotes = []string{"'", `"`, `"""`, "'''"}
 
 // joined writes a formatted text, in quotes that no part of it has.
-func (w *writer) joined(x *Joined) {
+func (w *writer) joined(x *JoinedStr) {
 	w.WriteString("f")
-	fields := flat(x.Parts)
+	fields := flatten(x.Parts)
 	parts := make([]string, len(fields))
 	for i, field := range fields {
 		parts[i] = w.part(field)
@@ -47,11 +47,11 @@ func (w *writer) joined(x *Joined) {
 
 // flat returns the parts of an f-string, with those of {x=} in their place. Neighbouring texts are
 // one.
-func flat(parts []Expr) []Expr {
+func flatten(parts []Expr) []Expr {
 	var all []Expr
 	for _, part := range parts {
 		inner := []Expr{part}
-		if joined, ok := part.(*Joined); ok {
+		if joined, ok := part.(*JoinedStr); ok {
 			inner = joined.Parts
 		}
 		for _, x := range inner {
@@ -78,7 +78,7 @@ func (w *writer) part(x Expr) string {
 	if text, ok := x.(*Constant); ok {
 		return strings.NewReplacer("{", "{{", "}", "}}").Replace(constantText(text))
 	}
-	field, ok := x.(*Formatted)
+	field, ok := x.(*FormattedValue)
 	if !ok {
 		w.failed = true
 		return ""
@@ -98,7 +98,7 @@ func (w *writer) part(x Expr) string {
 	}
 	if field.Spec != nil {
 		b.WriteString(":")
-		for _, part := range flat(field.Spec.Parts) {
+		for _, part := range flatten(field.Spec.Parts) {
 			b.WriteString(w.part(part))
 		}
 	}

@@ -19,14 +19,14 @@ func (w walker) stmts(body []Stmt) {
 
 func (w walker) stmt(s Stmt) {
 	switch s := s.(type) {
-	case *Do:
+	case *ExprStmt:
 		w.exprs(s.X)
 	case *Assign:
 		w.exprs(s.Targets...)
 		w.exprs(s.X)
-	case *Annotate:
+	case *AnnAssign:
 		w.exprs(s.Target, s.X)
-	case *Augment:
+	case *AugAssign:
 		w.exprs(s.Target, s.X)
 	case *If:
 		w.exprs(s.Test)
@@ -79,9 +79,9 @@ func (w walker) exprs(list ...Expr) {
 
 func (w walker) expr(x Expr) {
 	switch x := x.(type) {
-	case *Joined:
+	case *JoinedStr:
 		w.exprs(x.Parts...)
-	case *Formatted:
+	case *FormattedValue:
 		w.exprs(x.Value)
 		if x.Spec != nil {
 			w.exprs(x.Spec)
@@ -101,12 +101,12 @@ func (w walker) expr(x Expr) {
 		w.exprs(x.X)
 	case *Binary:
 		w.exprs(x.X, x.Y)
-	case *Logical:
+	case *BoolOp:
 		w.exprs(x.X, x.Y)
 	case *Compare:
 		w.exprs(x.X)
 		w.exprs(x.Rights...)
-	case *Condition:
+	case *IfExpr:
 		w.exprs(x.Test, x.X, x.Y)
 	case *Lambda:
 		w.function(x.Function)
@@ -123,7 +123,7 @@ func (w walker) expr(x Expr) {
 		w.exprs(x.Low, x.High, x.Step)
 	case *Starred:
 		w.exprs(x.X)
-	case *Named:
+	case *NamedExpr:
 		w.exprs(x.X)
 	}
 }

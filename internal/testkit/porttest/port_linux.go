@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// Reserve chooses a port of 127.0.0.1 and returns its address. Until release is called, the port is
-// given to nobody who asks for any free one, be it to listen or to connect; who names it can listen
-// on it, any number of times in succession. Meanwhile connections to it are refused.
+// Reserve reserves a port of 127.0.0.1 and returns its address. Until release is called, the kernel
+// does not assign the port to sockets that ask for any free one. A process that names the port can
+// listen on it repeatedly. Meanwhile connections to it are refused.
 func Reserve() (address string, release func() error, err error) {
-	// A bound socket that never listens: the kernel lets another one bind to the same port if both
-	// reuse addresses, as Go's listeners do.
+	// Keep a bound socket that never listens. The kernel lets another one bind to the same port if
+	// both set SO_REUSEADDR, as Go's listeners do.
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return "", nil, fmt.Errorf("reserve a port: %w", err)

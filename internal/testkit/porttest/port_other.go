@@ -7,9 +7,8 @@ import (
 	"net"
 )
 
-// Reserve chooses a port of 127.0.0.1 on which nobody listens and returns its address. This system
-// has no way to keep it: somebody else may take it until its server listens. There is nothing to
-// release.
+// Reserve chooses a free port of 127.0.0.1 and returns its address. This system cannot reserve it:
+// another process may take it before its server listens. release does nothing.
 func Reserve() (address string, release func() error, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,4 +1,3 @@
-// Package porttest keeps TCP ports of this machine for servers that tests and tools start later,
-// and start again: between the moment a port is chosen and the moment its server listens nobody
-// else gets it.
+// Package porttest reserves TCP ports of this machine for servers that tests and tools start later
+// or restart. No other process gets a reserved port in between.
 package porttest

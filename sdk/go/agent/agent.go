@@ -15,50 +15,50 @@ import (
 	"fmt"
 )
 
-// Agent is what a team implements.
+// Agent is the interface that a team implements.
 type Agent interface {
-	// Act returns the agent's next turn. It is called by several goroutines at once, one
-	// conversation each, and may be asked for the same turn of a conversation again after a lost
-	// connection. ctx ends when nobody waits for the turn any more. An error or a panic ends this
-	// one conversation with a score of 0. One that is a gRPC status keeps its code: Unavailable has
-	// the turn asked again, and Aborted ends the conversation without a score.
+	// Act returns the agent's next turn. Several goroutines call it concurrently, one per
+	// conversation. It may be asked for the same turn again after a lost connection. ctx ends when
+	// nobody waits for the turn any more. An error or a panic ends this one conversation with a score
+	// of 0. An error that is a gRPC status keeps its code: Unavailable has the turn asked again, and
+	// Aborted ends the conversation without a score.
 	Act(ctx context.Context, c *Conversation) (Reply, error)
 }
 
-// Func is an Agent made of a function.
+// Func adapts a function to Agent.
 type Func func(ctx context.Context, c *Conversation) (Reply, error)
 
 // Act calls f.
 func (f Func) Act(ctx context.Context, c *Conversation) (Reply, error) { return f(ctx, c) }
 
-// Speaker says who wrote a message.
+// Speaker is the author of a message.
 type Speaker string
 
 // The speakers.
 const (
-	// System gives instructions.
+	// System is the author of instructions.
 	System Speaker = "system"
-	// User is whom the agent helps.
+	// User is the person whom the agent helps.
 	User Speaker = "user"
-	// Self is the agent.
-	Self Speaker = "agent"
-	// ToolResult is the answer to a call.
+	// Assistant is the agent itself.
+	Assistant Speaker = "agent"
+	// ToolResult is the result of a call.
 	ToolResult Speaker = "tool"
 )
 
-// Conversation is all that an agent sees. It belongs to the call of Act that it was given to.
+// Conversation is everything that an agent sees. It is valid during the call of Act.
 type Conversation struct {
 	// ID is the same for all turns of one conversation.
 	ID string
-	// Turn is the number of turns that the agent has taken, from 0.
+	// Turn is the number of turns that the agent has already taken.
 	Turn int
-	// Messages are the conversation so far, in order.
+	// Messages is the conversation so far, in order.
 	Messages []Message
 	// Tools are the tools that the agent may call, in order.
 	Tools []Tool
 }
 
-// Last returns the newest message: the one to react to. It is empty for an empty conversation.
+// Last returns the newest message, which the agent answers. It is empty for an empty conversation.
 func (c *Conversation) Last() Message {
 	if len(c.Messages) == 0 {
 		return Message{}
@@ -66,7 +66,7 @@ func (c *Conversation) Last() Message {
 	return c.Messages[len(c.Messages)-1]
 }
 
-// Tool returns a tool by its name.
+// Tool returns the tool of a name, false if there is none.
 func (c *Conversation) Tool(name string) (tool Tool, ok bool) {
 	for _, tool := range c.Tools {
 		if tool.Name == name {
@@ -78,46 +78,46 @@ func (c *Conversation) Tool(name string) (tool Tool, ok bool) {
 
 // Message is one message of a conversation.
 type Message struct {
-	// Speaker wrote it.
+	// Speaker is the author.
 	Speaker Speaker
-	// Text is what was said; for ToolAnswer the printed result in Python's syntax, or the error.
+	// Text is the text. For ToolResult it is the result as Python prints it, or the error.
 	Text string
-	// Calls are the calls that the agent made. Only for Self.
+	// Calls are the agent's calls. Only for Assistant.
 	Calls []ToolCall
-	// CallID is the id of the call that this answers. Only for ToolAnswer.
+	// CallID is the id of the call that this message answers. Only for ToolResult.
 	CallID string
-	// ToolName is the tool that answers. Only for ToolAnswer.
+	// ToolName is the called tool. Only for ToolResult.
 	ToolName string
-	// Failed says whether the call failed. Only for ToolAnswer.
+	// Failed reports whether the call failed. Only for ToolResult.
 	Failed bool
-	// Value is what the tool returned, as JSON. Nil if the call failed, and for code. Only for
-	// ToolAnswer.
+	// Value is the tool's return value as JSON. It is nil if the call failed, and for code. Only for
+	// ToolResult.
 	Value json.RawMessage
-	// Code is Python source that the agent sent. Only for Self.
+	// Code is Python source that the agent sent. Only for Assistant.
 	Code string
 }
 
 // Tool is a tool that the agent may call.
 type Tool struct {
-	// Name is how to call it. In some scenarios it says nothing about what the tool does.
+	// Name is the name to call it by. In some scenarios it does not describe the tool.
 	Name string
-	// Description says what it does; empty in some scenarios.
+	// Description describes the tool. It is empty in some scenarios.
 	Description string
-	// Parameters is the JSON Schema (type object) of its arguments.
+	// Parameters is the JSON Schema of the arguments, of type object.
 	Parameters json.RawMessage
 }
 
 // ToolCall is one call of a tool.
 type ToolCall struct {
-	// ID is unique within the turn. Empty lets the gateway choose one.
+	// ID is unique within the turn. If it is empty, the gateway chooses one.
 	ID string
-	// Name is the tool's.
+	// Name is the tool's name.
 	Name string
-	// Arguments is a JSON object. Empty stands for {}.
+	// Arguments is a JSON object. Empty means {}.
 	Arguments json.RawMessage
 }
 
-// Reply is one turn of an agent. Make it with Say, Call, Calls or Code. The zero Reply says an
+// Reply is one turn of an agent. Create it with Say, Call, Calls or Code. The zero Reply is an
 // empty text.
 type Reply struct {
 	text  string
@@ -126,25 +126,25 @@ type Reply struct {
 	err   error
 }
 
-// Say returns a turn that says something to the user.
+// Say returns a turn with a text for the user.
 func Say(text string) Reply { return Reply{text: text} }
 
 // Code returns a turn that runs Python source in the session, with the tools as functions. The next
-// message has what it printed, or the error that ended it.
+// message is its output, or the error that ended it.
 func Code(source string) Reply { return Reply{code: &source} }
 
-// Call returns a turn that calls one tool. arguments becomes a JSON object: a struct, a map, or nil
-// for none. Arguments that JSON cannot write end the conversation as an error of Act does.
+// Call returns a turn that calls one tool. arguments is a struct, a map, or nil, and becomes a JSON
+// object. Arguments that cannot be marshalled end the conversation as an error of Act does.
 func Call(name string, arguments any) Reply {
 	call, err := NewToolCall(name, arguments)
 	return Reply{calls: []ToolCall{call}, err: err}
 }
 
-// Calls returns a turn that calls several tools at once. They are executed as one batch, in no
-// certain order. Without any call the turn is an empty text.
+// Calls returns a turn that calls several tools. They are executed as one batch, in no particular
+// order. Without calls the turn is an empty text.
 func Calls(calls ...ToolCall) Reply { return Reply{calls: calls} }
 
-// NewToolCall returns a call whose arguments are given as for Call.
+// NewToolCall returns a call. arguments is as for Call. The error is that of json.Marshal.
 func NewToolCall(name string, arguments any) (ToolCall, error) {
 	if arguments == nil {
 		return ToolCall{Name: name, Arguments: json.RawMessage("{}")}, nil
@@ -153,7 +153,7 @@ func NewToolCall(name string, arguments any) (ToolCall, error) {
 	if err != nil {
 		return ToolCall{}, fmt.Errorf("arguments of %s: %w", name, err)
 	}
-	if string(raw) == "null" { // a map or a pointer that is nil
+	if string(raw) == "null" { // a nil map or pointer
 		raw = json.RawMessage("{}")
 	}
 	return ToolCall{Name: name, Arguments: raw}, nil

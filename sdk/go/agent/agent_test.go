@@ -146,7 +146,7 @@ func TestConversation(t *testing.T) {
 		Messages: []agent.Message{
 			{Speaker: agent.System, Text: "s"},
 			{Speaker: agent.User, Text: "u"},
-			{Speaker: agent.Self, Calls: []agent.ToolCall{{ID: "c", Name: "n", Arguments: []byte("{}")}}},
+			{Speaker: agent.Assistant, Calls: []agent.ToolCall{{ID: "c", Name: "n", Arguments: []byte("{}")}}},
 			{Speaker: agent.ToolResult, Text: "None", CallID: "c", ToolName: "n", Failed: true},
 		},
 		Tools: []agent.Tool{{Name: "n", Description: "d", Parameters: []byte("{}")}},

@@ -23,28 +23,26 @@ import (
 )
 
 const (
-	firstWait      = 500 * time.Millisecond
-	longestWait    = 10 * time.Second
+	initialBackoff = 500 * time.Millisecond
+	maxBackoff     = 10 * time.Second
 	connectTimeout = 5 * time.Second
 	pingInterval   = 30 * time.Second
-	// maxTurns bounds the turns that one attached agent works on at once; the gateway waits with
-	// further ones.
+	// maxTurns bounds the concurrent turns of one attached agent. The gateway queues further ones.
 	maxTurns = 1024
 )
 
-// Attach serves an agent that the gateway cannot dial: it opens one stream to the gateway and
-// answers on it, for many conversations at once, under a name: `toolsandbox run --agent
-// attached:NAME` plays it. The gateway is host:port or grpc://host:port, which is plain text, or
-// grpcs://host:port: TLS with the authorities of the system. Options add to that, e.g.
-// grpc.WithTransportCredentials for an authority of your own. Agents that attach themselves under
-// one name share its conversations, so choose a name that is yours alone.
+// Attach serves an agent that the gateway cannot dial. It opens one stream to the gateway and
+// answers the turns of many conversations on it, under a name: `toolsandbox run --agent
+// attached:NAME` plays it. gateway is host:port or grpc://host:port for plain text, or
+// grpcs://host:port for TLS with the system's authorities. Options extend that, e.g.
+// grpc.WithTransportCredentials for your own authority. Agents with the same name share its
+// conversations, so choose a unique name.
 //
-// A lost stream is opened again after a jittered wait that grows from half a second to ten, for as
-// long as it takes; slog.Default tells. The turns that were under way on it are asked again, and
-// their contexts end; one that does not heed its context holds nothing up. Attach blocks until ctx
-// is done, gives turns that are under way up to five seconds to notice, and returns nil; what they
-// answer then is lost. It fails if the gateway's address cannot be one, or if the gateway refuses
-// the agent, e.g. because its name is malformed.
+// Attach reopens a lost stream with exponential backoff from half a second to ten, for as long as
+// it takes, and logs that to slog.Default. The gateway asks again for the turns of a lost stream,
+// and their contexts end. Attach blocks until ctx is done, gives running turns up to five seconds
+// to return, discards their answers, and returns nil. It fails if the gateway's address is invalid,
+// or if the gateway rejects the agent, e.g. for a malformed name.
 func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.DialOption) error {
 	target, security := transport(gateway)
 	if err := checkTarget(ctx, target); err != nil {
@@ -54,7 +52,7 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 		grpc.WithTransportCredentials(security),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: pingInterval}),
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: firstWait, Multiplier: 2, Jitter: 0.2, MaxDelay: longestWait / 2},
+			Backoff:           backoff.Config{BaseDelay: initialBackoff, Multiplier: 2, Jitter: 0.2, MaxDelay: maxBackoff / 2},
 			MinConnectTimeout: connectTimeout,
 		}),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessageBytes), grpc.MaxCallSendMsgSize(maxMessageBytes)),
@@ -63,29 +61,29 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 		return fmt.Errorf("attach %s: %w", name, err)
 	}
 	defer func() { _ = conn.Close() }()
-	at := &attachment{client: agentv1.NewAttachServiceClient(conn), name: name, agent: a, free: make(chan struct{}, maxTurns)}
-	defer at.leave()
+	at := &attachment{client: agentv1.NewAttachServiceClient(conn), name: name, agent: a, slots: make(chan struct{}, maxTurns)}
+	defer at.drain()
 	log := logger().With("gateway", gateway, "name", name)
-	wait := firstWait
+	wait := initialBackoff
 	for {
 		asked, err := at.stream(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case refused(err):
+		case isPermanent(err):
 			return fmt.Errorf("attach %s: %w", name, err)
 		case asked:
-			wait = firstWait
+			wait = initialBackoff
 		}
 		log.Warn("not attached to the gateway, trying again", "error", status.Convert(err).Message())
-		if !pause(ctx, wait/2+rand.N(wait/2+1)) {
+		if !sleep(ctx, wait/2+rand.N(wait/2+1)) {
 			return nil
 		}
-		wait = min(2*wait, longestWait)
+		wait = min(2*wait, maxBackoff)
 	}
 }
 
-// transport reads the scheme off an address.
+// transport splits an address into the target and its credentials.
 func transport(gateway string) (target string, security credentials.TransportCredentials) {
 	if address, ok := strings.CutPrefix(gateway, "grpcs://"); ok {
 		return address, credentials.NewTLS(nil)
@@ -93,8 +91,8 @@ func transport(gateway string) (target string, security credentials.TransportCre
 	return strings.TrimPrefix(gateway, "grpc://"), insecure.NewCredentials()
 }
 
-// checkTarget finds out whether a target is host:port, or one in gRPC's own form, e.g.
-// dns:///host:port: gRPC itself would try any other for ever.
+// checkTarget checks that a target is host:port or has gRPC's own form, e.g. dns:///host:port. gRPC
+// would retry any other for ever.
 func checkTarget(ctx context.Context, target string) error {
 	if scheme, _, ok := strings.Cut(target, ":///"); ok && resolver.Get(scheme) != nil {
 		return nil
@@ -109,8 +107,8 @@ func checkTarget(ctx context.Context, target string) error {
 	return nil
 }
 
-// refused says whether another attempt would end as this one did.
-func refused(err error) bool {
+// isPermanent reports whether another attempt would fail the same way.
+func isPermanent(err error) bool {
 	switch status.Code(err) {
 	case codes.AlreadyExists, codes.InvalidArgument, codes.PermissionDenied, codes.Unauthenticated, codes.Unimplemented:
 		return true
@@ -119,8 +117,8 @@ func refused(err error) bool {
 	}
 }
 
-// pause waits; it says whether ctx is not done.
-func pause(ctx context.Context, d time.Duration) bool {
+// sleep waits. It returns false if ctx is done.
+func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
@@ -136,14 +134,14 @@ type attachment struct {
 	client agentv1.AttachServiceClient
 	name   string
 	agent  Agent
-	// turns are those under way, also those of streams that have ended.
+	// turns counts running turns, including those of ended streams.
 	turns sync.WaitGroup
-	// free is a place for each turn that somebody waits for.
-	free chan struct{}
+	// slots is a semaphore for turns that the gateway waits for.
+	slots chan struct{}
 }
 
-// leave waits for the turns under way, but not for those that do not heed their context.
-func (at *attachment) leave() {
+// drain waits up to the grace time for running turns.
+func (at *attachment) drain() {
 	left := make(chan struct{})
 	go func() {
 		defer close(left)
@@ -158,10 +156,10 @@ func (at *attachment) leave() {
 	}
 }
 
-// stream serves one stream until it ends, and says whether the gateway asked anything on it.
+// stream serves one stream until it ends, and reports whether the gateway sent any request on it.
 func (at *attachment) stream(ctx context.Context) (asked bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // ends turns that nobody waits for: the gateway asks again on the next stream
+	defer cancel() // ends the stream's turns: the gateway asks for them again on the next stream
 	stream, err := at.client.Attach(ctx)
 	if err != nil {
 		return false, err
@@ -175,7 +173,7 @@ func (at *attachment) stream(ctx context.Context) (asked bool, err error) {
 		}
 		asked = true
 		select {
-		case at.free <- struct{}{}:
+		case at.slots <- struct{}{}:
 		case <-ctx.Done():
 			return asked, ctx.Err()
 		}
@@ -183,10 +181,10 @@ func (at *attachment) stream(ctx context.Context) (asked bool, err error) {
 	}
 }
 
-// send writes the name and then answers until ctx is done or the stream has ended.
+// send sends the name and then answers until ctx is done or the stream has ended.
 func (at *attachment) send(ctx context.Context, stream agentv1.AttachService_AttachClient, answers <-chan *agentv1.AttachAnswer) {
 	message := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: at.name}}
-	for stream.Send(message) == nil { // Recv tells why it fails
+	for stream.Send(message) == nil { // Recv returns the error
 		select {
 		case answer := <-answers:
 			message = &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: answer}}
@@ -196,10 +194,10 @@ func (at *attachment) send(ctx context.Context, stream agentv1.AttachService_Att
 	}
 }
 
-// turn plays one turn. Its place is free when it ends or when nobody waits for it any more,
-// whichever comes first.
+// turn plays one turn. It releases its slot when the turn ends, or when the gateway stops waiting
+// for it.
 func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse, answers chan<- *agentv1.AttachAnswer) {
-	release := sync.OnceFunc(func() { <-at.free })
+	release := sync.OnceFunc(func() { <-at.slots })
 	defer release()
 	waited := ctx
 	if limit := time.Duration(request.GetTimeoutMs()) * time.Millisecond; limit > 0 {
@@ -210,7 +208,7 @@ func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse,
 	defer context.AfterFunc(waited, release)()
 	answer := answerTo(waited, at.agent, request)
 	if waited.Err() != nil {
-		return // the gateway has stopped waiting, and an error of the context is no reason to end the conversation
+		return // the gateway has stopped waiting; the context's error must not end the conversation
 	}
 	select {
 	case answers <- answer:
@@ -218,7 +216,7 @@ func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse,
 	}
 }
 
-// answerTo returns an answer that can be sent: one that cannot would end the stream with all of its
+// answerTo returns an answer that can be sent. An invalid one would end the stream with all of its
 // turns.
 func answerTo(ctx context.Context, a Agent, request *agentv1.AttachResponse) *agentv1.AttachAnswer {
 	response, err := (&server{agent: a}).Act(ctx, request.GetRequest())

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 )
 
-// ChatMessage is a message in the form of OpenAI's chat completions, ready for encoding/json.
+// ChatMessage is a message of OpenAI's Chat Completions API, ready for encoding/json.
 type ChatMessage struct {
 	// Role is system, user, assistant or tool.
 	Role string `json:"role"`
@@ -14,7 +14,7 @@ type ChatMessage struct {
 	Content string `json:"content"`
 	// ToolCalls are the calls of an assistant message.
 	ToolCalls []ChatToolCall `json:"tool_calls,omitempty"`
-	// ToolCallID is the call that a tool message answers.
+	// ToolCallID is the id of the call that a tool message answers.
 	ToolCallID string `json:"tool_call_id,omitempty"`
 	// Name is the tool of a tool message.
 	Name string `json:"name,omitempty"`
@@ -28,14 +28,14 @@ type ChatToolCall struct {
 	Function ChatFunction `json:"function"`
 }
 
-// ChatFunction is what a call calls.
+// ChatFunction is a called function.
 type ChatFunction struct {
 	Name string `json:"name"`
-	// Arguments are JSON text, as the model wrote them. Empty stands for {}.
+	// Arguments is JSON text as the model wrote it. Empty means {}.
 	Arguments string `json:"arguments"`
 }
 
-// ChatTool is a tool in the form of OpenAI's chat completions.
+// ChatTool is a tool of OpenAI's Chat Completions API.
 type ChatTool struct {
 	// Type is "function".
 	Type     string         `json:"type"`
@@ -50,9 +50,9 @@ type ChatDefinition struct {
 	Parameters json.RawMessage `json:"parameters"`
 }
 
-// ChatFunc is an Agent made of a function in the style of chat completions: messages and tools in,
-// the assistant's message out. It sees one turn at a time: the tools run in ToolSandbox and their
-// answers come with the next turn. It must be safe for concurrent use.
+// ChatFunc adapts a chat completion function to Agent: messages and tools in, the assistant's
+// message out. It sees one turn at a time. ToolSandbox executes the calls, and the results come
+// with the next turn. It must be safe for concurrent use.
 type ChatFunc func(ctx context.Context, messages []ChatMessage, tools []ChatTool) (ChatMessage, error)
 
 // Act implements Agent.
@@ -83,7 +83,7 @@ func chatMessage(m Message) ChatMessage {
 	switch m.Speaker {
 	case ToolResult:
 		return ChatMessage{Role: "tool", Content: m.Text, ToolCallID: m.CallID, Name: m.ToolName}
-	case Self:
+	case Assistant:
 		message := ChatMessage{Role: "assistant", Content: cmp.Or(m.Code, m.Text)}
 		for _, call := range m.Calls {
 			function := ChatFunction{Name: call.Name, Arguments: string(call.Arguments)}

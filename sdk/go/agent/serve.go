@@ -25,23 +25,22 @@ import (
 )
 
 const (
-	// grace is how long turns may go on after Serve's context is done, lastGrace how long after
-	// their own contexts are.
+	// grace is how long turns may run after Serve's context is done. cancelGrace is how long they may
+	// run after their own contexts are done.
 	grace           = 5 * time.Second
-	lastGrace       = time.Second
+	cancelGrace     = time.Second
 	maxMessageBytes = 16 << 20
-	// maxAnswerBytes and maxErrorBytes bound a turn and the reason of a failed one; the gateway
-	// takes no longer ones.
+	// maxAnswerBytes and maxErrorBytes bound a turn and its error text, as the gateway does.
 	maxAnswerBytes  = 4 << 20
 	maxErrorBytes   = 4 << 10
 	minPingInterval = 10 * time.Second
 )
 
-// Serve serves an agent on host:port, with grpc.health.v1 beside it. The connection is plain text
-// unless options say otherwise: grpc.Creds(credentials.NewTLS(…)) is for `--agent
-// grpcs://host:port`. It blocks until ctx is done, lets turns that are under way end for up to five
-// seconds, ends the contexts of the others, and returns nil within another second, even if a turn
-// does not heed its context. It fails if the address cannot be listened on.
+// Serve serves an agent on host:port, together with grpc.health.v1. The connection is plain text
+// unless options say otherwise: grpc.Creds(credentials.NewTLS(…)) serves `--agent
+// grpcs://host:port`. Serve blocks until ctx is done, waits up to five seconds for running turns,
+// cancels the others, and returns nil within another second, even if a turn ignores its context. It
+// fails if it cannot listen on the address.
 func Serve(ctx context.Context, address string, a Agent, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -76,28 +75,28 @@ func ServeListener(ctx context.Context, listener net.Listener, a Agent, options 
 	return nil
 }
 
-// stop ends the server gracefully within the grace time, and then without waiting for turns that do
-// not heed their context.
+// stop stops the server gracefully within the grace time, and then without waiting for turns that
+// ignore their context.
 func stop(srv *grpc.Server) {
 	stopped := make(chan struct{})
 	go func() {
 		defer close(stopped)
 		srv.GracefulStop()
 	}()
-	if done(stopped, grace) {
+	if closedWithin(stopped, grace) {
 		return
 	}
 	srv.Stop()
-	if !done(stopped, lastGrace) {
+	if !closedWithin(stopped, cancelGrace) {
 		logger().Warn("turns do not heed their context, leaving without them")
 	}
 }
 
-// logger is that of the program that the package is part of: its user has chosen where it writes.
+// logger returns the program's default logger.
 func logger() *slog.Logger { return slog.Default() }
 
-// done says whether a channel is closed within a time.
-func done(closed <-chan struct{}, within time.Duration) bool {
+// closedWithin reports whether a channel is closed within a time.
+func closedWithin(closed <-chan struct{}, within time.Duration) bool {
 	timer := time.NewTimer(within)
 	defer timer.Stop()
 	select {
@@ -114,13 +113,13 @@ type server struct {
 	agent Agent
 }
 
-// Act implements AgentService. What the agent's own code fails with is its answer. A panic ends its
-// conversation, not the process, and goes to the log with its stack.
+// Act implements AgentService. A failure of the agent's own code is a response. A panic ends its
+// conversation, not the process, and is logged with its stack.
 func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *agentv1.ActResponse, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			logger().Error("agent panicked", "conversation", req.GetConversationId(), "turn", req.GetTurn(), "panic", reason, "stack", string(debug.Stack()))
-			response, err = raised("panic", fmt.Sprint(reason)), nil
+			response, err = raisedResponse("panic", fmt.Sprint(reason)), nil
 		}
 	}()
 	reply, err := s.agent.Act(ctx, conversation(req))
@@ -128,16 +127,16 @@ func (s *server) Act(ctx context.Context, req *agentv1.ActRequest) (response *ag
 		err = reply.err
 	}
 	if err != nil {
-		return failed(ctx, err)
+		return turnError(ctx, err)
 	}
 	response = &agentv1.ActResponse{Text: reply.text, Code: reply.code}
 	for _, call := range reply.calls {
 		response.Calls = append(response.Calls, &agentv1.ToolCall{Id: call.ID, Name: call.Name, ArgumentsJson: arguments(call)})
 	}
-	return checked(response), nil
+	return validated(response), nil
 }
 
-// arguments returns a call's arguments as JSON; those that are empty are none.
+// arguments returns a call's arguments as JSON, {} if they are empty.
 func arguments(call ToolCall) string {
 	if len(bytes.TrimSpace(call.Arguments)) == 0 {
 		return "{}"
@@ -145,40 +144,40 @@ func arguments(call ToolCall) string {
 	return string(call.Arguments)
 }
 
-// checked returns a turn that can be sent, or why it cannot.
-func checked(response *agentv1.ActResponse) *agentv1.ActResponse {
+// validated returns a response that can be sent, or one with the reason why it cannot.
+func validated(response *agentv1.ActResponse) *agentv1.ActResponse {
 	raw, err := proto.Marshal(response)
 	switch {
 	case err != nil:
-		return raised(plainError, "the turn cannot be sent: "+err.Error())
+		return raisedResponse(defaultErrorType, "the turn cannot be sent: "+err.Error())
 	case len(raw) > maxAnswerBytes:
-		return raised(plainError, fmt.Sprintf("the turn has %d bytes, expected at most %d", len(raw), maxAnswerBytes))
+		return raisedResponse(defaultErrorType, fmt.Sprintf("the turn has %d bytes, expected at most %d", len(raw), maxAnswerBytes))
 	}
 	return response
 }
 
-// failed keeps an error that is a gRPC status, names the end of ctx, and makes any other the
-// agent's own failure.
-func failed(ctx context.Context, err error) (*agentv1.ActResponse, error) {
+// turnError keeps a gRPC status, reports the end of ctx, and turns any other error into the agent's
+// own failure.
+func turnError(ctx context.Context, err error) (*agentv1.ActResponse, error) {
 	if stated, ok := status.FromError(err); ok {
-		return nil, status.Error(stated.Code(), sendable(stated.Message()))
+		return nil, status.Error(stated.Code(), truncated(stated.Message()))
 	}
 	if ctx.Err() != nil {
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
-	return raised(typeOf(err), err.Error()), nil
+	return raisedResponse(typeOf(err), err.Error()), nil
 }
 
-// raised is the answer in place of a turn.
-func raised(exception, text string) *agentv1.ActResponse {
-	return &agentv1.ActResponse{Raised: &agentv1.Raised{ExceptionType: sendable(exception), Text: sendable(text)}}
+// raisedResponse is the response for an exception of the agent.
+func raisedResponse(exception, text string) *agentv1.ActResponse {
+	return &agentv1.ActResponse{Raised: &agentv1.Raised{ExceptionType: truncated(exception), Text: truncated(text)}}
 }
 
-// plainError is the type of an error that has none of its own.
-const plainError = "error"
+// defaultErrorType is the type name of an error without one.
+const defaultErrorType = "error"
 
-// typeOf returns the type of an error, e.g. fs.PathError: the first one that says something, since
-// fmt.Errorf and errors.Join wrap others.
+// typeOf returns the type name of an error, e.g. fs.PathError. It skips the wrappers of fmt.Errorf
+// and errors.Join.
 func typeOf(err error) string {
 	for ; err != nil; err = errors.Unwrap(err) {
 		switch name := strings.TrimPrefix(fmt.Sprintf("%T", err), "*"); name {
@@ -187,11 +186,11 @@ func typeOf(err error) string {
 			return name
 		}
 	}
-	return plainError
+	return defaultErrorType
 }
 
-// sendable returns a text that can be sent.
-func sendable(text string) string {
+// truncated returns a valid text within maxErrorBytes.
+func truncated(text string) string {
 	if len(text) > maxErrorBytes {
 		text = text[:maxErrorBytes] + "…"
 	}
@@ -231,7 +230,7 @@ func speaker(s agentv1.Speaker) Speaker {
 	case agentv1.Speaker_SPEAKER_USER:
 		return User
 	case agentv1.Speaker_SPEAKER_AGENT:
-		return Self
+		return Assistant
 	case agentv1.Speaker_SPEAKER_TOOL:
 		return ToolResult
 	case agentv1.Speaker_SPEAKER_UNSPECIFIED:

@@ -11,27 +11,27 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// maxModel is the longest model name, as the proto has it.
+// maxModel is the longest model name, as in the proto.
 const maxModel = 200
 
-// modelForms returns the ways to name a model: by provider and model, by a provider that stands for
-// its usual model, and by the original's names.
-func modelForms() []form {
-	var list []form
+// modelPatterns returns the patterns of models: provider and model, a provider with a default
+// model, and the original's names.
+func modelPatterns() []pattern {
+	var list []pattern
 	for _, spec := range providers.All(nil) {
 		parse := parseModel(spec.Name)
 		fixed := func(model string) func(string) (*agentgwv1.Player, error) {
 			return func(string) (*agentgwv1.Player, error) { return parse(model) }
 		}
-		list = append(list, form{spec.Name + ":MODEL", spec.Name + ":", spec.Description, spec.Roles, parse})
+		list = append(list, pattern{spec.Name + ":MODEL", spec.Name + ":", spec.Description, spec.Roles, parse})
 		if spec.DefaultModel != "" {
-			list = append(list, form{spec.Name, "", "The same as " + spec.Name + ":" + spec.DefaultModel + ".", spec.Roles, fixed(spec.DefaultModel)})
+			list = append(list, pattern{spec.Name, "", "The same as " + spec.Name + ":" + spec.DefaultModel + ".", spec.Roles, fixed(spec.DefaultModel)})
 		}
 		for _, a := range spec.Aliases {
-			list = append(list, form{a.Name, "", "The original's name for " + spec.Name + ":" + a.Model + ".", spec.Roles, fixed(a.Model)})
+			list = append(list, pattern{a.Name, "", "The original's name for " + spec.Name + ":" + a.Model + ".", spec.Roles, fixed(a.Model)})
 		}
 	}
-	return append(list, form{
+	return append(list, pattern{
 		name: "Unhelpful", description: "The original's name for unhelpful.", roles: []worldv1.Role{agent}, parse: parseUnhelpful,
 	})
 }
@@ -45,8 +45,8 @@ func parseModel(provider string) func(string) (*agentgwv1.Player, error) {
 	}
 }
 
-// SetBaseURL lets a model be asked at an address other than its provider's own, e.g.
-// http://localhost:8000/v1. The error says that the address is none or that the player is no model.
+// SetBaseURL sets another address than the provider's own for a model, e.g.
+// http://localhost:8000/v1. It fails if the address is invalid or the player is no model.
 func SetBaseURL(p *agentgwv1.Player, address string) error {
 	parsed, err := url.Parse(address)
 	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" && parsed.Scheme != "h2c" || parsed.Host == "" {

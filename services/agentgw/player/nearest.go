@@ -6,8 +6,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
-// nearest returns the known name that takes the fewest edits to reach, or "" if none is near. What
-// follows a known prefix is the user's choice and does not count.
+// nearest returns the known name with the smallest edit distance, "" if none is close. The text
+// after a known prefix does not count.
 func nearest(text string, known []string) string {
 	best := spelling.Nearest(text, known, 2)
 	if head, _, found := strings.Cut(text, ":"); best == "" && found && len(head) > 0 {

@@ -1,5 +1,5 @@
-// Package player names who can play a role: it turns what a user writes after --agent and --user
-// into a player for the gateway's requests, and lists what can be written.
+// Package player parses the values of --agent and --user into players for the gateway's requests,
+// and lists the possible values.
 package player
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
-// maxName is the longest player name in characters, as the proto has it.
+// maxName is the longest player name in characters, as in the proto.
 const maxName = 100
 
 const (
@@ -28,21 +28,21 @@ const (
 	user  = worldv1.Role_ROLE_USER
 )
 
-// attachedName is the proto's rule for names of agents that attach themselves.
+// attachedName is the proto's rule for names of attached agents.
 var attachedName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// form is one way to name a player.
-type form struct {
-	name        string // as listed: fixed text, then the part that the user chooses in capitals
-	prefix      string // fixed text before the chosen part; empty if nothing is chosen
+// pattern is one way to name a player.
+type pattern struct {
+	name        string // as listed: fixed text, then the variable part in capitals
+	prefix      string // fixed text before the variable part; empty if there is none
 	description string
 	roles       []worldv1.Role
 	parse       func(rest string) (*agentgwv1.Player, error)
 }
 
-// forms returns all forms, sorted by name.
-func forms() []form {
-	list := slices.Concat([]form{
+// patterns returns all patterns, sorted by name.
+func patterns() []pattern {
+	list := slices.Concat([]pattern{
 		{"attached:NAME", "attached:", "Your own program, which attached itself to the gateway at --attach-listen.", []worldv1.Role{agent, user}, parseAttached},
 		{"Cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
@@ -54,30 +54,30 @@ func forms() []form {
 		{"scripted", "", "Plays the scenario's own user script.", []worldv1.Role{user}, parseScenario},
 		{"scripted:FILE", "scripted:", "Plays the turns of a YAML or JSON file, the same for every scenario.", []worldv1.Role{user, agent}, parseFile},
 		{"unhelpful", "", "Always says that it cannot help.", []worldv1.Role{agent}, parseUnhelpful},
-	}, modelForms())
-	slices.SortFunc(list, func(a, b form) int { return cmp.Compare(a.name, b.name) })
+	}, modelPatterns())
+	slices.SortFunc(list, func(a, b pattern) int { return cmp.Compare(a.name, b.name) })
 	return list
 }
 
-// Info describes what can be written.
+// Info describes one pattern.
 type Info struct {
-	// Name is fixed text, then the part that the user chooses in capitals.
+	// Name is fixed text, then the variable part in capitals.
 	Name        string
 	Description string
-	// Roles are those that such a player can play.
+	// Roles are the roles that such a player can play.
 	Roles []worldv1.Role
 }
 
-// List returns what can be written, sorted by name.
+// List returns all patterns, sorted by name.
 func List() []Info {
 	var list []Info
-	for _, f := range forms() {
+	for _, f := range patterns() {
 		list = append(list, Info{Name: f.name, Description: f.description, Roles: f.roles})
 	}
 	return list
 }
 
-// Roles returns the roles that a player can play; none for a player without a kind.
+// Roles returns the roles that a player can play, none for a player without a kind.
 func Roles(p *agentgwv1.Player) []worldv1.Role {
 	switch p.GetKind().(type) {
 	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
@@ -86,7 +86,7 @@ func Roles(p *agentgwv1.Player) []worldv1.Role {
 		if spec, known := providers.Named(providers.All(nil), p.GetModel().GetProvider()); known {
 			return spec.Roles
 		}
-		return []worldv1.Role{user, agent} // the gateway says that it does not know the provider
+		return []worldv1.Role{user, agent} // the gateway reports the unknown provider
 	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
 		return []worldv1.Role{agent}
 	default:
@@ -94,11 +94,10 @@ func Roles(p *agentgwv1.Player) []worldv1.Role {
 	}
 }
 
-// Parse returns the player that text names, for one role (AGENT or USER). It reads the file that
-// scripted:FILE names. An error says what was expected; for a mistake in a file it starts with
-// file:line:column.
+// Parse parses a player for one role (AGENT or USER). It reads the file of scripted:FILE. The error
+// says what was expected. An error in a file starts with file:line:column.
 func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
-	for _, f := range forms() {
+	for _, f := range patterns() {
 		if rest, ok := f.match(text); ok {
 			if !slices.Contains(f.roles, role) {
 				return nil, fmt.Errorf("player %q cannot play the %s; expected one of %s", text, roleText(role), strings.Join(names(role), ", "))
@@ -107,13 +106,13 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 			if err != nil {
 				return nil, fmt.Errorf("player %q: %w", text, err)
 			}
-			p.Name = shorten(text)
+			p.Name = shortName(text)
 			return p, nil
 		}
 	}
 	known := names(role)
 	var all []string
-	for _, f := range forms() {
+	for _, f := range patterns() {
 		if slices.Contains(f.roles, role) {
 			all = append(all, f.name)
 		}
@@ -125,8 +124,8 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint)
 }
 
-// match returns the part of text that the user chose, if text has this form.
-func (f form) match(text string) (rest string, ok bool) {
+// match returns the variable part of text if text matches the pattern.
+func (f pattern) match(text string) (rest string, ok bool) {
 	if f.prefix == "" {
 		return "", text == f.name
 	}
@@ -135,14 +134,13 @@ func (f form) match(text string) (rest string, ok bool) {
 
 func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleText(role)) }
 
-// alias says whether the form is a name of the original's; they begin with a capital.
-func (f form) alias() bool { return unicode.IsUpper(rune(f.name[0])) }
+// alias reports whether the pattern is a name of the original. Those begin with a capital.
+func (f pattern) alias() bool { return unicode.IsUpper(rune(f.name[0])) }
 
-// names returns what can be written for a role. The original's names, all of which mean one of the
-// others, are left out.
+// names returns the patterns of a role without the original's names, which are aliases.
 func names(role worldv1.Role) []string {
 	var known []string
-	for _, f := range forms() {
+	for _, f := range patterns() {
 		if slices.Contains(f.roles, role) && !f.alias() {
 			known = append(known, f.name)
 		}
@@ -150,8 +148,8 @@ func names(role worldv1.Role) []string {
 	return known
 }
 
-// shorten keeps a name within the proto's bound; of a long path its last part stays.
-func shorten(text string) string {
+// shortName bounds a name as the proto does. A long path keeps its last part.
+func shortName(text string) string {
 	runes := []rune(strings.ToValidUTF8(text, "?"))
 	if len(runes) <= maxName {
 		return string(runes)
@@ -204,24 +202,24 @@ func parseAttached(name string) (*agentgwv1.Player, error) {
 // terminalTimeout is how long a person may think about one turn.
 const terminalTimeout = time.Hour
 
-// parseTerminal returns the plug-in that a person plays; who serves the terminal fills in its
-// address.
+// parseTerminal returns a plug-in for a person at the terminal. The process that serves the
+// terminal sets its address.
 func parseTerminal(string) (*agentgwv1.Player, error) {
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{
 		Attached: terminal, TimeoutMs: terminalTimeout.Milliseconds(),
 	}}}, nil
 }
 
-// terminal is the name of the plug-in that waits for a terminal's address.
+// terminal is the name of that plug-in.
 const terminal = "cli"
 
-// AtTerminal says whether a person at the terminal of this process is to play.
+// AtTerminal reports whether a person at the terminal of this process plays.
 func AtTerminal(p *agentgwv1.Player) bool {
 	return p.GetPlugin() != nil && strings.EqualFold(p.GetName(), terminal)
 }
 
-// parseSecurePlugin keeps the scheme: a gateway that does not know it refuses the address, where it
-// would drop a field of its own.
+// parseSecurePlugin keeps the scheme in the address. An old gateway refuses such an address,
+// whereas it would drop an unknown field.
 func parseSecurePlugin(address string) (*agentgwv1.Player, error) {
 	p, err := parsePlugin(address)
 	if err == nil {
@@ -237,7 +235,7 @@ func parsePlugin(address string) (*agentgwv1.Player, error) {
 	return &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: address}}}, nil
 }
 
-// CheckAddress says what is wrong with the address of a plug-in, without its scheme.
+// CheckAddress returns an error if the address of a plug-in, without its scheme, is invalid.
 func CheckAddress(address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil || host == "" || strings.ContainsAny(host, "/@ ") {

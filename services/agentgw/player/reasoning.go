@@ -16,10 +16,9 @@ const (
 	effortNone = "none"
 )
 
-// SetReasoning says how much a model with reasoning reasons: with an effort (OpenAI, Anthropic,
-// Gemini) or with a budget of tokens (Anthropic, Gemini, Cohere); "" and 0 leave it to the
-// provider. The model's other settings must be there before. The error names the flag and says what
-// the provider takes.
+// SetReasoning sets how much a model reasons: by an effort (OpenAI, Anthropic, Gemini) or a token
+// budget (Anthropic, Gemini, Cohere). "" and 0 leave it to the provider. Call it after the model's
+// other settings. The error names the flag and the values that the provider takes.
 func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	if effort == "" && budget == 0 {
 		return nil
@@ -34,19 +33,19 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	}
 	switch {
 	case effort != "" && len(takes.Efforts) == 0:
-		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), otherwise(takes.Budget, "; expected --thinking-budget"))
+		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), hintIf(takes.Budget, "; expected --thinking-budget"))
 	case effort != "" && !slices.Contains(takes.Efforts, effort):
 		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(takes.Efforts, ", "))
 	case budget != 0 && !takes.Budget:
-		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), otherwise(len(takes.Efforts) > 0, "; expected --reasoning-effort"))
+		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), hintIf(len(takes.Efforts) > 0, "; expected --reasoning-effort"))
 	case effort != "" && budget != 0:
 		return fmt.Errorf("--reasoning-effort and --thinking-budget: both given, expected one of them")
 	case budget < 0 || budget > maxBudget:
 		return fmt.Errorf("--thinking-budget: %d given, expected 1 to %d tokens", budget, maxBudget)
 	case model.Temperature != nil && effort != effortNone && !takes.Temperature:
 		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
-	case budget != 0 && budget < takes.LeastBudget:
-		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, takes.LeastBudget)
+	case budget != 0 && budget < takes.MinBudget:
+		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, takes.MinBudget)
 	case budget != 0 && takes.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
 		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of --thinking-budget, which are a part of them", model.GetMaxTokens(), budget)
 	}
@@ -54,7 +53,7 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	return nil
 }
 
-func otherwise(there bool, hint string) string {
+func hintIf(there bool, hint string) string {
 	if there {
 		return hint
 	}

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// leastBudget is the smallest budget that Anthropic takes.
+// leastBudget is Anthropic's smallest budget.
 const leastBudget = 1024
 
 func TestSetReasoning(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// readTurns reads a file with a list of turns, written as in a scenario's script.
+// readTurns reads a file with a list of turns in the form of a scenario's script.
 func readTurns(path string) ([]*worldv1.Turn, error) {
 	raw, err := scenario.ReadFile(path, scenario.MaxFile)
 	if err != nil {

@@ -49,7 +49,7 @@ func (m *slowModel) fail(err error) {
 	if errors.Is(err, net.ErrClosed) || errors.Is(err, http.ErrServerClosed) {
 		return
 	}
-	err, _ = descriptor.Explain(err)
+	err, _ = descriptor.WithLimit(err)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.failed = fmt.Errorf("the slow model: %w", err)

@@ -27,7 +27,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	err = process.Blame(cmd.Flags(), err)
+	err = process.ErrorSource(cmd.Flags(), err)
 	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
 		err = process.Usage("%w: see --help", err)
 	}
@@ -62,12 +62,12 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	root.SetGlobalNormalizationFunc(dashes)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return process.FlagError(cmd.Flags(), err) })
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
-		for _, warning := range process.Strays(os.Environ(), everyFlag(root), testVariable) {
+		for _, warning := range process.UnknownVariables(os.Environ(), everyFlag(root), testVariable) {
 			if err := report.Warn(cmd.ErrOrStderr(), "%s", warning); err != nil {
 				return err
 			}
 		}
-		if err := process.Swallowed(cmd.Flags()); err != nil {
+		if err := process.CheckSwallowed(cmd.Flags()); err != nil {
 			return err
 		}
 		return configure(cmd)

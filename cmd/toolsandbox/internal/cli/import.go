@@ -156,8 +156,8 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err != nil {
 		return err
 	}
-	if err := runfiles.PutFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
+	if err := runfiles.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
 		return err
 	}
-	return runfiles.PutFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+	return runfiles.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
 }

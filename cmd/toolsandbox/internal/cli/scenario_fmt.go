@@ -73,5 +73,5 @@ func format(name string, upgrade, write bool) (different bool, err error) {
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
-	return true, runfiles.PutFile(name, after)
+	return true, runfiles.WriteFile(name, after)
 }

@@ -83,7 +83,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		}
 	}
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
-	if o.judge.run.Checked() {
+	if o.judge.run.UserChecked() {
 		rescore.outcome.UserContract = o.judge.run.Totals.UserContract
 	}
 	if o.asJSON {
@@ -183,7 +183,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	request := &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
 	}
-	if r.run.Checked() {
+	if r.run.UserChecked() {
 		request.CheckUserFrom = proto.Int32(int32(len(scenario.GetSetup().GetMessages())))
 	}
 	response, err := client.ScoreTrajectory(ctx, request)
@@ -193,7 +193,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())
 	r.outcome.Add(&before, entry, scenario.GetEvaluation())
-	if r.run.Checked() && r.run.SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
+	if r.run.UserChecked() && r.run.SetUserFlags(entry.Name, response.GetResult().GetUserFlags()) {
 		r.outcome.Flagged = append(r.outcome.Flagged, entry.Name)
 	}
 	return nil

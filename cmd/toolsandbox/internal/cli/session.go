@@ -98,7 +98,7 @@ func exists(path string) bool {
 // refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one
 // of run too, so that a file or the environment may have it for that.
 func (p *place) refuseUnused() error {
-	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.Given(p.flags.Lookup("data-dir"))} {
+	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if given {
 			return process.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
 		}

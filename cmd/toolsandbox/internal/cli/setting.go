@@ -47,7 +47,7 @@ func configure(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	if !process.Given(file) {
+	if !process.IsSet(file) {
 		return nil
 	}
 	return process.File(settings, file.Value.String(), settingNames(cmd.Root()))

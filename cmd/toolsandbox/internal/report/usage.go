@@ -21,7 +21,7 @@ func Usage(w io.Writer, rows []Row) error {
 	for _, row := range rows {
 		for _, turn := range row.Usage {
 			u, name := turn.GetUsage(), player(row, turn.GetRole())
-			if !pricing.Counted(u) {
+			if !pricing.HasTokens(u) {
 				silent[name]++
 				continue
 			}

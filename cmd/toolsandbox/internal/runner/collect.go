@@ -265,7 +265,7 @@ func (c *collector) rollouts() []runfiles.Rollout {
 
 func (c *collector) summary() *runfiles.Summary { return runfiles.Summarize(c.rollouts()) }
 
-func (c *collector) contract() *runfiles.UserContract { return runfiles.Contract(c.rollouts()) }
+func (c *collector) contract() *runfiles.UserContract { return runfiles.UserContractOf(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

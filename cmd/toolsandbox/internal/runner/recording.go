@@ -77,7 +77,7 @@ func writeMessages(path string, messages []proto.Message) error {
 			return fmt.Errorf("write %s: %w", path, err)
 		}
 	}
-	return runfiles.PutFile(path, out.Bytes())
+	return runfiles.WriteFile(path, out.Bytes())
 }
 
 // errNoRecording says that a directory holds nothing to be played again.

@@ -37,7 +37,7 @@ func (o *Options) refuseUnused() error {
 	var errs []error
 	o.flags.VisitAll(func(flag *pflag.Flag) {
 		instead, unused := elsewhere[flag.Name]
-		if !unused || !process.Given(flag) {
+		if !unused || !process.IsSet(flag) {
 			return
 		}
 		name := "--" + flag.Name

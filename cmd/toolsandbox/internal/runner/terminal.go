@@ -90,7 +90,7 @@ func (d *directory) keepSeats(addresses map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", d.seatFile(), err)
 	}
-	return runfiles.PutFile(d.seatFile(), raw)
+	return runfiles.WriteFile(d.seatFile(), raw)
 }
 
 func (p terminalPlayers) close() error {

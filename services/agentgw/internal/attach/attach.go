@@ -1,6 +1,6 @@
-// Package attach plays agents that attach themselves: each opens a stream to some replica of the
-// gateway, and the turns of many conversations travel on it. A replica without a stream of the name
-// asks the others over a relay.
+// Package attach plays agents that attach themselves. Each agent opens a stream to one replica of
+// the gateway, which carries the turns of many conversations. A replica without a stream of the
+// name asks the other replicas over a relay.
 package attach
 
 import (
@@ -25,70 +25,73 @@ import (
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
-// ErrNobody says that no agent attached itself under the name in time.
-var ErrNobody = errors.New("no agent is attached")
+// ErrNotAttached: no agent attached itself under the name in time.
+var ErrNotAttached = errors.New("no agent is attached")
 
-// ErrSilent says that an agent is attached and did not answer in time.
-var ErrSilent = errors.New("the attached agent did not answer")
+// ErrNoAnswer: an agent is attached and did not answer in time.
+var ErrNoAnswer = errors.New("the attached agent did not answer")
 
-// ErrAgain says that the agent asked several times to be asked again, with its reason.
-var ErrAgain = errors.New("the agent cannot answer now")
+// ErrRetriesExhausted: the agent answered UNAVAILABLE or CANCELLED to every try. The error has its
+// reason.
+var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 
-// ErrUnsendable says that the conversation is too long for one message, or no valid one.
+// ErrUnsendable: the conversation exceeds one message or is not valid.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
-// FirstPause is the usual pause before an agent is asked again that wants to be.
-const FirstPause = 100 * time.Millisecond
+// InitialBackoff is the default wait before an agent that answered UNAVAILABLE is asked again.
+const InitialBackoff = 100 * time.Millisecond
 
 const (
-	// retryInterval is how long a replica waits before it asks the others again.
+	// retryInterval is the time between two questions to the other replicas.
 	retryInterval = 250 * time.Millisecond
-	// maxTries, pauseFactor and longestPause are how an agent that wants to be asked
-	// again is asked, as those that are dialled.
-	maxTries     = 5
-	pauseFactor  = 3
-	longestPause = 2 * time.Second
-	// maxKept bounds the conversations whose streams are remembered; one beyond that may change to
+	// maxTries, backoffFactor and maxBackoff define the retries of a turn. Dialled agents get the
+	// same.
+	maxTries      = 5
+	backoffFactor = 3
+	maxBackoff    = 2 * time.Second
+	// maxAffinities bounds the conversations that stick to a stream. One beyond that may move to
 	// another stream of its name.
-	maxKept = 1 << 16
-	// maxRelayed bounds the turns of one name that a replica plays at once for others.
+	maxAffinities = 1 << 16
+	// maxRelayed bounds the concurrent turns of one name that a replica plays for others.
 	maxRelayed = 1024
-	// maxRelayedAnswer bounds an answer that is relayed: no turn may be longer, and NATS would
-	// refuse it without a word to the asker.
+	// maxRelayedAnswer bounds a relayed answer. No turn may be longer, and NATS would drop it without
+	// an error at the requester.
 	maxRelayedAnswer = 4<<20 + 1<<10
 )
 
-// Relay carries turns between the replicas of the gateway; a bus is one.
+// Relay carries turns between the replicas of the gateway. *bus.Bus implements it.
 type Relay interface {
-	// Ask delivers a request to a replica that answers to the name, or fails with bus.ErrNotFound.
+	// Ask delivers a request to a replica that answers to the name. The error is bus.ErrNotFound if
+	// there is none.
 	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Answer answers to a name until stop is called.
+	// Answer answers requests to a name until stop is called.
 	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
-// Registry knows the agents that are attached to this replica. It implements AttachService. Safe
-// for concurrent use; it holds nothing once all streams have ended and Wait has returned.
+// Registry holds the agents that are attached to this replica. It implements AttachService. Safe
+// for concurrent use. It holds no resources once all streams have ended and Wait has returned.
 type Registry struct {
 	agentv1.UnimplementedAttachServiceServer
-	relay        Relay
-	messageBytes int
-	pause        time.Duration
-	log          *slog.Logger
-	// sending is the goroutines that send; one that is stuck in a stream's flow control ends after
-	// that stream's handler.
+	relay          Relay
+	messageBytes   int
+	initialBackoff time.Duration
+	log            *slog.Logger
+	// sending counts the send goroutines. One that blocks in flow control ends after its stream's
+	// handler.
 	sending sync.WaitGroup
 
 	mu     sync.Mutex
 	agents map[string]*agent
-	// changed is closed and replaced when a stream comes.
+	// changed is closed and replaced when a stream opens.
 	changed chan struct{}
-	// kept is the stream of each conversation.
-	kept *lru.Cache[conversation, *session]
-	// told is when the log was told that an agent is waited for, by name, since one was there last.
-	told map[string]time.Time
+	// affinity maps a conversation to its stream.
+	affinity *lru.Cache[conversation, *session]
+	// lastNotice is the time of the last log line about a name that turns wait for. An agent of the
+	// name clears it.
+	lastNotice map[string]time.Time
 }
 
-// agent is all streams under one name, and how the other replicas reach them.
+// agent holds all streams of one name. stop ends the relay subscription.
 type agent struct {
 	sessions []*session
 	stop     func() error
@@ -97,31 +100,31 @@ type agent struct {
 // conversation is one conversation of the agents of a name.
 type conversation struct{ name, id string }
 
-// New returns a registry without agents that sends requests of at most messageBytes. An agent that
-// wants to be asked again is after a pause, and after longer ones then.
+// New returns an empty registry that sends requests of at most messageBytes. Agents that answer
+// UNAVAILABLE are asked again with exponential backoff that begins with pause.
 func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
-	kept, err := lru.New[conversation, *session](maxKept)
+	kept, err := lru.New[conversation, *session](maxAffinities)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	return &Registry{
-		relay: relay, messageBytes: messageBytes, pause: pause, log: slog.New(slog.DiscardHandler),
-		agents: make(map[string]*agent), changed: make(chan struct{}), kept: kept,
-		told: make(map[string]time.Time),
+		relay: relay, messageBytes: messageBytes, initialBackoff: pause, log: slog.New(slog.DiscardHandler),
+		agents: make(map[string]*agent), changed: make(chan struct{}), affinity: kept,
+		lastNotice: make(map[string]time.Time),
 	}
 }
 
-// LogTo has agents that come and go written to a log. It is called before the registry is served.
+// LogTo sets the logger for agents that attach and detach. Call it before the registry is served.
 func (r *Registry) LogTo(log *slog.Logger) { r.log = log }
 
-// Wait waits for what still sends to streams whose handlers have returned. It is called when the
-// server has stopped.
+// Wait waits for goroutines that still send to streams whose handlers have returned. Call it when
+// the server has stopped.
 func (r *Registry) Wait() { r.sending.Wait() }
 
-// namePattern is what an agent may be called; a name is also a token of a subject.
+// namePattern matches names of agents. A name is also one token of a NATS subject.
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// CheckName says what is wrong with a name.
+// CheckName returns an error if a name is invalid.
 func CheckName(name string) error {
 	if !namePattern.MatchString(name) {
 		return fmt.Errorf("agent name %q: expected 1 to 64 letters, digits, _ and -", name)
@@ -145,10 +148,10 @@ func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
 		return status.Error(codes.Unavailable, err.Error())
 	}
 	log := r.log.With("agent", name, "peer", address(stream.Context()))
-	log.Info("agent attached itself", "streams", streams)
+	log.Info("agent attached", "streams", streams)
 	r.sending.Go(s.send)
 	err = s.receive()
-	log.Info("agent is gone", "reason", reason(err))
+	log.Info("agent detached", "reason", reason(err))
 	return errors.Join(err, r.remove(name, s))
 }
 
@@ -166,29 +169,29 @@ func reason(err error) string {
 	return status.Convert(err).Message()
 }
 
-// Act asks an agent of the name for a turn. One conversation stays with one stream of this replica
-// as long as that lives; a turn whose stream ends is asked again on another one. Errors: ErrNobody
-// or ErrSilent if ctx ends while there is no answer, ErrAgain, ErrUnsendable, and a gRPC status
-// that the agent answered, but for UNAVAILABLE and CANCELLED.
+// Act asks an agent of the name for a turn. A conversation stays with one stream of this replica
+// while the stream lives. A turn whose stream ends is asked on another one. Errors: ErrNotAttached
+// or ErrNoAnswer if ctx ends without an answer, ErrRetriesExhausted, ErrUnsendable, and a gRPC
+// status that the agent answered, except UNAVAILABLE and CANCELLED.
 func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	raw, err := r.encode(act)
 	if err != nil {
 		return nil, err
 	}
-	pause, began := r.pause, time.Now()
+	pause, began := r.initialBackoff, time.Now()
 	for try := 1; ; {
-		s, changed := r.pick(name, act.GetConversationId())
+		s, changed := r.sessionFor(name, act.GetConversationId())
 		answer, err := r.ask(ctx, s, name, act, raw)
 		wait := retryInterval
 		code := codeOf(answer)
 		again := code == codes.Unavailable || code == codes.Canceled
 		switch {
 		case err == nil && again && try == maxTries:
-			return nil, fmt.Errorf("%w: %s", ErrAgain, answer.GetError())
+			return nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
 		case err == nil && again:
 			try++
 			wait, changed = pause/2+rand.N(pause), nil
-			pause = min(pauseFactor*pause, longestPause)
+			pause = min(backoffFactor*pause, maxBackoff)
 		case err == nil && code != codes.OK:
 			return nil, status.Error(code, answer.GetError())
 		case err == nil:
@@ -196,19 +199,19 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 		case errors.Is(err, bus.ErrTooLarge):
 			return nil, fmt.Errorf("%w: %w", ErrUnsendable, err)
 		case ctx.Err() != nil && !errors.Is(err, bus.ErrNotFound):
-			return nil, fmt.Errorf("%w as %s: %w", ErrSilent, name, ctx.Err())
-		case errors.Is(err, errGone):
-			continue // the registry does not know that stream any more
+			return nil, fmt.Errorf("%w as %s: %w", ErrNoAnswer, name, ctx.Err())
+		case errors.Is(err, errStreamEnded):
+			continue // the registry has removed that stream
 		case errors.Is(err, bus.ErrNotFound):
 			r.notify(ctx, name, began)
 		}
-		if !sleep(ctx, wait, changed) {
-			return nil, fmt.Errorf("%w as %s: %w", ErrNobody, name, ctx.Err())
+		if !waitOrChange(ctx, wait, changed) {
+			return nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, name, ctx.Err())
 		}
 	}
 }
 
-// codeOf returns the gRPC status code of an answer; OK is that of a turn.
+// codeOf returns the gRPC status code of an answer, OK for a turn.
 func codeOf(answer *agentv1.AttachAnswer) codes.Code {
 	switch {
 	case answer.GetAgain():
@@ -220,8 +223,8 @@ func codeOf(answer *agentv1.AttachAnswer) codes.Code {
 	}
 }
 
-// sleep waits for a time or until changed is closed; it says whether ctx is not done.
-func sleep(ctx context.Context, wait time.Duration, changed <-chan struct{}) bool {
+// waitOrChange waits for a duration or until changed is closed. It returns false if ctx is done.
+func waitOrChange(ctx context.Context, wait time.Duration, changed <-chan struct{}) bool {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	select {
@@ -233,8 +236,8 @@ func sleep(ctx context.Context, wait time.Duration, changed <-chan struct{}) boo
 	return true
 }
 
-// encode finds out before anything is sent whether a request can be: one that cannot would end the
-// stream with all of its turns.
+// encode marshals a request and checks its size before it is sent. A request that cannot be sent
+// would end the stream with all of its turns.
 func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 	raw, err := proto.Marshal(act)
 	if err != nil {
@@ -246,7 +249,7 @@ func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 	return raw, nil
 }
 
-// ask asks a stream of this replica or, without one, the other replicas.
+// ask asks a stream of this replica, or the other replicas if s is nil.
 func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
 	if s != nil {
 		return s.ask(ctx, act)
@@ -265,9 +268,10 @@ func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv
 	return answer, nil
 }
 
-// relayed answers another replica: nothing if the turn has to be asked again, or to an empty
-// request, which only asks whether anybody is there.
-func (r *Registry) relayed(name string) func(ctx context.Context, request []byte) []byte {
+// relayHandler answers requests of other replicas. It returns nothing if the turn has to be asked
+// again. It also returns nothing to an empty request, which only tests whether an agent is
+// attached.
+func (r *Registry) relayHandler(name string) func(ctx context.Context, request []byte) []byte {
 	return func(ctx context.Context, request []byte) []byte {
 		if len(request) == 0 {
 			return nil
@@ -276,7 +280,7 @@ func (r *Registry) relayed(name string) func(ctx context.Context, request []byte
 		if proto.Unmarshal(request, act) != nil {
 			return nil
 		}
-		s, _ := r.pick(name, act.GetConversationId())
+		s, _ := r.sessionFor(name, act.GetConversationId())
 		if s == nil {
 			return nil
 		}
@@ -289,14 +293,14 @@ func (r *Registry) relayed(name string) func(ctx context.Context, request []byte
 			return nil
 		}
 		if len(raw) > maxRelayedAnswer {
-			return r.refuse(len(raw))
+			return r.tooLongAnswer(len(raw))
 		}
 		return raw
 	}
 }
 
-// refuse is the answer in place of one that is too long.
-func (r *Registry) refuse(size int) []byte {
+// tooLongAnswer is the answer in place of one that exceeds maxRelayedAnswer.
+func (r *Registry) tooLongAnswer(size int) []byte {
 	raw, err := proto.Marshal(&agentv1.AttachAnswer{Code: int32(codes.OutOfRange), Error: fmt.Sprintf("an answer of %d bytes, expected at most %d", size, maxRelayedAnswer)})
 	if err != nil {
 		return nil
@@ -304,9 +308,9 @@ func (r *Registry) refuse(size int) []byte {
 	return raw
 }
 
-// pick returns the stream of a conversation, if there is any, and what tells that another one has
-// come.
-func (r *Registry) pick(name, id string) (*session, <-chan struct{}) {
+// sessionFor returns the stream of a conversation, nil if there is none, and a channel that is
+// closed when another stream opens.
+func (r *Registry) sessionFor(name, id string) (*session, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.agents[name]
@@ -314,29 +318,29 @@ func (r *Registry) pick(name, id string) (*session, <-chan struct{}) {
 		return nil, r.changed
 	}
 	key := conversation{name, id}
-	if s, ok := r.kept.Get(key); ok && slices.Contains(a.sessions, s) {
+	if s, ok := r.affinity.Get(key); ok && slices.Contains(a.sessions, s) {
 		return s, r.changed
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
 	s := a.sessions[int(h.Sum32()%uint32(len(a.sessions)))]
-	r.kept.Add(key, s)
+	r.affinity.Add(key, s)
 	return s, r.changed
 }
 
-// add returns how many streams the name has now.
+// add adds a stream and returns the number of streams of its name.
 func (r *Registry) add(name string, s *session) (streams int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.agents[name]
 	if a == nil {
-		stop, err := r.relay.Answer(name, maxRelayed, r.relayed(name))
+		stop, err := r.relay.Answer(name, maxRelayed, r.relayHandler(name))
 		if err != nil {
 			return 0, err
 		}
 		a = &agent{stop: stop}
 		r.agents[name] = a
-		delete(r.told, name)
+		delete(r.lastNotice, name)
 	}
 	a.sessions = append(a.sessions, s)
 	close(r.changed)
@@ -344,7 +348,7 @@ func (r *Registry) add(name string, s *session) (streams int, err error) {
 	return len(a.sessions), nil
 }
 
-// remove forgets a stream, and then tells those who wait on it.
+// remove removes a stream, and then ends the turns that wait on it.
 func (r *Registry) remove(name string, s *session) error {
 	r.mu.Lock()
 	a := r.agents[name]
@@ -353,9 +357,9 @@ func (r *Registry) remove(name string, s *session) error {
 	if last {
 		delete(r.agents, name)
 	}
-	for _, key := range r.kept.Keys() {
-		if kept, ok := r.kept.Peek(key); ok && kept == s {
-			r.kept.Remove(key)
+	for _, key := range r.affinity.Keys() {
+		if kept, ok := r.affinity.Peek(key); ok && kept == s {
+			r.affinity.Remove(key)
 		}
 	}
 	r.mu.Unlock()

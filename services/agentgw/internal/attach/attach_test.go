@@ -26,8 +26,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait for something that must happen.
-const patience = 2 * time.Minute
+// testTimeout bounds every wait for an expected event.
+const testTimeout = 2 * time.Minute
 
 // replica serves a registry in memory.
 type replica struct {
@@ -37,7 +37,7 @@ type replica struct {
 	stop func()
 }
 
-func start(t *testing.T, relay attach.Relay) replica {
+func startReplica(t *testing.T, relay attach.Relay) replica {
 	t.Helper()
 	registry := attach.New(relay, 1<<20, 5*time.Millisecond)
 	listener := bufconn.Listen(1 << 16)
@@ -63,8 +63,9 @@ func start(t *testing.T, relay attach.Relay) replica {
 	return replica{registry, agentv1.NewAttachServiceClient(conn), srv.Stop}
 }
 
-// serve attaches an agent as mine and answers with its own name and what it was asked until the
-// test or the stream ends. It returns once the agent is known, and a function that ends the stream.
+// serve attaches an agent under the name mine. It answers with self and what it was asked until the
+// test or the stream ends. serve returns once the agent is attached, with a function that ends the
+// stream.
 func serve(t *testing.T, r replica, self string) (leave func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -103,17 +104,16 @@ func serve(t *testing.T, r replica, self string) (leave func()) {
 
 func act(t *testing.T, r replica, conversation string) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	answer, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: conversation})
 	return answer.GetText(), err
 }
 
-// TestEveryReplicaReachesTheAgent attaches an agent to one of two replicas and asks both, also
-// before it is there.
-func TestEveryReplicaReachesTheAgent(t *testing.T) {
+// TestRelay attaches an agent to one of two replicas and asks both, also before it is attached.
+func TestRelay(t *testing.T) {
 	b := natstest.Start(t)
-	one, two := start(t, b), start(t, b)
+	one, two := startReplica(t, b), startReplica(t, b)
 	var group sync.WaitGroup
 	for i := range 50 {
 		for name, r := range map[string]replica{"one": one, "two": two} {
@@ -134,9 +134,9 @@ func TestEveryReplicaReachesTheAgent(t *testing.T) {
 	}
 }
 
-// TestConversationStaysWithOneStream attaches two agents under one name.
-func TestConversationStaysWithOneStream(t *testing.T) {
-	r := start(t, natstest.Start(t))
+// TestAffinity attaches two agents under one name. Each conversation stays with one of them.
+func TestAffinity(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
 	leave := serve(t, r, "a")
 	if got, err := act(t, r, "0"); err != nil || got != "a 0" {
 		t.Fatalf("Act: got %q, %v, want it from a", got, err)
@@ -172,9 +172,9 @@ func TestConversationStaysWithOneStream(t *testing.T) {
 	}
 }
 
-// TestTurnIsAskedAgain ends a stream that has been asked and did not answer.
-func TestTurnIsAskedAgain(t *testing.T) {
-	r := start(t, natstest.Start(t))
+// TestStreamEndsDuringTurn ends a stream with a turn in flight.
+func TestStreamEndsDuringTurn(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream, err := r.client.Attach(ctx)
@@ -198,24 +198,24 @@ func TestTurnIsAskedAgain(t *testing.T) {
 	group.Wait()
 }
 
-// unhurried is a bus that hears who answers also when the asker's time is over.
-type unhurried struct{ *bus.Bus }
+// patientBus is a bus that learns who answers even after the requester's deadline.
+type patientBus struct{ *bus.Bus }
 
-func (u unhurried) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
+func (u patientBus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	return u.Bus.Ask(context.WithoutCancel(ctx), name, request)
 }
 
-func TestNobody(t *testing.T) {
-	r := start(t, unhurried{natstest.Start(t)})
+func TestNotAttached(t *testing.T) {
+	r := startReplica(t, patientBus{natstest.Start(t)})
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNobody) {
+	if _, err := r.Act(ctx, "mine", &agentv1.ActRequest{}); !errors.Is(err, attach.ErrNotAttached) {
 		t.Errorf("Act without an agent: got %v, want ErrNobody", err)
 	}
 }
 
 func TestRefusedStreams(t *testing.T) {
-	r := start(t, natstest.Start(t))
+	r := startReplica(t, natstest.Start(t))
 	attached := func(name string, answers int) error {
 		stream, err := r.client.Attach(t.Context())
 		if err != nil {
@@ -244,15 +244,15 @@ func TestRefusedStreams(t *testing.T) {
 	}
 }
 
-// TestPresent asks two replicas for an agent that is attached to one of them.
-func TestPresent(t *testing.T) {
+// TestIsAttached asks two replicas for an agent that is attached to one of them.
+func TestIsAttached(t *testing.T) {
 	b := natstest.Start(t)
-	near, far := start(t, b), start(t, b)
+	near, far := startReplica(t, b), startReplica(t, b)
 	present := func(r replica, name string) bool {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		defer cancel()
-		there, err := r.Present(ctx, name)
+		there, err := r.IsAttached(ctx, name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestPresent(t *testing.T) {
 	for present(near, "mine") || present(far, "mine") {
 		runtime.Gosched()
 	}
-	if _, err := near.Present(t.Context(), "no name"); err == nil {
+	if _, err := near.IsAttached(t.Context(), "no name"); err == nil {
 		t.Error("a name that is none: got no error, want one")
 	}
 }

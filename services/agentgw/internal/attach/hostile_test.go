@@ -16,8 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 )
 
-// raw opens a stream as mine whose every message the test itself sends and receives.
-func raw(t *testing.T, r replica) (stream agentv1.AttachService_AttachClient, leave context.CancelFunc) {
+// openStream opens a stream under the name mine. The test itself sends and receives every message.
+func openStream(t *testing.T, r replica) (stream agentv1.AttachService_AttachClient, leave context.CancelFunc) {
 	t.Helper()
 	ctx, leave := context.WithCancel(t.Context())
 	t.Cleanup(leave)
@@ -46,19 +46,19 @@ func receive(t *testing.T, stream agentv1.AttachService_AttachClient) *agentv1.A
 	return asked
 }
 
-// TestFloodOfAnAgentThatDoesNotRead has a stream whose window is full and which answers what was
-// never asked: its turns go to another one.
-func TestFloodOfAnAgentThatDoesNotRead(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	flooding, leave := raw(t, r)
-	if _, err := r.Act(asking(t, flooding), "mine", &agentv1.ActRequest{ConversationId: "first"}); err != nil {
+// TestUnsolicitedAnswers uses a stream with a full window that sends unsolicited answers. Its turns
+// move to another stream.
+func TestUnsolicitedAnswers(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	flooding, leave := openStream(t, r)
+	if _, err := r.Act(askedContext(t, flooding), "mine", &agentv1.ActRequest{ConversationId: "first"}); err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
 	for i := range 20 {
 		group.Go(func() {
 			act := &agentv1.ActRequest{ConversationId: fmt.Sprint(i), Messages: []*agentv1.Message{{Text: strings.Repeat("x", 256<<10)}}}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 			defer cancel()
 			if got, err := r.Act(ctx, "mine", act); err != nil || got.GetText() != fmt.Sprint("b ", i) {
 				t.Errorf("Act(%d): got %q, %v, want it from b", i, got.GetText(), err)
@@ -78,8 +78,8 @@ func TestFloodOfAnAgentThatDoesNotRead(t *testing.T) {
 	strays.Wait()
 }
 
-// asking returns the test's context, and has the stream answer one request.
-func asking(t *testing.T, stream agentv1.AttachService_AttachClient) context.Context {
+// askedContext returns the test's context after the stream has answered one request.
+func askedContext(t *testing.T, stream agentv1.AttachService_AttachClient) context.Context {
 	t.Helper()
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -95,10 +95,10 @@ func asking(t *testing.T, stream agentv1.AttachService_AttachClient) context.Con
 	return t.Context()
 }
 
-// TestLateAnswersAreNoFlood answers more turns too late than an agent may send stray answers.
-func TestLateAnswersAreNoFlood(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	stream, _ := raw(t, r)
+// TestLateAnswers answers more turns too late than an agent may send unsolicited answers.
+func TestLateAnswers(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	stream, _ := openStream(t, r)
 	for i := range 2500 {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
@@ -129,12 +129,12 @@ func TestLateAnswersAreNoFlood(t *testing.T) {
 	}
 }
 
-// TestWrongAnswers answers twice, for a turn of another stream and out of order: each turn gets its
-// own answer and nobody else's.
+// TestWrongAnswers answers twice, for a turn of another stream, and out of order. Each turn gets
+// its own answer.
 func TestWrongAnswers(t *testing.T) {
 	b := natstest.Start(t)
-	r := start(t, b)
-	stream, _ := raw(t, r)
+	r := startReplica(t, b)
+	stream, _ := openStream(t, r)
 	var group sync.WaitGroup
 	for i := range 3 {
 		group.Go(func() {
@@ -161,11 +161,11 @@ func TestWrongAnswers(t *testing.T) {
 	group.Wait()
 }
 
-// TestUnreadableRequestIsOneTurns asks what cannot be sent: that turn fails, the stream and its
-// other turns do not.
-func TestUnreadableRequestIsOneTurns(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	stream, _ := raw(t, r)
+// TestUnsendableRequest asks for a turn that cannot be sent. Only that turn fails; the stream and
+// its other turns continue.
+func TestUnsendableRequest(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	stream, _ := openStream(t, r)
 	beside := make(chan string, 1)
 	go func() {
 		text, err := act(t, r, "beside")
@@ -176,7 +176,7 @@ func TestUnreadableRequestIsOneTurns(t *testing.T) {
 		"no UTF-8": {ConversationId: "\xff"},
 		"too long": {ConversationId: "x", Messages: []*agentv1.Message{{Text: strings.Repeat("x", 2<<20)}}},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 		if _, err := r.Act(ctx, "mine", request); !errors.Is(err, attach.ErrUnsendable) {
 			t.Errorf("%s: got %v, want ErrUnsendable", name, err)
 		}
@@ -190,10 +190,9 @@ func TestUnreadableRequestIsOneTurns(t *testing.T) {
 	}
 }
 
-// TestConversationStaysWhenAnotherComes begins conversations before a second stream of the name
-// comes.
-func TestConversationStaysWhenAnotherComes(t *testing.T) {
-	r := start(t, natstest.Start(t))
+// TestAffinityWithNewStream begins conversations before a second stream of the name opens.
+func TestAffinityWithNewStream(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
 	serve(t, r, "a")
 	for i := range 50 {
 		if got, err := act(t, r, fmt.Sprint(i)); err != nil || got[:1] != "a" {
@@ -215,31 +214,31 @@ func TestConversationStaysWhenAnotherComes(t *testing.T) {
 	}
 }
 
-// TestSilentAgent tells an agent that does not answer from one that is not there.
-func TestSilentAgent(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	stream, _ := raw(t, r)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+// TestNoAnswer distinguishes an agent that does not answer from a missing one.
+func TestNoAnswer(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	stream, _ := openStream(t, r)
+	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() {
 		_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "x"})
 		ended <- err
 	}()
-	if asked := receive(t, stream); asked.GetTimeoutMs() < 1 || asked.GetTimeoutMs() > patience.Milliseconds() {
-		t.Errorf("its time: got %d ms, want what was left of %d", asked.GetTimeoutMs(), patience.Milliseconds())
+	if asked := receive(t, stream); asked.GetTimeoutMs() < 1 || asked.GetTimeoutMs() > testTimeout.Milliseconds() {
+		t.Errorf("its time: got %d ms, want what was left of %d", asked.GetTimeoutMs(), testTimeout.Milliseconds())
 	}
 	cancel() // it was asked, so its time may be over
-	if err := <-ended; !errors.Is(err, attach.ErrSilent) {
+	if err := <-ended; !errors.Is(err, attach.ErrNoAnswer) {
 		t.Errorf("Act of a silent agent: got %v, want ErrSilent", err)
 	}
 }
 
-// TestDetachWhileMany ends a stream that has been asked a thousand turns: another one answers them
-// all.
-func TestDetachWhileMany(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	stream, leave := raw(t, r)
+// TestDetachWithManyTurns ends a stream with a thousand turns in flight. Another stream answers
+// them all.
+func TestDetachWithManyTurns(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	stream, leave := openStream(t, r)
 	const turns = 1000
 	var group sync.WaitGroup
 	for i := range turns {
@@ -257,14 +256,14 @@ func TestDetachWhileMany(t *testing.T) {
 	group.Wait()
 }
 
-// TestLongBusyAgent asks to be asked again, first until the fifth time, then for good.
-func TestLongBusyAgent(t *testing.T) {
-	r := start(t, natstest.Start(t))
-	stream, _ := raw(t, r)
+// TestRetries answers UNAVAILABLE, first to four tries, then to all.
+func TestRetries(t *testing.T) {
+	r := startReplica(t, natstest.Start(t))
+	stream, _ := openStream(t, r)
 	for name, test := range map[string]struct {
 		busy int
 		want error
-	}{"for a while, without a code": {4, nil}, "for a while": {4, nil}, "for good": {5, attach.ErrAgain}} {
+	}{"for a while, without a code": {4, nil}, "for a while": {4, nil}, "for good": {5, attach.ErrRetriesExhausted}} {
 		ended := make(chan error, 1)
 		go func() {
 			_, err := act(t, r, name)
@@ -291,12 +290,12 @@ func TestLongBusyAgent(t *testing.T) {
 	}
 }
 
-// TestAnsweredErrors answers errors with and without a code, at the agent's own replica and over
+// TestAnsweredErrors answers errors with and without a code, at the agent's replica and over
 // another one.
 func TestAnsweredErrors(t *testing.T) {
 	b := natstest.Start(t)
-	one, two := start(t, b), start(t, b)
-	stream, _ := raw(t, one)
+	one, two := startReplica(t, b), startReplica(t, b)
+	stream, _ := openStream(t, one)
 	for _, test := range []struct {
 		error string
 		code  int32
@@ -324,12 +323,12 @@ func TestAnsweredErrors(t *testing.T) {
 	}
 }
 
-// TestReplicaDies stops the replica that an agent is attached to while another one relays turns to
-// it; the agent comes back elsewhere.
+// TestReplicaDies stops the replica of an agent while another one relays turns to it. The agent
+// reconnects elsewhere.
 func TestReplicaDies(t *testing.T) {
 	b := natstest.Start(t)
-	one, two := start(t, b), start(t, b)
-	stream, _ := raw(t, one)
+	one, two := startReplica(t, b), startReplica(t, b)
+	stream, _ := openStream(t, one)
 	const turns = 100
 	var group sync.WaitGroup
 	for i := range turns {
@@ -350,11 +349,11 @@ func TestReplicaDies(t *testing.T) {
 	group.Wait()
 }
 
-// TestRelayedTooLong relays an answer that no turn may have.
+// TestRelayedTooLong relays an answer that exceeds the limit.
 func TestRelayedTooLong(t *testing.T) {
 	b := natstest.Start(t)
-	one, two := start(t, b), start(t, b)
-	stream, _ := raw(t, one)
+	one, two := startReplica(t, b), startReplica(t, b)
+	stream, _ := openStream(t, one)
 	ended := make(chan error, 1)
 	go func() {
 		_, err := act(t, two, "x")

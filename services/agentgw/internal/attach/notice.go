@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	// noticeAfter is how long a turn waits for an agent before that is told.
+	// noticeAfter is how long a turn waits for an agent before the log says so.
 	noticeAfter = 3 * time.Second
-	// noticeEvery is how often it is told while it lasts.
+	// noticeEvery is the interval of further log lines.
 	noticeEvery = time.Minute
-	// maxTold bounds the names of which it is known when they were told of.
-	maxTold = 1 << 10
+	// maxNoticed bounds the names in lastNotice.
+	maxNoticed = 1 << 10
 )
 
-// notify tells the log that a turn waits, since began, for an agent of the name to attach itself:
-// once a minute for all turns that do.
+// notify logs that a turn has waited since began for an agent of the name. It logs each name once a
+// minute.
 func (r *Registry) notify(ctx context.Context, name string, began time.Time) {
 	now := time.Now()
 	if now.Sub(began) < noticeAfter {
@@ -24,13 +24,13 @@ func (r *Registry) notify(ctx context.Context, name string, began time.Time) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if last, ok := r.told[name]; ok && now.Sub(last) < noticeEvery {
+	if last, ok := r.lastNotice[name]; ok && now.Sub(last) < noticeEvery {
 		return
 	}
-	if len(r.told) >= maxTold {
-		clear(r.told)
+	if len(r.lastNotice) >= maxNoticed {
+		clear(r.lastNotice)
 	}
-	r.told[name] = now
+	r.lastNotice[name] = now
 	reason := "nobody is attached under this name"
 	if deadline, ok := ctx.Deadline(); ok {
 		reason += fmt.Sprintf("; this turn is given up in %s", deadline.Sub(now).Round(time.Second))

@@ -18,22 +18,22 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 )
 
-// alone is the relay of a replica without others.
-type alone struct{}
+// noRelay is the relay of a single replica.
+type noRelay struct{}
 
-func (alone) Ask(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
+func (noRelay) Ask(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
 
-func (alone) Answer(string, int, func(context.Context, []byte) []byte) (func() error, error) {
+func (noRelay) Answer(string, int, func(context.Context, []byte) []byte) (func() error, error) {
 	return func() error { return nil }, nil
 }
 
-// TestNotice asks agents that are not there for turns: the log is told of each name, soon and once
-// a minute, and of no turn that ends before.
+// TestNotice asks missing agents for turns. The log names each agent once a minute, and not for
+// short turns.
 func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
-		registry := attach.New(alone{}, 1<<20, attach.FirstPause)
+		registry := attach.New(noRelay{}, 1<<20, attach.InitialBackoff)
 		registry.LogTo(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Duration("at", a.Value.Time().Sub(began).Round(time.Second))
@@ -45,8 +45,8 @@ func TestNotice(t *testing.T) {
 			turns.Go(func() {
 				ctx, cancel := context.WithTimeout(t.Context(), limit)
 				defer cancel()
-				if _, err := registry.Act(ctx, name, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNobody) {
-					t.Errorf("Act of %s: got %v, want %v", name, err, attach.ErrNobody)
+				if _, err := registry.Act(ctx, name, &agentv1.ActRequest{ConversationId: "c"}); !errors.Is(err, attach.ErrNotAttached) {
+					t.Errorf("Act of %s: got %v, want %v", name, err, attach.ErrNotAttached)
 				}
 			})
 		}

@@ -15,22 +15,21 @@ import (
 )
 
 const (
-	// maxStray is how many more messages an agent may send on one stream than it was asked for
-	// before the stream ends.
-	maxStray = 1000
-	// frameBytes is what a message has around the request.
+	// maxUnsolicited is how many more messages an agent may send on one stream than it was asked for.
+	maxUnsolicited = 1000
+	// frameBytes is the overhead of a message around the request.
 	frameBytes = 64
 )
 
-// errGone says that the stream ended before the answer came.
-var errGone = errors.New("the agent's stream has ended")
+// errStreamEnded: the stream ended before the answer arrived.
+var errStreamEnded = errors.New("the agent's stream has ended")
 
 // session is one stream of one agent.
 type session struct {
 	stream agentv1.AttachService_AttachServer
-	// out hands requests to the one goroutine that sends.
+	// out passes requests to the one goroutine that sends.
 	out chan outgoing
-	// gone is closed when the stream has ended and the registry has forgotten it.
+	// gone is closed when the stream has ended and the registry has removed it.
 	gone chan struct{}
 
 	mu      sync.Mutex
@@ -38,8 +37,7 @@ type session struct {
 	pending map[int64]chan *agentv1.AttachAnswer
 }
 
-// outgoing is a request and how long somebody waits for its answer; the zero deadline is without
-// end.
+// outgoing is a request and the deadline of its answer. The zero deadline is none.
 type outgoing struct {
 	response *agentv1.AttachResponse
 	deadline time.Time
@@ -52,7 +50,8 @@ func newSession(stream agentv1.AttachService_AttachServer) *session {
 	}
 }
 
-// send ends with the session, or with a stream that is broken: receive hears of that too.
+// send sends requests until the session ends or the stream breaks. receive notices a broken stream
+// too.
 func (s *session) send() {
 	for {
 		select {
@@ -69,8 +68,9 @@ func (s *session) send() {
 	}
 }
 
-// receive delivers answers to who waits for them, until the stream ends. It returns what the agent
-// is to hear. Answers that come too late are natural; many more than were asked for are not.
+// receive delivers answers to their waiters until the stream ends. It returns the status for the
+// agent. Late answers are normal, but an agent that sends maxUnsolicited more than it was asked for
+// loses its stream.
 func (s *session) receive() error {
 	for received := int64(1); ; received++ {
 		message, err := s.stream.Recv()
@@ -80,13 +80,13 @@ func (s *session) receive() error {
 		if err != nil {
 			return err
 		}
-		if received > s.deliver(message.GetAnswer())+maxStray {
-			return status.Errorf(codes.InvalidArgument, "%d answers more than were asked for", maxStray)
+		if received > s.deliver(message.GetAnswer())+maxUnsolicited {
+			return status.Errorf(codes.InvalidArgument, "%d answers more than were asked for", maxUnsolicited)
 		}
 	}
 }
 
-// deliver hands an answer to who waits for it, if anybody does, and says how many were asked for so
+// deliver passes an answer to its waiter, if there is one, and returns the number of requests so
 // far.
 func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 	s.mu.Lock()
@@ -106,7 +106,7 @@ func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 	return s.last
 }
 
-// ask sends a request and waits for its answer. Errors: errGone, or that of ctx.
+// ask sends a request and waits for its answer. Errors: errStreamEnded, or that of ctx.
 func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.AttachAnswer, error) {
 	answer := make(chan *agentv1.AttachAnswer, 1)
 	s.mu.Lock()
@@ -123,7 +123,7 @@ func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.At
 	select {
 	case s.out <- outgoing{&agentv1.AttachResponse{RequestId: id, Request: act}, deadline}:
 	case <-s.gone:
-		return nil, errGone
+		return nil, errStreamEnded
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -131,7 +131,7 @@ func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.At
 	case got := <-answer:
 		return got, nil
 	case <-s.gone:
-		return nil, errGone
+		return nil, errStreamEnded
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

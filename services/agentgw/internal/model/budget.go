@@ -18,57 +18,56 @@ import (
 )
 
 const (
-	// bytesPerToken and usualAnswer make the estimate of what a request takes.
-	bytesPerToken = 4
-	usualAnswer   = 512
-	// maxHold bounds how long a request rests that may not wait for its budget.
-	maxHold = 30 * time.Second
-	// maxWait bounds how long a request waits for its budget where that takes from the time for the
-	// answer.
+	// bytesPerToken and typicalAnswerTokens estimate the tokens of a request.
+	bytesPerToken       = 4
+	typicalAnswerTokens = 512
+	// queueFullWait is how long a request waits before it reports a full queue.
+	queueFullWait = 30 * time.Second
+	// maxWait bounds the wait for the budget where it shortens the time for the answer.
 	maxWait = time.Minute
-	// parting is kept of a turn's time to say that no answer came.
-	parting = time.Second
+	// replyMargin is the part of a turn's time that is reserved to report a missing answer.
+	replyMargin = time.Second
 )
 
-// Throttled says why a turn was not begun: its budget does not let it.
+// Throttled is the error of a turn that did not begin because its budget does not admit it.
 type Throttled struct {
-	// Spent says that the sweep has spent what it may, or that nobody can tell; else the turn may
-	// begin later.
+	// Spent: the sweep has reached its spend limit, or its spending cannot be computed. Otherwise the
+	// turn may begin later.
 	Spent  bool
 	reason error
 }
 
-// NewThrottled returns a hold of a turn that may begin later.
+// NewThrottled returns the error of a turn that may begin later.
 func NewThrottled(reason error) *Throttled { return &Throttled{reason: reason} }
 
-// Error says what the turn waits for.
-func (h *Throttled) Error() string { return h.reason.Error() }
+// Error returns the reason.
+func (t *Throttled) Error() string { return t.reason.Error() }
 
-// attempt asks a provider for one turn, with its retries.
+// attempt asks a provider for one turn, with retries.
 type attempt struct {
 	*Player
-	to      provider.Endpoint
-	request *provider.Request
-	timeout time.Duration
-	said    *exchange
-	budget  ratelimit.Request
-	answer  *provider.Answer
-	spent   ratelimit.Cost
-	refusal *provider.Failure // of the last try that was refused
-	refused time.Time         // when the first one was
+	to           provider.Endpoint
+	request      *provider.Request
+	timeout      time.Duration
+	exchange     *exchange
+	budget       ratelimit.Request
+	answer       *provider.Answer
+	spent        ratelimit.Cost
+	lastRefusal  *provider.Failure // of the last refused try
+	firstRefused time.Time         // time of the first refused try
 }
 
-// budgetRequest returns what a turn wants of its budget. The error is a *Throttled if the sweep may
-// spend some money, and nobody knows what the model costs.
+// budgetRequest returns the request to the limiter for a turn. The error is a *Throttled if the
+// sweep has a limit in money and the price of the model is unknown.
 func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spec, to provider.Endpoint, r *provider.Request) (ratelimit.Request, error) {
 	model := req.GetPlayer().GetModel()
-	output := int64(usualAnswer)
+	output := int64(typicalAnswerTokens)
 	if limit := int64(model.GetMaxTokens()); limit > 0 {
 		output = min(limit, output)
 	}
 	limit := ratelimit.Cost{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()}
 	estimate, priced := p.cost(spec.Account(), model.GetModel(), &agentgwv1.Usage{InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output})
-	if p.cfg.Budget != nil && to.Own && !priced && limit.Micros > 0 && limit.Tokens == 0 {
+	if p.cfg.Budget != nil && to.Official && !priced && limit.Micros > 0 && limit.Tokens == 0 {
 		return ratelimit.Request{}, &Throttled{Spent: true, reason: fmt.Errorf("spend limit cannot be kept: the price of %s is not known: "+
 			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", model.GetModel())}
 	}
@@ -78,7 +77,8 @@ func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spe
 	}, nil
 }
 
-// keyOf returns what a provider counts the requests to an address by. Servers count for themselves.
+// keyOf returns the key by which a provider counts requests to an address. Each address is counted
+// for itself.
 func keyOf(spec *provider.Spec, to provider.Endpoint) ratelimit.Key {
 	secret := to.Secret
 	if to.Expires {
@@ -88,7 +88,7 @@ func keyOf(spec *provider.Spec, to provider.Endpoint) ratelimit.Key {
 	return ratelimit.Key{Provider: spec.Account(), Fingerprint: hex.EncodeToString(sum[:8])}
 }
 
-// Key returns the key under which a model is asked; ok is false if it is not asked.
+// Key returns the key under which a model is asked. ok is false if it cannot be asked.
 func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit.Key, ok bool) {
 	spec, err := p.spec(model)
 	if err != nil {
@@ -101,32 +101,32 @@ func (p *Player) Key(ctx context.Context, model *agentgwv1.Model) (key ratelimit
 	return keyOf(spec, to), true
 }
 
-// try sends the request once, when its budget lets it.
+// try sends the request once, when its budget admits it.
 func (q *attempt) try(ctx context.Context) retry.Outcome {
-	done, err := q.begin(ctx)
-	hold, held := errors.AsType[*Throttled](err)
+	done, err := q.acquireBudget(ctx)
+	throttled, isThrottled := errors.AsType[*Throttled](err)
 	switch {
 	case errors.Is(err, ratelimit.ErrBreakerOpen):
-		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Again: true}
+		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Retryable: true}
 	case errors.Is(err, ratelimit.ErrOutage):
 		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
-	case held && !hold.Spent && q.refusal != nil:
-		return retry.Outcome{Err: q.refusal} // it was asked, in vain
+	case isThrottled && !throttled.Spent && q.lastRefusal != nil:
+		return retry.Outcome{Err: q.lastRefusal} // an earlier try was refused
 	case err != nil:
 		return retry.Outcome{Err: err}
 	}
-	sent, limit := time.Now(), q.limit(ctx)
-	sending, cancel := q.sending(ctx)
+	sent, limit := time.Now(), q.timeoutFor(ctx)
+	sending, cancel := q.sendContext(ctx)
 	body, err := q.client.Send(sending, q.to, q.request, limit)
 	cancel()
-	unread := err == nil
-	q.answer, err = q.said.add(body, err)
+	received := err == nil
+	q.answer, err = q.exchange.addTry(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
-	outcome := ratelimit.Outcome{Class: classOf(failure, unread, err)}
+	outcome := ratelimit.Outcome{Class: classOf(failure, received, err)}
 	if failure != nil && failure.Timeout && limit < q.timeout {
-		outcome.Class = ratelimit.Abandoned // it had less time than it may take
+		outcome.Class = ratelimit.Abandoned // the turn's deadline was shorter than the timeout
 	}
-	if q.answer != nil && pricing.Counted(q.answer.Usage) {
+	if q.answer != nil && pricing.HasTokens(q.answer.Usage) {
 		outcome.Cost, _ = q.cost(q.budget.Key.Provider, q.budget.Model, q.answer.Usage)
 	}
 	if failure == nil {
@@ -136,47 +136,47 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	q.spent = q.spent.Plus(done(outcome))
 	refused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
-	if refused && q.refusal == nil {
-		q.refused = time.Now()
+	if refused && q.lastRefusal == nil {
+		q.firstRefused = time.Now()
 	}
 	if refused {
-		q.refusal = failure
+		q.lastRefusal = failure
 	}
 	return retry.Outcome{
-		Err: err, Again: failure.Retryable, After: failure.RetryAfter, Paced: q.cfg.Budget != nil && refused && failure.Retryable,
-		Takes: time.Since(sent), // what was slow is slow again: it is not paid for twice to be dropped
+		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && refused && failure.Retryable,
+		Expected: time.Since(sent), // a slow request is slow again: do not pay twice for an answer that comes too late
 	}
 }
 
-// limit returns how long a request may take that begins now: as long as any, but not longer than
-// its turn.
-func (q *attempt) limit(ctx context.Context) time.Duration {
+// timeoutFor returns the timeout of a request that begins now: q.timeout, but no longer than its
+// turn.
+func (q *attempt) timeoutFor(ctx context.Context) time.Duration {
 	deadline, limited := ctx.Deadline()
 	if !limited {
 		return q.timeout
 	}
 	left := time.Until(deadline)
-	left -= min(parting, left/10)
+	left -= min(replyMargin, left/10)
 	if left > time.Second {
 		left = left.Truncate(time.Second)
 	}
 	return min(q.timeout, left)
 }
 
-// deferRefusal makes a hold of a refusal that came to all requests. One that came while others were
-// answered may be this request's own, which may be too large for the account, and counts.
+// deferRefusal returns a *Throttled for a refusal during an outage, which hits all requests.
+// Otherwise the refusal may concern this request alone, for example because it is too large for the
+// account, and counts.
 func (q *attempt) deferRefusal(err error) error {
 	failure, ok := errors.AsType[*provider.Failure](err)
-	if ok && failure == q.refusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.InOutage(q.budget.Key, q.refused) {
+	if ok && failure == q.lastRefusal && failure.Retryable && q.cfg.Budget != nil && q.cfg.Budget.InOutage(q.budget.Key, q.firstRefused) {
 		return &Throttled{reason: failure}
 	}
 	return err
 }
 
-// begin waits for the budget, but not so long that no time is left for the answer. Without budgets
-// it does not wait. The error is a *Throttled, ratelimit.ErrBreakerOpen,
-// ratelimit.ErrOutage or that of ctx.
-func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Cost, err error) {
+// acquireBudget waits for the budget, but leaves time for the answer. Without a limiter it returns
+// at once. The error is a *Throttled, ratelimit.ErrBreakerOpen, ratelimit.ErrOutage or that of ctx.
+func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcome) ratelimit.Cost, err error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -193,7 +193,7 @@ func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratel
 	permit, err := q.cfg.Budget.Acquire(waiting, q.budget)
 	switch {
 	case err == nil && ctx.Err() != nil:
-		permit.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // nobody waits any more
+		permit.Done(ratelimit.Outcome{Class: ratelimit.Unsent}) // the caller is gone
 		return nil, ctx.Err()
 	case err == nil:
 		return permit.Done, nil
@@ -202,9 +202,9 @@ func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratel
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ratelimit.ErrQueueFull):
-		rest, stop := context.WithTimeout(waiting, maxHold)
+		rest, stop := context.WithTimeout(waiting, queueFullWait)
 		defer stop()
-		<-rest.Done() // asking again sooner is of no use
+		<-rest.Done() // an earlier retry would fail too
 		return nil, &Throttled{reason: err}
 	case waiting.Err() != nil:
 		return nil, &Throttled{reason: err}
@@ -212,26 +212,26 @@ func (q *attempt) begin(ctx context.Context) (done func(ratelimit.Outcome) ratel
 	return nil, err
 }
 
-// classOf says how a try ended. An answer that cannot be read was paid for. A provider that asks
-// for more time than a turn has is too busy, whatever its status: its budget rests, for a turn that
-// only ended would be asked for again too soon.
-func classOf(failure *provider.Failure, unread bool, err error) ratelimit.Class {
+// classOf returns the class of a try for the limiter. An answer that cannot be decoded was paid
+// for. A provider that asks for a longer wait than a turn lasts counts as overloaded, whatever its
+// status: its budget pauses, because the turn would be retried too soon.
+func classOf(failure *provider.Failure, received bool, err error) ratelimit.Class {
 	switch {
 	case err == nil:
 		return ratelimit.Succeeded
-	case failure != nil && failure.Retryable && failure.RetryAfter > retry.MaxAsked && failure.Status != http.StatusTooManyRequests:
+	case failure != nil && failure.Retryable && failure.RetryAfter > retry.MaxRetryAfter && failure.Status != http.StatusTooManyRequests:
 		return ratelimit.Overloaded
-	case failure == nil, unread && failure.Status == 0:
+	case failure == nil, received && failure.Status == 0:
 		return ratelimit.Abandoned
-	case failure.Unpaid:
-		return ratelimit.Rejected // whatever its status: asking less does not help
+	case failure.NoCredit:
+		return ratelimit.Rejected // whatever its status: a lower rate does not help
 	case failure.Status == 0 && !failure.Network:
 		return ratelimit.Unsent
 	}
 	return classOfStatus(failure.Status)
 }
 
-// classOfStatus returns the class of an HTTP status, or of status 0 if no answer came.
+// classOfStatus returns the class of an HTTP status. Status 0 means that no answer arrived.
 func classOfStatus(status int) ratelimit.Class {
 	const overloaded = 529 // Anthropic's
 	switch {
@@ -241,7 +241,7 @@ func classOfStatus(status int) ratelimit.Class {
 		return ratelimit.Overloaded
 	case status == 0 || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		return ratelimit.Failed
-	case status >= http.StatusMultipleChoices: // nobody follows
+	case status >= http.StatusMultipleChoices: // redirects are not followed
 		return ratelimit.Rejected
 	}
 	return ratelimit.Succeeded

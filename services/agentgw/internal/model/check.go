@@ -15,31 +15,31 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// ErrUnset says that a model cannot be asked before the environment or the player is another one.
-var ErrUnset = errors.New("cannot be asked")
+// ErrNotConfigured: the environment or the player has to change before the model can be asked.
+var ErrNotConfigured = errors.New("cannot be asked")
 
-// ErrUnreachable says that nothing takes connections at a model's address.
+// ErrUnreachable: nothing accepts connections at the model's address.
 var ErrUnreachable = errors.New("cannot be reached")
 
-// Check says whether a model can be asked: its key is there and its address takes connections.
-// Nothing is sent. Errors: ErrUnset, ErrUnreachable, with what to do.
+// Check checks that a model's key is set and that its address accepts connections. It sends no
+// request. Errors: ErrNotConfigured, ErrUnreachable, with a remedy.
 func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.Duration) error {
 	spec, err := p.spec(model)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUnset, err)
+		return fmt.Errorf("%w: %w", ErrNotConfigured, err)
 	}
-	hasty, done := context.WithTimeout(ctx, limit) // a token may need a request
+	resolving, done := context.WithTimeout(ctx, limit) // a token may need a request
 	defer done()
-	to, err := p.endpoint(hasty, spec, model.GetBaseUrl())
+	to, err := p.endpoint(resolving, spec, model.GetBaseUrl())
 	if err != nil {
-		return fmt.Errorf("%w: %w (with --remote: where the agent gateway runs)", ErrUnset, err)
+		return fmt.Errorf("%w: %w (with --remote: where the agent gateway runs)", ErrNotConfigured, err)
 	}
-	if err := p.client.Reach(ctx, to.BaseURL, limit); err != nil {
+	if err := p.client.Probe(ctx, to.BaseURL, limit); err != nil {
 		do := "start its server or correct --base-url"
-		if to.Own {
+		if to.Official {
 			do = "look after the network, or name a proxy in HTTPS_PROXY"
 		}
-		return fmt.Errorf("%w at %s: %s: %s", ErrUnreachable, to.BaseURL, wire.Hide([]byte(err.Error()), to.Secret), do)
+		return fmt.Errorf("%w at %s: %s: %s", ErrUnreachable, to.BaseURL, wire.Redact([]byte(err.Error()), to.Secret), do)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func (p *Player) spec(model *agentgwv1.Model) (*provider.Spec, error) {
 	return spec, nil
 }
 
-// endpoint returns where a model is asked, if this gateway asks there.
+// endpoint returns the address of a model, or an error if this gateway does not allow it.
 func (p *Player) endpoint(ctx context.Context, spec *provider.Spec, base string) (provider.Endpoint, error) {
 	if base != "" && len(p.cfg.BaseURLs) > 0 && !slices.Contains(p.cfg.BaseURLs, base) {
 		return provider.Endpoint{}, fmt.Errorf("base URL %q is not among those that this gateway allows", base)

@@ -11,11 +11,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
-// charged returns what a turn used with its price by the table, if it is in there. Without a table
-// of prices none is. A usage without anything says that a model was asked and that its provider did
-// not state the tokens.
-func (p *Player) charged(spec *provider.Spec, model string, used *agentgwv1.Usage) *agentgwv1.Usage {
-	if !pricing.Counted(used) {
+// withCost adds the cost to a turn's usage if the price is known. An empty usage means that the
+// model was asked and its provider reported no tokens.
+func (p *Player) withCost(spec *provider.Spec, model string, used *agentgwv1.Usage) *agentgwv1.Usage {
+	if !pricing.HasTokens(used) {
 		return &agentgwv1.Usage{}
 	}
 	if cost, priced := p.cost(spec.Account(), model, used); priced {
@@ -24,17 +23,18 @@ func (p *Player) charged(spec *provider.Spec, model string, used *agentgwv1.Usag
 	return used
 }
 
-// maxTokens bounds what one request is taken to use, whatever a provider says.
+// maxTokens bounds the tokens of one request, whatever a provider reports.
 const maxTokens = 1 << 40
 
-// cost returns what tokens cost. Where the price of the model is not known only tokens count.
+// cost returns the cost of a usage. priced is false, and the cost has tokens only, if the price of
+// the model is unknown.
 func (p *Player) cost(account, model string, used *agentgwv1.Usage) (cost ratelimit.Cost, priced bool) {
 	input, output := min(max(used.GetInputTokens(), 0), maxTokens), min(max(used.GetOutputTokens(), 0), maxTokens)
 	cost.Tokens = input + output
 	if p.cfg.Prices == nil {
 		return cost, false
 	}
-	price, priced := p.cfg.Prices.Of(account, model)
+	price, priced := p.cfg.Prices.Lookup(account, model)
 	if priced {
 		cost.Micros = price.Micros(input, used.GetCachedTokens(), output)
 	}

@@ -14,8 +14,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// priced returns a player with the prices that are built in and a budget.
-func priced(t *testing.T) *Player {
+// newPricedPlayer returns a player with the built-in prices and a limiter.
+func newPricedPlayer(t *testing.T) *Player {
 	t.Helper()
 	prices, err := pricing.Load("")
 	if err != nil {
@@ -27,7 +27,7 @@ func priced(t *testing.T) *Player {
 }
 
 func TestCost(t *testing.T) {
-	p := priced(t)
+	p := newPricedPlayer(t)
 	million := &agentgwv1.Usage{InputTokens: 1e6, OutputTokens: 1e6}
 	for _, test := range []struct {
 		account, model string
@@ -62,9 +62,9 @@ func TestCost(t *testing.T) {
 	}
 }
 
-// TestUnknownPrice bounds money where nobody knows what the model costs.
+// TestUnknownPrice sets a limit in money for a model with unknown price.
 func TestUnknownPrice(t *testing.T) {
-	p, spec := priced(t), openai.Spec()
+	p, spec := newPricedPlayer(t), openai.Spec()
 	for name, test := range map[string]struct {
 		own   bool
 		model string
@@ -80,7 +80,7 @@ func TestUnknownPrice(t *testing.T) {
 		request := &agentgwv1.RespondRequest{SpendLimit: test.limit, Player: &agentgwv1.Player{
 			Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{Model: test.model}},
 		}}
-		_, err := p.budgetRequest(request, &spec, provider.Endpoint{Own: test.own}, &provider.Request{})
+		_, err := p.budgetRequest(request, &spec, provider.Endpoint{Official: test.own}, &provider.Request{})
 		hold, held := errors.AsType[*Throttled](err)
 		if held != test.held || held && (!hold.Spent || !strings.HasPrefix(hold.Error(), "spend limit cannot be kept: the price of unknown is not known: ")) {
 			t.Errorf("%s: got %v, want it held: %t", name, err, test.held)

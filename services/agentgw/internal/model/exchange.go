@@ -13,53 +13,54 @@ import (
 )
 
 const (
-	// maxTries is how many tries of an exchange are kept, the last ones.
+	// maxTries is how many tries of an exchange are stored. The last ones count.
 	maxTries = 20
-	// maxUseless bounds what is kept of an answer that could not be read.
-	maxUseless = 4 << 10
+	// maxUnreadable bounds the stored bytes of an answer that cannot be decoded.
+	maxUnreadable = 4 << 10
 )
 
-// History returns what was recorded of the turn of a rollout whose first message has the index, nil
-// if nothing was.
+// History returns the recorded turn of a rollout whose first message has the index, nil if there is
+// none.
 type History func(ctx context.Context, rolloutID string, index int32) (*PriorTurn, error)
 
-// PriorTurn is an earlier turn in the form of the provider that made it. It is not to be changed.
+// PriorTurn is an earlier turn in the native form of its provider. Callers must not change it.
 type PriorTurn struct {
 	Provider string
 	// Native is empty if the provider does not want its turns back as they were.
 	Native []byte
 }
 
-// exchange gathers what is said about one turn. A turn is asked by one goroutine.
+// exchange collects the requests and answers of one turn. It is not safe for concurrent use.
 type exchange struct {
 	codec  provider.Codec
 	secret string
 	limit  int
-	said   *agentgwv1.Exchange
+	record *agentgwv1.Exchange
 }
 
-// newExchange begins an exchange behind an earlier one about the same turn, which may be nil.
+// newExchange begins an exchange that continues an earlier one about the same turn, which may be
+// nil.
 func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpoint, r *provider.Request, limit int, earlier *agentgwv1.Exchange) *exchange {
-	request := wire.Hide(r.Body, to.Secret)
-	return &exchange{codec: codec, secret: to.Secret, limit: limit, said: &agentgwv1.Exchange{
+	request := wire.Redact(r.Body, to.Secret)
+	return &exchange{codec: codec, secret: to.Secret, limit: limit, record: &agentgwv1.Exchange{
 		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
 		Tries: earlier.GetTries(),
 	}}
 }
 
-// add notes one try: the body of an answer, or how asking failed. It returns the body as an answer;
-// one that cannot be read is a *provider.Failure. The key is taken out first: what is played
-// is what is recorded.
-func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
+// addTry records one try: the body of an answer, or the error. It returns the decoded answer. A
+// body that cannot be decoded yields a *provider.Failure. It redacts the key first, so that the
+// played answer equals the recorded one.
+func (x *exchange) addTry(body []byte, err error) (*provider.Answer, error) {
 	var answer *provider.Answer
 	try := &agentgwv1.Try{}
 	if err == nil {
-		body = wire.Hide(body, x.secret)
+		body = wire.Redact(body, x.secret)
 		try.Status, try.Answer = http.StatusOK, body
 		try.AnswerBytes = int64(len(try.Answer))
 		if answer, err = x.codec.Decode(body); err != nil {
-			err = wire.Unread(body, err, x.secret)
-			try.Answer = cut(try.GetAnswer(), maxUseless)
+			err = wire.DecodeFailure(body, err, x.secret)
+			try.Answer = cut(try.GetAnswer(), maxUnreadable)
 		}
 	}
 	if err != nil {
@@ -68,33 +69,34 @@ func (x *exchange) add(body []byte, err error) (*provider.Answer, error) {
 	if failure, ok := errors.AsType[*provider.Failure](err); ok && try.GetStatus() == 0 {
 		try.Status = int32(failure.Status)
 	}
-	x.said.Tries = append(x.said.Tries, try)
+	x.record.Tries = append(x.record.Tries, try)
 	return answer, err
 }
 
-// end returns what was said, nil if nothing was. answer is the one that counts, nil if none came.
-func (x *exchange) end(answer *provider.Answer) *agentgwv1.Exchange {
-	if len(x.said.GetTries()) == 0 {
+// finish returns the exchange, nil if there was no try. answer is the one that counts, nil if there
+// is none.
+func (x *exchange) finish(answer *provider.Answer) *agentgwv1.Exchange {
+	if len(x.record.GetTries()) == 0 {
 		return nil
 	}
-	x.bound()
+	x.truncate()
 	if answer != nil {
-		x.said.Usage = answer.Usage
+		x.record.Usage = answer.Usage
 	}
-	return x.said
+	return x.record
 }
 
-// bound cuts what was said: of an answer that is too long the beginning stays, of the request what
-// room is left.
-func (x *exchange) bound() {
-	x.said.Tries = x.said.GetTries()[max(len(x.said.GetTries())-maxTries, 0):]
+// truncate bounds the exchange. A too long answer keeps its beginning. The request gets the
+// remaining bytes.
+func (x *exchange) truncate() {
+	x.record.Tries = x.record.GetTries()[max(len(x.record.GetTries())-maxTries, 0):]
 	room := x.limit
-	for i := len(x.said.GetTries()) - 1; i >= 0; i-- {
-		try := x.said.GetTries()[i]
+	for i := len(x.record.GetTries()) - 1; i >= 0; i-- {
+		try := x.record.GetTries()[i]
 		try.Answer = cut(try.GetAnswer(), room)
 		room -= len(try.GetAnswer())
 	}
-	x.said.Request = cut(x.said.GetRequest(), room)
+	x.record.Request = cut(x.record.GetRequest(), room)
 }
 
 func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

@@ -10,15 +10,15 @@ import (
 // maxMistakes is how many unusable turns in a row end a rollout.
 const maxMistakes = 5
 
-// mistakes counts the role's last turns that could not be used, back to the last one of which
-// anything could. It reads them from the view, so that any replica of the gateway counts the same.
-func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
+// countMistakes counts the role's unusable turns since its last usable one. It reads them from the
+// view, so that every replica of the gateway gets the same number.
+func countMistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
 	count, inTurn, used := 0, false, false
 	for i := len(view) - 1; i >= 0; i-- {
 		own := view[i].GetSender() == role
 		if own {
 			inTurn = true
-			used = used || !unusable(view[i], tools)
+			used = used || !isUnusable(view[i], tools)
 		}
 		if inTurn && (!own || i == 0) {
 			if used {
@@ -31,9 +31,9 @@ func mistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int
 	return count
 }
 
-// unusable says whether a message is what a mistake becomes: a call of no tool, arguments that are
-// no object, an empty text.
-func unusable(m *worldv1.Message, tools *turn.Tools) bool {
+// isUnusable reports whether a message results from a mistake: a call of an unknown tool, arguments
+// that are no object, or an empty text.
+func isUnusable(m *worldv1.Message, tools *turn.Tools) bool {
 	call := m.GetCall()
 	if call == nil {
 		return m.GetBody() == nil || m.GetText() == "" && m.GetCode() == nil

@@ -1,5 +1,5 @@
-// Package model plays a role with a language model: it shows the model the conversation in its
-// provider's wire format, asks it over HTTP, and turns what it says into messages.
+// Package model plays a role with a language model. It encodes the conversation in the wire format
+// of the model's provider, sends it over HTTP, and turns the answer into messages.
 package model
 
 import (
@@ -25,10 +25,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable says that the provider kept failing in a way that may pass.
+// ErrUnavailable: the provider kept failing, and the failure may pass.
 var ErrUnavailable = errors.New("provider cannot answer now")
 
-// ErrTimeout says that the provider did not answer in time.
+// ErrTimeout: the provider did not answer in time.
 var ErrTimeout = errors.New("provider did not answer in time")
 
 const (
@@ -36,38 +36,39 @@ const (
 	defaultAttempts = 5
 	// maxCalls bounds the calls of one turn.
 	maxCalls = 128
-	// Exception types of failures that have no counterpart in the original, and of a view that does
-	// not end with the role's turn.
+	// Exception types of failures that the original does not have, and of a view that does not end
+	// with the role's turn.
 	exceptionAnswer   = "ValueError"
 	exceptionProvider = "RuntimeError"
 	exceptionTurn     = "KeyError"
 )
 
-// Config bounds what models can cost and says where their keys are.
+// Config bounds the cost of models and says where their keys are.
 type Config struct {
-	// AnswerBytes bounds the body of one answer.
+	// AnswerBytes bounds the body of one response.
 	AnswerBytes int64
-	// TurnBytes bounds the messages that one answer becomes.
+	// TurnBytes bounds the messages of one answer.
 	TurnBytes int
-	// ExchangeBytes bounds what is kept of the exchange about one turn.
+	// ExchangeBytes bounds the stored exchange of one turn.
 	ExchangeBytes int
-	// RetryWait is the wait before a failed request is tried again, 0 the usual one; it doubles.
+	// RetryWait is the first wait before a failed request is retried. It doubles. 0 selects the
+	// default.
 	RetryWait time.Duration
-	// Connections is how many idle connections are kept to each provider.
+	// Connections is the number of idle connections to each provider.
 	Connections int
-	// BaseURLs are the addresses that players may name; empty allows all.
+	// BaseURLs are the addresses that players may name. Empty allows all.
 	BaseURLs []string
-	// Providers are all of them.
+	// Providers are all known providers.
 	Providers []provider.Spec
-	// Prices are those of the models; nil leaves the cost of turns unknown.
+	// Prices are the prices of models. Nil leaves the cost of turns unknown.
 	Prices *pricing.Table
-	// Budget says when a request may begin; nil lets all begin at once.
+	// Budget limits requests. Nil sets no limit.
 	Budget *ratelimit.Limiter
-	// Getenv returns an environment variable, "" if it is not set. It is called concurrently.
+	// Getenv returns an environment variable, "" if it is unset. It is called concurrently.
 	Getenv func(name string) string
 }
 
-// Player plays roles with models. Safe for concurrent use; whoever makes it closes it.
+// Player plays roles with models. Safe for concurrent use. The caller of NewPlayer closes it.
 type Player struct {
 	cfg    Config
 	client *wire.Client
@@ -85,49 +86,49 @@ func NewPlayer(cfg Config) *Player {
 	}
 }
 
-// Close closes idle connections.
+// Close aborts and closes idle connections.
 func (p *Player) Close() {
 	p.abort()
 	p.client.Close()
 }
 
-// Abort breaks off requests for which nobody waits any more, now and later: the process ends.
+// Abort cancels requests without a waiting caller, now and later. The process calls it when it
+// ends.
 func (p *Player) Abort() { p.abort() }
 
-// sending is the context of a request to a provider. One that is under way is paid for, so that it
-// goes on when nobody waits for it any more: whoever asks for the turn next finds its answer.
-func (p *Player) sending(ctx context.Context) (context.Context, context.CancelFunc) {
+// sendContext returns the context of a request to a provider. A request in flight is paid for, so
+// it continues after its caller is gone. The next request for the turn finds its answer.
+func (p *Player) sendContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	sending, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(p.life, func() { context.AfterFunc(ctx, cancel) })
 	return sending, func() { stop(); cancel() }
 }
 
-// NoReplyNeeded says whether nobody has to speak: the view ends with a message from SYSTEM, which
-// only configures.
+// NoReplyNeeded reports whether no role has to speak: the view ends with a configuration message
+// from SYSTEM.
 func NoReplyNeeded(view []*worldv1.Message) bool {
 	return len(view) > 0 && view[len(view)-1].GetSender() == worldv1.Role_ROLE_SYSTEM
 }
 
-// Respond asks the model for its turn. What the model itself does wrong beyond repair is a failure
-// in the reply. earlier is what is recorded of this turn, nil if nothing is; what is said now
-// stands behind it, and is returned beside an error too. An answer that came is composed even
-// if nobody waits any more. Errors: ErrUnavailable, ErrTimeout, a *Throttled,
-// that of history or of ctx.
+// Respond asks the model for its turn. A mistake of the model beyond repair is a failure in the
+// reply. earlier is the record of this turn, nil if there is none. The returned turn extends its
+// exchange, also beside an error. An answer that arrived is composed even if the caller is gone.
+// Errors: ErrUnavailable, ErrTimeout, a *Throttled, that of history or of ctx.
 func (p *Player) Respond(
 	ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, history History, earlier *agentgwv1.RecordedTurn,
 ) (*agentgwv1.RecordedTurn, error) {
 	view := req.GetView()
-	// Where the last message is hidden from the role, the view ends with an earlier one, and the
-	// role answers the rest.
+	// If the last message is hidden from the role, the view ends with an earlier one, and the role
+	// answers that.
 	if last := view[len(view)-1]; last.GetIndex() == req.GetIndex()-1 && last.GetRecipient() != req.GetRole() {
-		return unasked(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
+		return failedTurn(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionTurn, "the conversation's last message is not for this role"), nil
 	}
 	model := req.GetPlayer().GetModel()
 	spec, err := p.spec(model)
 	if err != nil {
-		return unasked(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, err.Error()), nil
+		return failedTurn(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionProvider, err.Error()), nil
 	}
-	tools = tools.Closed()
+	tools = tools.OrNone()
 	query, err := p.query(ctx, req, tools, spec, history)
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (p *Player) Respond(
 	case err != nil && ctx.Err() != nil:
 		return made, ctx.Err()
 	case refused:
-		made.Reply, err = p.refused(model, failure)
+		made.Reply, err = p.replyToFailure(model, failure)
 	case err == nil:
 		if made.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, made.GetReply().GetFailure()) {
 			tries := made.GetExchange().GetTries()
@@ -152,26 +153,26 @@ func (p *Player) Respond(
 	return made, err
 }
 
-// query gathers what the model is asked.
+// query builds the query to the model.
 func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools, spec *provider.Spec, history History) (*provider.Query, error) {
 	query := &provider.Query{Model: req.GetPlayer().GetModel(), Tools: tools.List(), ToolText: tools.Text(), Compat: req.GetCompat()}
 	if query.Tools == nil {
 		query.Tools = []*worldv1.Tool{}
 	}
 	if req.GetPrompt() != "" {
-		ask(query, req.GetPrompt(), spec.Reasoning)
+		setPrompt(query, req.GetPrompt(), spec.Reasoning)
 		return query, nil
 	}
 	view := req.GetView()
 	if req.GetRole() == worldv1.Role_ROLE_USER {
-		query.Flipped, query.Transcript = true, conversation.UserView(view, tools.HasUserTools())
+		query.PlaysUser, query.Transcript = true, conversation.UserView(view, tools.HasUserTools())
 		if view[len(view)-1].GetSender() != worldv1.Role_ROLE_AGENT && !tools.HasUserTools() {
 			query.Tools = nil
 		}
 	} else {
-		query.Transcript = conversation.Agent(view)
+		query.Transcript = conversation.AgentView(view)
 	}
-	if !spec.Native {
+	if !spec.ReplaysNative {
 		return query, nil
 	}
 	query.Native = make(map[int32][]byte)
@@ -192,13 +193,13 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 	return query, nil
 }
 
-// UserSimulatorFault says whether a failure is one of who plays the user, which is no fault of the
-// agent that is scored. The original scores it nonetheless.
+// UserSimulatorFault reports whether a failure is one of the user simulator, which does not count
+// against the agent. With compat it does count, as in the original.
 func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failure) bool {
 	return failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL && req.GetRole() == worldv1.Role_ROLE_USER && !req.GetCompat()
 }
 
-// ask sends the request until an answer can be read, and says what was said. The error is a
+// ask sends the request until an answer can be decoded, and returns the exchange. The error is a
 // *provider.Failure, a *Throttled or one of encoding.
 func (p *Player) ask(
 	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.RecordedTurn,
@@ -208,7 +209,7 @@ func (p *Player) ask(
 	if err != nil {
 		return nil, &agentgwv1.RecordedTurn{}, &provider.Failure{Detail: err.Error()}
 	}
-	query.Own = to.Own
+	query.Official = to.Official
 	codec := spec.CodecFor(req)
 	request, err := codec.Encode(query)
 	if err != nil {
@@ -222,26 +223,27 @@ func (p *Player) ask(
 	if timeout == 0 {
 		timeout = defaultTimeout
 	}
-	policy := retry.Policy{Attempts: int(model.GetAttempts()), FirstWait: cmp.Or(p.cfg.RetryWait, retry.FirstWait), Jitter: rand.Float64}
+	policy := retry.Policy{Attempts: int(model.GetAttempts()), InitialWait: cmp.Or(p.cfg.RetryWait, retry.InitialWait), Jitter: rand.Float64}
 	if policy.Attempts == 0 {
 		policy.Attempts = defaultAttempts
 	}
 	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier.GetExchange())
-	q := &attempt{Player: p, to: to, request: request, timeout: timeout, said: said, budget: budget}
+	q := &attempt{Player: p, to: to, request: request, timeout: timeout, exchange: said, budget: budget}
 	err = q.deferRefusal(policy.Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
 	}
 	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetSpent().GetTokens(), Micros: earlier.GetSpent().GetMicros()})
-	made := &agentgwv1.RecordedTurn{Exchange: said.end(q.answer)}
+	made := &agentgwv1.RecordedTurn{Exchange: said.finish(q.answer)}
 	if spent != (ratelimit.Cost{}) {
 		made.Spent = &agentgwv1.Spent{Tokens: spent.Tokens, Micros: spent.Micros}
 	}
 	return q.answer, made, err
 }
 
-// refused turns the provider's failure into an error if it may pass, else into the rollout's end.
-func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
+// replyToFailure returns an error for a provider failure that may pass, else a reply that ends the
+// rollout.
+func (p *Player) replyToFailure(model *agentgwv1.Model, failure *provider.Failure) (*agentgwv1.Reply, error) {
 	name := model.GetProvider()
 	switch {
 	case failure.Timeout:
@@ -249,53 +251,53 @@ func (p *Player) refused(model *agentgwv1.Model, failure *provider.Failure) (*ag
 	case failure.Retryable:
 		return nil, fmt.Errorf("%w: %s, %s: %w", ErrUnavailable, name, model.GetModel(), failure)
 	}
-	return failed(failure.Class(), exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
+	return failureReply(failure.Class(), exceptionProvider, fmt.Sprintf("%s, %s: %v", name, model.GetModel(), failure)), nil
 }
 
-// compose turns an answer into messages. Calls win over text. A model that has made nothing but
-// mistakes for maxMistakes turns ends its rollout; with compat that is no mistake which the
-// original takes, up to the rollout's limit of messages.
+// compose turns an answer into messages. Calls take precedence over text. A model with maxMistakes
+// unusable turns in a row ends its rollout. With compat, a turn that the original accepts is no
+// mistake.
 func (p *Player) compose(req *agentgwv1.RespondRequest, spec *provider.Spec, tools *turn.Tools, answer *provider.Answer) *agentgwv1.Reply {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
-	reply := &agentgwv1.Reply{Usage: p.charged(spec, req.GetPlayer().GetModel().GetModel(), answer.Usage)}
+	reply := &agentgwv1.Reply{Usage: p.withCost(spec, req.GetPlayer().GetModel().GetModel(), answer.Usage)}
 	if n := len(answer.Calls); n > maxCalls {
-		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
+		return mistakeReply(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model made %d calls in one turn, expected at most %d", n, maxCalls)})
 	}
 	if raised := answer.Raised; raised != nil && req.GetCompat() {
-		return fails(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail})
+		return mistakeReply(reply, &turn.Mistake{Exception: raised.Exception, Detail: raised.Detail})
 	}
 	var mistake *turn.Mistake
 	if len(answer.Calls) == 0 {
 		reply.Messages = composer.Say(answer.Text)
-		if answer.Text == "" && !(answer.Blank && req.GetCompat()) {
-			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: cmp.Or(answer.Nothing, "the answer is empty")}
+		if answer.Text == "" && !(answer.EmptyText && req.GetCompat()) {
+			mistake = &turn.Mistake{Exception: exceptionAnswer, Detail: cmp.Or(answer.EmptyReason, "the answer is empty")}
 		}
 	} else {
 		var err error
 		if reply.Messages, mistake, err = composer.Calls(answer.Calls, tools); err != nil {
-			return fails(reply, mistake)
+			return mistakeReply(reply, mistake)
 		}
-		if mistake != nil && mistake.Taken() && req.GetCompat() {
+		if mistake != nil && mistake.OriginalAccepts() && req.GetCompat() {
 			mistake = nil
 		}
 	}
-	if mistake != nil && mistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {
+	if mistake != nil && countMistakes(req.GetView(), req.GetRole(), tools)+1 >= maxMistakes {
 		mistake.Detail = fmt.Sprintf("%d turns in a row could not be used; the last: %s", maxMistakes, mistake.Detail)
-		return fails(reply, mistake)
+		return mistakeReply(reply, mistake)
 	}
 	reply.Provider = req.GetPlayer().GetModel().GetProvider()
-	if keepsIDs(reply.GetMessages(), answer.Calls) {
+	if idsUnchanged(reply.GetMessages(), answer.Calls) {
 		reply.Native = answer.Native
 	}
 	if n := proto.Size(reply); n > p.cfg.TurnBytes {
-		return fails(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)})
+		return mistakeReply(reply, &turn.Mistake{Exception: exceptionAnswer, Detail: fmt.Sprintf("the model answered %d bytes, expected at most %d", n, p.cfg.TurnBytes)})
 	}
 	return reply
 }
 
-// keepsIDs says whether the messages go by the ids that the model gave its calls. The turn in the
-// provider's own form holds those, so that it cannot stand beside answers to others.
-func keepsIDs(messages []*worldv1.Message, calls []turn.Call) bool {
+// idsUnchanged reports whether the messages carry the call ids of the model. The native form of a
+// turn holds those ids, so it cannot precede results with other ids.
+func idsUnchanged(messages []*worldv1.Message, calls []turn.Call) bool {
 	for i, call := range calls {
 		if id := messages[i].GetCall().Id; id != nil && call.ID != nil && *id != *call.ID {
 			return false
@@ -304,18 +306,18 @@ func keepsIDs(messages []*worldv1.Message, calls []turn.Call) bool {
 	return true
 }
 
-func failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.Reply {
+func failureReply(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.Reply {
 	return &agentgwv1.Reply{Failure: turn.Failed(class, exception, detail).GetFailure()}
 }
 
-// unasked is the turn of a failure for which no model was asked.
-func unasked(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.RecordedTurn {
-	return &agentgwv1.RecordedTurn{Reply: failed(class, exception, detail)}
+// failedTurn is the turn of a failure before the model was asked.
+func failedTurn(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.RecordedTurn {
+	return &agentgwv1.RecordedTurn{Reply: failureReply(class, exception, detail)}
 }
 
-// fails makes a reply end the rollout for a mistake; what it cost stays known.
-func fails(reply *agentgwv1.Reply, mistake *turn.Mistake) *agentgwv1.Reply {
-	ended := failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail)
+// mistakeReply returns a reply that ends the rollout with a mistake, and keeps the usage.
+func mistakeReply(reply *agentgwv1.Reply, mistake *turn.Mistake) *agentgwv1.Reply {
+	ended := failureReply(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, mistake.Exception, mistake.Detail)
 	ended.Usage = reply.GetUsage()
 	return ended
 }

@@ -8,9 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestKeepsIDs sends a turn back in the provider's own form only if its answers go by the ids in
-// there.
-func TestKeepsIDs(t *testing.T) {
+// TestIDsUnchanged keeps a native turn only if its results refer to the ids in it.
+func TestIDsUnchanged(t *testing.T) {
 	id := func(s string) *string { return &s }
 	for name, test := range map[string]struct {
 		stated, played *string
@@ -25,7 +24,7 @@ func TestKeepsIDs(t *testing.T) {
 			return &worldv1.Message{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: id}}}
 		}
 		messages := []*worldv1.Message{call(id("x")), call(test.played)}
-		if got := keepsIDs(messages, []turn.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
+		if got := idsUnchanged(messages, []turn.Call{{ID: id("x")}, {ID: test.stated}}); got != test.want {
 			t.Errorf("%s: got %t, want %t", name, got, test.want)
 		}
 	}

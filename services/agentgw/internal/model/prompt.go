@@ -8,10 +8,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// ask makes a query out of one prompt, without tools. Where the player does not set them, limits
-// and sampling are EuroEval's: a schema for the answer unless the model reasons, temperature 0, and
-// a seed where the provider takes one.
-func ask(query *provider.Query, prompt string, reasoning provider.Reasoning) {
+// setPrompt makes a query of one prompt without tools. It defaults the settings that the player
+// leaves open to EuroEval's: a schema for the answer unless the model reasons, temperature 0, and a
+// seed where the provider takes one.
+func setPrompt(query *provider.Query, prompt string, reasoning provider.Reasoning) {
 	query.Tools = nil
 	query.Transcript = []conversation.Entry{{Kind: conversation.User, Text: prompt}}
 	query.Seed = proto.Int64(euroeval.Seed)

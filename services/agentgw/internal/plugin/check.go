@@ -18,21 +18,21 @@ import (
 )
 
 const (
-	// noGRPC is how gRPC begins to tell of an answer that comes from a web server.
-	noGRPC = "unexpected HTTP status code"
-	// noAddress is what gRPC says of a name that does not resolve.
-	noAddress = "produced zero addresses"
-	// handshakePrefix is what gRPC puts before each failed handshake.
+	// webServerPrefix begins gRPC's error about an answer of a web server.
+	webServerPrefix = "unexpected HTTP status code"
+	// noAddressText is gRPC's error about a name that does not resolve.
+	noAddressText = "produced zero addresses"
+	// handshakePrefix is gRPC's prefix of every failed handshake.
 	handshakePrefix = "authentication handshake failed: "
 )
 
-// Check connects to the plug-in at an address and asks for its health, which costs nothing. A
-// plug-in that speaks gRPC and does not know that question, or is too busy to answer it in time,
-// can play. Errors: ErrAddress, ErrUnavailable with what to do.
+// Check connects to the plug-in at an address and asks for its health. A plug-in that speaks gRPC
+// passes even if it does not implement health, or is too busy to answer in time. Errors:
+// ErrAddress, ErrUnavailable with a remedy.
 func (d *Dialer) Check(ctx context.Context, address string, limit time.Duration) error {
 	conn, release, err := d.conns.take(address)
-	if errors.Is(err, ErrBusy) {
-		return nil // others play at this gateway
+	if errors.Is(err, ErrTooManyConnections) {
+		return nil // the pool is full of plug-ins in use
 	}
 	if err != nil {
 		return err
@@ -44,25 +44,25 @@ func (d *Dialer) Check(ctx context.Context, address string, limit time.Duration)
 	answer, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.Peer(&reached))
 	code, message := status.Code(err), status.Convert(err).Message()
 	switch {
-	case strings.HasPrefix(message, noGRPC):
+	case strings.HasPrefix(message, webServerPrefix):
 		return unreachable(address, "what answers there is no gRPC server: correct its address")
 	case err == nil && answer.GetStatus() == healthv1.HealthCheckResponse_NOT_SERVING:
 		return unreachable(address, "it says that it does not serve now")
 	case reached.Addr != nil && code != codes.Unavailable:
 		return nil
 	case reached.Addr == nil && code == codes.DeadlineExceeded:
-		return unreachable(address, fmt.Sprintf("no gRPC server answered within %s%s: start it or correct its address%s", limit, before(address), advice(address, message)))
-	case strings.Contains(message, noAddress):
+		return unreachable(address, fmt.Sprintf("no gRPC server answered within %s%s: start it or correct its address%s", limit, proxyHint(address), tlsHint(address, message)))
+	case strings.Contains(message, noAddressText):
 		return unreachable(address, "no address is known for this name: correct it")
 	case strings.Contains(message, handshakePrefix):
-		return unreachable(address, plain(message)+before(address)+advice(address, message))
+		return unreachable(address, trimGRPCError(message)+proxyHint(address)+tlsHint(address, message))
 	default:
-		return unreachable(address, plain(message)+before(address)+": start it or correct its address"+advice(address, message))
+		return unreachable(address, trimGRPCError(message)+proxyHint(address)+": start it or correct its address"+tlsHint(address, message))
 	}
 }
 
-// before names the proxy before a plug-in; gRPC takes that of HTTPS_PROXY.
-func before(address string) string {
+// proxyHint names the proxy between the gateway and a plug-in. gRPC uses that of HTTPS_PROXY.
+func proxyHint(address string) string {
 	return proxy.Named(&url.URL{Scheme: "https", Host: strings.TrimPrefix(address, secureScheme)})
 }
 
@@ -70,8 +70,8 @@ func unreachable(address, reason string) error {
 	return fmt.Errorf("%w: %s: %s", ErrUnavailable, address, shorten(reason, maxReason))
 }
 
-// plain takes what gRPC packs around the reason of a failed connection off it.
-func plain(message string) string {
+// trimGRPCError removes gRPC's prefixes from the reason of a failed connection.
+func trimGRPCError(message string) string {
 	if _, inner, found := strings.Cut(message, `desc = "`); found {
 		message = strings.TrimSuffix(inner, `"`)
 	}

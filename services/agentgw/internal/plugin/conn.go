@@ -20,15 +20,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// ErrAddress says that a player's address, or the name of an agent that attaches itself, cannot be
-// one as it is written.
+// ErrAddress: a player's address, or the name of an attached agent, is invalid.
 var ErrAddress = errors.New("plug-in")
 
-// ErrBusy says that the bound on connections is reached and all of them are in use.
-var ErrBusy = errors.New("too many plug-ins at once")
+// ErrTooManyConnections: the bound on connections is reached and all of them are in use.
+var ErrTooManyConnections = errors.New("too many plug-ins at once")
 
 const (
-	// A gRPC server of any language tolerates pings every five minutes; the turn's deadline finds a
+	// gRPC servers of any language accept pings every five minutes. The turn's deadline detects a
 	// hanging peer sooner.
 	keepaliveTime    = 6 * time.Minute
 	keepaliveTimeout = 20 * time.Second
@@ -37,14 +36,13 @@ const (
 	dialMaxDelay   = 2 * time.Second
 	connectTimeout = 5 * time.Second
 
-	// secureScheme begins the address of a plug-in that is dialled with TLS.
+	// secureScheme is the scheme of plug-ins that are dialled with TLS.
 	secureScheme = "grpcs://"
 )
 
-// retryConfig repeats a call whose connection was lost or refused, or that the agent cannot answer
-// now. Its parameter is the first wait in seconds, to which gRPC adds a fifth of jitter as to the
-// others. This is the only layer that tries an agent that answers again at once: ErrAgain tells the
-// callers not to.
+// retryConfig is the gRPC service config that retries a call whose connection failed, or that the
+// agent answered with UNAVAILABLE. Its parameter is the first wait in seconds. gRPC adds a fifth of
+// jitter to each wait. No other layer retries: ErrRetriesExhausted tells callers not to.
 const retryConfig = `{
   "methodConfig": [{
     "name": [{"service": "toolsandbox.agent.v1.AgentService"}],
@@ -58,7 +56,7 @@ const retryConfig = `{
   }]
 }`
 
-// pool keeps one connection per address.
+// pool holds one connection per address.
 type pool struct {
 	cfg Config
 
@@ -67,11 +65,11 @@ type pool struct {
 	clock uint64
 }
 
-// pooled is one connection and who uses it.
+// pooled is one connection with its use count.
 type pooled struct {
 	conn *grpc.ClientConn
 	uses int
-	used uint64 // the pool's clock when it was last taken
+	used uint64 // pool.clock at the last take
 }
 
 func newPool(cfg Config) *pool { return &pool{cfg: cfg, conns: make(map[string]*pooled)} }
@@ -82,7 +80,7 @@ func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err 
 	defer p.mu.Unlock()
 	entry := p.conns[address]
 	if entry == nil {
-		if err := p.makeRoom(); err != nil {
+		if err := p.evict(); err != nil {
 			return nil, nil, err
 		}
 		dialled, err := p.dial(address)
@@ -102,9 +100,8 @@ func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err 
 	}, nil
 }
 
-// makeRoom closes the connection that nobody uses and that was not used for longest, if the pool is
-// full.
-func (p *pool) makeRoom() error {
+// evict closes the least recently used idle connection if the pool is full.
+func (p *pool) evict() error {
 	if len(p.conns) < p.cfg.Connections {
 		return nil
 	}
@@ -115,7 +112,7 @@ func (p *pool) makeRoom() error {
 		}
 	}
 	if oldest == "" {
-		return fmt.Errorf("%w: %d connections are in use", ErrBusy, p.cfg.Connections)
+		return fmt.Errorf("%w: %d connections are in use", ErrTooManyConnections, p.cfg.Connections)
 	}
 	err := p.conns[oldest].conn.Close()
 	delete(p.conns, oldest)
@@ -134,7 +131,7 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	conn, err := grpc.NewClient("dns:///"+target,
 		grpc.WithTransportCredentials(security),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
-		grpc.WithDefaultServiceConfig(fmt.Sprintf(retryConfig, cmp.Or(p.cfg.RetryWait, attach.FirstPause).Seconds())),
+		grpc.WithDefaultServiceConfig(fmt.Sprintf(retryConfig, cmp.Or(p.cfg.RetryWait, attach.InitialBackoff).Seconds())),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(p.cfg.MessageBytes), grpc.MaxCallSendMsgSize(p.cfg.MessageBytes),
 			grpc.MaxRetryRPCBufferSize(p.cfg.MessageBytes)),
@@ -149,9 +146,9 @@ func (p *pool) dial(address string) (*grpc.ClientConn, error) {
 	return conn, nil
 }
 
-// advice says what helps if the two sides do not agree on TLS, which neither gRPC nor the library
-// for TLS puts plainly.
-func advice(address, message string) string {
+// tlsHint returns a remedy if the two sides disagree on TLS. The errors of gRPC and crypto/tls do
+// not name one.
+func tlsHint(address, message string) string {
 	secure := strings.HasPrefix(address, secureScheme)
 	switch {
 	case secure && strings.Contains(message, "first record does not look like a TLS handshake"):

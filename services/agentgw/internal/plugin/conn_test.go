@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestAddress dials addresses that may be ones, and refuses others with what was expected.
+// TestAddress dials valid addresses, and rejects others with what was expected.
 func TestAddress(t *testing.T) {
 	const port = ": expected 1 to 65535"
 	const hostPort = ": expected host:port, e.g. localhost:7500"

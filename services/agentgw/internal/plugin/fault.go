@@ -16,14 +16,14 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The texts of these errors follow on the role.
+// The role precedes the texts of these errors.
 var (
-	// errRaised: the plug-in's own code failed, or it answered what is no turn.
-	errRaised = errors.New("failed")
-	// errRefused: the plug-in cannot be asked, for a fault that is not its code's.
-	errRefused = errors.New("cannot be asked")
-	// errEnded: the plug-in ended the conversation on purpose.
-	errEnded = errors.New("ended the conversation")
+	// errAgentFailed: the plug-in's own code failed, or its answer is no turn.
+	errAgentFailed = errors.New("failed")
+	// errCannotAsk: the plug-in cannot be asked, and its code is not at fault.
+	errCannotAsk = errors.New("cannot be asked")
+	// errConversationEnded: the plug-in ended the conversation on purpose.
+	errConversationEnded = errors.New("ended the conversation")
 )
 
 const (
@@ -36,7 +36,7 @@ const (
 	exceptionRemote = "RuntimeError"
 )
 
-// shorten keeps a text that a plug-in gives within what a log entry and a person can take.
+// shorten bounds a text of a plug-in for logs and people.
 func shorten(text string, limit int) string {
 	text = strings.ToValidUTF8(text, string(utf8.RuneError))
 	if len(text) <= limit {
@@ -45,8 +45,8 @@ func shorten(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-// classOf is whose fault it is that a plug-in's own code fails. That of a simulated user says
-// nothing about the agent.
+// classOf returns the failure class of an error in a plug-in's own code. A failing user simulator
+// does not count against the agent.
 func classOf(role worldv1.Role) agentgwv1.FailureClass {
 	if role == worldv1.Role_ROLE_AGENT {
 		return agentgwv1.FailureClass_FAILURE_CLASS_MODEL
@@ -54,61 +54,61 @@ func classOf(role worldv1.Role) agentgwv1.FailureClass {
 	return agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
 }
 
-// raised is the failure that an answer states.
-func raised(stated *agentv1.Raised, act *agentv1.ActRequest, who string) (exception, detail string) {
+// raisedFailure returns the exception that an answer reports.
+func raisedFailure(stated *agentv1.Raised, act *agentv1.ActRequest, who string) (exception, detail string) {
 	exception = cmp.Or(shorten(stated.GetExceptionType(), maxException), exceptionRemote)
 	return exception, fmt.Sprintf("raised by the %s, turn %d: %s", who, act.GetTurn(), shorten(stated.GetText(), maxReason))
 }
 
-// refusal is the error that a status means which a plug-in at an address, or of a name, ended a
-// turn with.
-func refusal(where string, act *agentv1.ActRequest, said *status.Status) error {
-	why := meaning(said)
-	if errors.Is(why, errEnded) {
+// statusError returns the error for a status with which a plug-in ended a turn. where is its
+// address or name.
+func statusError(where string, act *agentv1.ActRequest, said *status.Status) error {
+	why := errorOf(said)
+	if errors.Is(why, errConversationEnded) {
 		return fmt.Errorf("%w, turn %d: %s", why, act.GetTurn(), said.Message())
 	}
 	return fmt.Errorf("%w: %s, turn %d: %s: %s", why, where, act.GetTurn(), said.Code(), shorten(said.Message(), maxReason))
 }
 
-// meaning is the table from statuses of plug-ins to errors.
-func meaning(said *status.Status) error {
+// errorOf maps statuses of plug-ins to errors.
+func errorOf(said *status.Status) error {
 	switch said.Code() {
 	case codes.DeadlineExceeded:
 		return ErrTimeout
-	case codes.Unavailable, codes.Canceled: // Canceled: the plug-in's process ends, or the connection on this side
-		return ErrAgain
+	case codes.Unavailable, codes.Canceled: // Canceled: the plug-in's process ends, or this side closes the connection
+		return ErrRetriesExhausted
 	case codes.Aborted:
-		return errEnded
+		return errConversationEnded
 	case codes.Unknown, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
 		codes.Internal, codes.DataLoss:
 		switch {
-		case begins(said.Message(), torn):
-			return ErrAgain
-		case begins(said.Message(), foreign):
-			return errRefused
+		case hasAnyPrefix(said.Message(), brokenStream):
+			return ErrRetriesExhausted
+		case hasAnyPrefix(said.Message(), notGRPC):
+			return errCannotAsk
 		}
-		return errRaised
+		return errAgentFailed
 	case codes.ResourceExhausted:
-		if strings.HasPrefix(said.Message(), "grpc: received message ") { // made here, of an answer that is too long; any other is the plug-in's
-			return errRaised
+		if strings.HasPrefix(said.Message(), "grpc: received message ") { // from this side, about a too long answer; others come from the plug-in
+			return errAgentFailed
 		}
-		return errRefused
+		return errCannotAsk
 	default:
-		return errRefused
+		return errCannotAsk
 	}
 }
 
-// The plug-in itself has said nothing where the gRPC library on this side makes the status, which
-// begins with one of these texts.
+// These texts begin statuses that the gRPC library on this side makes. The plug-in itself has not
+// answered.
 var (
-	// torn: the stream broke off.
-	torn = []string{
+	// brokenStream: the stream broke off.
+	brokenStream = []string{
 		"stream terminated by RST_STREAM", "server closed the stream without sending trailers", "transport: ", "error reading from server: ",
 	}
-	// foreign: something answered that is no gRPC server, such as a proxy.
-	foreign = []string{"unexpected HTTP status code received from server", "malformed header: "}
+	// notGRPC: a server other than gRPC answered, such as a proxy.
+	notGRPC = []string{"unexpected HTTP status code received from server", "malformed header: "}
 )
 
-func begins(text string, with []string) bool {
+func hasAnyPrefix(text string, with []string) bool {
 	return slices.ContainsFunc(with, func(prefix string) bool { return strings.HasPrefix(text, prefix) })
 }

@@ -1,6 +1,6 @@
-// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService somewhere else, or
-// that attached itself: it shows the agent the conversation and turns its answer into messages.
-// Whatever the agent does costs at most its own rollout.
+// Package plugin plays an agent that serves toolsandbox.agent.v1.AgentService elsewhere, or that
+// attached itself. It sends the agent the conversation and turns its answer into messages. A faulty
+// agent affects only its own rollout.
 package plugin
 
 import (
@@ -26,14 +26,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable says that none of several tries reached the plug-in.
+// ErrUnavailable: no try reached the plug-in.
 var ErrUnavailable = errors.New("plug-in cannot be reached")
 
-// ErrAgain says that the plug-in was tried several times and was reached, but could not answer, or
-// was lost meanwhile.
-var ErrAgain = errors.New("plug-in cannot answer now")
+// ErrRetriesExhausted: tries reached the plug-in, but it could not answer or the connection broke.
+var ErrRetriesExhausted = errors.New("plug-in cannot answer now")
 
-// ErrTimeout says that the plug-in did not answer within its time.
+// ErrTimeout: the plug-in did not answer within its time.
 var ErrTimeout = errors.New("plug-in did not answer in time")
 
 const (
@@ -42,30 +41,30 @@ const (
 	maxCalls = 128
 )
 
-// Config bounds what plug-ins can cost.
+// Config bounds the cost of plug-ins.
 type Config struct {
-	// Connections is the largest number of plug-ins that are connected at once.
+	// Connections is the largest number of concurrent connections.
 	Connections int
 	// MessageBytes bounds one gRPC message to or from a plug-in.
 	MessageBytes int
-	// TurnBytes bounds the messages that one answer becomes.
+	// TurnBytes bounds the messages of one answer.
 	TurnBytes int
-	// RetryWait is the wait before a call that may succeed later is tried again, 0 the usual one;
-	// it grows.
+	// RetryWait is the first wait before a call that may succeed later is retried. Later waits are
+	// longer. 0 selects the default.
 	RetryWait time.Duration
-	// Roots are the authorities to trust at addresses with grpcs://; nil are those of the system.
+	// Roots are the authorities to trust at grpcs:// addresses. Nil selects the system's.
 	Roots *x509.CertPool
 }
 
-// Attached reaches agents that attached themselves.
+// Attached asks agents that attached themselves.
 type Attached interface {
-	// Act asks an agent of the name for a turn. Errors: attach.ErrNobody, attach.ErrSilent,
-	// attach.ErrAgain, attach.ErrUnsendable, and a gRPC status that the agent answered, but for
-	// UNAVAILABLE and CANCELLED.
+	// Act asks an agent of the name for a turn. Errors: attach.ErrNotAttached, attach.ErrNoAnswer,
+	// attach.ErrRetriesExhausted, attach.ErrUnsendable, and a gRPC status that the agent answered,
+	// except UNAVAILABLE and CANCELLED.
 	Act(ctx context.Context, name string, act *agentv1.ActRequest) (*agentv1.ActResponse, error)
 }
 
-// Dialer talks to plug-ins. Safe for concurrent use; whoever makes it closes it.
+// Dialer asks plug-ins for turns. Safe for concurrent use. The caller of NewDialer closes it.
 type Dialer struct {
 	cfg      Config
 	conns    *pool
@@ -77,27 +76,27 @@ func NewDialer(cfg Config, attached Attached) *Dialer {
 	return &Dialer{cfg: cfg, conns: newPool(cfg), attached: attached}
 }
 
-// Close closes all connections; turns that are under way fail with ErrUnavailable.
+// Close closes all connections. Turns in flight fail with ErrUnavailable.
 func (d *Dialer) Close() error { return d.conns.close() }
 
-// Respond asks a plug-in for its turn. What the plug-in itself does wrong is a failure in the
-// answer. Errors: ErrAddress, ErrBusy, ErrUnavailable, ErrAgain, ErrTimeout or that of
+// Respond asks a plug-in for its turn. A mistake of the plug-in is a failure in the answer. Errors:
+// ErrAddress, ErrTooManyConnections, ErrUnavailable, ErrRetriesExhausted, ErrTimeout or that of
 // ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
-	act, who := request(req, tools), strings.ToLower(world.RoleText(req.GetRole()))
+	act, who := actRequest(req, tools), strings.ToLower(world.RoleText(req.GetRole()))
 	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
-	case errors.Is(err, errRaised):
+	case errors.Is(err, errAgentFailed):
 		return turn.Failed(classOf(req.GetRole()), exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
-	case errors.Is(err, errRefused), errors.Is(err, errEnded):
+	case errors.Is(err, errCannotAsk), errors.Is(err, errConversationEnded):
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
 	case err != nil:
 		return nil, err
 	}
 	if stated := answer.GetRaised(); stated != nil {
-		exception, detail := raised(stated, act, who)
+		exception, detail := raisedFailure(stated, act, who)
 		return turn.Failed(classOf(req.GetRole()), exception, detail), nil
 	}
 	return d.compose(req, tools, answer)
@@ -119,7 +118,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 		return nil, err
 	}
 	defer release()
-	var reached peer.Peer // without an address if no try got through
+	var reached peer.Peer // has no address if no try connected
 	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act, grpc.Peer(&reached))
 	if err == nil {
 		return answer, nil
@@ -129,12 +128,12 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s", ErrTimeout, address, act.GetTurn(), timeout)
 	case detail.Code() == codes.Unavailable && reached.Addr == nil:
-		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message(), maxReason), advice(address, detail.Message()))
+		return nil, fmt.Errorf("%w: %s: %s%s", ErrUnavailable, address, shorten(detail.Message(), maxReason), tlsHint(address, detail.Message()))
 	}
-	return nil, refusal(address, act, detail)
+	return nil, statusError(address, act, detail)
 }
 
-// actAttached asks an agent that attached itself. It may attach itself while the turn waits.
+// actAttached asks an attached agent. The agent may attach itself while the turn waits.
 func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActRequest, limit time.Duration) (*agentv1.ActResponse, error) {
 	if err := attach.CheckName(name); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrAddress, err)
@@ -142,12 +141,12 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 	answer, err := d.attached.Act(ctx, name, act)
 	switch {
 	case errors.Is(err, attach.ErrUnsendable):
-		return nil, fmt.Errorf("%w: %s, turn %d: %w", errRefused, name, act.GetTurn(), err)
-	case errors.Is(err, attach.ErrAgain):
-		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrAgain, name, act.GetTurn(), shorten(err.Error(), maxReason))
+		return nil, fmt.Errorf("%w: %s, turn %d: %w", errCannotAsk, name, act.GetTurn(), err)
+	case errors.Is(err, attach.ErrRetriesExhausted):
+		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrRetriesExhausted, name, act.GetTurn(), shorten(err.Error(), maxReason))
 	}
 	if said, answered := status.FromError(err); answered && err != nil {
-		return nil, refusal(name, act, said)
+		return nil, statusError(name, act, said)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
@@ -155,7 +154,7 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 	return answer, nil
 }
 
-// compose turns an answer into messages. Calls win over text.
+// compose turns an answer into messages. Calls take precedence over text.
 func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) (*agentgwv1.RespondResponse, error) {
 	if n := len(answer.GetCalls()); n > maxCalls {
 		return d.unusable("%d calls in one turn, expected at most %d", n, maxCalls), nil

@@ -39,7 +39,7 @@ func (greeter) Act(context.Context, *agentv1.ActRequest) (*agentv1.ActResponse, 
 	return &agentv1.ActResponse{Text: "hello"}, nil
 }
 
-// certificate makes one for a name that vouches for itself, and the pool that trusts it.
+// certificate returns a self-signed certificate for a host and the pool that trusts it.
 func certificate(t *testing.T, host string, until time.Time) (tls.Certificate, *x509.CertPool) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -64,8 +64,8 @@ func certificate(t *testing.T, host string, until time.Time) (tls.Certificate, *
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, pool
 }
 
-// host serves the greeter until the test ends and returns its port.
-func host(t *testing.T, options ...grpc.ServerOption) string {
+// serveGreeter serves the greeter until the test ends and returns its port.
+func serveGreeter(t *testing.T, options ...grpc.ServerOption) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -88,8 +88,8 @@ func host(t *testing.T, options ...grpc.ServerOption) string {
 	return "localhost:" + port
 }
 
-// TestHandshakes dials plug-ins that cannot be trusted, or that speak another way than the address
-// says: the error says why.
+// TestHandshakes dials plug-ins that are not trusted, or that disagree with the address on TLS. The
+// error says why.
 func TestHandshakes(t *testing.T) {
 	t.Parallel()
 	good, trusted := certificate(t, "localhost", time.Now().Add(time.Hour))
@@ -118,7 +118,7 @@ func TestHandshakes(t *testing.T) {
 					t.Error(err)
 				}
 			})
-			got, err := dialer.Respond(t.Context(), ask(test.scheme+host(t, test.server...)), turn.AnyTools())
+			got, err := dialer.Respond(t.Context(), actRequestTo(test.scheme+serveGreeter(t, test.server...)), turn.AnyTools())
 			if test.want == "" {
 				if err != nil || sandbox.Content(got.GetMessages()[0]) != "hello" {
 					t.Errorf("Respond: got %v, %v, want hello", got, err)
@@ -132,8 +132,8 @@ func TestHandshakes(t *testing.T) {
 	}
 }
 
-// ask is the request for an agent's first turn.
-func ask(address string) *agentgwv1.RespondRequest {
+// actRequestTo returns the request for an agent's first turn.
+func actRequestTo(address string) *agentgwv1.RespondRequest {
 	return &agentgwv1.RespondRequest{
 		RolloutId: "s.0", Index: 1, Role: worldv1.Role_ROLE_AGENT,
 		Player: &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{Address: address}}},

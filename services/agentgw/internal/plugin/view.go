@@ -15,12 +15,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// conversationIDBytes is how much of the hash of a rollout's id a plug-in sees. The id itself may
-// name the scenario.
+// conversationIDBytes is the length of the hash that stands for the rollout id. A plug-in must not
+// see the id, which may name the scenario.
 const conversationIDBytes = 16
 
-// request is what the plug-in is asked.
-func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActRequest {
+// actRequest returns the request to the plug-in.
+func actRequest(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActRequest {
 	sum := sha256.Sum256([]byte(req.GetRolloutId()))
 	act := &agentv1.ActRequest{
 		ConversationId: hex.EncodeToString(sum[:conversationIDBytes]),
@@ -34,10 +34,10 @@ func request(req *agentgwv1.RespondRequest, tools *turn.Tools) *agentv1.ActReque
 	return act
 }
 
-// messages translates a role's view: its own messages are the agent's, those of its counterpart the
-// user's, whichever it plays. Consecutive calls become one message.
+// messages translates a role's view. The role's own messages are the agent's and those of its
+// counterpart the user's, whichever role it plays. Consecutive calls become one message.
 func messages(self worldv1.Role, view []*worldv1.Message) []*agentv1.Message {
-	entries := conversation.Agent(view)
+	entries := conversation.AgentView(view)
 	if self == worldv1.Role_ROLE_USER {
 		entries = conversation.UserView(view, true)
 	}
@@ -65,7 +65,7 @@ func message(e *conversation.Entry) *agentv1.Message {
 	switch e.Kind {
 	case conversation.Result:
 		return &agentv1.Message{
-			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: sound(e.Value),
+			Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: e.Text, CallId: rowID(e), ToolName: e.Name, Failed: e.Failed, ValueJson: validJSON(e.Value),
 		}
 	case conversation.System:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
@@ -78,9 +78,8 @@ func message(e *conversation.Entry) *agentv1.Message {
 	return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: e.Text}
 }
 
-// sound returns a value as JSON that every parser takes. Python's json writes numbers that JSON
-// lacks.
-func sound(value *string) *string {
+// validJSON returns a value as standard JSON. Python's json writes numbers that JSON lacks.
+func validJSON(value *string) *string {
 	if value == nil || json.Valid([]byte(*value)) {
 		return value
 	}
@@ -99,9 +98,8 @@ func rowID(e *conversation.Entry) string {
 	return *e.RowID
 }
 
-// appendArguments appends a value as python.JSON writes it, but numbers that JSON has no text for
-// as JSON: an infinite one as a number beyond all floats, as which it may have been written, and
-// nan, for which there is none, as a text.
+// appendArguments appends a value as python.JSON writes it, but valid JSON for non-finite numbers:
+// an infinity becomes a number beyond the float range, and NaN a text.
 func appendArguments(dst []byte, v python.Value) []byte {
 	if _, found := python.NonFinite(v); !found {
 		return python.AppendJSON(dst, v)

@@ -19,7 +19,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestArgumentsComeBackAsJSON composes calls and reads them back as the agent sees them later.
+// TestArgumentsComeBackAsJSON composes calls and checks how the agent sees them later.
 func TestArgumentsComeBackAsJSON(t *testing.T) {
 	for written, want := range map[string]string{
 		`{"on": true}`:              `{"on": true}`,
@@ -51,30 +51,30 @@ func TestArgumentsComeBackAsJSON(t *testing.T) {
 	}
 }
 
-// absent fails each turn with one error.
-type absent struct{ err error }
+// failingAgents fails each turn with one error.
+type failingAgents struct{ err error }
 
-func (a absent) Act(context.Context, string, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
+func (a failingAgents) Act(context.Context, string, *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	return nil, a.err
 }
 
-// TestAttachedFailures maps what can happen to the turn of an agent that attached itself.
+// TestAttachedFailures maps the errors of an attached agent's turn.
 func TestAttachedFailures(t *testing.T) {
 	for _, test := range []struct {
 		err, want error
 		failure   string
 		own       bool // the agent's own code failed
 	}{
-		{err: attach.ErrAgain, want: ErrAgain},
-		{err: attach.ErrNobody, want: ErrTimeout},
-		{err: attach.ErrSilent, want: ErrTimeout},
+		{err: attach.ErrRetriesExhausted, want: ErrRetriesExhausted},
+		{err: attach.ErrNotAttached, want: ErrTimeout},
+		{err: attach.ErrNoAnswer, want: ErrTimeout},
 		{err: status.Error(codes.Unknown, "boom"), failure: "the agent failed: mine, turn 3: Unknown: rpc error: code = Unknown desc = boom: why", own: true},
 		{err: status.Error(codes.Aborted, "enough"), failure: "the agent ended the conversation, turn 3: rpc error: code = Aborted desc = enough: why"},
 		{err: status.Error(codes.PermissionDenied, "no"), failure: "the agent cannot be asked: mine, turn 3: PermissionDenied: rpc error: code = PermissionDenied desc = no: why"},
 		{err: status.Error(codes.DeadlineExceeded, "slow"), want: ErrTimeout},
 		{err: attach.ErrUnsendable, failure: "the agent cannot be asked: mine, turn 3: the conversation cannot be sent: why"},
 	} {
-		d := NewDialer(Config{Connections: 1}, absent{fmt.Errorf("%w: why", test.err)})
+		d := NewDialer(Config{Connections: 1}, failingAgents{fmt.Errorf("%w: why", test.err)})
 		req := &agentgwv1.RespondRequest{Role: worldv1.Role_ROLE_AGENT, Turn: 3, Player: &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{
 			Plugin: &agentgwv1.Plugin{Attached: "mine"},
 		}}}
@@ -88,8 +88,7 @@ func TestAttachedFailures(t *testing.T) {
 	}
 }
 
-// TestValues checks which results have a value: those of calls that succeeded, in JSON that every
-// parser takes.
+// TestValues checks which results have a value: those of successful calls, as standard JSON.
 func TestValues(t *testing.T) {
 	const self, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	call := func(id string) *worldv1.Message {

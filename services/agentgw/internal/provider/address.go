@@ -8,31 +8,30 @@ import (
 	"strings"
 )
 
-// fileSuffix ends the name of the variable that names a file with the key.
+// fileSuffix is the suffix of the variable that names a key file.
 const fileSuffix = "_FILE"
 
-// Address is that of a provider which takes a key in a header.
+// Address says how to reach a provider that takes a key in a header.
 type Address struct {
-	// BaseURL is the provider's own address; empty if there is none that everybody uses.
+	// BaseURL is the provider's official address, empty if there is none.
 	BaseURL string
-	// BaseURLVariable is the environment's variable for another one.
+	// BaseURLVariable is the environment variable that overrides BaseURL.
 	BaseURLVariable string
-	// KeyVariables are the environment's variables for the key; the first that is set counts.
+	// KeyVariables are the environment variables of the key. The first that is set counts.
 	KeyVariables []string
-	// KeyHeader is the header that the key is sent in, behind KeyPrefix.
+	// KeyHeader is the header that carries KeyPrefix and the key.
 	KeyHeader, KeyPrefix string
-	// NoKey is sent where there is no key; empty sends no header.
+	// NoKey replaces a missing key. Empty sends no header.
 	NoKey string
 }
 
-// endpoint returns the endpoint with its key. A server at another address than the provider's own
-// may want none.
+// endpoint returns the endpoint with its key. Only the official address requires one.
 func (a *Address) endpoint(getenv func(string) string, base string) (Endpoint, error) {
 	to := Endpoint{BaseURL: strings.TrimRight(cmp.Or(base, getenv(a.BaseURLVariable), a.BaseURL), "/"), Header: http.Header{}}
 	if to.BaseURL == "" {
 		return Endpoint{}, fmt.Errorf("no server: give --base-url or set %s", a.BaseURLVariable)
 	}
-	to.Own = to.BaseURL == a.BaseURL
+	to.Official = to.BaseURL == a.BaseURL
 	for _, name := range a.KeyVariables {
 		key, err := keyOf(getenv, name)
 		if err != nil {
@@ -44,7 +43,7 @@ func (a *Address) endpoint(getenv func(string) string, base string) (Endpoint, e
 			return to, nil
 		}
 	}
-	if to.Own {
+	if to.Official {
 		return Endpoint{}, fmt.Errorf("no key: set %s or %s%s", a.KeyVariables[0], a.KeyVariables[0], fileSuffix)
 	}
 	if a.NoKey != "" {
@@ -70,7 +69,7 @@ func keyOf(getenv func(string) string, name string) (string, error) {
 	return key, sendable(key, fmt.Sprintf("%s%s, %s", name, fileSuffix, path))
 }
 
-// sendable fails if no header takes the key that was read from where.
+// sendable returns an error if the key, which was read from where, cannot be sent in a header.
 func sendable(key, where string) error {
 	control := func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }
 	if strings.ContainsFunc(key, control) {

@@ -9,60 +9,60 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Spec is a provider of models: its names, how it is reached, what its models can be told, and its
+// Spec describes a provider of models: its names, its address, its settings for reasoning and its
 // wire format.
 type Spec struct {
-	// Name stands before a model's name, e.g. openai; it is that of Model.provider.
+	// Name precedes a model's name in player names, e.g. openai. It is the value of Model.provider.
 	Name string
-	// Description says whose models they are and what they need, for people. It is a sentence.
+	// Description is a sentence for people about the models and the key they need.
 	Description string
-	// Roles are what its models can play.
+	// Roles are the roles that its models can play.
 	Roles []worldv1.Role
-	// Aliases are the original's names for its models.
+	// Aliases are the original's names of its models.
 	Aliases []Alias
-	// DefaultModel is the model that Name alone stands for; empty if a model has to be named.
+	// DefaultModel is the model that Name alone selects. Empty requires a model.
 	DefaultModel string
-	// AccountOf names the provider whose keys, prices and limits hold; empty if its own do.
+	// AccountOf names the provider whose keys, prices and limits apply. Empty means this one.
 	AccountOf string
-	// Address is where its interface is and what proves that one may use it.
+	// Address is the address of its interface with its key.
 	Address Address
-	// Locate returns the endpoint of a provider that Address cannot describe; nil if it can. base
-	// is the address that a player was given, or empty.
+	// Locate returns the endpoint of a provider that Address cannot describe, nil if Address can. base
+	// is the player's base URL or empty.
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
-	// Reasoning says what its models with reasoning can be told.
+	// Reasoning describes the reasoning settings of its models.
 	Reasoning Reasoning
 	// Codec is its wire format.
 	Codec Codec
-	// Compat is its wire format as the original reads it; nil if that is the same.
+	// Compat is the wire format as the original decodes it, nil if there is no difference.
 	Compat Codec
-	// Native says that its own turns go back in the form in which they came.
-	Native bool
+	// ReplaysNative: requests carry the provider's earlier turns in their native form.
+	ReplaysNative bool
 }
 
 // Alias is a name of the original for a model.
 type Alias struct{ Name, Model string }
 
-// Reasoning says what models with reasoning can be told of how much they reason.
+// Reasoning describes the settings that models with reasoning accept.
 type Reasoning struct {
-	// Efforts are the words that they know; none if they take none.
+	// Efforts are the effort levels, none if the models take none.
 	Efforts []string
-	// Budget says that they take a number of tokens.
+	// Budget: the models take a token budget.
 	Budget bool
-	// LeastBudget is the smallest such number.
-	LeastBudget int32
-	// BudgetInAnswer says that the longest answer has to hold the budget too.
+	// MinBudget is the smallest token budget.
+	MinBudget int32
+	// BudgetInAnswer: the answer's token limit includes the budget.
 	BudgetInAnswer bool
-	// Temperature says that they take one while they reason.
+	// Temperature: the models take a temperature while they reason.
 	Temperature bool
-	// Unasked says whether a model reasons although nobody says how much; nil if none does.
-	Unasked func(model *agentgwv1.Model) bool
+	// ByDefault reports whether a model reasons without a setting. Nil means that none does.
+	ByDefault func(model *agentgwv1.Model) bool
 }
 
-// Reasons says whether a model is to reason.
+// Reasons reports whether a model reasons with its settings.
 func (r Reasoning) Reasons(model *agentgwv1.Model) bool {
 	switch model.GetReasoningEffort() {
 	case "":
-		return model.GetThinkingBudget() > 0 || r.Unasked != nil && r.Unasked(model)
+		return model.GetThinkingBudget() > 0 || r.ByDefault != nil && r.ByDefault(model)
 	case EffortNone:
 		return false
 	default:
@@ -73,23 +73,22 @@ func (r Reasoning) Reasons(model *agentgwv1.Model) bool {
 // EffortNone turns a model's reasoning off.
 const EffortNone = "none"
 
-// Endpoint is where requests go and what proves that they may.
+// Endpoint is the address of requests with its credentials.
 type Endpoint struct {
-	// BaseURL is the address without a slash at its end. The scheme h2c:// stands for HTTP/2
-	// without TLS.
+	// BaseURL is the address without a trailing slash. The scheme h2c:// selects HTTP/2 without TLS.
 	BaseURL string
-	// Header holds the key, if there is one.
+	// Header contains the key, if there is one.
 	Header http.Header
-	// Own says that the address is the provider's own.
-	Own bool
-	// Secret is text that must not get into an error; empty if there is none.
+	// Official: the address is the provider's official one.
+	Official bool
+	// Secret is the text to redact from errors, empty if there is none.
 	Secret string
-	// Expires says that the secret is one of many of the same account, which the address names.
+	// Expires: the secret is a short-lived token, so it does not identify the account. The address
+	// does.
 	Expires bool
 }
 
-// Endpoint returns where the provider is asked. base is the address that a player was given, or
-// empty.
+// Endpoint returns the endpoint of the provider. base is the player's base URL or empty.
 func (s *Spec) Endpoint(ctx context.Context, getenv func(string) string, base string) (Endpoint, error) {
 	if s.Locate != nil {
 		return s.Locate(ctx, getenv, base)
@@ -97,7 +96,7 @@ func (s *Spec) Endpoint(ctx context.Context, getenv func(string) string, base st
 	return s.Address.endpoint(getenv, base)
 }
 
-// Account names the provider whose keys, prices and limits hold.
+// Account returns the name of the provider whose keys, prices and limits apply.
 func (s *Spec) Account() string { return cmp.Or(s.AccountOf, s.Name) }
 
 // CodecFor returns the wire format of a request.

@@ -7,16 +7,16 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// maxTokens bounds a number of tokens to what can be added up.
+// maxTokens bounds a token count so that sums do not overflow.
 const maxTokens = 1 << 40
 
-// UsageFields says where in a usage the numbers of tokens stand: each is a path of names.
+// UsageFields are the paths of the token counts in a usage object.
 type UsageFields struct {
 	Input, Cached, Output, Reasoning []string
 }
 
-// Read reads a usage, nil if the provider did not say. A number that is not there, or no number, is
-// 0. None is below zero, as it would give budgets back what was spent.
+// Read decodes a usage object. It returns nil if the provider did not report one. Absent and
+// invalid counts are 0, and so are negative ones, which would refund budgets.
 func (f *UsageFields) Read(usage json.RawMessage) (*agentgwv1.Usage, error) {
 	switch {
 	case len(usage) == 0 || string(usage) == "null":

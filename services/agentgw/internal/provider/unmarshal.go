@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// maxValues bounds the values of an answer: each takes many times its two bytes once it is read.
+// maxValues bounds the values of an answer. Each takes far more memory than its two bytes of JSON.
 const maxValues = 1 << 16
 
-// Unmarshal reads an answer's body, or fails if it holds more values than any answer needs.
+// Unmarshal decodes an answer's body. It fails if the body has more than maxValues values.
 func Unmarshal(body []byte, into any) error {
 	if n := values(body); n > maxValues {
 		return fmt.Errorf("%d values, expected at most %d", n, maxValues)
@@ -16,8 +16,7 @@ func Unmarshal(body []byte, into any) error {
 	return json.Unmarshal(body, into)
 }
 
-// values counts the values in JSON, more or less: what opens and what separates them, outside of
-// texts.
+// values estimates the number of values in JSON: opening brackets and commas outside of strings.
 func values(body []byte) int {
 	n, quoted := 1, false
 	for i := 0; i < len(body); i++ {
@@ -25,7 +24,7 @@ func values(body []byte) int {
 		case '"':
 			quoted = !quoted
 		case '\\':
-			i++ // the next character cannot end the text
+			i++ // the next character cannot end the string
 		case '{', '[', ',':
 			if !quoted {
 				n++

@@ -17,7 +17,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestUnmarshal refuses what would take a thousand times its size in memory before it is read.
+// TestUnmarshal rejects bodies that would take a thousand times their size in memory.
 func TestUnmarshal(t *testing.T) {
 	list := func(n int) []byte { return []byte("[" + strings.TrimSuffix(strings.Repeat("1,", n), ",") + "]") }
 	var into json.RawMessage

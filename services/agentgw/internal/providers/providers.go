@@ -1,5 +1,5 @@
-// Package providers is the list of all providers of models. A new one has its own package, and its
-// line here.
+// Package providers lists all model providers. A new provider has its own package and one line
+// here.
 package providers
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/responses"
 )
 
-// All returns all providers, in a fixed order, with the dialects of dialect.Load; nil serves
-// whoever asks no model.
+// All returns all providers in a fixed order, with the dialects of dialect.Load. Nil dialects
+// suffice for names.
 func All(dialects map[string]dialect.Codec) []provider.Spec {
 	return slices.Concat([]provider.Spec{
 		anthropic.Spec(),

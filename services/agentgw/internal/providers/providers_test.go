@@ -8,8 +8,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
-// TestAll checks that no two providers or aliases share a name, that names are those that the proto
-// allows, and that each provider can be reached and spoken to.
+// TestAll checks that provider and alias names are unique, that the proto allows them, and that
+// each provider has an endpoint and a codec.
 func TestAll(t *testing.T) {
 	dialects, err := dialect.Load("")
 	if err != nil {

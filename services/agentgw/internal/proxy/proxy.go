@@ -1,4 +1,4 @@
-// Package proxy names the proxy that the environment puts before an address.
+// Package proxy describes the environment's proxy for error messages.
 package proxy
 
 import (
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Named returns what an error about an address adds if a proxy stands before it, without the
-// password that the proxy's address may hold; "" if none does.
+// Named returns the part of an error message that names the proxy between this process and an
+// address, "" if there is none. It redacts the proxy's password.
 func Named(address *url.URL) string {
 	proxy, err := http.ProxyFromEnvironment(&http.Request{URL: address})
 	if err != nil || proxy == nil {

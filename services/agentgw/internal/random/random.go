@@ -1,5 +1,6 @@
-// Package random plays an agent that calls random tools with random arguments of the right types: a
-// floor for every score. What it says is a function of the seed, the turn, the view and the tools.
+// Package random plays an agent that calls random tools with random arguments of the right types.
+// It is the baseline of every score. Its turn is a function of the seed, the turn number, the view
+// and the tools.
 package random
 
 import (
@@ -14,11 +15,11 @@ import (
 )
 
 const (
-	// defaultTurns is the number of turns with calls where the player does not set one.
+	// defaultTurns is the default number of turns with calls.
 	defaultTurns = 5
-	// maxCalls is the largest batch in one turn.
-	maxCalls = 3
-	giveUp   = "That is as far as I got."
+	// maxCalls is the largest number of calls in one turn.
+	maxCalls    = 3
+	closingText = "That is as far as I got."
 )
 
 // Respond plays the next turn. Safe for concurrent use. The error is a *turn.Mistake.
@@ -30,14 +31,14 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 		turns = defaultTurns
 	}
 	if req.GetTurn() >= turns {
-		return composer.Say(giveUp), nil
+		return composer.Say(closingText), nil
 	}
 	list := tools.List()
 	if len(list) == 0 {
-		return composer.Say(giveUp), nil
+		return composer.Say(closingText), nil
 	}
 	draw := drawer{
-		Rand:  rand.New(rand.NewPCG(uint64(req.GetSeed())+uint64(player.GetSeed()), place(req))),
+		Rand:  rand.New(rand.NewPCG(uint64(req.GetSeed())+uint64(player.GetSeed()), turnHash(req))),
 		words: wordsOf(req.GetView()),
 	}
 	calls := make([]turn.Call, 1+draw.IntN(maxCalls))
@@ -49,9 +50,8 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	return messages, err
 }
 
-// place is the second half of the generator's seed: where in a rollout the turn is, but not in
-// which.
-func place(req *agentgwv1.RespondRequest) uint64 {
+// turnHash is the second half of the generator's seed: the position of the turn within any rollout.
+func turnHash(req *agentgwv1.RespondRequest) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(strconv.Itoa(int(req.GetIndex())) + "/" + strconv.Itoa(int(req.GetTurn()))))
 	return h.Sum64()

@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestArgumentsFit draws often and checks each value against its declared type.
+// TestArgumentsFit draws many values and checks each against its declared type.
 func TestArgumentsFit(t *testing.T) {
 	const schema = `{"type": "object", "properties": {
 		"b": {"type": "boolean"}, "i": {"type": "integer"}, "n": {"type": "number"}, "s": {"type": "string"},

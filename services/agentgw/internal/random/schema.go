@@ -8,18 +8,18 @@ import (
 )
 
 const (
-	// maxDepth bounds how deep objects and arrays of a schema are followed.
+	// maxDepth bounds the nesting of generated objects and arrays.
 	maxDepth = 4
 	maxItems = 3
 )
 
-// drawer draws values that fit a JSON Schema.
+// drawer draws values that match a JSON Schema.
 type drawer struct {
 	*rand.Rand
 	words []string
 }
 
-// arguments returns a JSON object that fits a schema of type object; an unreadable schema counts as
+// arguments returns a JSON object that matches a schema of type object. An invalid schema counts as
 // one without properties.
 func (d drawer) arguments(schema string) string {
 	parsed, err := python.ParseJSON(schema)
@@ -29,7 +29,7 @@ func (d drawer) arguments(schema string) string {
 	return python.JSON(d.object(parsed, 0))
 }
 
-// object gives every required property a value and each other one a value in half of the cases.
+// object draws every required property, and each other one with a probability of one half.
 func (d drawer) object(schema python.Value, depth int) python.Value {
 	required := texts(field(schema, "required"))
 	result := &python.Dict{}
@@ -49,7 +49,7 @@ func (d drawer) object(schema python.Value, depth int) python.Value {
 	return result.Value()
 }
 
-// value draws a value of the schema's type, or of any scalar type if it names none.
+// value draws a value of the schema's type, or of any scalar type without one.
 func (d drawer) value(schema python.Value, depth int) python.Value {
 	if choices, _ := field(schema, "enum").AsList(); len(choices) > 0 {
 		return choices[d.IntN(len(choices))]
@@ -80,7 +80,7 @@ func (d drawer) value(schema python.Value, depth int) python.Value {
 	}
 }
 
-// kind returns a type name: the given one, one of a list of them, or any scalar one.
+// kind returns a type name: the given one, one of the given list, or any scalar one.
 func (d drawer) kind(given python.Value) string {
 	if kind, ok := given.AsStr(); ok {
 		return kind
@@ -92,7 +92,7 @@ func (d drawer) kind(given python.Value) string {
 	return [...]string{"string", "boolean", "integer", "number"}[d.IntN(4)]
 }
 
-// integer draws a whole number that the view holds, or a small one.
+// integer draws an integer of the view, or a small one.
 func (d drawer) integer() int64 {
 	if seen, err := strconv.ParseInt(d.words[d.IntN(len(d.words))], 10, 64); err == nil {
 		return seen
@@ -100,7 +100,7 @@ func (d drawer) integer() int64 {
 	return d.Int64N(120) - 20
 }
 
-// number draws a number that the view holds, a small one, or one in the range of POSIX times.
+// number draws a number of the view, a small one, or one in the range of POSIX times.
 func (d drawer) number() float64 {
 	if seen, err := strconv.ParseFloat(d.words[d.IntN(len(d.words))], 64); err == nil && seen-seen == 0 {
 		return seen

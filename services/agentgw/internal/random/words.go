@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	// maxScanned bounds the bytes of the view that are searched for words, from its end.
+	// maxScanned bounds the bytes of the view, from its end, that are searched for words.
 	maxScanned = 32 << 10
-	// maxWords bounds how many different words are kept.
+	// maxWords bounds the number of distinct words.
 	maxWords = 512
-	// maxWord bounds one word.
+	// maxWord bounds the bytes of one word.
 	maxWord = 100
 )
 
-// wordsOf returns words, names, numbers and ids that the view holds, each once, newest message
-// first, after a few that are always there.
+// wordsOf returns the distinct words, names, numbers and ids of the view, newest message first,
+// after a few constant ones.
 func wordsOf(view []*worldv1.Message) []string {
 	words := []string{"", "home", "friend", "Hello", "+12453344098", "USD", "Grand Canyon"}
 	seen := make(map[string]bool, maxWords)
@@ -45,7 +45,7 @@ func wordsOf(view []*worldv1.Message) []string {
 	return words
 }
 
-// separates says whether r stands between words: ids, phone numbers and decimals stay whole.
+// separates reports whether r separates words. Ids, phone numbers and decimals stay whole.
 func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("+-.:_'", r)
 }

@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	// minRate is the smallest share of the rates that refusals leave. A run of successes adds
-	// rateStep to it, and multiplies the concurrency by growth.
+	// minRate is the smallest share of the rates after refusals. A run of successes adds rateStep to
+	// the share and multiplies the concurrency by growth.
 	minRate, rateStep, growth = 1.0 / 16, 0.05, 1.1
-	// pauseMax is the longest pause after a refusal that asks for none.
+	// pauseMax is the longest pause after a refusal without a retry time.
 	pauseMax = 30 * time.Second
 )
 
-// budget is the budget of a key. All of it is under the limiter's lock.
+// budget is the budget of one key. The limiter's lock protects it.
 type budget struct {
 	limiter *Limiter
 	key     Key
@@ -29,19 +29,19 @@ type budget struct {
 	running          int
 	requests, tokens *bucket
 	usage            map[string]*usage // by model
-	active           time.Time         // last use
-	timer            *time.Timer       // dispatches when a request may begin that has to wait
+	active           time.Time         // time of the last use
+	timer            *time.Timer       // dispatches when the next request may begin
 
-	adaptive adaptive
-	cut      time.Time // when it was last cut: requests that had begun by then say nothing new
-	paused   time.Time // until when nothing may begin
+	adaptive    adaptive
+	lastCut     time.Time // time of the last cut; refusals of older requests do not cut again
+	pausedUntil time.Time // no request may begin before
 
-	breaker *gobreaker.TwoStepCircuitBreaker[any]
-	open    time.Time // until when the breaker is
-	worked  bool      // a request has succeeded
-	outage  outage
-	logged  time.Time // when the log last told of an outage
-	silent  time.Time // beginning of the outage whose end the log is to tell of
+	breaker      *gobreaker.TwoStepCircuitBreaker[any]
+	openUntil    time.Time // the breaker is open until
+	hasSucceeded bool      // some request has succeeded
+	outage       outage
+	lastLogged   time.Time // time of the last log line about an outage
+	loggedOutage time.Time // beginning of the outage that the log has reported
 }
 
 func newBudget(l *Limiter, key Key) *budget {
@@ -55,12 +55,12 @@ func newBudget(l *Limiter, key Key) *budget {
 	return b
 }
 
-// idle says that nothing depends on what the budget knows.
+// idle reports whether the budget can be dropped.
 func (b *budget) idle(now time.Time) bool {
-	return b.running+b.queue.n == 0 && now.Sub(b.active) > forgotten && !now.Before(b.paused)
+	return b.running+b.queue.n == 0 && now.Sub(b.active) > idleTimeout && !now.Before(b.pausedUntil)
 }
 
-// usageOf returns what the requests to a model use.
+// usageOf returns the usage of requests to a model.
 func (b *budget) usageOf(model string) *usage {
 	if b.usage[model] == nil {
 		b.usage[model] = &usage{}
@@ -68,13 +68,13 @@ func (b *budget) usageOf(model string) *usage {
 	return b.usage[model]
 }
 
-// push lets a request wait. One that could begin at once may in an outage, too: it finds out
-// whether the provider is back.
+// push queues a request. During an outage it still accepts one that could begin at once, as a probe
+// of the provider.
 func (b *budget) push(now time.Time, p *Permit) error {
 	b.active = now
-	b.outage.enter(now, p.request.Run)
+	b.outage.addRun(now, p.request.Run)
 	first := b.running+b.queue.n == 0 && !now.Before(b.blockedUntil())
-	if err := b.refuse(now, p.request.Run); err != nil && !first {
+	if err := b.waitError(now, p.request.Run); err != nil && !first {
 		return err
 	}
 	if !b.queue.push(p, b.limiter.cfg.Queue) {
@@ -84,7 +84,7 @@ func (b *budget) push(now time.Time, p *Permit) error {
 	return nil
 }
 
-// dispatch lets begin what can, and dispatches again when more can.
+// dispatch begins requests that fit, and schedules itself for the next one.
 func (b *budget) dispatch(now time.Time) {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -106,14 +106,14 @@ func (b *budget) dispatch(now time.Time) {
 		}
 		var err error
 		if p.result, err = b.breaker.Allow(); err != nil {
-			return // until the request ends that finds out whether the provider is back
+			return // until the probe of the half-open breaker ends
 		}
 		b.begin(now, p)
 	}
 }
 
-// fits says whether a request fits into what its sweep may spend. Those of a sweep that has spent
-// all of it wait no longer.
+// fits reports whether a request fits into its sweep's spend limit. It fails all queued requests of
+// a sweep that has spent its limit.
 func (b *budget) fits(p *Permit) bool {
 	p.expected = p.usage.expect(p.request.Estimate)
 	fits, spent := p.spend.admits(p)
@@ -128,10 +128,10 @@ func (b *budget) fits(p *Permit) bool {
 	return fits
 }
 
-// begin lets a request begin. Its sweep takes the part of a minute's budget that the request takes,
-// of what it takes most of.
+// begin begins a request. Its sweep is charged the share of a minute's budget that the request
+// takes, of requests or tokens, whichever is larger.
 func (b *budget) begin(now time.Time, p *Permit) {
-	b.queue.serve(p, max(1/float64(b.limit.Requests), float64(p.tokens)/float64(b.limit.Tokens)))
+	b.queue.pop(p, max(1/float64(b.limit.Requests), float64(p.tokens)/float64(b.limit.Tokens)))
 	b.requests.take(now, 1)
 	b.tokens.take(now, p.tokens)
 	p.usage.running++
@@ -141,7 +141,7 @@ func (b *budget) begin(now time.Time, p *Permit) {
 	close(p.ready)
 }
 
-// end books how a request ended.
+// end records the outcome of a request.
 func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 	b.running--
 	b.active = now
@@ -153,11 +153,11 @@ func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 	} else if o.Cost.Tokens > 0 {
 		b.tokens.take(now, o.Cost.Tokens-p.tokens)
 	}
-	p.result(map[Class]error{Abandoned: errNothing, Unsent: errNothing, Failed: errFailed}[o.Class])
+	p.result(map[Class]error{Abandoned: errExcluded, Unsent: errExcluded, Failed: errFailed}[o.Class])
 	switch {
 	case o.Class == Succeeded:
-		b.answered(now)
-		if p.began.After(b.cut) {
+		b.recordSuccess(now)
+		if p.began.After(b.lastCut) {
 			b.adaptive.succeed(b.limit.Concurrency)
 		}
 	case o.Class.refused():
@@ -169,7 +169,7 @@ func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 	b.dispatch(now)
 }
 
-// count adds a request to the metrics, whether or not its caller still waits.
+// count adds a request to the metrics, even if its caller is gone.
 func (b *budget) count(class Class, cost Cost) {
 	ctx, m := context.Background(), b.limiter.meters
 	m.requests.Add(ctx, 1, b.labels, metric.WithAttributes(attribute.String("class", string(class))))
@@ -177,31 +177,32 @@ func (b *budget) count(class Class, cost Cost) {
 	m.money.Add(ctx, float64(cost.Micros)/1e6, b.labels)
 }
 
-// slowDown cuts the budget and pauses it. Of requests that had begun before the last cut only what
-// the provider asks for counts.
+// slowDown cuts and pauses the budget. A request that began before the last cut only contributes
+// the provider's retry time.
 func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 	after := o.RetryAfter
-	if p.began.After(b.cut) {
+	if p.began.After(b.lastCut) {
 		b.adaptive.cut(b.running + 1)
-		b.cut = now
+		b.lastCut = now
 		if after <= 0 {
 			wait := min(b.limiter.cfg.FirstPause<<min(b.adaptive.cuts-1, 20), pauseMax)
 			after = wait/2 + time.Duration(b.limiter.cfg.Jitter()*float64(wait)/2)
 		}
 	}
-	b.paused = later(b.paused, now.Add(min(after, b.limiter.cfg.MaxPause)))
+	b.pausedUntil = later(b.pausedUntil, now.Add(min(after, b.limiter.cfg.MaxPause)))
 }
 
-// adaptive is what refusals leave of a budget's limits.
+// adaptive holds the limits that remain after refusals, by additive increase and multiplicative
+// decrease.
 type adaptive struct {
-	concurrency float64 // requests at once
-	threshold   float64 // below it concurrency doubles: what an outage took comes back soon
+	concurrency float64 // concurrent requests
+	threshold   float64 // below it concurrency doubles, so that it recovers quickly from an outage
 	rate        float64 // share of the limits per minute
 	successes   int     // since the last change
-	cuts        int     // without a success between them
+	cuts        int     // consecutive, without a success
 }
 
-// cut halves what is allowed, of what was in use.
+// cut halves the limits, beginning at the amount in use.
 func (a *adaptive) cut(running int) {
 	a.concurrency = max(min(a.concurrency, float64(running))/2, 1)
 	if a.cuts == 0 {
@@ -212,8 +213,8 @@ func (a *adaptive) cut(running int) {
 	a.cuts++
 }
 
-// succeed gives something back after each run of successes as long as the concurrency. limit is
-// what may run at once at most.
+// succeed raises the limits after each run of successes as long as the concurrency. limit bounds
+// the concurrency.
 func (a *adaptive) succeed(limit int64) {
 	a.cuts = 0
 	if a.successes++; float64(a.successes) < a.concurrency {

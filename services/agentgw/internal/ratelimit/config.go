@@ -16,42 +16,44 @@ import (
 )
 
 const (
-	// anyProvider is the name of the limit for providers that have none of their own.
+	// anyProvider is the name of the default limit.
 	anyProvider = "default"
-	// maxLimit bounds limits, so that they can be computed with. It stands for none, too.
+	// maxLimit bounds limits so that sums do not overflow. It also stands for no limit.
 	maxLimit = 1 << 50
 )
 
-// Limit bounds the requests under one key. A field of 0 is no limit.
+// Limit bounds the requests under one key. 0 is no limit.
 type Limit struct {
 	// Requests and Tokens are per minute.
 	Requests, Tokens int64
-	// Concurrency is the number of requests at once.
+	// Concurrency is the number of concurrent requests.
 	Concurrency int64
 }
 
-// Config says what budgets there are and how they are shared.
+// Config configures the limiter.
 type Config struct {
-	// Limits are by provider; that of "default" is for all others.
+	// Limits maps a provider to its limit. The key "default" applies to all others.
 	Limits Limits
-	// Queue bounds the requests of one sweep that wait for one budget.
+	// Queue bounds the queued requests of one sweep for one key.
 	Queue int
-	// BreakerFailures is how many failures in a row, of the provider or of the network, open the
-	// breaker.
+	// BreakerFailures is the number of consecutive failures, of the provider or the network, that
+	// opens the circuit breaker.
 	BreakerFailures int
 	// OpenFor is how long the breaker stays open.
 	OpenFor time.Duration
-	// FirstPause is the pause after the first refusal that asks for none; the next ones double it.
+	// FirstPause is the pause after the first refusal without a retry time. It doubles with each
+	// further one.
 	FirstPause time.Duration
-	// MaxPause bounds how long a budget pauses because the provider asks for it.
+	// MaxPause bounds a pause that the provider asks for.
 	MaxPause time.Duration
-	// MaxWait bounds how long a run waits for a budget of which no request is answered.
+	// MaxWait bounds how long a run waits while the provider answers no request under its key.
 	MaxWait time.Duration
-	// Jitter returns a number from 0 to 1; it is called concurrently.
+	// Jitter returns a number from 0 to 1. It is called concurrently.
 	Jitter func() float64
 }
 
-// DefaultConfig returns a configuration without limits but those that a provider's refusals teach.
+// DefaultConfig returns a configuration without limits. The limiter still adapts to a provider's
+// refusals.
 func DefaultConfig() Config {
 	return Config{
 		Limits: Limits{}, Queue: 1 << 14, BreakerFailures: 20, OpenFor: 10 * time.Second, FirstPause: time.Second / 2, MaxPause: 10 * time.Minute, MaxWait: 30 * time.Minute,
@@ -84,7 +86,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// limit returns what holds for a provider.
+// limit returns the limit of a provider.
 func (c Config) limit(provider string) Limit {
 	limit, ok := c.Limits[provider]
 	if !ok {
@@ -93,12 +95,12 @@ func (c Config) limit(provider string) Limit {
 	return Limit{cmp.Or(limit.Requests, maxLimit), cmp.Or(limit.Tokens, maxLimit), cmp.Or(limit.Concurrency, maxLimit)}
 }
 
-// Limits are those of providers, by the name of the account under which a provider's models count.
-// They are the value of a flag that may be given more than once.
+// Limits maps an account name, under which a provider's models count, to its limit. It is the value
+// of a repeatable flag.
 type Limits map[string]Limit
 
-// Set implements pflag.Value. It reads limits such as openai=rpm:600,tpm:200000,concurrency:64,
-// parted by ';'. Each part of a limit may be left out.
+// Set implements pflag.Value. It parses limits such as openai=rpm:600,tpm:200000,concurrency:64,
+// separated by ';'. Each part of a limit is optional.
 func (l *Limits) Set(text string) error {
 	merged, specs := Limits{}, providers.All(nil)
 	maps.Copy(merged, *l)
@@ -139,7 +141,7 @@ func parseLimit(text string) (limit Limit, err error) {
 	return limit, nil
 }
 
-// String implements pflag.Value. It returns what Set reads.
+// String implements pflag.Value. Set parses its result.
 func (l *Limits) String() string {
 	var all []string
 	for _, name := range slices.Sorted(maps.Keys(*l)) {
@@ -151,7 +153,7 @@ func (l *Limits) String() string {
 // Type implements pflag.Value.
 func (*Limits) Type() string { return "limits" }
 
-// String returns a limit as it is given.
+// String returns a limit in the form that Set parses.
 func (l Limit) String() string {
 	var parts []string
 	for i, n := range []int64{l.Requests, l.Tokens, l.Concurrency} {

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// TestSmallSweepGetsIntoAFullQueue fills the queue of one sweep: another one has its own.
-func TestSmallSweepGetsIntoAFullQueue(t *testing.T) {
+// TestQueuePerSweep fills the queue of one sweep. Another sweep has its own.
+func TestQueuePerSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 20
 		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.Queue = room; c.Limits = Limits{"openai": {Concurrency: 1}} })
@@ -48,8 +48,8 @@ func TestSmallSweepGetsIntoAFullQueue(t *testing.T) {
 	})
 }
 
-// TestLargeRequestIsNotStarved lets somebody ask for nearly a minute's tokens at once beside others
-// who always take a few.
+// TestLargeRequestIsNotStarved requests nearly a minute's tokens at once beside a stream of small
+// requests.
 func TestLargeRequestIsNotStarved(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", limited(Limit{Tokens: 10_000}))
@@ -78,8 +78,8 @@ func TestLargeRequestIsNotStarved(t *testing.T) {
 	})
 }
 
-// TestOvershoot lets a thousand turns begin at once that use 40 times of what is estimated: what is
-// spent beyond the limit is small.
+// TestOvershoot begins a thousand turns at once that use 40 times their estimate. Spending exceeds
+// the limit only slightly.
 func TestOvershoot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, used = 1_000_000, 10_800
@@ -94,20 +94,20 @@ func TestOvershoot(t *testing.T) {
 					if err != nil {
 						return
 					}
-					rest(t.Context(), 5*time.Second)
+					sleep(t.Context(), 5*time.Second)
 					permit.Done(Outcome{Class: Succeeded, Cost: Cost{Tokens: 800 + used - 800}})
 				}
 			})
 		}
 		group.Wait()
-		if got := spentOf(limiter); got.Tokens > limit+enough*used || got.Tokens < limit-used {
-			t.Errorf("spent of %d tokens: got %v, want at most %d requests' more", limit, got, enough)
+		if got := spentOf(limiter); got.Tokens > limit+minSamples*used || got.Tokens < limit-used {
+			t.Errorf("spent of %d tokens: got %v, want at most %d requests' more", limit, got, minSamples)
 		}
 	})
 }
 
-// TestLimitIsRaisedMeanwhile lets a limit be reached after a higher one has come.
-func TestLimitIsRaisedMeanwhile(t *testing.T) {
+// TestLimitIsRaised reaches a limit after a higher one has been set.
+func TestLimitIsRaised(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", limited(Limit{Concurrency: 1}))
 		low, high := request("s"), request("s")
@@ -140,9 +140,8 @@ func TestLimitIsRaisedMeanwhile(t *testing.T) {
 	})
 }
 
-// TestUsageOfNothing has a server that says of no answer what it took: the limit holds by what is
-// estimated.
-func TestUsageOfNothing(t *testing.T) {
+// TestNoUsage uses a server that reports no usage. The limit applies to the estimates.
+func TestNoUsage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
 		d := request("s")
@@ -165,9 +164,9 @@ func TestUsageOfNothing(t *testing.T) {
 	})
 }
 
-// TestTinyAnswersFirst lets a model say next to nothing until its estimate is small: what may begin
-// at once is still bounded by the limit, for the next answers may be long.
-func TestTinyAnswersFirst(t *testing.T) {
+// TestShortAnswersFirst gives short answers until the estimate is small. The limit still bounds
+// what begins at once, because later answers may be long.
+func TestShortAnswersFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const limit, many = 100_000, 2000
 		limiter := replica(t, newMemory(), "r0", nil)
@@ -188,7 +187,7 @@ func TestTinyAnswersFirst(t *testing.T) {
 				}
 			})
 		}
-		rest(t.Context(), 10*time.Second)
+		sleep(t.Context(), 10*time.Second)
 		most := int32(limit / (minRatio * float64(d.Estimate.Tokens)))
 		if got := began.Load(); got > most || got < most*9/10 {
 			t.Errorf("requests at once within %d tokens: got %d, want some %d", limit, got, most)

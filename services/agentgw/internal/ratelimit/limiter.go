@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// forgotten is the time without a request after which a budget begins anew.
-const forgotten = 10 * time.Minute
+// idleTimeout is the time without a request after which a budget starts over.
+const idleTimeout = 10 * time.Minute
 
-// Limiter lets requests begin. Safe for concurrent use; whoever makes it closes it.
+// Limiter admits requests to model providers. Safe for concurrent use. The caller of New closes it.
 type Limiter struct {
 	cfg        Config
 	recordings Recordings
@@ -20,17 +20,17 @@ type Limiter struct {
 	logger     *slog.Logger
 	meters     *meters
 
-	ctx       context.Context // of those that follow what sweeps spend
+	ctx       context.Context // of goroutines that follow spending
 	cancel    context.CancelFunc
-	following sync.WaitGroup
+	followers sync.WaitGroup
 
 	mu      sync.Mutex
 	budgets map[Key]*budget
 	spends  map[string]*sweepSpend
 }
 
-// New returns a limiter of this replica, which counts what other replicas spend by what they
-// record. The error is that of the configuration or of the metrics.
+// New returns the limiter of this replica. It learns the spending of other replicas from
+// recordings. The error is that of the configuration or of the metrics.
 func New(cfg Config, recordings Recordings, replica string, logger *slog.Logger) (*Limiter, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -47,30 +47,30 @@ func New(cfg Config, recordings Recordings, replica string, logger *slog.Logger)
 	return l, nil
 }
 
-// Close ends what the limiter does by itself. Requests that run may still call Done.
+// Close stops the limiter's goroutines. Permits that are still out may call Done.
 func (l *Limiter) Close() error {
 	l.cancel()
-	l.following.Wait()
-	return l.meters.watching.Unregister()
+	l.followers.Wait()
+	return l.meters.registration.Unregister()
 }
 
-// Permit is a request that waits for its budget, and the permission for it once it has begun.
+// Permit is a queued request, and its admission once it has begun.
 type Permit struct {
 	budget  *budget
 	request Request
 	usage   *usage
 	spend   *sweepSpend   // nil without a limit
-	ready   chan struct{} // closed when the request begins, or when err is set
+	ready   chan struct{} // closed when the request begins or err is set
 	err     error
 
 	began    time.Time
-	expected Cost        // what it is expected to cost
-	tokens   int64       // part of that which it takes from the budget: no more than that ever has
-	result   func(error) // tells the breaker how it ended
+	expected Cost        // estimated cost
+	tokens   int64       // taken from the token bucket; at most its limit
+	result   func(error) // reports the outcome to the breaker
 }
 
-// Acquire waits until a request may begin. Whoever gets a permit calls Done. The error is ErrSpent,
-// ErrOutage, ErrBreakerOpen or ErrQueueFull, or that of ctx or of the recordings.
+// Acquire waits until a request may begin. The caller calls Done on the permit. The error is
+// ErrSpent, ErrOutage, ErrBreakerOpen or ErrQueueFull, or that of ctx or of the recordings.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 	asked := time.Now()
 	p, err := l.enqueue(ctx, r)
@@ -79,7 +79,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 		case <-p.ready:
 			err = p.err
 		case <-ctx.Done():
-			err = l.leave(p, ctx.Err())
+			err = l.abandon(p, ctx.Err())
 		}
 	}
 	if err != nil {
@@ -89,7 +89,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 	return p, nil
 }
 
-// enqueue puts a request into its budget's queue and lets begin what can.
+// enqueue queues a request and dispatches.
 func (l *Limiter) enqueue(ctx context.Context, r Request) (*Permit, error) {
 	p := &Permit{request: r, ready: make(chan struct{})}
 	if r.Run.Sweep != "" && r.Limit != (Cost{}) {
@@ -112,9 +112,9 @@ func (l *Limiter) enqueue(ctx context.Context, r Request) (*Permit, error) {
 	return p, p.budget.push(now, p)
 }
 
-// leave ends the wait of a request whose caller has gone, and says what it waited for. nil means
-// that it has begun by then.
-func (l *Limiter) leave(p *Permit, gone error) error {
+// abandon removes a request whose caller is gone, and returns why it waited. It returns nil if the
+// request has begun meanwhile.
+func (l *Limiter) abandon(p *Permit, gone error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := p.budget
@@ -126,7 +126,7 @@ func (l *Limiter) leave(p *Permit, gone error) error {
 	return fmt.Errorf("%d requests wait for their turn%s: %w", waiting, b.outage.lastReason(), gone)
 }
 
-// Done says how the request ended, and returns what it cost. It is called once.
+// Done reports the outcome of the request and returns its cost. Call it exactly once.
 func (p *Permit) Done(o Outcome) Cost {
 	l := p.budget.limiter
 	l.mu.Lock()
@@ -141,7 +141,7 @@ func (p *Permit) Done(o Outcome) Cost {
 	return cost
 }
 
-// budget returns the budget of a key. One that was not used for long begins anew.
+// budget returns the budget of a key, and drops idle ones.
 func (l *Limiter) budget(now time.Time, key Key) *budget {
 	if b := l.budgets[key]; b != nil && !b.idle(now) {
 		return b
@@ -152,8 +152,8 @@ func (l *Limiter) budget(now time.Time, key Key) *budget {
 	return b
 }
 
-// InOutage says whether a provider has answered no request under a key since a time when it had
-// refused or failed one. If so, further refusals say nothing about the requests that they came to.
+// InOutage reports whether a provider has answered no request under a key since a time at which it
+// had refused or failed one. If so, further refusals say nothing about the individual requests.
 func (l *Limiter) InOutage(key Key, since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

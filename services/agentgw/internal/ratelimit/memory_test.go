@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memory is what replicas have recorded, in this process, for tests in which time is not real.
+// memory holds recordings in memory, for tests in a synctest bubble.
 type memory struct {
 	mu      sync.Mutex
 	turns   []recordedTurn
@@ -38,7 +38,8 @@ func (m *memory) record(sweep, by string, added Cost) {
 	m.changed = make(chan struct{})
 }
 
-// since returns what was recorded of a sweep after a revision, and what is closed when more is.
+// since returns the turns of a sweep after a revision, and a channel that is closed when another is
+// recorded.
 func (m *memory) since(sweep string, revision uint64) (turns []recordedTurn, last uint64, changed <-chan struct{}) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -73,9 +74,9 @@ func (m *memory) FollowSpent(ctx context.Context, sweep string, revision uint64,
 	return nil
 }
 
-// rest waits, or until ctx ends. It makes no timer that is due at once: several of those at
-// the same time crash the race detector in synctest bubbles (golang/go#78156).
-func rest(ctx context.Context, d time.Duration) {
+// sleep waits, or until ctx ends. It makes no timer that is due at once: several of those at the
+// same time crash the race detector in synctest bubbles (golang/go#78156).
+func sleep(ctx context.Context, d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -87,8 +88,7 @@ func rest(ctx context.Context, d time.Duration) {
 	}
 }
 
-// replica returns a limiter whose jitter is fixed. It is closed at the end of the test, unless it
-// was before.
+// replica returns a limiter with fixed jitter. The test's end closes it if the test has not.
 func replica(tb testing.TB, recordings Recordings, name string, change func(c *Config)) *Limiter {
 	tb.Helper()
 	cfg := DefaultConfig()
@@ -117,7 +117,7 @@ func request(sweep string) Request {
 	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Run: Run{Sweep: sweep}, Model: "unknown", Estimate: Cost{Tokens: 1000}}
 }
 
-// begin acquires and fails the test if that does not go.
+// begin acquires a permit or fails the test.
 func begin(tb testing.TB, limiter *Limiter, d Request) *Permit {
 	tb.Helper()
 	permit, err := limiter.Acquire(tb.Context(), d)
@@ -127,7 +127,7 @@ func begin(tb testing.TB, limiter *Limiter, d Request) *Permit {
 	return permit
 }
 
-// percentiles adds the median and the 99th percentile of times to a benchmark.
+// percentiles reports the median and the 99th percentile of a benchmark.
 func percentiles(b *testing.B, times []time.Duration) {
 	b.Helper()
 	slices.Sort(times)

@@ -8,13 +8,13 @@ import (
 	"go.opentelemetry.io/otel/metric"
 )
 
-// meters measure what the budgets of each provider do. Nothing reproducible depends on it.
+// meters are the metrics of each provider's budgets. Nothing reproducible depends on them.
 type meters struct {
-	waits    metric.Float64Histogram
-	requests metric.Int64Counter
-	tokens   metric.Int64Counter
-	money    metric.Float64Counter
-	watching metric.Registration
+	waits        metric.Float64Histogram
+	requests     metric.Int64Counter
+	tokens       metric.Int64Counter
+	money        metric.Float64Counter
+	registration metric.Registration
 }
 
 func newMeters(l *Limiter) (*meters, error) {
@@ -34,7 +34,7 @@ func newMeters(l *Limiter) (*meters, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
-	m.watching, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
+	m.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		sums := make(map[string][3]int64)
@@ -42,7 +42,7 @@ func newMeters(l *Limiter) (*meters, error) {
 			s := sums[key.Provider]
 			s[0], s[1], s[2] = s[0]+int64(b.queue.n), s[1]+int64(b.running), s[2]+int64(b.adaptive.concurrency)
 			sums[key.Provider] = s
-			o.ObserveInt64(queue, s[0], b.labels) // the last one counts
+			o.ObserveInt64(queue, s[0], b.labels) // of several keys the last observation counts
 			o.ObserveInt64(running, s[1], b.labels)
 			o.ObserveInt64(concurrency, s[2], b.labels)
 		}

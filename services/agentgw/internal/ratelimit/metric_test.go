@@ -51,7 +51,7 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestMetricsOfManyKeys uses two keys of one provider: they are counted together.
+// TestMetricsOfManyKeys uses two keys of one provider. Their metrics are summed.
 func TestMetricsOfManyKeys(t *testing.T) {
 	reader := metric.NewManualReader()
 	before := otel.GetMeterProvider()

@@ -12,18 +12,17 @@ import (
 	"time"
 )
 
-// heard lets a replica with a provider that answers in some way be asked by two runs for a time,
-// and returns what the log was told.
-func heard(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) string {
+// simulateLog runs two runs against a simulated provider for a time and returns the log.
+func simulateLog(t *testing.T, length time.Duration, outcome func(at time.Duration) Outcome) string {
 	t.Helper()
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
-		listening(limiter, &out)
+		captureLog(limiter, &out)
 		ended := make(chan error, 2)
 		for _, sweep := range []string{"s", "other"} {
 			go func() {
-				_, err := patient(t, limiter, request(sweep), length, outcome)
+				_, err := acquireUntil(t, limiter, request(sweep), length, outcome)
 				ended <- err
 			}()
 		}
@@ -50,8 +49,8 @@ func compare(t *testing.T, log string, patterns []string) {
 	}
 }
 
-// listening lets a test read what a limiter's log is told, without times and the provider.
-func listening(limiter *Limiter, out io.Writer) {
+// captureLog writes a limiter's log to out, without times and the provider.
+func captureLog(limiter *Limiter, out io.Writer) {
 	limiter.logger = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 		if a.Key == slog.TimeKey || a.Key == "provider" {
 			return slog.Attr{}
@@ -60,8 +59,8 @@ func listening(limiter *Limiter, out io.Writer) {
 	}}))
 }
 
-// TestNotice lets a provider refuse or fail requests: the log tells of it soon, once a minute at
-// most, and when it is over.
+// TestNotice simulates refusals and failures. The log reports them soon, then once a minute, and
+// reports the end.
 func TestNotice(t *testing.T) {
 	refused := Outcome{Class: Throttled, RetryAfter: 8 * time.Second, Reason: "HTTP 429: slow down"}
 	until := func(end time.Duration, o Outcome) func(time.Duration) Outcome {
@@ -112,18 +111,18 @@ func TestNotice(t *testing.T) {
 		}, 100 * time.Second, []string{waiting, again, waiting, again}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			compare(t, heard(t, test.length, test.outcome), test.want)
+			compare(t, simulateLog(t, test.length, test.outcome), test.want)
 		})
 	}
 }
 
-// TestEndlessPauseIsTold lets a provider ask for minutes while it still answers what was on its
-// way: the end comes when the others may begin.
-func TestEndlessPauseIsTold(t *testing.T) {
+// TestNoticeOfLongPause simulates a provider that asks for minutes while it still answers requests
+// in flight. The log reports the end when other requests may begin.
+func TestNoticeOfLongPause(t *testing.T) {
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
-		listening(limiter, &out)
+		captureLog(limiter, &out)
 		refused, running, slow := begin(t, limiter, request("s")), begin(t, limiter, request("s")), begin(t, limiter, request("s"))
 		refused.Done(Outcome{Class: Overloaded, RetryAfter: 100 * time.Second, Reason: "HTTP 503: later"})
 		running.Done(Outcome{Class: Succeeded})

@@ -10,10 +10,9 @@ import (
 	"time"
 )
 
-// patient asks again and again for requests that end as outcome says, until the time is up or an
-// error ends the wait, and returns that and when it came. As a caller does, it gives up waiting
-// after a minute and asks anew.
-func patient(t *testing.T, limiter *Limiter, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
+// acquireUntil acquires permits until the time is up or an error ends the wait, and returns the
+// error and its time. It gives up each wait after a minute and retries, as a caller does.
+func acquireUntil(t *testing.T, limiter *Limiter, d Request, length time.Duration, outcome func(at time.Duration) Outcome) (time.Duration, error) {
 	t.Helper()
 	began := time.Now()
 	for time.Since(began) < length {
@@ -22,7 +21,7 @@ func patient(t *testing.T, limiter *Limiter, d Request, length time.Duration, ou
 		cancel()
 		switch {
 		case err == nil:
-			rest(t.Context(), time.Second)
+			sleep(t.Context(), time.Second)
 			permit.Done(outcome(time.Since(began)))
 		case errors.Is(err, context.DeadlineExceeded):
 		default:
@@ -32,13 +31,13 @@ func patient(t *testing.T, limiter *Limiter, d Request, length time.Duration, ou
 	return time.Since(began), nil
 }
 
-// always ends all requests in one way.
+// always returns one outcome for all requests.
 func always(o Outcome) func(time.Duration) Outcome {
 	return func(time.Duration) Outcome { return o }
 }
 
-// TestOutage lets a provider refuse or fail everything in several ways: each run waits for as long
-// as it may, hears what came instead, and what is played again waits anew.
+// TestOutage simulates a provider that refuses or fails everything. Each run waits for MaxWait and
+// gets the provider's reason. A later round waits anew.
 func TestOutage(t *testing.T) {
 	turns := 0
 	for name, test := range map[string]struct {
@@ -65,7 +64,7 @@ func TestOutage(t *testing.T) {
 				for _, round := range []int32{0, 1} {
 					d := request("s")
 					d.Run.Round = round
-					at, err := patient(t, limiter, d, 2*time.Hour, test.outcome)
+					at, err := acquireUntil(t, limiter, d, 2*time.Hour, test.outcome)
 					if !errors.Is(err, test.want) || at < 29*time.Minute || at > 30*time.Minute+test.within {
 						t.Fatalf("round %d: got %v after %s, want %v after some 30m", round, err, at, test.want)
 					}
@@ -78,15 +77,15 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestOutageEnds lets a provider answer again after runs have given up: their turns fail until one
-// finds that out, then all begin.
+// TestOutageEnds ends an outage after runs have given up. Their turns fail until a probe succeeds,
+// then all begin.
 func TestOutageEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
-		if _, err := patient(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrOutage) {
+		if _, err := acquireUntil(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled})); !errors.Is(err, ErrOutage) {
 			t.Fatalf("got %v, want ErrOutage", err)
 		}
-		rest(t.Context(), 5*time.Minute) // the run's other turns come late
+		sleep(t.Context(), 5*time.Minute) // the run's other turns come late
 		first := begin(t, limiter, request("s"))
 		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrOutage) {
 			t.Errorf("beside the one that finds out: got %v, want ErrOutage", err)
@@ -95,7 +94,7 @@ func TestOutageEnds(t *testing.T) {
 		if _, err := limiter.Acquire(t.Context(), request("s")); !errors.Is(err, ErrOutage) {
 			t.Errorf("after it was refused: got %v, want ErrOutage", err)
 		}
-		rest(t.Context(), time.Minute)
+		sleep(t.Context(), time.Minute)
 		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 		for range 3 {
 			begin(t, limiter, request("s")).Done(Outcome{Class: Throttled})
@@ -104,21 +103,21 @@ func TestOutageEnds(t *testing.T) {
 	})
 }
 
-// TestOutageIsForgotten leaves a budget alone for long after a run has given up.
-func TestOutageIsForgotten(t *testing.T) {
+// TestOutageExpires leaves a budget idle after a run has given up.
+func TestOutageExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
 		for range 2 {
-			at, err := patient(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled}))
+			at, err := acquireUntil(t, limiter, request("s"), time.Hour, always(Outcome{Class: Throttled}))
 			if !errors.Is(err, ErrOutage) || at < 30*time.Minute {
 				t.Errorf("got %v after %s, want ErrOutage after some 30m", err, at)
 			}
-			rest(t.Context(), forgotten+10*time.Second)
+			sleep(t.Context(), idleTimeout+10*time.Second)
 		}
 	})
 }
 
-// TestNoOutage lets providers work, little as it may be: nobody gives up.
+// TestNoOutage simulates providers that work slowly. No run gives up.
 func TestNoOutage(t *testing.T) {
 	const length, wait = 40 * time.Minute, 5 * time.Minute
 	impatient := func(c *Config) { c.MaxWait = wait }
@@ -126,7 +125,7 @@ func TestNoOutage(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			limiter := replica(t, newMemory(), "r0", impatient)
 			var last time.Duration
-			at, err := patient(t, limiter, request("s"), length, func(at time.Duration) Outcome {
+			at, err := acquireUntil(t, limiter, request("s"), length, func(at time.Duration) Outcome {
 				if at-last > 4*time.Minute {
 					last = at
 					return Outcome{Class: Succeeded}
@@ -147,14 +146,15 @@ func TestNoOutage(t *testing.T) {
 			begin(t, limiter, request("other")).Done(Outcome{Class: Throttled})
 			slow := begin(t, limiter, request("other"))
 			time.AfterFunc(length-time.Minute, func() { slow.Done(Outcome{Class: Succeeded}) })
-			if at, err := patient(t, limiter, request("s"), length, always(Outcome{Class: Succeeded})); err != nil {
+			if at, err := acquireUntil(t, limiter, request("s"), length, always(Outcome{Class: Succeeded})); err != nil {
 				t.Errorf("got %v after %s, want nothing", err, at)
 			}
 		})
 	})
 }
 
-// TestOutageEndsWaits fails those that wait when the run's time is over, not when they ask again.
+// TestOutageEndsWaits fails queued requests when the run's time is over, and not at their next
+// request.
 func TestOutageEndsWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.MaxWait = 10 * time.Minute; c.Limits = Limits{"openai": {Concurrency: 1}} })
@@ -163,7 +163,7 @@ func TestOutageEndsWaits(t *testing.T) {
 		for _, sweep := range []string{"s", "late"} {
 			go func() {
 				if sweep == "late" {
-					rest(t.Context(), 5*time.Minute)
+					sleep(t.Context(), 5*time.Minute)
 				}
 				permit, err := limiter.Acquire(t.Context(), request(sweep))
 				if err == nil {
@@ -177,7 +177,7 @@ func TestOutageEndsWaits(t *testing.T) {
 		b := limiter.budget(time.Now(), request("s").Key)
 		b.recordRefusal(time.Now(), Run{"s", 0}, Outcome{Class: Throttled})
 		limiter.mu.Unlock()
-		rest(t.Context(), 11*time.Minute)
+		sleep(t.Context(), 11*time.Minute)
 		held.Done(Outcome{Class: Throttled})
 		if err := <-ended; !errors.Is(err, ErrOutage) || !strings.HasPrefix(err.Error(), "s: ") {
 			t.Errorf("first to end: got %v, want ErrOutage of s", err)

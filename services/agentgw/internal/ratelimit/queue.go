@@ -5,31 +5,31 @@ import (
 	"slices"
 )
 
-// queue holds requests by sweep: first come, first served within a sweep, and between sweeps the
-// one whose requests have taken least so far. A sweep that was idle does not save up for it.
+// queue is a fair queue. Requests of one sweep are served in FIFO order. The next sweep is the one
+// that has been served least. An idle sweep saves no credit.
 type queue struct {
-	sweeps map[string]*sweepQueue
-	now    float64 // what every sweep that waits has taken at least
-	n      int
+	sweeps      map[string]*sweepQueue
+	virtualTime float64 // least share that a waiting sweep has been served
+	n           int
 }
 
 type sweepQueue struct {
-	taken   float64
+	served  float64
 	waiting []*Permit
 }
 
-// push adds a request, unless as many of its sweep wait as may.
-func (q *queue) push(p *Permit, most int) bool {
+// push adds a request, unless its sweep already has limit waiting requests.
+func (q *queue) push(p *Permit, limit int) bool {
 	s := q.sweeps[p.request.Run.Sweep]
 	if s == nil {
-		maps.DeleteFunc(q.sweeps, func(_ string, s *sweepQueue) bool { return len(s.waiting) == 0 && s.taken <= q.now })
+		maps.DeleteFunc(q.sweeps, func(_ string, s *sweepQueue) bool { return len(s.waiting) == 0 && s.served <= q.virtualTime })
 		s = &sweepQueue{}
 		q.sweeps[p.request.Run.Sweep] = s
 	}
 	if len(s.waiting) == 0 {
-		s.taken = max(s.taken, q.now)
+		s.served = max(s.served, q.virtualTime)
 	}
-	if len(s.waiting) >= most {
+	if len(s.waiting) >= limit {
 		return false
 	}
 	s.waiting = append(s.waiting, p)
@@ -37,32 +37,32 @@ func (q *queue) push(p *Permit, most int) bool {
 	return true
 }
 
-// next returns the request whose turn it is among those that may begin, nil if there is none. may
-// can remove requests of the sweep that it is asked about.
-func (q *queue) next(may func(p *Permit) bool) *Permit {
+// next returns the next eligible request, nil if there is none. eligible may remove requests of the
+// sweep that it is asked about.
+func (q *queue) next(eligible func(p *Permit) bool) *Permit {
 	var next *Permit
 	var least float64
 	for name, s := range q.sweeps {
-		if len(s.waiting) == 0 || next != nil && (s.taken > least || s.taken == least && name > next.request.Run.Sweep) {
+		if len(s.waiting) == 0 || next != nil && (s.served > least || s.served == least && name > next.request.Run.Sweep) {
 			continue
 		}
-		if first := s.waiting[0]; may(first) {
-			next, least = first, s.taken
+		if first := s.waiting[0]; eligible(first) {
+			next, least = first, s.served
 		}
 	}
 	return next
 }
 
-// serve takes out a request that next returned, and books the share of the budget that it takes.
-func (q *queue) serve(p *Permit, share float64) {
+// pop removes a request that next returned, and charges its sweep a share of the budget.
+func (q *queue) pop(p *Permit, share float64) {
 	s := q.sweeps[p.request.Run.Sweep]
-	q.now = max(q.now, s.taken)
-	s.taken += share
+	q.virtualTime = max(q.virtualTime, s.served)
+	s.served += share
 	s.waiting[0], s.waiting = nil, s.waiting[1:]
 	q.n--
 }
 
-// remove takes out a request, and says whether it was in.
+// remove removes a request and reports whether it was queued.
 func (q *queue) remove(p *Permit) bool {
 	s := q.sweeps[p.request.Run.Sweep]
 	at := slices.Index(s.waiting, p)
@@ -74,7 +74,7 @@ func (q *queue) remove(p *Permit) bool {
 	return true
 }
 
-// fail ends the wait of the requests of which why returns an error.
+// fail fails the queued requests for which why returns an error.
 func (q *queue) fail(why func(p *Permit) error) {
 	for _, s := range q.sweeps {
 		s.waiting = slices.DeleteFunc(s.waiting, func(p *Permit) bool {

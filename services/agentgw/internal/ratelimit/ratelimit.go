@@ -33,37 +33,36 @@ import (
 )
 
 var (
-	// ErrSpent says that the sweep has reached its limit of tokens or money: nothing more of it may
-	// begin.
+	// ErrSpent: the sweep has reached its limit of tokens or money.
 	ErrSpent = errors.New("spend limit reached")
-	// ErrBreakerOpen says that the circuit breaker of the key is open, and that the provider has
-	// never worked or was waited for long enough.
+	// ErrBreakerOpen: the key's circuit breaker is open, and the provider has never succeeded or the
+	// run has waited for MaxWait.
 	ErrBreakerOpen = errors.New("circuit breaker is open")
-	// ErrQueueFull says that too many requests of the sweep wait for the budget already.
+	// ErrQueueFull: too many requests of the sweep wait for the budget.
 	ErrQueueFull = errors.New("too many requests wait for the provider")
-	// ErrOutage says that the provider has answered nothing for as long as a run waits for that.
+	// ErrOutage: the provider has answered nothing for MaxWait.
 	ErrOutage = errors.New("provider answers nothing")
 )
 
-// Recordings know what the recorded turns of sweeps have cost; a bus is one.
+// Recordings reads the cost of recorded turns. *bus.Bus implements it.
 type Recordings interface {
-	// Spent sums what the turns of a sweep have cost, up to a revision.
+	// Spent sums the cost of a sweep's turns up to a revision.
 	Spent(ctx context.Context, sweepID string) (sum bus.Spent, revision uint64, err error)
-	// FollowSpent calls visit with what each turn that is recorded after a revision has cost, and
-	// with who recorded it, until ctx is done.
+	// FollowSpent calls visit with the cost of each turn that is recorded after a revision, and with
+	// its recorder, until ctx is done.
 	FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(by string, added bus.Spent)) error
 }
 
-// Key names a budget: a provider and what it counts requests by.
+// Key identifies a budget: a provider and the account at it.
 type Key struct {
-	// Provider is the word for it in player names, e.g. openai.
+	// Provider is the account name in player names, e.g. openai.
 	Provider string
-	// Fingerprint tells keys of the provider and its addresses apart, without holding a key.
+	// Fingerprint distinguishes keys and addresses of the provider. It does not contain a key.
 	Fingerprint string
 }
 
-// Cost is an amount of tokens and of money in millionths of a US dollar. As a limit, a field of 0
-// is none.
+// Cost is an amount of tokens and of money in millionths of a US dollar. In a limit, 0 means no
+// limit.
 type Cost struct {
 	Tokens, Micros int64
 }
@@ -71,63 +70,62 @@ type Cost struct {
 // Plus returns the sum.
 func (c Cost) Plus(o Cost) Cost { return Cost{c.Tokens + o.Tokens, c.Micros + o.Micros} }
 
-// Run is a sweep in one of its rounds. What is played again waits anew for a provider that answers
-// nothing.
+// Run is a sweep in one of its rounds. Each round waits anew during an outage.
 type Run struct {
-	// Sweep is empty if nobody's spending is to be counted.
+	// Sweep is empty for requests whose spending is not counted.
 	Sweep string
 	Round int32
 }
 
-// Request is a request that wants to begin.
+// Request describes a request that wants to begin.
 type Request struct {
 	Key Key
-	// Run is whose request it is.
+	// Run is the run of the request.
 	Run Run
-	// Model is the model's name. What its requests cost corrects later estimates.
+	// Model is the model's name. Actual costs of its requests correct later estimates.
 	Model string
-	// Estimate is what the request may cost, without money where the price is not known.
+	// Estimate is the expected cost, without money if the price is unknown.
 	Estimate Cost
-	// Limit is what the sweep may spend in all. The last one given counts.
+	// Limit is the spend limit of the sweep. The most recent value applies.
 	Limit Cost
 }
 
-// Class says how a request ended, as a word for metrics.
+// Class is the outcome class of a request, as a metric label.
 type Class string
 
-// The classes of a request's end.
+// The outcome classes.
 const (
-	// Succeeded says that the provider answered.
+	// Succeeded: the provider answered.
 	Succeeded Class = "succeeded"
-	// Rejected says that the provider refused this request for itself: it works.
+	// Rejected: the provider refused this particular request. The provider works.
 	Rejected Class = "rejected"
-	// Throttled says that the provider refuses requests because there are too many (429).
+	// Throttled: the provider enforces its rate limit (429).
 	Throttled Class = "throttled"
-	// Overloaded says that the provider has too much to do (503, 529), or that it asks for a long
-	// wait.
+	// Overloaded: the provider is overloaded (503, 529) or asks for a long wait.
 	Overloaded Class = "overloaded"
-	// Failed says that the provider or the network failed.
+	// Failed: the provider or the network failed.
 	Failed Class = "failed"
-	// Abandoned says that we gave up: nothing is known but that it may have cost something.
+	// Abandoned: the gateway gave up. The request may have cost something.
 	Abandoned Class = "abandoned"
-	// Unsent says that the request was not sent.
+	// Unsent: the request was not sent.
 	Unsent Class = "unsent"
 )
 
-// refused says that the provider has no room, or asks for a pause.
+// refused reports whether the provider refused the request for its load.
 func (c Class) refused() bool { return c == Throttled || c == Overloaded }
 
-// Outcome is how a request ended.
+// Outcome is the result of a request.
 type Outcome struct {
 	Class Class
-	// Cost is what the provider counted, at its price. Without tokens the provider did not say.
+	// Cost is what the provider counted, at its price. 0 tokens means that the provider did not report
+	// them.
 	Cost Cost
-	// Charged says that the provider may charge for the request although it failed.
+	// Charged: the provider may charge for the request although it failed.
 	Charged bool
-	// RetryAfter is how long the provider asks to wait, 0 if it does not say. It holds for the
-	// whole budget.
+	// RetryAfter is the wait that the provider asks for, 0 if it does not say. It applies to the whole
+	// budget.
 	RetryAfter time.Duration
-	// Reason is what the provider or the network said, without keys: it may be shown to all who use
-	// the budget.
+	// Reason is the message of the provider or the network, without keys. All users of the budget may
+	// see it.
 	Reason string
 }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// trace is what happened in a simulated run.
+// trace records a simulated run.
 type trace struct {
 	mu     sync.Mutex
 	starts []time.Duration // since the beginning
@@ -23,8 +23,7 @@ type trace struct {
 	most   int
 }
 
-// simulate lets workers of several sweeps ask for requests until the time is up, which
-// end as outcome says.
+// simulate runs workers of several sweeps until the time is up. outcome decides how requests end.
 func simulate(tb testing.TB, limiter *Limiter, sweeps map[string]int, length time.Duration, outcome func(r *rand.Rand) (time.Duration, Outcome)) *trace {
 	tb.Helper()
 	began := time.Now()
@@ -40,7 +39,7 @@ func simulate(tb testing.TB, limiter *Limiter, sweeps map[string]int, length tim
 					d := request(sweep)
 					permit, err := limiter.Acquire(ctx, d)
 					if err != nil {
-						rest(ctx, time.Second)
+						sleep(ctx, time.Second)
 						continue
 					}
 					wait, o := outcome(r)
@@ -49,7 +48,7 @@ func simulate(tb testing.TB, limiter *Limiter, sweeps map[string]int, length tim
 						continue
 					}
 					seen.note(time.Since(began), d, 1)
-					rest(context.WithoutCancel(ctx), wait)
+					sleep(context.WithoutCancel(ctx), wait)
 					seen.note(0, d, -1)
 					permit.Done(o)
 				}
@@ -72,8 +71,8 @@ func (t *trace) note(at time.Duration, d Request, by int) {
 	}
 }
 
-// busiest returns the most requests and tokens that began within any minute.
-func (t *trace) busiest() (requests int, tokens int64) {
+// busiestMinute returns the most requests and tokens that began within any minute.
+func (t *trace) busiestMinute() (requests int, tokens int64) {
 	from, sum := 0, int64(0)
 	for i, at := range t.starts {
 		sum += t.tokens[i]
@@ -90,8 +89,8 @@ func success(r *rand.Rand) (time.Duration, Outcome) {
 	return time.Duration(500+r.IntN(1500)) * time.Millisecond, Outcome{Class: Succeeded}
 }
 
-// faulty ends requests in all ways that there are.
-func faulty(r *rand.Rand) (time.Duration, Outcome) {
+// anyOutcome draws any outcome.
+func anyOutcome(r *rand.Rand) (time.Duration, Outcome) {
 	wait, o := success(r)
 	switch n := r.IntN(1000); {
 	case n < 2:
@@ -117,12 +116,12 @@ func TestNoMinuteExceedsTheLimit(t *testing.T) {
 		requests int // at least, in all
 	}{
 		{Limit{Requests: 600}, success, 1700},
-		{Limit{Requests: 600}, faulty, 900},
+		{Limit{Requests: 600}, anyOutcome, 900},
 		{Limit{Requests: 7}, success, 20},
 		{Limit{Requests: 1}, success, 3},
 		{Limit{Tokens: 100_000}, success, 290},
 		{Limit{Tokens: 500}, success, 2},
-		{Limit{Requests: 6000, Tokens: 300_000, Concurrency: 20}, faulty, 240},
+		{Limit{Requests: 6000, Tokens: 300_000, Concurrency: 20}, anyOutcome, 240},
 		{Limit{Concurrency: 4}, success, 540},
 		{Limit{Concurrency: 1}, success, 120},
 	} {
@@ -130,7 +129,7 @@ func TestNoMinuteExceedsTheLimit(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				limiter := replica(t, newMemory(), "r0", limited(test.limit))
 				seen := simulate(t, limiter, map[string]int{"a": 60, "b": 60}, 3*time.Minute, test.outcome)
-				requests, tokens := seen.busiest()
+				requests, tokens := seen.busiestMinute()
 				t.Logf("%s: %d requests, at most %d and %d tokens in a minute, %d at once; shares %v", test.limit, len(seen.starts), requests, tokens, seen.most, seen.sweeps)
 				if l := test.limit.Requests; l > 0 && int64(requests) > l {
 					t.Errorf("requests in the busiest minute: got %d, want at most %d", requests, l)
@@ -165,7 +164,7 @@ func TestSweepsShareFairly(t *testing.T) {
 	}
 }
 
-// TestQueueOrder checks the order in which requests begin when there is room for one at a time.
+// TestQueueOrder checks the order in which requests begin one at a time.
 func TestQueueOrder(t *testing.T) {
 	q := &queue{sweeps: make(map[string]*sweepQueue)}
 	names := map[*Permit]string{}
@@ -178,7 +177,7 @@ func TestQueueOrder(t *testing.T) {
 	for q.n > 0 {
 		w := q.next(func(w *Permit) bool { return w.request.Run.Sweep != "c" || q.n == 1 })
 		order = append(order, names[w])
-		q.serve(w, 1)
+		q.pop(w, 1)
 	}
 	if want := []string{"a0", "b3", "a1", "b4", "a2", "c5"}; !slices.Equal(order, want) {
 		t.Errorf("order: got %v, want %v", order, want)
@@ -203,8 +202,8 @@ func TestPause(t *testing.T) {
 	})
 }
 
-// TestConcurrencyAdapts refuses what is more than eight at once, as a provider does whose limit
-// nobody has told us.
+// TestConcurrencyAdapts refuses more than eight concurrent requests, as a provider with an unknown
+// limit does.
 func TestConcurrencyAdapts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 8
@@ -234,7 +233,7 @@ func TestConcurrencyAdapts(t *testing.T) {
 						permit.Done(Outcome{Class: Throttled})
 						continue
 					}
-					rest(context.WithoutCancel(ctx), time.Second)
+					sleep(context.WithoutCancel(ctx), time.Second)
 					mu.Lock()
 					running--
 					mu.Unlock()
@@ -292,14 +291,14 @@ func TestBreaker(t *testing.T) {
 	})
 }
 
-// TestOutageIsWaitedFor lets a provider that has worked fail for long: a run waits as long as it
-// may, and asks each time that the breaker is half-open.
-func TestOutageIsWaitedFor(t *testing.T) {
+// TestRunWaitsForOutage fails a provider that has succeeded before. A run waits for MaxWait, and
+// probes each time that the breaker is half-open.
+func TestRunWaitsForOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", func(c *Config) { c.BreakerFailures = 3; c.MaxWait = 5 * time.Minute })
 		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 		asked := 0
-		at, err := patient(t, limiter, request("s"), time.Hour, func(time.Duration) Outcome {
+		at, err := acquireUntil(t, limiter, request("s"), time.Hour, func(time.Duration) Outcome {
 			asked++
 			return Outcome{Class: Failed}
 		})
@@ -309,7 +308,7 @@ func TestOutageIsWaitedFor(t *testing.T) {
 		if asked < 20 || asked > 40 {
 			t.Errorf("requests in 5 minutes: got %d, want one each 10 seconds or so", asked)
 		}
-		rest(t.Context(), time.Minute)
+		sleep(t.Context(), time.Minute)
 		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 		begin(t, limiter, request("s")).Done(Outcome{Class: Succeeded})
 	})
@@ -342,9 +341,9 @@ func TestQueueIsBounded(t *testing.T) {
 	})
 }
 
-// TestConcurrencyComesBack cuts a budget to one request at once, by an outage or bit by bit, and
-// counts the runs of successes until it has come back.
-func TestConcurrencyComesBack(t *testing.T) {
+// TestConcurrencyRecovers cuts a budget to one concurrent request, at once or step by step, and
+// counts the runs of successes until it has recovered.
+func TestConcurrencyRecovers(t *testing.T) {
 	const unlimited = 1 << 50
 	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 10}, "bit by bit": {1, 45}} {
 		l := adaptive{concurrency: unlimited, rate: 1}
@@ -371,7 +370,7 @@ func TestConcurrencyComesBack(t *testing.T) {
 	}
 }
 
-// TestCutOnce refuses all of the requests that were on their way: the budget is cut once for them.
+// TestCutOnce refuses all requests in flight. The budget is cut once.
 func TestCutOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)
@@ -379,7 +378,7 @@ func TestCutOnce(t *testing.T) {
 		for range 100 {
 			all = append(all, begin(t, limiter, request("s")))
 		}
-		rest(t.Context(), time.Second)
+		sleep(t.Context(), time.Second)
 		for _, permit := range all {
 			permit.Done(Outcome{Class: Throttled})
 		}
@@ -391,8 +390,8 @@ func TestCutOnce(t *testing.T) {
 	})
 }
 
-// TestOldRefusalsAreForgotten lets a budget that was cut rest for a night.
-func TestOldRefusalsAreForgotten(t *testing.T) {
+// TestIdleBudgetIsReset leaves a reduced budget idle for a night.
+func TestIdleBudgetIsReset(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", limited(Limit{Requests: 600, Concurrency: 100}))
 		for range 10 {
@@ -408,14 +407,14 @@ func TestOldRefusalsAreForgotten(t *testing.T) {
 		if n, rate := allowed(); n > 30 || rate > 0.1 {
 			t.Errorf("a minute later: got %d at once at a rate of %v, want it cut", n, rate)
 		}
-		rest(t.Context(), 8*time.Hour)
+		sleep(t.Context(), 8*time.Hour)
 		if n, rate := allowed(); n != 100 || rate != 1 {
 			t.Errorf("the next morning: got %d at once at a rate of %v, want all of it", n, rate)
 		}
 	})
 }
 
-// BenchmarkAcquire measures a request's permission and its end where the budget has enough.
+// BenchmarkAcquire measures Acquire and Done with enough budget.
 func BenchmarkAcquire(b *testing.B) {
 	for _, test := range []struct {
 		name  string
@@ -435,8 +434,8 @@ func BenchmarkAcquire(b *testing.B) {
 	}
 }
 
-// BenchmarkCrowd lets 5,000 requests wait for one budget and end at once.
-func BenchmarkCrowd(b *testing.B) {
+// BenchmarkManyWaiters queues 5,000 requests for one budget and ends them at once.
+func BenchmarkManyWaiters(b *testing.B) {
 	limiter := replica(b, newMemory(), "r0", limited(Limit{Concurrency: 5000}))
 	for b.Loop() {
 		var group sync.WaitGroup

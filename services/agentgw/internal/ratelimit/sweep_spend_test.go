@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// exhaust lets workers at all replicas begin requests until each is refused, and returns how many
-// began and the errors' texts.
+// exhaust begins requests at all replicas until each is refused, and returns their number and the
+// error texts.
 func exhaust(tb testing.TB, replicas []*Limiter, d Request, used Cost) (began int, reasons map[string]int) {
 	tb.Helper()
 	var mu sync.Mutex
@@ -33,7 +33,7 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, used Cost) (began in
 					}
 					began++
 					mu.Unlock()
-					rest(tb.Context(), time.Second)
+					sleep(tb.Context(), time.Second)
 					recordings, _ := limiter.recordings.(*memory)
 					recordings.record(d.Run.Sweep, limiter.replica, permit.Done(Outcome{Class: Succeeded, Cost: used}))
 				}
@@ -44,15 +44,15 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, used Cost) (began in
 	return began, reasons
 }
 
-// spentOf returns what a limiter knows of the spending of sweep s.
+// spentOf returns a limiter's spending of sweep s.
 func spentOf(limiter *Limiter) Cost {
 	limiter.mu.Lock()
 	defer limiter.mu.Unlock()
 	return limiter.spends["s"].spent
 }
 
-// TestSpendOfOthers lets three replicas, each with a key of its own, spend for one sweep: beyond
-// the limit goes only what runs elsewhere.
+// TestSpendOfOthers spends one sweep's limit at three replicas with a key each. Only running
+// requests elsewhere exceed the limit.
 func TestSpendOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
@@ -122,7 +122,7 @@ func TestSpendLimit(t *testing.T) {
 	}
 }
 
-func TestExceeded(t *testing.T) {
+func TestSpendError(t *testing.T) {
 	for _, test := range []struct {
 		name               string
 		spent, limit, need Cost
@@ -135,13 +135,13 @@ func TestExceeded(t *testing.T) {
 		{"next tokens", Cost{Tokens: 5}, Cost{Tokens: 7}, Cost{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens: raise --spend-tokens"},
 		{"next money", Cost{Tokens: 5}, Cost{Micros: 10_000}, Cost{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02: raise --spend-usd"},
 	} {
-		if got, want := exceeded(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
+		if got, want := spendError(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", test.name, got, want)
 		}
 	}
 }
 
-func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
+func TestHigherSpendLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		store := newMemory()
 		d := request("s")
@@ -171,8 +171,8 @@ func TestSpendGoesOnWithAHigherLimit(t *testing.T) {
 	})
 }
 
-// TestSpendOfFailures checks that what failed costs nothing, and what was given up, or whose answer
-// was lost, its estimate.
+// TestSpendOfFailures checks that failed requests cost nothing, and abandoned or lost ones their
+// estimate.
 func TestSpendOfFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		limiter := replica(t, newMemory(), "r0", nil)

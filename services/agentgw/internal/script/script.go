@@ -1,5 +1,4 @@
-// Package script plays the roles whose turns are fixed beforehand: scripted players and the one
-// that never helps.
+// Package script plays players with fixed turns: scripted players and the unhelpful agent.
 package script
 
 import (
@@ -14,9 +13,9 @@ import (
 )
 
 const (
-	// agentEnd is what a scripted agent says when its script is over; the vectors spell it so.
+	// agentEnd is the text of a scripted agent after the end of its script. The vectors contain it.
 	agentEnd = "I have nothing to add."
-	// endCallID and endTool are the call with which a scripted user ends the conversation.
+	// endCallID and endTool make the call with which a scripted user ends the conversation.
 	endCallID = "call_end"
 	endTool   = "end_conversation"
 	noHelp    = "Sorry, this is something I am unable to do for you."
@@ -47,7 +46,7 @@ func call(composer turn.Composer, tools *turn.Tools, scripted ...*worldv1.ToolCa
 	return messages, err
 }
 
-// nextTurn returns nil after the script's end.
+// nextTurn returns the scripted turn, nil after the script's end.
 func nextTurn(req *agentgwv1.RespondRequest) *worldv1.Turn {
 	scripted := req.GetPlayer().GetScripted()
 	if scripted.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO {
@@ -59,7 +58,7 @@ func nextTurn(req *agentgwv1.RespondRequest) *worldv1.Turn {
 	return nil
 }
 
-// Refuse plays the agent that never helps.
-func Refuse(req *agentgwv1.RespondRequest) []*worldv1.Message {
+// RespondUnhelpful plays the unhelpful agent.
+func RespondUnhelpful(req *agentgwv1.RespondRequest) []*worldv1.Message {
 	return turn.Composer{Role: req.GetRole(), Index: req.GetIndex()}.Say(noHelp)
 }

@@ -25,42 +25,42 @@ const (
 	maxID = 4096
 )
 
-// IDRule says which id a call gets.
+// IDRule selects the id of a call.
 type IDRule uint8
 
 const (
-	// KeepID keeps the id as it is: it may be empty, no identifier, or nil, which leaves the
-	// message's column null.
+	// KeepID keeps the id as it is. It may be empty, no identifier, or nil, which leaves the message's
+	// column null.
 	KeepID IDRule = iota
-	// DrawID draws a UUID from the message's index for a call without an id. The source's variables
+	// DrawID derives a UUID from the message's index for a call without an id. The source's variables
 	// are named after the tool.
 	DrawID
-	// CountID makes an id that is missing or not printable call_<message index>.
+	// CountID replaces a missing or unprintable id by call_<message index>.
 	CountID
 )
 
-// Call is one call as a role states it.
+// Call is one call as a role writes it.
 type Call struct {
-	// ID is nil if the role gave none.
+	// ID is nil if the role set none.
 	ID     *string
 	IDRule IDRule
-	// Name is what the role calls the tool.
+	// Name is the role's name of the tool.
 	Name string
-	// Tool is the environment's name of the tool. If it is set, Name is not read.
+	// Tool is the environment's name of the tool. If it is set, Name is ignored.
 	Tool string
-	// Arguments is JSON text as the role wrote it.
+	// Arguments is the JSON text of the role.
 	Arguments string
-	// Cut says that the arguments may lack something, so that they must not be used.
-	Cut bool
+	// Truncated: the arguments may be incomplete, so they must not be used.
+	Truncated bool
 }
 
-// Calls returns one message per call, and the first mistake in them, nil if a call has none. With
-// Compat a tool that the role does not have and arguments that are not JSON are errors, of type
-// *Mistake; otherwise the environment answers them with an error that the role can read. The
-// messages of a user that can only end the conversation carry neither id nor name, as in the
-// original, unless its ids are counted; one with more tools needs them to tell answers apart.
+// Calls returns one message per call. first is the first mistake in them, nil if any call has none.
+// With Compat, an unknown tool and invalid JSON arguments are errors of type *Mistake. Otherwise
+// the environment answers them with an error that the role can read. A user who can only end the
+// conversation sends neither id nor name, as in the original, unless its ids are counted. A user
+// with more tools needs them to tell results apart.
 func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message, first *Mistake, err error) {
-	used := false
+	usable := false
 	taken := make(map[string]bool, len(calls))
 	for _, call := range calls {
 		if call.ID != nil {
@@ -78,23 +78,23 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 		if first == nil {
 			first = mistake
 		}
-		used = used || mistake == nil
+		usable = usable || mistake == nil
 		index := c.Index + int32(i)
 		call.setID(stated, index, taken)
 		if c.Role == worldv1.Role_ROLE_USER && !tools.HasUserTools() && call.IDRule != CountID {
-			hide(stated)
+			hideID(stated)
 		}
 		m := c.toEnvironment(index)
 		m.Body = &worldv1.Message_Call{Call: stated}
 		messages = append(messages, m)
 	}
-	if used {
+	if usable {
 		first = nil
 	}
 	return messages, first, nil
 }
 
-// Code returns the message that carries Python source to the execution environment.
+// Code returns the message with Python source for the execution environment.
 func (c Composer) Code(source string) []*worldv1.Message {
 	id := freeID(c.Index, map[string]bool{})
 	code := &worldv1.Code{Source: strings.ToValidUTF8(source, string(utf8.RuneError)), Id: &id}
@@ -111,23 +111,23 @@ func (c Composer) toEnvironment(index int32) *worldv1.Message {
 	}
 }
 
-// hide takes the id and the name out of a call. The source keeps them.
-func hide(call *worldv1.ToolCall) {
+// hideID removes the id and the name from a call. The source keeps them.
+func hideID(call *worldv1.ToolCall) {
 	if call.Variable == nil {
 		call.Variable = call.Id
 	}
 	call.Id, call.Name = nil, nil
 }
 
-// resolve returns the call with both of its tool's names. A tool that the role does not have has a
-// name that the environment refuses.
+// resolve returns the call with both names of its tool. An unknown tool gets a name that the
+// environment refuses.
 func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
 	if call.Tool != "" {
 		tool, found := t.byExecution[call.Tool]
 		switch {
 		case found:
 			return &worldv1.ToolCall{Tool: call.Tool, Name: proto.String(tool.GetName())}, nil
-		case t.open:
+		case t.any:
 			return &worldv1.ToolCall{Tool: call.Tool, Name: &call.Tool}, nil
 		}
 		return &worldv1.ToolCall{Tool: call.Tool, Name: &call.Tool}, t.unknown(call.Tool)
@@ -136,17 +136,17 @@ func (t *Tools) resolve(call Call) (*worldv1.ToolCall, *Mistake) {
 	if tool, found := t.byName[call.Name]; found {
 		return &worldv1.ToolCall{Tool: tool.GetExecutionName(), Name: &name}, nil
 	}
-	resolved := &worldv1.ToolCall{Tool: strings.ToValidUTF8(t.refused(call.Name), string(utf8.RuneError)), Name: &name}
-	if t.open {
+	resolved := &worldv1.ToolCall{Tool: strings.ToValidUTF8(t.invalidName(call.Name), string(utf8.RuneError)), Name: &name}
+	if t.any {
 		return resolved, nil
 	}
 	return resolved, t.unknown(call.Name)
 }
 
-// setArguments sets the arguments, as JSON if they can be used.
+// setArguments sets the arguments: as JSON if they are usable, else as text.
 func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 	text := strings.ToValidUTF8(c.Arguments, string(utf8.RuneError))
-	if c.Cut {
+	if c.Truncated {
 		call.ArgumentsText = &text
 		return &Mistake{Exception: exceptionValue, Detail: fmt.Sprintf("the answer was cut off within the arguments of %s", call.GetName())}
 	}
@@ -168,8 +168,8 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}
 }
 
-// setID sets the id by its rule. taken holds the ids of the turn. An id that no source can hold is
-// replaced in any case.
+// setID sets the id by its rule. taken holds the ids of the turn. It replaces an id that no source
+// can contain.
 func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) {
 	call.Id = c.ID
 	switch {
@@ -181,21 +181,21 @@ func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) 
 	case c.IDRule == CountID && (c.ID == nil || *c.ID == "" || strings.ContainsFunc(*c.ID, unprintable)):
 		call.Id = proto.String(freeID(index, taken))
 	}
-	if call.Id != nil && !writable(*call.Id) {
+	if call.Id != nil && !fitsSource(*call.Id) {
 		call.Id = proto.String(freeID(index, taken))
 	}
 }
 
 func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
-// writable says whether the original's source can name its variables after an id, so that it is
-// read as one call. Ids are the model's text: one of several lines can be made so that the source
-// says something else.
-func writable(id string) bool {
+// fitsSource reports whether the original's source can name its variables after an id and still
+// parse as one call. Ids are text of the model: a multi-line id could change the meaning of the
+// source.
+func fitsSource(id string) bool {
 	return len(id) <= maxID && utf8.ValidString(id) && !(strings.Contains(id, "\n") && strings.Contains(id, "_parameters = "))
 }
 
-// freeID returns call_<index>, made longer until nothing else in the turn has it.
+// freeID returns call_<index>, with underscores appended until it is unique in the turn.
 func freeID(index int32, taken map[string]bool) string {
 	id := "call_" + strconv.Itoa(int(index))
 	for taken[id] {

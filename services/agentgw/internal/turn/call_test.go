@@ -33,13 +33,13 @@ func TestCalls(t *testing.T) {
 		"no JSON":             {Call{ID: p("a"), Name: "contact_0", Arguments: `{'x'}`}, p("a"), "a_parameters = \"{'x'}\"\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "JSONDecodeError", true},
 		"text":                {Call{ID: p("a"), Name: "contact_0", Arguments: `"on"`}, p("a"), "a_parameters = 'on'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"null":                {Call{ID: p("a"), Name: "contact_0", Arguments: `null`}, p("a"), "a_parameters = None\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"cut":                 {Call{ID: p("a"), Name: "contact_0", Arguments: `{}`, Cut: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
+		"cut":                 {Call{ID: p("a"), Name: "contact_0", Arguments: `{}`, Truncated: true}, p("a"), "a_parameters = '{}'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
 		"spelled":             {Call{ID: p("a"), Name: "contact_0", Arguments: `"{\"x\": true}"`}, p("a"), "a_parameters = {\"x\": true}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
 		"spelled with blanks": {Call{ID: p("a"), Name: "contact_0", Arguments: ` "\t {\"x\": 1}\n"`}, p("a"), "a_parameters = \t {\"x\": 1}\n\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
 		"spelled in Python":   {Call{ID: p("a"), Name: "contact_0", Arguments: `"{'x': None}"`}, p("a"), "a_parameters = {'x': None}\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "", false},
 		"no object":           {Call{ID: p("a"), Name: "contact_0", Arguments: `"{} or x()"`}, p("a"), "a_parameters = '{} or x()'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
 		"spelled twice":       {Call{ID: p("a"), Name: "contact_0", Arguments: `"\"{}\""`}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "TypeError", false},
-		"spelled and cut":     {Call{ID: p("a"), Name: "contact_0", Arguments: `"{}"`, Cut: true}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
+		"spelled and cut":     {Call{ID: p("a"), Name: "contact_0", Arguments: `"{}"`, Truncated: true}, p("a"), "a_parameters = '\"{}\"'\na_response = add_contact(**a_parameters)\nprint(repr(a_response))", "ValueError", false},
 		"no own name":         {Call{ID: p("a"), Name: "", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = _(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 	}
 	for name, test := range tests {
@@ -71,7 +71,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestCallsTogether has no mistake in a turn of which one call is sound.
+// TestCallsTogether reports no mistake in a turn with one usable call.
 func TestCallsTogether(t *testing.T) {
 	sound, unknown := Call{ID: p("a"), Name: "contact_0", Arguments: "{}"}, Call{ID: p("b"), Name: "nothing", Arguments: "{}"}
 	for _, test := range []struct {
@@ -85,8 +85,8 @@ func TestCallsTogether(t *testing.T) {
 	}
 }
 
-// TestCallsOfUser checks that calls of a user have ids and names where there is something to tell
-// apart, and only there.
+// TestCallsOfUser checks that a user's calls have ids and names only if the user has more tools
+// than the end.
 func TestCallsOfUser(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool, ParametersJson: "{}"}
 	own := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status", ParametersJson: "{}"}
@@ -104,8 +104,8 @@ func TestCallsOfUser(t *testing.T) {
 	}
 }
 
-// FuzzCalls checks that whatever a role states is one call of the tool that it names, or of none,
-// whose source is read as that call.
+// FuzzCalls checks that any call becomes one call of the named tool, or of none, whose source
+// parses as that call.
 func FuzzCalls(f *testing.F) {
 	f.Add("call_1", "contact_0", `{"name": "x"}`, uint8(KeepID))
 	f.Add("a\nb", "x();", `"\ud800"`, uint8(DrawID))

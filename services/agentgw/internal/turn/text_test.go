@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestToolText writes once for each format, again after an error, and each time where nothing is
-// kept.
+// TestToolText encodes once per format, again after an error, and each time without a cache.
 func TestToolText(t *testing.T) {
 	writes := 0
 	write := func(text string, err error) func() ([]byte, error) {
@@ -29,7 +28,7 @@ func TestToolText(t *testing.T) {
 		{nil, "a", write("4", nil), "4", nil, 4},
 		{nil, "a", write("5", nil), "5", nil, 5},
 	} {
-		got, err := step.text.In(step.format, step.write)
+		got, err := step.text.Encode(step.format, step.write)
 		if string(got) != step.want || !errors.Is(err, step.err) || writes != step.writes {
 			t.Errorf("step %d: got %q, %v and %d writes, want %q, %v and %d", i, got, err, writes, step.want, step.err, step.writes)
 		}

@@ -1,5 +1,5 @@
-// Package turn composes the messages of one role's turn: a text for its counterpart, or calls for
-// the execution environment. It is pure: no I/O, no state.
+// Package turn composes the messages of one turn: a text for the counterpart, or calls for the
+// execution environment. It is pure: no I/O, no state.
 package turn
 
 import (
@@ -10,24 +10,24 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Mistake is an error of the model that the original raises instead of answering it.
+// Mistake is an error of the model. The original raises it instead of answering it.
 type Mistake struct {
-	// Exception is the type that the original raises, e.g. KeyError.
+	// Exception is the original's exception type, e.g. KeyError.
 	Exception string
 	// Detail says what happened, for people.
 	Detail string
-	// raised says that the original's role raises it; it leaves other mistakes to the environment.
+	// raised: the original's role raises it. The original leaves other mistakes to its environment.
 	raised bool
 }
 
-// Taken says that the original takes what was stated all the same: arguments that are JSON but no
-// object, which its environment answers.
-func (m *Mistake) Taken() bool { return m.Exception == exceptionType && !m.raised }
+// OriginalAccepts reports whether the original accepts the call all the same: its arguments are
+// JSON but no object, and its environment answers that.
+func (m *Mistake) OriginalAccepts() bool { return m.Exception == exceptionType && !m.raised }
 
 // Error returns type and detail.
 func (m *Mistake) Error() string { return m.Exception + ": " + m.Detail }
 
-// Failed returns the answer that ends a rollout.
+// Failed returns the response that ends a rollout.
 func Failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.RespondResponse {
 	return &agentgwv1.RespondResponse{Failure: &agentgwv1.Failure{
 		Class: class, ExceptionType: exception, Detail: strings.ToValidUTF8(detail, string(utf8.RuneError)),
@@ -36,7 +36,7 @@ func Failed(class agentgwv1.FailureClass, exception, detail string) *agentgwv1.R
 
 // Composer composes the messages of one turn.
 type Composer struct {
-	// Role speaks.
+	// Role is the speaker.
 	Role worldv1.Role
 	// Index is the index of the first message.
 	Index int32
@@ -44,7 +44,7 @@ type Composer struct {
 	Compat bool
 }
 
-// Say returns the message that carries a text to the role's counterpart.
+// Say returns the message with a text for the role's counterpart.
 func (c Composer) Say(text string) []*worldv1.Message {
 	recipient := worldv1.Role_ROLE_USER
 	if c.Role == worldv1.Role_ROLE_USER {

@@ -45,9 +45,9 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// TestForeignName checks that no role reaches a tool that it was not given, where the environment
-// lets everybody call every tool: in a scenario without a choice of tools.
-func TestForeignName(t *testing.T) {
+// TestUnknownTool checks that no role reaches a tool of another role, in a scenario without a
+// choice of tools, where the environment accepts all.
+func TestUnknownTool(t *testing.T) {
 	end := &worldv1.Tool{Name: endTool, ExecutionName: endTool}
 	wifi := &worldv1.Tool{Name: "get_wifi_status", ExecutionName: "get_wifi_status"}
 	for _, test := range []struct {
@@ -64,8 +64,8 @@ func TestForeignName(t *testing.T) {
 		{"a user", NewTools([]*worldv1.Tool{end}), "get_wifi_status", "get_wifi_status_"},
 		{"a user", NewTools([]*worldv1.Tool{end}), "get wifi status", "get_wifi_status_"},
 		{"a user with tools", NewTools([]*worldv1.Tool{wifi, end}), "set_wifi_status", "set_wifi_status"},
-		{"a model without tools", AnyTools().Closed(), "get_wifi_status", "get_wifi_status_"},
-		{"a model without tools", AnyTools().Closed(), endTool, "end_conversation_"},
+		{"a model without tools", AnyTools().OrNone(), "get_wifi_status", "get_wifi_status_"},
+		{"a model without tools", AnyTools().OrNone(), endTool, "end_conversation_"},
 		{"anybody", AnyTools(), endTool, endTool},
 	} {
 		messages, _, err := Composer{}.Calls([]Call{{Name: test.name, Arguments: "{}"}}, test.tools)

@@ -34,8 +34,8 @@ func TestWhileItIsReadAgain(t *testing.T) {
 			if known == "done" {
 				a.Done(id, 0)
 			}
-			if _, err := a.Log(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrAgain) {
-				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrAgain)
+			if _, err := a.Log(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrReopened) {
+				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrReopened)
 			}
 			a.Snapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, 1)}})
 			if known == "pending" {

@@ -1,6 +1,5 @@
-// Package assemble puts the log and the snapshots of each rollout together again, in whatever order
-// and however often they arrive, and says when a trajectory is complete. It does no input or
-// output.
+// Package assemble builds the trajectory of each rollout from its log and snapshots, which may
+// arrive in any order and repeatedly, and detects when it is complete. It performs no I/O.
 package assemble
 
 import (
@@ -20,49 +19,49 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrLog says that a log cannot have been written by this program.
+// ErrLog: a log violates the format.
 var ErrLog = errors.New("broken rollout log")
 
-// ErrAgain says that an entry opens the log of a rollout again, of which not everything may be
-// known any more: Restore it.
-var ErrAgain = errors.New("rollout is played again")
+// ErrReopened: an entry reopens the log of a rollout whose earlier entries may be missing. The
+// caller calls Restore.
+var ErrReopened = errors.New("rollout is played again")
 
 const (
-	// MaxMessages is how many messages of one rollout are kept.
+	// MaxMessages bounds the messages of one rollout.
 	MaxMessages = 20_000
-	// MaxRows is how many rows of one rollout are kept, of all its table versions together.
+	// MaxRows bounds the rows of all table versions of one rollout.
 	MaxRows = 1 << 18
-	// MaxBytes bounds messages and table versions of a rollout that are kept while it runs. Those
-	// of a longer one stay on the bus alone.
+	// MaxBytes bounds the messages and table versions of a running rollout in memory. Those of a
+	// larger rollout stay on the bus.
 	MaxBytes = 1 << 20
 )
 
-// Trajectory is a complete trajectory. That of a rollout with more messages or rows than are kept
-// has none of them, and its end is an infrastructure failure that says so.
+// Trajectory is a complete trajectory. If it exceeds MaxMessages or MaxRows, it has no messages and
+// tables, and its end is an infrastructure failure with the reason.
 type Trajectory struct {
 	Rollout *busv1.Rollout
-	// Round is the round of its sweep in which it was played.
+	// Round is the sweep's round of the rollout.
 	Round int32
-	// Long is the number of messages of a rollout that had too many bytes to be kept: Messages and
-	// Tables are missing, and Read adds them. It is 0 for all others.
-	Long int
+	// Omitted is the number of messages of a rollout that exceeds MaxBytes. Messages and Tables are
+	// missing then, and Read adds them. It is 0 for other rollouts.
+	Omitted int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
-	// Starting is the number of messages that the rollout began with.
+	// Starting is the number of messages at the start of the rollout.
 	Starting int
-	// Tables are the distinct versions that were stored after the start, by table, then index.
+	// Tables are the distinct versions after the start, by table, then index.
 	Tables []*worldv1.Table
 	// MaxMessages is the rollout's message limit.
 	MaxMessages int32
-	// End is how it ended.
+	// End is the end of the rollout.
 	End *busv1.End
-	// Digest is that of the log's last entry.
+	// Digest is the digest of the log's last entry.
 	Digest []byte
-	// Span is where the last entry was written.
+	// Span is the span that wrote the last entry.
 	Span trace.SpanContext
 }
 
-// key names a table version: its content is part of its name.
+// key identifies a table version by its content.
 type key struct {
 	table  string
 	index  int32
@@ -73,39 +72,39 @@ func keyOf(version *worldv1.TableVersion) key {
 	return key{version.GetName(), version.GetIndex(), string(version.GetDigest())}
 }
 
-// pending is what is known of a rollout that has no result yet.
+// pending is the state of a rollout without a result.
 type pending struct {
-	rollout  *busv1.Rollout
-	round    int32
-	messages []*worldv1.Message
-	begun    int // number of starting messages
-	limit    int32
-	tables   map[key]*worldv1.Table
-	starting map[key]bool // held by the setup
-	needed   map[key]bool
-	end      *busv1.End
-	span     trace.SpanContext
-	last     bus.Position // of the log, as far as it is known
-	rows     int          // of tables
-	bytes    int          // of messages and tables; that many of a long one were kept
-	whole    bool         // messages and tables are kept however long it is
-	long     bool         // only what is known of it is kept, not messages and tables themselves
-	count    int          // of messages
-	dropped  string       // why messages and tables were dropped, empty if they were not
-	broken   bool         // an entry is missing: what follows is ignored until the log is opened again
-	given    bool         // the trajectory was returned
+	rollout          *busv1.Rollout
+	round            int32
+	messages         []*worldv1.Message
+	startingMessages int // number of starting messages
+	limit            int32
+	tables           map[key]*worldv1.Table
+	starting         map[key]bool // part of the setup
+	needed           map[key]bool
+	end              *busv1.End
+	span             trace.SpanContext
+	last             bus.Position // of the known log
+	rows             int          // of tables
+	bytes            int          // of messages and tables in memory
+	unbounded        bool         // MaxBytes does not apply
+	long             bool         // exceeds MaxBytes: messages and tables are not in memory
+	count            int          // of messages
+	dropped          string       // why messages and tables were dropped, empty if not
+	broken           bool         // an entry is missing: ignore entries until the log is reopened
+	returned         bool         // the trajectory was returned
 }
 
-// Assembler collects rollouts. Safe for concurrent use.
+// Assembler assembles rollouts. Safe for concurrent use.
 type Assembler struct {
 	mu      sync.Mutex
 	pending map[string]*pending
-	done    map[string]int32 // the last round of which there is a result
+	done    map[string]int32 // last round with a result
 	watches map[string]map[chan struct{}]struct{}
 }
 
-// New returns an assembler that takes the given rollouts for done up to a round each. It keeps the
-// map.
+// New returns an assembler. done maps rollouts to their last round with a result. The assembler
+// owns the map.
 func New(done map[string]int32) *Assembler {
 	if done == nil {
 		done = make(map[string]int32)
@@ -117,7 +116,7 @@ func New(done map[string]int32) *Assembler {
 	}
 }
 
-// Done forgets a rollout unless it is played again: its result in the round is stored.
+// Done drops a rollout whose result of the round is stored, unless a later round has begun.
 func (a *Assembler) Done(rolloutID string, round int32) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,8 +127,8 @@ func (a *Assembler) Done(rolloutID string, round int32) {
 	a.notify(rolloutID)
 }
 
-// of returns the state of a rollout, nil if it is done.
-func (a *Assembler) of(rolloutID string) *pending {
+// state returns the state of a rollout, nil if it is done.
+func (a *Assembler) state(rolloutID string) *pending {
 	if _, ok := a.done[rolloutID]; ok {
 		return nil
 	}
@@ -145,9 +144,8 @@ func newPending() *pending {
 	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool), starting: make(map[key]bool)}
 }
 
-// opens says whether an entry opens the log of a rollout again in a round of which nothing is known
-// yet.
-func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
+// reopens reports whether an entry opens the log in a new round.
+func (a *Assembler) reopens(rolloutID string, entry *busv1.LogEntry) bool {
 	round, known := a.done[rolloutID]
 	if p := a.pending[rolloutID]; p != nil {
 		round, known = p.round, true
@@ -155,22 +153,22 @@ func (a *Assembler) opens(rolloutID string, entry *busv1.LogEntry) bool {
 	return known && entry.GetClaim().GetRound() > round
 }
 
-// Log takes the log entry with the given stream sequence, nil for one that cannot be decoded, and
-// returns the trajectory if that completes it, nil otherwise. Entries of one rollout must arrive in
-// order; one that was there before is ignored. The error is ErrAgain or ErrLog.
+// Log adds the log entry with a stream sequence, nil for one that cannot be decoded. It returns the
+// trajectory if the entry completes it. Entries of one rollout must arrive in order; repeated ones
+// are ignored. The error is ErrReopened or ErrLog.
 func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.opens(rolloutID, entry) {
-		// From now on its snapshots are kept: one that comes while the bus is read may be missing
-		// in what is read.
+	if a.reopens(rolloutID, entry) {
+		// Collect snapshots from now on: those that arrive while the caller reads the bus may be missing
+		// there.
 		p := newPending()
 		p.round = entry.GetClaim().GetRound()
 		delete(a.done, rolloutID)
 		a.pending[rolloutID] = p
-		return nil, ErrAgain
+		return nil, ErrReopened
 	}
-	p := a.of(rolloutID)
+	p := a.state(rolloutID)
 	if p == nil || p.broken || seq <= p.last.Sequence {
 		return nil, nil
 	}
@@ -183,9 +181,8 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 	return p.complete(), nil
 }
 
-// Restore takes the whole log of a rollout as it was read, and all its snapshots so far, both read
-// after ErrAgain: what was known before is forgotten. It returns the trajectory if that is
-// complete. The error is ErrLog.
+// Restore replaces the state of a rollout by its whole log and all its snapshots, both read after
+// ErrReopened. It returns the trajectory if it is complete. The error is ErrLog.
 func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
 	p := newPending()
 	if err := p.read(rolloutID, log, snapshots, span); err != nil {
@@ -204,7 +201,7 @@ func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.S
 	return p.complete(), nil
 }
 
-// log takes an entry.
+// log adds an entry.
 func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
 	if entry == nil {
 		return fmt.Errorf("%w: what is stored there is no entry", ErrLog)
@@ -214,10 +211,10 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 	}
 	p.last = bus.Position{Sequence: seq, Entries: entry.GetNumber() + 1, Digest: entry.GetDigest()}
 	if start := entry.GetStart(); start != nil {
-		p.rollout, p.limit, p.end, p.begun = start.GetRollout(), start.GetMaxMessages(), nil, len(start.GetMessages())
-		if p.dropped == "" { // by snapshots, which may come before it
+		p.rollout, p.limit, p.end, p.startingMessages = start.GetRollout(), start.GetMaxMessages(), nil, len(start.GetMessages())
+		if p.dropped == "" { // snapshots may have exceeded a limit before
 			p.messages, p.count, p.needed, p.starting = nil, 0, make(map[key]bool), make(map[key]bool)
-			p.begin(start.GetVersions())
+			p.addStarting(start.GetVersions())
 			p.add(start.GetMessages())
 		}
 	}
@@ -229,7 +226,7 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 			p.round, p.end = claim.GetRound(), nil
 		}
 		if len(p.starting) == 0 && p.dropped == "" {
-			p.begin(claim.GetVersions())
+			p.addStarting(claim.GetVersions())
 		}
 	}
 	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
@@ -246,11 +243,11 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 	return nil
 }
 
-// Snapshot takes a snapshot and returns the trajectory if that completes it, nil otherwise.
+// Snapshot adds a snapshot. It returns the trajectory if the snapshot completes it.
 func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	p := a.of(snapshot.GetSessionId())
+	p := a.state(snapshot.GetSessionId())
 	if p == nil {
 		return nil
 	}
@@ -261,24 +258,24 @@ func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 	return p.complete()
 }
 
-// store keeps the table versions that were not there and says whether there were any.
+// store adds new table versions and reports whether there were any.
 func (p *pending) store(tables []*worldv1.Table) bool {
-	if p.dropped != "" || p.given {
+	if p.dropped != "" || p.returned {
 		return false
 	}
 	fresh := false
 	for _, table := range tables {
 		digest, err := world.Digest(table)
 		if err != nil {
-			continue // it was decoded: its texts are UTF-8
+			continue // impossible: it was decoded, so its texts are UTF-8
 		}
 		at := key{table.GetName(), table.GetIndex(), string(digest)}
 		if p.tables[at] == nil {
 			p.tables[at], fresh = table, true
 			p.rows += len(table.GetRows())
-			p.grow(proto.Size(table))
+			p.addBytes(proto.Size(table))
 			if p.long {
-				p.tables[at] = stub(at)
+				p.tables[at] = emptyTable(at)
 			}
 		}
 	}
@@ -288,13 +285,13 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 	return fresh
 }
 
-// drop frees what a rollout has too much of.
+// drop removes the messages and tables of a rollout that exceeds a limit.
 func (p *pending) drop(reason string) {
 	p.dropped, p.messages, p.tables, p.needed, p.starting, p.count = reason, nil, nil, nil, nil, 0
 }
 
-// begin notes the versions that the setup holds.
-func (p *pending) begin(versions []*worldv1.TableVersion) {
+// addStarting records the versions of the setup.
+func (p *pending) addStarting(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
 		p.starting[keyOf(version)] = true
 	}
@@ -331,18 +328,17 @@ func (p *pending) turn(turn *busv1.Turn) error {
 	return nil
 }
 
-// complete returns the trajectory once: when the log has ended and every version it names is there,
-// but for those of the start.
+// complete returns the trajectory once, when the log has ended and all its versions have arrived,
+// except those of the setup.
 func (p *pending) complete() *Trajectory {
-	if p.end == nil || p.given || p.missing() != nil {
+	if p.end == nil || p.returned || p.missing() != nil {
 		return nil
 	}
-	p.given = true
+	p.returned = true
 	return p.trajectory()
 }
 
-// missing returns the first version that the log names and that was never there, nil if there is
-// none.
+// missing returns the first version of the log that has not arrived, nil if there is none.
 func (p *pending) missing() *key {
 	var first *key
 	for k := range p.needed {
@@ -357,20 +353,20 @@ func compareKeys(a, b key) int {
 	return cmp.Or(cmp.Compare(a.table, b.table), cmp.Compare(a.index, b.index), cmp.Compare(a.digest, b.digest))
 }
 
-// trajectory returns what is known. Later entries do not change it.
+// trajectory returns a snapshot of the state. Later entries do not change it.
 func (p *pending) trajectory() *Trajectory {
 	t := &Trajectory{
-		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.begun,
+		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.startingMessages,
 		MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,
 	}
 	if p.dropped != "" && t.End != nil {
 		t.End = &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: "too large to be scored: " + p.dropped}
 	}
 	if p.long && p.dropped == "" {
-		t.Long = p.count
+		t.Omitted = p.count
 		return t
 	}
-	// Other versions come from an execution whose answers never got on the bus.
+	// Other versions come from executions whose results are not on the bus.
 	for _, k := range slices.SortedFunc(maps.Keys(p.needed), compareKeys) {
 		if table := p.tables[k]; table != nil && int(k.index) < len(p.messages) {
 			t.Tables = append(t.Tables, table)

@@ -11,34 +11,34 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// add takes messages, and keeps them unless the rollout is long.
+// add counts messages, and stores them unless the rollout exceeds MaxBytes.
 func (p *pending) add(messages []*worldv1.Message) {
 	p.count += len(messages)
 	size := 0
 	for _, message := range messages {
 		size += proto.Size(message)
 	}
-	if p.grow(size); !p.long {
+	if p.addBytes(size); !p.long {
 		p.messages = append(p.messages, messages...)
 	}
 }
 
-// grow counts bytes that are to be kept. A rollout that they make long forgets its messages and
-// what is in its tables: the bus has them.
-func (p *pending) grow(bytes int) {
-	if p.bytes += bytes; p.long || p.whole || p.bytes <= MaxBytes {
+// addBytes counts stored bytes. A rollout that exceeds MaxBytes drops its messages and table
+// contents, which remain on the bus.
+func (p *pending) addBytes(bytes int) {
+	if p.bytes += bytes; p.long || p.unbounded || p.bytes <= MaxBytes {
 		return
 	}
 	p.long, p.messages = true, nil
 	for at := range p.tables {
-		p.tables[at] = stub(at)
+		p.tables[at] = emptyTable(at)
 	}
 }
 
-// stub stands for a table that is not kept.
-func stub(at key) *worldv1.Table { return &worldv1.Table{Name: at.table, Index: at.index} }
+// emptyTable replaces a table whose content is not stored.
+func emptyTable(at key) *worldv1.Table { return &worldv1.Table{Name: at.table, Index: at.index} }
 
-// read takes a log and snapshots, both from the beginning.
+// read adds a whole log and all snapshots.
 func (p *pending) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) error {
 	for _, snapshot := range snapshots {
 		p.store(snapshot.GetTables())
@@ -52,11 +52,11 @@ func (p *pending) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapsh
 	return nil
 }
 
-// Whole returns the trajectory of a rollout from its log and its snapshots, nil if it has not
-// ended. The error is ErrLog, or names the first table version that is in none of the snapshots.
-func Whole(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
+// Reassemble returns the trajectory of a rollout from its log and its snapshots, nil if it has not
+// ended. The error is ErrLog, or names the first missing table version.
+func Reassemble(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	p := newPending()
-	p.whole = true
+	p.unbounded = true
 	if err := p.read(rolloutID, log, snapshots, trace.SpanContext{}); err != nil {
 		return nil, err
 	}
@@ -64,37 +64,37 @@ func Whole(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajec
 		return nil, nil
 	}
 	if missing := p.missing(); missing != nil {
-		return nil, missing.lost(rolloutID)
+		return nil, missing.missingError(rolloutID)
 	}
 	return p.complete(), nil
 }
 
-// lost is the error that a version is in no snapshot.
-func (k *key) lost(rolloutID string) error {
+// missingError is the error for a version that is in no snapshot.
+func (k *key) missingError(rolloutID string) error {
 	return fmt.Errorf("rollout %s: table %s as it is at message %d is missing", rolloutID, k.table, k.index)
 }
 
-// Len returns the number of messages, of a long trajectory too.
-func (t *Trajectory) Len() int { return max(t.Long, len(t.Messages)) }
+// Len returns the number of messages, including omitted ones.
+func (t *Trajectory) Len() int { return max(t.Omitted, len(t.Messages)) }
 
-// Read returns a long trajectory with its messages and tables, from the rollout's whole log and all
-// its snapshots. What was said since does not count. The error is ErrLog, or names a table version
-// that is in none of the snapshots.
+// Read returns the trajectory with its omitted messages and tables, from the rollout's whole log
+// and all its snapshots. It ignores later entries. The error is ErrLog, or names a missing table
+// version.
 func (t *Trajectory) Read(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	id := t.Rollout.GetId()
 	p := newPending()
-	p.whole = true
+	p.unbounded = true
 	if err := p.read(id, log, snapshots, t.Span); err != nil {
 		return nil, err
 	}
-	if p.dropped == "" && p.count < t.Long {
-		return nil, fmt.Errorf("rollout %s: %w: %d messages, and there were %d", id, ErrLog, p.count, t.Long)
+	if p.dropped == "" && p.count < t.Omitted {
+		return nil, fmt.Errorf("rollout %s: %w: %d messages, and there were %d", id, ErrLog, p.count, t.Omitted)
 	}
-	if missing := p.missing(); missing != nil && int(missing.index) < t.Long {
-		return nil, missing.lost(id)
+	if missing := p.missing(); missing != nil && int(missing.index) < t.Omitted {
+		return nil, missing.missingError(id)
 	}
 	if p.dropped == "" {
-		p.messages = p.messages[:t.Long]
+		p.messages = p.messages[:t.Omitted]
 	}
 	p.rollout, p.round, p.end, p.last.Digest = t.Rollout, t.Round, t.End, t.Digest
 	return p.trajectory(), nil

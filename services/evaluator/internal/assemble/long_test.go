@@ -46,10 +46,10 @@ func TestHugeRolloutsStayOnTheBus(t *testing.T) {
 		}
 		got = trajectory
 	}
-	if got == nil || got.Long != 4 || got.Len() != 4 || len(got.Messages) != 0 || len(got.Tables) != 0 {
+	if got == nil || got.Omitted != 4 || got.Len() != 4 || len(got.Messages) != 0 || len(got.Tables) != 0 {
 		t.Fatalf("trajectory: got %v, want a long one of 4 messages without them", got)
 	}
-	if partial := a.Partial("s.0"); partial == nil || partial.Long != 4 {
+	if partial := a.Partial("s.0"); partial == nil || partial.Omitted != 4 {
 		t.Errorf("Partial: got %v, want a long one of 4 messages", partial)
 	}
 	since := chain(append(log[:len(log):len(log)], &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(4)}}})...)

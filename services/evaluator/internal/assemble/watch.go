@@ -1,7 +1,7 @@
 package assemble
 
-// Partial returns a rollout's trajectory as far as it is known, nil if nothing is, if a version
-// that the log names is still to come, or if it was too large to be kept. Its End is nil while the
+// Partial returns the known part of a rollout's trajectory. It returns nil if nothing is known, if
+// a version of the log has not arrived, or if the rollout exceeds a limit. End is nil while the
 // rollout runs.
 func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	a.mu.Lock()
@@ -13,8 +13,8 @@ func (a *Assembler) Partial(rolloutID string) *Trajectory {
 	return p.trajectory()
 }
 
-// Watch returns a channel that holds a token after something became known of a rollout, and the
-// function that ends the watch. Changes that come faster than they are looked at share a token.
+// Watch returns a channel that receives a token after a rollout has changed, and a function that
+// ends the watch. Pending tokens coalesce.
 func (a *Assembler) Watch(rolloutID string) (changed <-chan struct{}, stop func()) {
 	watch := make(chan struct{}, 1)
 	a.mu.Lock()
@@ -33,7 +33,7 @@ func (a *Assembler) Watch(rolloutID string) (changed <-chan struct{}, stop func(
 	}
 }
 
-// notify wakes the watches of a rollout. The assembler must be locked.
+// notify notifies the watches of a rollout. The caller holds the lock.
 func (a *Assembler) notify(rolloutID string) {
 	for watch := range a.watches[rolloutID] {
 		select {

@@ -4,18 +4,17 @@ package assign
 
 import "math"
 
-// Solver holds the working space of Solve for repeated use. The zero value is ready. It is not safe
-// for concurrent use.
+// Solver is reusable memory for Solve. The zero value is ready. It is not safe for concurrent use.
 type Solver struct {
 	rowPrice, columnPrice, distance []float64
 	rowOf, columnOf, previous       []int
 	done                            []bool
 }
 
-// Solve assigns each of n rows a column of its own such that the sum of the chosen costs is
-// minimal. cost[r*n+c] is the cost of column c for row r, +Inf if the pair is forbidden; NaN and
-// −Inf are not allowed. The result gives the column of each row and is valid until the next call.
-// ok is false if every assignment uses a forbidden pair.
+// Solve assigns each of n rows a distinct column and minimizes the total cost. cost[r*n+c] is the
+// cost of column c for row r, +Inf if the pair is forbidden. NaN and −Inf are not allowed. The
+// result is the column of each row, valid until the next call. ok is false if every assignment uses
+// a forbidden pair.
 func (s *Solver) Solve(n int, cost []float64) (columns []int, ok bool) {
 	s.reset(n)
 	for row := range n {
@@ -26,7 +25,7 @@ func (s *Solver) Solve(n int, cost []float64) (columns []int, ok bool) {
 	return s.columnOf, true
 }
 
-// reset prepares the working space for n rows.
+// reset resizes the memory for n rows.
 func (s *Solver) reset(n int) {
 	if cap(s.rowPrice) < n {
 		s.rowPrice, s.columnPrice, s.distance = make([]float64, n), make([]float64, n), make([]float64, n)
@@ -41,7 +40,7 @@ func (s *Solver) reset(n int) {
 	}
 }
 
-// augment assigns start, moving rows that are assigned already where that is cheapest.
+// augment assigns row start along the shortest augmenting path, which may reassign other rows.
 func (s *Solver) augment(n int, cost []float64, start int) bool {
 	for c := range n {
 		s.distance[c], s.done[c] = math.Inf(1), false

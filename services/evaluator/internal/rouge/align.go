@@ -2,28 +2,27 @@ package rouge
 
 import "unicode/utf8"
 
-// maxCells bounds the table from which a common subsequence is read: texts of 2000 words each.
+// maxCells bounds the dynamic programming table: texts of 2000 words each.
 const maxCells = 4 << 20
 
-// Word is a word of both texts: Target[TargetStart:TargetEnd] and
+// Word is a common word: Target[TargetStart:TargetEnd] and
 // Prediction[PredictionStart:PredictionEnd] have the same stem.
 type Word struct {
 	TargetStart, TargetEnd         int
 	PredictionStart, PredictionEnd int
 }
 
-// Alignment is a comparison in detail. The F-measure is the harmonic mean of Precision and Recall.
+// Alignment is a detailed comparison. The F-measure is the harmonic mean of Precision and Recall.
 type Alignment struct {
-	// Precision is the share of the prediction's tokens that are common, Recall that of the
-	// target's; 0 if there is no token.
+	// Precision is the share of common tokens in the prediction, Recall that in the target. Both are 0
+	// without tokens.
 	Precision, Recall float64
-	// Common is one longest common subsequence, in order; nil where it would take too much memory
-	// to find.
+	// Common is one longest common subsequence in order, nil if the table would exceed maxCells.
 	Common []Word
 }
 
-// Align compares two texts and says which words make up their similarity. It costs the product of
-// the texts' lengths: use Target.FMeasure where only the number is wanted.
+// Align compares two texts and returns their common words. It takes time proportional to the
+// product of their lengths. Target.FMeasure is faster if only the score is needed.
 func Align(target, prediction string) Alignment {
 	wanted, found := words(target), words(prediction)
 	if len(wanted) == 0 || len(found) == 0 {
@@ -37,13 +36,13 @@ func Align(target, prediction string) Alignment {
 	return alignment
 }
 
-// word is a token with its place in the text.
+// word is a token with its position in the text.
 type word struct {
 	stem       string
 	start, end int
 }
 
-// words returns what Tokenize does, with places.
+// words is Tokenize with positions.
 func words(text string) []word {
 	var list []word
 	start := -1
@@ -51,7 +50,7 @@ func words(text string) []word {
 		if start < 0 {
 			return
 		}
-		for _, stem := range Tokenize(text[start:end]) { // just one
+		for _, stem := range Tokenize(text[start:end]) { // exactly one
 			list = append(list, word{stem: stem, start: start, end: end})
 		}
 		start = -1
@@ -59,7 +58,7 @@ func words(text string) []word {
 	for i := 0; i < len(text); {
 		letter, size, split := text[i], 1, false
 		if letter >= utf8.RuneSelf {
-			letter, size, split = foreign(text[i:])
+			letter, size, split = foldNonASCII(text[i:])
 		}
 		part := letter >= 'a' && letter <= 'z' || letter >= '0' && letter <= '9' || letter >= 'A' && letter <= 'Z'
 		switch {
@@ -77,10 +76,10 @@ func words(text string) []word {
 	return list
 }
 
-// subsequence returns a longest common subsequence: of several the one whose words come first.
+// subsequence returns the longest common subsequence with the earliest words.
 func subsequence(wanted, found []word) []Word {
 	width := len(found) + 1
-	longest := make([]int32, (len(wanted)+1)*width) // of what begins at each pair of places
+	longest := make([]int32, (len(wanted)+1)*width) // length of the best subsequence that begins at each pair of positions
 	for i := len(wanted) - 1; i >= 0; i-- {
 		for j := len(found) - 1; j >= 0; j-- {
 			if wanted[i].stem == found[j].stem {

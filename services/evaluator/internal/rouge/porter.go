@@ -2,8 +2,7 @@ package rouge
 
 import "bytes"
 
-// irregular returns the stem of the few words that the stemmer looks up instead of cutting, and
-// whether word is one.
+// irregular returns the stem of a word with an exception entry, and whether it has one.
 func irregular(word []byte) (string, bool) {
 	switch string(word) {
 	case "sky", "skies":
@@ -26,8 +25,8 @@ func irregular(word []byte) (string, bool) {
 	return "", false
 }
 
-// stem cuts word, lower-case letters and digits, in place where it can and returns the result. The
-// slice needs spare capacity for one byte more than it holds.
+// stem stems a word of lower-case letters and digits, in place where possible. The slice needs
+// spare capacity for one more byte.
 func stem(word []byte) []byte {
 	if text, ok := irregular(word); ok {
 		return append(word[:0], text...)
@@ -44,7 +43,7 @@ func stem(word []byte) []byte {
 	return finalE(word)
 }
 
-// isConsonant reports whether the letter at i is a consonant; y is one at the start and after a
+// isConsonant reports whether the letter at i is a consonant. y is one at the start and after a
 // vowel.
 func isConsonant(word []byte, i int) bool {
 	switch word[i] {
@@ -94,8 +93,8 @@ func endsDouble(word []byte) bool {
 	return n >= 2 && word[n-1] == word[n-2] && isConsonant(word, n-1)
 }
 
-// endsShort reports whether word ends in consonant, vowel, consonant, the last not w, x or y, or is
-// a vowel and a consonant.
+// endsShort reports whether word ends in consonant, vowel, consonant, the last not w, x or y, or
+// consists of a vowel and a consonant.
 func endsShort(word []byte) bool {
 	n := len(word)
 	if n == 2 {
@@ -108,8 +107,8 @@ func endsShort(word []byte) bool {
 	return last != 'w' && last != 'x' && last != 'y'
 }
 
-// cut returns word without suffix and whether it ends with it.
-func cut(word []byte, suffix string) ([]byte, bool) {
+// trimSuffix returns word without suffix, and whether it had it.
+func trimSuffix(word []byte, suffix string) ([]byte, bool) {
 	n := len(word) - len(suffix)
 	if n < 0 || string(word[n:]) != suffix {
 		return word, false
@@ -119,10 +118,10 @@ func cut(word []byte, suffix string) ([]byte, bool) {
 
 // plural is step 1a.
 func plural(word []byte) []byte {
-	if root, ok := cut(word, "sses"); ok {
+	if root, ok := trimSuffix(word, "sses"); ok {
 		return append(root, "ss"...)
 	}
-	if root, ok := cut(word, "ies"); ok {
+	if root, ok := trimSuffix(word, "ies"); ok {
 		if len(root) == 1 {
 			return append(root, "ie"...)
 		}
@@ -131,27 +130,27 @@ func plural(word []byte) []byte {
 	if bytes.HasSuffix(word, []byte("ss")) {
 		return word
 	}
-	root, _ := cut(word, "s")
+	root, _ := trimSuffix(word, "s")
 	return root
 }
 
 // participle is step 1b.
 func participle(word []byte) []byte {
-	if root, ok := cut(word, "ied"); ok {
+	if root, ok := trimSuffix(word, "ied"); ok {
 		if len(root) == 1 {
 			return append(root, "ie"...)
 		}
 		return append(root, 'i')
 	}
-	if root, ok := cut(word, "eed"); ok {
+	if root, ok := trimSuffix(word, "eed"); ok {
 		if measure(root) > 0 {
 			return append(root, "ee"...)
 		}
 		return word
 	}
-	root, ok := cut(word, "ed")
+	root, ok := trimSuffix(word, "ed")
 	if !ok || !hasVowel(root) {
-		root, ok = cut(word, "ing")
+		root, ok = trimSuffix(word, "ing")
 		if !ok || !hasVowel(root) {
 			return word
 		}
@@ -159,10 +158,10 @@ func participle(word []byte) []byte {
 	return restore(root)
 }
 
-// restore repairs the end of a word that lost ed or ing.
+// restore fixes the end of a word after ed or ing was removed.
 func restore(word []byte) []byte {
 	for _, suffix := range [...]string{"at", "bl", "iz"} {
-		if _, ok := cut(word, suffix); ok {
+		if _, ok := trimSuffix(word, suffix); ok {
 			return append(word, 'e')
 		}
 	}
@@ -181,17 +180,17 @@ func restore(word []byte) []byte {
 
 // finalY is step 1c.
 func finalY(word []byte) []byte {
-	root, ok := cut(word, "y")
+	root, ok := trimSuffix(word, "y")
 	if ok && len(root) > 1 && isConsonant(root, len(root)-1) {
 		return append(root, 'i')
 	}
 	return word
 }
 
-// rule replaces a suffix behind a stem with a positive measure.
+// rule replaces a suffix after a stem with positive measure.
 type rule struct{ suffix, replacement string }
 
-// doubleSuffixes are the rules of step 2; the first suffix that fits decides.
+// doubleSuffixes are the rules of step 2. The first matching suffix decides.
 var doubleSuffixes = []rule{
 	{"ational", "ate"}, {"tional", "tion"}, {"enci", "ence"}, {"anci", "ance"}, {"izer", "ize"}, {"bli", "ble"},
 	{"alli", "al"}, {"entli", "ent"}, {"eli", "e"}, {"ousli", "ous"}, {"ization", "ize"}, {"ation", "ate"},
@@ -207,13 +206,13 @@ var derivedSuffixes = []rule{
 // doubleSuffix is step 2.
 func doubleSuffix(word []byte) []byte {
 	for {
-		root, ok := cut(word, "alli")
+		root, ok := trimSuffix(word, "alli")
 		if !ok || measure(root) == 0 {
 			break
 		}
-		word = word[:len(root)+len("al")] // what is left of "alli"
+		word = word[:len(root)+len("al")] // the rest of "alli"
 	}
-	if root, ok := cut(word, "logi"); ok {
+	if root, ok := trimSuffix(word, "logi"); ok {
 		if measure(word[:len(word)-3]) > 0 {
 			return append(root, "log"...)
 		}
@@ -222,10 +221,11 @@ func doubleSuffix(word []byte) []byte {
 	return replace(word, doubleSuffixes)
 }
 
-// replace applies the first rule whose suffix fits, if the measure before the suffix is positive.
+// replace applies the first rule with a matching suffix if the measure before the suffix is
+// positive.
 func replace(word []byte, rules []rule) []byte {
 	for _, r := range rules {
-		if root, ok := cut(word, r.suffix); ok {
+		if root, ok := trimSuffix(word, r.suffix); ok {
 			if measure(root) > 0 {
 				return append(root, r.replacement...)
 			}
@@ -241,10 +241,10 @@ var droppedSuffixes = []string{
 	"ous", "ive", "ize",
 }
 
-// dropSuffix is step 4: the first suffix that fits goes if the measure before it is above one.
+// dropSuffix is step 4. It removes the first matching suffix if the measure before it exceeds one.
 func dropSuffix(word []byte) []byte {
 	for _, suffix := range droppedSuffixes {
-		root, ok := cut(word, suffix)
+		root, ok := trimSuffix(word, suffix)
 		if !ok {
 			continue
 		}
@@ -261,12 +261,12 @@ func dropSuffix(word []byte) []byte {
 
 // finalE is step 5.
 func finalE(word []byte) []byte {
-	if root, ok := cut(word, "e"); ok {
+	if root, ok := trimSuffix(word, "e"); ok {
 		if m := measure(root); m > 1 || m == 1 && !endsShort(root) {
 			word = root
 		}
 	}
-	if root, ok := cut(word, "ll"); ok && measure(word[:len(word)-1]) > 1 {
+	if root, ok := trimSuffix(word, "ll"); ok && measure(word[:len(word)-1]) > 1 {
 		return append(root, 'l')
 	}
 	return word

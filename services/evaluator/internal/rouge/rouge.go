@@ -1,10 +1,9 @@
-// Package rouge measures how much of a target text a prediction contains: the ROUGE-L F-measure
-// over stemmed tokens, the longest common subsequence weighed between precision and recall.
+// Package rouge computes the ROUGE-L F-measure of a prediction against a target text: over stemmed
+// tokens, with the longest common subsequence.
 //
-// A text is tokenised and stemmed once and may then be compared any number of times. The
-// subsequence is found 64 target tokens at a time: a bit of a word stands for a place in the
-// target, set while that place does not end a longer common subsequence, and one addition with
-// carry moves all places past one token of the prediction.
+// A text is tokenized and stemmed once and may be compared many times. The bit-parallel algorithm
+// handles 64 target tokens per word: a bit is set while its position ends no longer common
+// subsequence, and one addition with carry processes one token of the prediction.
 package rouge
 
 import (
@@ -12,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// Tokens is a text as a list of stems, in order. It is read-only after Tokenize.
+// Tokens is a text as an ordered list of stems. It is read-only after Tokenize.
 type Tokens []string
 
-// Tokenize lower-cases text, splits it at everything that is no ASCII letter or digit and stems
-// tokens of more than three characters.
+// Tokenize converts text to lower case, splits it at everything but ASCII letters and digits, and
+// stems tokens of more than three characters.
 func Tokenize(text string) Tokens {
 	var tokens Tokens
 	word := make([]byte, 0, 32)
@@ -33,7 +32,7 @@ func Tokenize(text string) Tokens {
 		letter, size := text[i], 1
 		split := false
 		if letter >= utf8.RuneSelf {
-			letter, size, split = foreign(text[i:])
+			letter, size, split = foldNonASCII(text[i:])
 		}
 		i += size
 		switch {
@@ -52,10 +51,10 @@ func Tokenize(text string) Tokens {
 	return tokens
 }
 
-// foreign returns what the first character of text, outside ASCII, adds to a token: the two
-// characters whose lower case begins with an ASCII letter give it, and the dotted capital I then
-// splits; all others give a space.
-func foreign(text string) (letter byte, size int, split bool) {
+// foldNonASCII returns the contribution of the first character of text, which is not ASCII, to a
+// token. The two characters whose lower case begins with an ASCII letter yield that letter, and the
+// dotted capital I also splits the token. All others yield a space.
+func foldNonASCII(text string) (letter byte, size int, split bool) {
 	char, size := utf8.DecodeRuneInString(text)
 	switch char {
 	case '\u0130':
@@ -66,12 +65,12 @@ func foreign(text string) (letter byte, size int, split bool) {
 	return ' ', size, false
 }
 
-// Target is a tokenised text to compare predictions with. It is read-only and safe for concurrent
+// Target is a tokenized text to compare predictions with. It is read-only and safe for concurrent
 // use.
 type Target struct {
 	length int
 	words  int
-	// slot gives a token's place in masks, in units of words.
+	// slot is a token's position in masks, in units of words.
 	slot  map[string]int
 	masks []uint64
 }
@@ -92,7 +91,8 @@ func NewTarget(text string) *Target {
 	return target
 }
 
-// FMeasure returns the ROUGE-L F-measure of prediction, 0 to 1; 0 if either text has no token.
+// FMeasure returns the ROUGE-L F-measure of prediction, 0 to 1. It is 0 if either text has no
+// token.
 func (t *Target) FMeasure(prediction Tokens) float64 {
 	if t.length == 0 || len(prediction) == 0 {
 		return 0
@@ -121,7 +121,7 @@ func (t *Target) common(prediction Tokens) int {
 	return bits.OnesCount64(^row & (^uint64(0) >> (64 - t.length)))
 }
 
-// stackWords is how many words of target a comparison holds without allocation: 1024 tokens.
+// stackWords is the number of 64-bit words that a comparison keeps on the stack: 1024 tokens.
 const stackWords = 16
 
 // commonLong is common for targets of more than 64 tokens.

@@ -5,33 +5,33 @@ import (
 	"strings"
 )
 
-// assistant returns what only an assistant says.
-func (c *check) assistant(text string) string {
+// findAssistant returns a phrase that only an assistant says.
+func (c *check) findAssistant(text string) string {
 	if evidence := markup.FindString(text); evidence != "" {
 		return strings.Trim(evidence, " \n")
 	}
-	blanked := quotation.ReplaceAllStringFunc(text, func(quote string) string { // what others are to read is not the user's own speech
+	blanked := quotation.ReplaceAllStringFunc(text, func(quote string) string { // quotations are not the user's own speech
 		return string(make([]byte, len(quote)))
 	})
-	patterns := []*regexp.Regexp{assistantWords, serves}
+	patterns := []*regexp.Regexp{assistantWords, servesOther}
 	if !thanks.MatchString(c.agent) {
 		patterns = append(patterns, welcome)
 	}
-	if !c.hands { // a user with tools of its own has something to announce and to report
+	if !c.hasTools { // a user with its own tools may announce and report
 		patterns = append(patterns, report)
 	}
 	for _, pattern := range patterns {
-		if at := pattern.FindStringIndex(blanked); at != nil && !c.dictated(text[at[0]:at[1]]) {
+		if at := pattern.FindStringIndex(blanked); at != nil && !c.isDictated(text[at[0]:at[1]]) {
 			return strings.TrimRight(text[at[0]:at[1]], " \n.!,")
 		}
 	}
-	if c.hands {
+	if c.hasTools {
 		return ""
 	}
 	for _, sentence := range sentences(blanked) {
 		said := blanked[sentence.start:sentence.end]
-		if at := announcement.FindStringIndex(said); at != nil && !asking.MatchString(said) && !own.MatchString(said) {
-			if evidence := text[sentence.start+at[0] : sentence.start+at[1]]; !c.dictated(evidence) {
+		if at := announcement.FindStringIndex(said); at != nil && !questionMark.MatchString(said) && !ownWords.MatchString(said) {
+			if evidence := text[sentence.start+at[0] : sentence.start+at[1]]; !c.isDictated(evidence) {
 				return strings.Trim(evidence, " \n.!,")
 			}
 		}
@@ -39,20 +39,20 @@ func (c *check) assistant(text string) string {
 	return ""
 }
 
-// dictated says whether the instructions hold the words of a text: the user may have to have them
-// written.
-func (c *check) dictated(text string) bool {
+// isDictated reports whether the instructions contain the words of a text, which the user may have
+// to dictate.
+func (c *check) isDictated(text string) bool {
 	run := words(text)
 	for i := 0; i+len(run) <= len(c.instructions); i++ {
-		if matches(c.instructions[i:], run) {
+		if beginsVerbatim(c.instructions[i:], run) {
 			return true
 		}
 	}
 	return false
 }
 
-// matches says whether a list that is at least as long begins with words as they stand.
-func matches(list []told, run []string) bool {
+// beginsVerbatim reports whether a list, which is long enough, begins with the given words.
+func beginsVerbatim(list []instructionWord, run []string) bool {
 	for i, word := range run {
 		if list[i].word != word {
 			return false
@@ -63,22 +63,21 @@ func matches(list []told, run []string) bool {
 
 var (
 	quotation = regexp.MustCompile(`"[^"\n]*"|“[^”\n]*”|«[^»\n]*»`)
-	// markup is a call written as text, a speaker's name, or the end of the conversation in
-	// brackets.
+	// markup matches a call as text, a speaker's name, or a bracketed end of the conversation.
 	markup = phrase("markup")
-	// written is a call as text.
-	written = phrase("written")
-	// assistantWords are what assistants say.
+	// writtenCall matches a call as text.
+	writtenCall = phrase("written")
+	// assistantWords matches phrases of assistants.
 	assistantWords = phrase("assistant_words")
-	// serves is what the one says whose tools wait for the other side.
-	serves = phrase("serves")
-	// report is what the one says who does it, or has done it.
+	// servesOther matches phrases of a speaker whose tools wait for the other side.
+	servesOther = phrase("serves")
+	// report matches phrases of a speaker who does it or has done it.
 	report = phrase("report")
-	// announcement is the same in a statement, with a word that only fits who serves.
+	// announcement is report in a statement, with a word that only fits an assistant.
 	announcement = phrase("announcement")
-	// asking ends or begins a question, own are words of one who has to do with it otherwise.
-	asking  = regexp.MustCompile(`\?\s*$`)
-	own     = phrase("own")
-	welcome = phrase("welcome")
-	thanks  = phrase("thanks")
+	// questionMark ends a question. ownWords are words of a speaker with another interest in it.
+	questionMark = regexp.MustCompile(`\?\s*$`)
+	ownWords     = phrase("own")
+	welcome      = phrase("welcome")
+	thanks       = phrase("thanks")
 )

@@ -8,39 +8,39 @@ import (
 )
 
 const (
-	// patience is how often the agent may have spoken before the user may end for want of progress,
-	// as it is told.
-	patience = 5
-	// telling is the length of the shortest word by which a wish is known.
-	telling = 4
-	// stem is how much of a word is compared.
-	stem = 5
+	// patienceTurns is the number of agent messages after which the user may end for lack of progress,
+	// as its instructions say.
+	patienceTurns = 5
+	// minStemWord is the length of the shortest word that identifies a wish.
+	minStemWord = 4
+	// stemLength is the number of compared letters of a word.
+	stemLength = 5
 )
 
-// earlyEnd returns what stands against ending now: what the agent has asked or promised last, a
-// wish that was not mentioned, or the user's own text that nobody has answered.
-func (c *check) earlyEnd() string {
+// findEarlyEnd returns a reason against ending now: the agent's last question or promise, an
+// unmentioned wish, or an unanswered text of the user.
+func (c *check) findEarlyEnd() string {
 	switch {
 	case c.agent == "" && c.own == "":
 		return endTool
 	case c.agent == "":
 		return c.own
-	case c.answers >= patience || resigned.MatchString(c.own):
+	case c.answers >= patienceTurns || resigned.MatchString(c.own):
 		return ""
 	}
-	if evidence := c.open(); evidence != "" {
+	if evidence := c.openRequest(); evidence != "" {
 		return evidence
 	}
 	if refusal.MatchString(c.agent) {
 		return ""
 	}
-	return c.unsaid()
+	return c.unmentionedGoal()
 }
 
-// open returns the last sentence of what the agent said last if it wants an answer or promises one.
-// An offer to do more does neither, nor does an offer or a question whether all is well after a
-// report of what is done or cannot be done.
-func (c *check) open() string {
+// openRequest returns the last sentence of the agent's last message if it asks for an answer or
+// promises one. An offer to do more does neither. Neither does an offer, or a question whether all
+// is well, after a report of success or failure.
+func (c *check) openRequest() string {
 	text := c.agent
 	list := sentences(strings.TrimRightFunc(text, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.Is(unicode.So, r) || strings.ContainsRune("*_)\uFE0F", r)
@@ -54,10 +54,10 @@ func (c *check) open() string {
 	switch {
 	case closing.MatchString(last) || settled && content.MatchString(last):
 		return ""
-	case (settled || declined) && (offer.MatchString(last) || !c.hands && yourself.MatchString(last)):
+	case (settled || declined) && (offer.MatchString(last) || !c.hasTools && yourself.MatchString(last)):
 		return ""
 	case strings.HasSuffix(last, "?") || request.MatchString(last) || need.MatchString(last) && !negated.MatchString(last):
-		if declined && !c.hands && elsewhere.MatchString(last) || later.MatchString(last) || settled && conditional.MatchString(last) && !strings.HasSuffix(last, "?") {
+		if declined && !c.hasTools && elsewhere.MatchString(last) || later.MatchString(last) || settled && conditional.MatchString(last) && !strings.HasSuffix(last, "?") {
 			return ""
 		}
 		return last
@@ -68,9 +68,9 @@ func (c *check) open() string {
 	return ""
 }
 
-// unsaid returns a later part of the goal of which nobody has said a word.
-func (c *check) unsaid() string {
-	for _, at := range next.FindAllStringSubmatchIndex(c.goal, -1) {
+// unmentionedGoal returns a later part of the goal without any mentioned word.
+func (c *check) unmentionedGoal() string {
+	for _, at := range nextPart.FindAllStringSubmatchIndex(c.goal, -1) {
 		start := at[2]
 		end := start + len(c.goal[start:])
 		if stop := sentenceEnd.FindStringIndex(c.goal[start:]); stop != nil {
@@ -86,34 +86,34 @@ func (c *check) unsaid() string {
 	return ""
 }
 
-// stems returns the words by which a wish is known, shortened so that endings do not matter.
+// stems returns the words that identify a wish, shortened so that endings do not matter.
 func stems(list []string) []string {
 	var found []string
 	for _, word := range list {
-		if utf8.RuneCountInString(word) < telling || slices.Contains(idle, word) {
+		if utf8.RuneCountInString(word) < minStemWord || slices.Contains(fillerWords, word) {
 			continue
 		}
-		found = append(found, string([]rune(word)[:min(stem, utf8.RuneCountInString(word))]))
+		found = append(found, string([]rune(word)[:min(stemLength, utf8.RuneCountInString(word))]))
 	}
 	return found
 }
 
 var (
-	// request is a question without its mark, need one that is put as a need, negated a need that
-	// stayed unmet.
+	// request is a question without its mark, need a request in the form of a need, negated a need
+	// that remained unmet.
 	request = phrase("request")
 	need    = phrase("need")
 	negated = phrase("negated")
-	// elsewhere is a request to look after it without the agent, later one to come back.
+	// elsewhere is a request to look into it without the agent, later one to come back.
 	elsewhere = phrase("elsewhere")
 	later     = phrase("later")
 	// conditional is a promise for another case.
 	conditional = phrase("conditional")
-	// promise is what one says who has not done it yet.
+	// promise is a phrase of a speaker who has not done it yet.
 	promise = phrase("promise")
-	// acknowledged is all that one says who has only understood.
+	// acknowledged is a whole message that only acknowledges.
 	acknowledged = phrase("acknowledged")
-	// closing is a question after which a user may well end, content one after a report.
+	// closing is a question after which a user may end, content one after a report.
 	closing = phrase("closing")
 	content = phrase("content")
 	offer   = phrase("offer")
@@ -122,10 +122,10 @@ var (
 	done     = phrase("done")
 	// refusal says that it cannot be done.
 	refusal = phrase("refusal")
-	// resigned is what a user says who has no answer, or wants none any more.
+	// resigned is a phrase of a user who has no answer, or wants none any more.
 	resigned = phrase("resigned")
-	// next begins a part of the goal that comes after something else.
-	next = phrase("next")
-	// idle are words that stand in every wish.
-	idle = wordList("idle")
+	// nextPart begins a later part of the goal.
+	nextPart = phrase("next")
+	// fillerWords are words that occur in every wish.
+	fillerWords = wordList("idle")
 )

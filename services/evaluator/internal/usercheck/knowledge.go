@@ -9,28 +9,27 @@ import (
 	"strings"
 )
 
-// knowledge is the facts that a user may state: those of its instructions, and those that were said
-// or answered to it.
+// knowledge is the set of facts that a user may state: those of its instructions, and those that it
+// has read.
 type knowledge struct {
 	words  map[string]bool
 	values map[string]bool // numbers without leading zeros
-	digits []byte          // all digits, number by number, each between blanks
+	digits []byte          // all digits, with a space around each number
 	clocks map[int]bool    // times of day, in minutes of the half day
-	exact  []float64       // numbers that may be told rounded
+	exact  []float64       // numbers that may be rounded
 }
 
 const (
-	// localDigits are the digits by which two ways to write a phone number are known as one.
+	// localDigits is the number of final digits by which two spellings of a phone number match.
 	localDigits = 7
-	// partDigits are as many digits as are known if they stand anywhere in a number; fewer have to
-	// begin or end it.
+	// partDigits is the number of digits that match anywhere in a number. Fewer must begin or end it.
 	partDigits = 3
-	// shortestName is the shortest word that counts as a name.
+	// shortestName is the length of the shortest name.
 	shortestName = 3
-	// maxExact bounds the numbers that may be told rounded.
+	// maxExact bounds the numbers that may be rounded.
 	maxExact = 256
-	// dozen is the largest number in words that people say without meaning a fact.
-	dozen = 12
+	// maxSmall is the largest number in words that people say without meaning a fact.
+	maxSmall = 12
 )
 
 func newKnowledge() knowledge {
@@ -41,9 +40,9 @@ func newKnowledge() knowledge {
 func (k *knowledge) learn(text string) {
 	list := tokens(text)
 	for _, t := range list {
-		plain := folded(t.word)
+		plain := foldMarks(t.word)
 		if k.words[plain] = true; plain != t.word {
-			k.words[transcribed(t.word)] = true
+			k.words[foldUmlauts(t.word)] = true
 		}
 		if month := slices.Index(months, t.word); month >= 0 {
 			k.values[strconv.Itoa(month+1)] = true
@@ -65,7 +64,7 @@ func (k *knowledge) learn(text string) {
 		}
 		k.number(m.digits)
 	}
-	for _, number := range lengths(text) {
+	for _, number := range durations(text) {
 		k.number(number)
 	}
 	for _, found := range numeral.FindAllStringIndex(text, -1) {
@@ -85,7 +84,7 @@ func (k *knowledge) learn(text string) {
 	}
 }
 
-// learnAmounts adds the numbers of a text that may be told rounded.
+// learnAmounts adds the numbers of a text that may be rounded.
 func (k *knowledge) learnAmounts(text string) {
 	for _, written := range amountForm.FindAllString(text, maxExact-len(k.exact)) {
 		if value, err := strconv.ParseFloat(strings.ReplaceAll(written, ",", ""), 64); err == nil {
@@ -94,9 +93,9 @@ func (k *knowledge) learnAmounts(text string) {
 	}
 }
 
-// rounds says whether a number is one that was heard, told with fewer decimals or, where it says
-// so, about as much.
-func (k *knowledge) rounds(digits string, about bool) bool {
+// isRounded reports whether a number is a known one with fewer decimals or, with about, an
+// approximation.
+func (k *knowledge) isRounded(digits string, about bool) bool {
 	value, err := strconv.ParseFloat(digits, 64)
 	if err != nil || value == 0 {
 		return false
@@ -114,7 +113,7 @@ func (k *knowledge) rounds(digits string, about bool) bool {
 	})
 }
 
-// number adds a number. One that can be an hour is one.
+// number adds a number, and also an hour if it can be one.
 func (k *knowledge) number(digits string) {
 	k.digits = append(append(k.digits, digits...), ' ')
 	k.values[trimZeros(digits)] = true
@@ -123,11 +122,11 @@ func (k *knowledge) number(digits string) {
 	}
 }
 
-// pieces returns what of a numeral at a place in a text stands for itself.
+// pieces returns the parts of a numeral that stand for themselves.
 func pieces(text string, at []int) []span {
 	var list []span
 	written, start := text[at[0]:at[1]], 0
-	for _, gap := range append(apart.FindAllStringIndex(written, -1), []int{len(written), len(written)}) {
+	for _, gap := range append(numberSeparator.FindAllStringIndex(written, -1), []int{len(written), len(written)}) {
 		piece := strings.Trim(written[start:gap[0]], ".,;:")
 		from := at[0] + start + strings.Index(written[start:gap[0]], piece)
 		if piece != "" {
@@ -138,22 +137,22 @@ func pieces(text string, at []int) []span {
 	return list
 }
 
-// invented returns the first fact of a text that is not known. asked says that the other side wants
-// a name.
-func (k *knowledge) invented(text string, asked bool) string {
+// findInvented returns the first unknown fact of a text. asked means that the other side wants a
+// name.
+func (k *knowledge) findInvented(text string, asked bool) string {
 	first, found := span{}, false
 	keep := func(at span, ok bool) {
 		if ok && (!found || at.start < first.start) {
 			first, found = at, true
 		}
 	}
-	keep(k.inventedNumber(text))
+	keep(k.findInventedNumber(text))
 	for _, at := range mail.FindAllStringIndex(text, -1) {
-		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[folded(part)] })
+		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[foldMarks(part)] })
 		keep(span{at[0], at[1]}, !known)
 	}
 	for _, at := range names(text, asked) {
-		if !k.knowsName(folded(strings.ToLower(text[at.start:at.end]))) {
+		if !k.knowsName(foldMarks(strings.ToLower(text[at.start:at.end]))) {
 			keep(at, true)
 			break
 		}
@@ -161,8 +160,8 @@ func (k *knowledge) invented(text string, asked bool) string {
 	return text[first.start:first.end]
 }
 
-// inventedNumber returns the first number or time that is not known.
-func (k *knowledge) inventedNumber(text string) (first span, found bool) {
+// findInventedNumber returns the first unknown number or time.
+func (k *knowledge) findInventedNumber(text string) (first span, found bool) {
 	said := mentions(tokens(text))
 	for _, m := range said {
 		if !k.knowsMention(text, m) {
@@ -181,7 +180,8 @@ func (k *knowledge) inventedNumber(text string) (first span, found bool) {
 	return first, found
 }
 
-// knowsMention says whether a number in words is known. A small one is, unless it is an hour.
+// knowsMention reports whether a number in words is known. Small numbers are known unless they are
+// an hour.
 func (k *knowledge) knowsMention(text string, m mention) bool {
 	earlier, rest := before(text, m.start), text[m.end:]
 	at := atHour.MatchString(earlier)
@@ -191,21 +191,22 @@ func (k *knowledge) knowsMention(text string, m mention) bool {
 		return k.knowsSmall(m.minutes) && k.knowsSmall(m.hour)
 	case m.clock:
 		return k.clocks[m.minute]
-	case m.value < 0 || m.value > dozen:
-		return k.knowsNumber(m.digits, "") || k.rounds(m.digits, roughly.MatchString(earlier))
+	case m.value < 0 || m.value > maxSmall:
+		return k.knowsNumber(m.digits, "") || k.isRounded(m.digits, roughly.MatchString(earlier))
 	case hours && m.value > 1:
 		return k.clocks[m.value*hour%halfDay]
 	}
 	return true
 }
 
-// knowsSmall says whether a number is known or so small that people say it without meaning a fact.
+// knowsSmall reports whether a number is known, or so small that people say it without meaning a
+// fact.
 func (k *knowledge) knowsSmall(digits string) bool {
 	value, err := strconv.Atoi(digits)
-	return err == nil && value <= dozen || k.values[digits]
+	return err == nil && value <= maxSmall || k.values[digits]
 }
 
-// unknown returns what of a numeral at a place in a text is not known, however it is written.
+// unknown returns the unknown part of a numeral, in any spelling.
 func (k *knowledge) unknown(text string, at []int) (span, bool) {
 	whole, list := span{at[0], at[1]}, pieces(text, at)
 	if len(list) > 1 && k.knowsNumber(text[at[0]:at[1]], text[at[1]:]) {
@@ -221,13 +222,13 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		earlier, rest := before(text, piece.start), text[piece.end:]
 		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
 		about := roughly.MatchString(earlier)
-		known := k.knowsNumber(written, rest) || k.rounds(written, about)
+		known := k.knowsNumber(written, rest) || k.isRounded(written, about)
 		if amount, ok := fraction(written); ok && measure.MatchString(rest) {
-			known = k.values[amount] || k.rounds(amount, about)
+			known = k.values[amount] || k.isRounded(amount, about)
 		} else if len(written) == 1 && money.MatchString(earlier) {
 			known = k.values[written]
 		}
-		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= dozen {
+		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= maxSmall {
 			known = k.clocks[value*hour%halfDay]
 		}
 		if !known && missing.end == 0 {
@@ -239,14 +240,14 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		return whole, true
 	case missing.end == 0:
 		return span{}, false
-	case listed.MatchString(text[at[0]:at[1]]):
+	case severalNumbers.MatchString(text[at[0]:at[1]]):
 		return missing, true
 	}
 	return whole, true
 }
 
-// knowsNumber says whether a number is known, however it is written. A single digit always is
-// unless it is an hour: people count.
+// knowsNumber reports whether a number is known in any spelling. A single digit is known unless it
+// is an hour.
 func (k *knowledge) knowsNumber(written, rest string) bool {
 	digits := digitsOf(written)
 	minute, seconds, isClock := clock(written, rest)
@@ -276,10 +277,10 @@ func (k *knowledge) knowsNumber(written, rest string) bool {
 
 var (
 	mail = regexp.MustCompile(`[\w.+-]+@[\w-]+(\.[\w-]+)+`)
-	// amountForm is a number as it is counted in, roughly what stands before one that is rounded.
+	// amountForm is a counted number. roughly precedes a rounded one.
 	amountForm = regexp.MustCompile(`\d[\d,]*(?:\.\d+)?`)
 	roughly    = phrase("roughly")
-	// money stands before an amount, measure after one.
+	// money precedes an amount, measure follows one.
 	money   = regexp.MustCompile(`[$€£¥]\s*$`)
 	measure = phrase("measure")
 )

@@ -169,7 +169,7 @@ func (t tally) row(rule string) string {
 		t.precision(), float64(t.right)/float64(t.right+t.missed))
 }
 
-// quoted says whether evidence stands in what the user was told or what was said.
+// quoted reports whether evidence stands in what the user was told or what was said.
 func quoted(j judged, evidence string) bool {
 	evidence = strings.TrimSuffix(evidence, "…")
 	for _, m := range append(j.view[:len(j.view):len(j.view)], j.said) {

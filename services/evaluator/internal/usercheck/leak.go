@@ -8,33 +8,31 @@ import (
 )
 
 const (
-	// leakWords is how many words of what the user was told make a leak.
+	// leakWords is the number of words of the instructions that make a leak.
 	leakWords = 10
-	// runWords is the shortest run of words that counts towards one, unitWords how many of a unit
-	// make it touched.
+	// runWords is the shortest run of words that counts towards a leak. unitWords is the number of
+	// words of a unit that count as touching it.
 	runWords  = 4
 	unitWords = 3
-	// goalWords is how many words of the goal in a row are a leak, headWords how many if its
-	// beginning is among them: nobody speaks of a wish of one's own as instructions do ("have",
-	// "learn").
+	// goalWords is the number of consecutive words of the goal that are a leak, headWords the number
+	// if its beginning is among them. Nobody words a wish as instructions do ("have", "learn").
 	goalWords = 16
 	headWords = 12
-	// itemWords is how many words of an item that speaks to the user are a leak.
+	// itemWords is the number of words of an item addressed to the user that are a leak.
 	itemWords = 7
 )
 
-// told is a word of the instructions.
-type told struct {
-	word string // as it stands
-	turn string // as both sides would say it
-	// unit numbers the sentences. An item of what the user knows is one.
+// instructionWord is a word of the instructions.
+type instructionWord struct {
+	word    string // verbatim
+	swapped string // in the same grammatical person for both sides
+	// unit numbers the sentences of the goal and the items of the user's knowledge.
 	unit int
 	part part
-	// first says that a sentence or an item begins with it, quoted that it stands in quotation
-	// marks.
+	// first: the word begins a sentence or an item. quoted: it is in quotation marks.
 	first, quoted bool
-	// free says that it may be told at any time: that the user does not know something.
-	free bool
+	// tellable: the user may say it at any time, e.g. that it does not know something.
+	tellable bool
 }
 
 // part is a part of the instructions.
@@ -42,43 +40,43 @@ type part int
 
 const (
 	goalPart part = iota
-	itemPart      // of what the user knows
+	itemPart      // an item of the user's knowledge
 )
 
-// run is a run of words that stands in the instructions too.
+// run is a run of words that also occurs in the instructions.
 type run struct {
-	said []token
-	told []told
+	said         []token
+	instructions []instructionWord
 }
 
-// leak returns what of a text tells the instructions wholesale: words that are addressed to the
-// user, the goal as it is worded, or enough words of several units of which at least one was not
+// findLeak returns the part of a text that reveals the instructions wholesale: words addressed to
+// the user, the wording of the goal, or enough words of several units of which at least one was not
 // asked for.
-func (c *check) leak(text string) string {
-	if evidence := stage.FindString(text); evidence != "" {
+func (c *check) findLeak(text string) string {
+	if evidence := stagePhrase.FindString(text); evidence != "" {
 		return evidence
 	}
 	runs := c.runs(tokens(text))
 	var touched units
 	for _, r := range runs {
 		end := r.said[len(r.said)-1].end
-		if r.wholesale() && !strings.HasPrefix(text[end:], "?") {
+		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
 			return text[r.said[0].start:end]
 		}
-		for _, t := range r.told {
-			if !t.free {
+		for _, t := range r.instructions {
+			if !t.tellable {
 				touched.add(t.unit)
 			}
 		}
 	}
-	if !touched.several(c) {
+	if !touched.touchesSeveral(c) {
 		return ""
 	}
 	last := runs[len(runs)-1].said
 	return text[runs[0].said[0].start:last[len(last)-1].end]
 }
 
-// units counts words of the instructions by their units.
+// units counts words by unit of the instructions.
 type units struct {
 	words map[int]int
 	count int
@@ -92,33 +90,34 @@ func (u *units) add(unit int) {
 	u.count++
 }
 
-// several says whether enough words of several units were told of which one was not asked for.
-func (u *units) several(c *check) bool {
+// touchesSeveral reports whether enough words of several units occur, of which one was not asked
+// for.
+func (u *units) touchesSeveral(c *check) bool {
 	touched, unasked := 0, false
 	for unit, n := range u.words {
 		if n >= unitWords {
 			touched++
-			unasked = unasked || !c.asked(unit)
+			unasked = unasked || !c.askedFor(unit)
 		}
 	}
 	return touched > 1 && unasked && u.count >= leakWords
 }
 
-// wholesale says whether a run is a leak by itself.
-func (r run) wholesale() bool {
+// isLeak reports whether a run is a leak by itself.
+func (r run) isLeak() bool {
 	inGoal, begins := 0, false
-	for _, t := range r.told {
-		if t.part == goalPart && !t.free {
+	for _, t := range r.instructions {
+		if t.part == goalPart && !t.tellable {
 			inGoal++
 			begins = begins || t.first
 		}
 	}
-	first := r.told[0]
-	return len(r.said) >= leakWords && r.addressed() || inGoal >= goalWords || begins && inGoal >= headWords ||
+	first := r.instructions[0]
+	return len(r.said) >= leakWords && r.addressesUser() || inGoal >= goalWords || begins && inGoal >= headWords ||
 		len(r.said) >= itemWords && first.first && first.part == itemPart && first.word == "you" && r.said[0].word == "you"
 }
 
-// runs returns the longest runs that stand in the instructions, outside of quotations, and were not
+// runs returns the longest runs that occur in the instructions, outside of quotations, and were not
 // said before.
 func (c *check) runs(said []token) []run {
 	var list []run
@@ -126,14 +125,14 @@ func (c *check) runs(said []token) []run {
 		best := run{}
 		for j := range c.instructions {
 			n := 0
-			for i+n < len(said) && j+n < len(c.instructions) && c.instructions[j+n].turn == turned(said[i+n].word) && !c.instructions[j+n].quoted {
+			for i+n < len(said) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(said[i+n].word) && !c.instructions[j+n].quoted {
 				n++
 			}
 			if n > len(best.said) {
 				best = run{said[i : i+n], c.instructions[j : j+n]}
 			}
 		}
-		if len(best.said) >= runWords && !c.heard(best.said) {
+		if len(best.said) >= runWords && !c.saidBefore(best.said) {
 			list = append(list, best)
 		}
 		i += max(1, len(best.said))
@@ -141,30 +140,30 @@ func (c *check) runs(said []token) []run {
 	return list
 }
 
-// heard says whether a run of words was said before.
-func (c *check) heard(said []token) bool {
+// saidBefore reports whether a run of words was said before.
+func (c *check) saidBefore(said []token) bool {
 	for i := 0; i+len(said) <= len(c.spoken); i++ {
-		if same(c.spoken[i:], said) {
+		if beginsWith(c.spoken[i:], said) {
 			return true
 		}
 	}
 	return false
 }
 
-// same says whether a list that is at least as long begins with a run of words.
-func same(spoken []string, said []token) bool {
+// beginsWith reports whether a list, which is long enough, begins with a run of words.
+func beginsWith(spoken []string, said []token) bool {
 	for i, t := range said {
-		if spoken[i] != turned(t.word) {
+		if spoken[i] != swapPerson(t.word) {
 			return false
 		}
 	}
 	return true
 }
 
-// addressed says whether the run takes over a word that speaks to or of the simulated user or the
-// assistant.
-func (r run) addressed() bool {
-	for i, t := range r.told {
+// addressesUser reports whether the run contains a word that addresses or mentions the simulated
+// user or the assistant.
+func (r run) addressesUser() bool {
+	for i, t := range r.instructions {
 		switch t.word {
 		case "you", "your", "yours", "yourself", "user", "assistant":
 			if r.said[i].word == t.word {
@@ -175,8 +174,8 @@ func (r run) addressed() bool {
 	return false
 }
 
-// asked says whether the agent has just asked for an item of what the user knows.
-func (c *check) asked(unit int) bool {
+// askedFor reports whether the agent has just asked for an item of the user's knowledge.
+func (c *check) askedFor(unit int) bool {
 	if everything.MatchString(c.agent) {
 		return true
 	}
@@ -193,45 +192,45 @@ func (c *check) asked(unit int) bool {
 }
 
 var (
-	// stage is what the one says who speaks of the play.
-	stage = phrase("stage")
-	// everything is a question for all that there is.
+	// stagePhrase matches phrases about the role play itself.
+	stagePhrase = phrase("stage")
+	// everything is a question for all information.
 	everything = phrase("everything")
-	// ignorance is what a unit of the instructions begins with that the user may tell at any time.
+	// ignorance begins a unit that the user may say at any time.
 	ignorance = phrase("ignorance")
 )
 
-// reader reads what the user was told.
+// reader collects the words of the instructions.
 type reader struct {
-	list  []told
+	list  []instructionWord
 	unit  int
 	part  part
 	first bool
 }
 
-// read returns the words of the goal, of which each sentence is a unit, and of what the user knows
-// and does not know, of which each item is one.
-func read(user *evaluationv1.User) []told {
+// instructionWords returns the words of the goal, with one unit per sentence, and of what the user
+// knows and does not know, with one unit per item.
+func instructionWords(user *evaluationv1.User) []instructionWord {
 	r := reader{part: goalPart}
-	for line := range strings.SplitSeq(head(user.GetGoal()), "\n") {
+	for line := range strings.SplitSeq(truncate(user.GetGoal()), "\n") {
 		r.text(line)
 	}
 	r.part = itemPart
 	for _, item := range user.GetKnowledge() {
-		r.text(head(item))
+		r.text(truncate(item))
 	}
-	r.release()
+	r.markTellable()
 	before := len(r.list)
 	for _, item := range user.GetUnknown() {
-		r.text(head(item))
+		r.text(truncate(item))
 	}
 	for i := range r.list[before:] {
-		r.list[before+i].free = true
+		r.list[before+i].tellable = true
 	}
 	return r.list
 }
 
-// text reads a line of the goal or an item.
+// text adds a line of the goal or an item.
 func (r *reader) text(text string) {
 	r.begin()
 	end := 0
@@ -253,16 +252,16 @@ func (r *reader) begin() {
 	r.first = true
 }
 
-// add adds words of the unit that is read.
+// add adds words of the current unit.
 func (r *reader) add(text string, quoted bool) {
 	for _, word := range words(text) {
-		r.list = append(r.list, told{word: word, turn: turned(word), unit: r.unit, part: r.part, first: r.first, quoted: quoted})
+		r.list = append(r.list, instructionWord{word: word, swapped: swapPerson(word), unit: r.unit, part: r.part, first: r.first, quoted: quoted})
 		r.first = false
 	}
 }
 
-// release marks the words of each unit that may be told at any time.
-func (r *reader) release() {
+// markTellable marks the words that may be said at any time.
+func (r *reader) markTellable() {
 	for start := 0; start < len(r.list); {
 		end := start
 		var unit []string
@@ -272,7 +271,7 @@ func (r *reader) release() {
 		}
 		free := ignorance.MatchString(strings.Join(unit[:min(3, len(unit))], " "))
 		for ; start < end; start++ {
-			r.list[start].free = free
+			r.list[start].tellable = free
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// knowsName says whether a name is known, as it stands, shortened or with an ending.
+// knowsName reports whether a name is known: verbatim, shortened or with an ending.
 func (k *knowledge) knowsName(name string) bool {
 	if k.words[name] || slices.Contains(ordinary, name) {
 		return true
@@ -27,27 +27,26 @@ func (k *knowledge) knowsName(name string) bool {
 }
 
 var (
-	// wantsName is a question for the name of a person, wantsPlace one for that of a place.
+	// wantsName asks for the name of a person, wantsPlace for that of a place.
 	wantsName  = phrase("wants_name")
 	wantsPlace = phrase("wants_place")
-	// label stands before a name that is written after a colon.
+	// label precedes a name after a colon.
 	label = phrase("label")
-	// title stands before a name; its dot ends no sentence. hedge follows an answer.
+	// title precedes a name; its dot ends no sentence. hedge follows an answer.
 	title = phrase("title")
 	hedge = phrase("hedge")
 
 	months   = wordList("months")
 	weekdays = wordList("weekdays")
-	// ordinary are words that are written with a capital and name nobody.
+	// ordinary are capitalized words that are no names.
 	ordinary = wordList("ordinary")
-	// openers are words with which an answer begins that is no name, places words for places that
-	// are none.
+	// openers begin an answer and are no names. places are words for places that are no names.
 	openers = wordList("openers")
 	places  = wordList("places")
 )
 
-// names returns the words that name somebody or something: those that are capital though no
-// sentence begins with them, weekdays and months, and a short answer to one who asked for a name.
+// names returns the words that are names: capitalized words that begin no sentence, weekdays and
+// months, and a short answer to a question for a name.
 func names(text string, asked bool) []span {
 	var list []span
 	for i, t := range tokens(text) {
@@ -58,19 +57,19 @@ func names(text string, asked bool) []span {
 		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
 		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
 		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
-			list = append(list, span{t.start, t.start + len(bare(text[t.start:t.end]))})
+			list = append(list, span{t.start, t.start + len(trimPossessive(text[t.start:t.end]))})
 		}
 	}
 	return list
 }
 
-// shortAnswer says whether little, a pause or a doubt follows the first word.
+// shortAnswer reports whether little, a pause or a hedge follows the first word.
 func shortAnswer(rest string) bool {
 	return rest == "" || strings.ContainsAny(rest[:1], ".,!") || len(words(rest)) < 2 || hedge.MatchString(rest)
 }
 
-// beginsSentence says whether a sentence, a quotation or an item begins after a text: its first
-// word is capital whatever it is.
+// beginsSentence reports whether a sentence, a quotation or an item begins after a text, so that
+// its first word is capitalized anyway.
 func beginsSentence(before string) bool {
 	trimmed := strings.TrimRightFunc(before, func(r rune) bool { return unicode.IsSpace(r) && r != '\n' })
 	last, _ := utf8.DecodeLastRuneInString(trimmed)

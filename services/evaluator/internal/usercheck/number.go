@@ -10,33 +10,33 @@ const (
 	hour    = 60
 	halfDay = 12 * hour
 	lastDay = 24
-	// digitRun is how many digits in words, one after the other, are a number that is spelled out.
+	// digitRun is the number of consecutive digits in words that spell a number out.
 	digitRun = 3
 )
 
 // mention is a number or a time of day in words, or a time whose hour is in digits.
 type mention struct {
 	span
-	// digits are those of the number; empty for a time.
+	// digits are the digits of a number, empty for a time.
 	digits string
 	value  int
-	// minute of the half day, for a time.
+	// minute is the minute of the half day of a time.
 	minute int
 	clock  bool
-	// hour is what an hour is called in a time that is told by it: ten, in half past ten. minutes
-	// is the same of the minutes, if a number is.
+	// hour is the text of the hour in a time, e.g. ten in half past ten. minutes is the text of the
+	// minutes if they are a number.
 	hour, minutes string
-	// vague says that it may mean two numbers: two to four, ten minutes before three.
+	// vague: the words may mean two numbers, e.g. two to four, or ten minutes before three.
 	vague bool
 }
 
-// mentions returns what stands in words. Nothing is part of two.
+// mentions returns the numbers and times in words. They do not overlap.
 func mentions(list []token) []mention {
 	var found []mention
 	for i := 0; i < len(list); {
 		m, n := timeOfDay(list[i:])
 		if n == 0 {
-			m, n = spelled(list[i:])
+			m, n = spelledNumber(list[i:])
 		}
 		if n == 0 {
 			m, n = hourAndMinutes(list[i:])
@@ -52,10 +52,10 @@ func mentions(list []token) []mention {
 	return found
 }
 
-// timeOfDay reads half past ten, thirteen minutes to 7, ten past four, noon. n is how many words
-// that are.
+// timeOfDay parses times such as half past ten, thirteen minutes to 7, ten past four, noon. n is
+// the number of words.
 func timeOfDay(list []token) (m mention, n int) {
-	if at, ok := middle(list[0].word); ok {
+	if at, ok := noonOrMidnight(list[0].word); ok {
 		return mention{clock: true, minute: at % halfDay, hour: "12"}, 1
 	}
 	minutes, n := minutesOf(list)
@@ -88,7 +88,7 @@ func timeOfDay(list []token) (m mention, n int) {
 	return m, n + 2
 }
 
-// minutesOf reads the minutes with which a time begins: half, quarter, thirteen minutes, 20.
+// minutesOf parses the minutes at the beginning of a time: half, quarter, thirteen minutes, 20.
 func minutesOf(list []token) (minutes, n int) {
 	switch list[0].word {
 	case "half":
@@ -109,9 +109,9 @@ func minutesOf(list []token) (minutes, n int) {
 	return minutes, n
 }
 
-// hourWord reads an hour as a word or in digits.
+// hourWord parses an hour as a word or in digits.
 func hourWord(word string) (at int, ok bool) {
-	if at, ok = middle(word); ok {
+	if at, ok = noonOrMidnight(word); ok {
 		return at / hour, true
 	}
 	if value, err := strconv.Atoi(word); err == nil {
@@ -121,13 +121,13 @@ func hourWord(word string) (at int, ok bool) {
 	return at, ok && at <= lastDay
 }
 
-// middle returns the minute at which the day or the night is half over.
-func middle(word string) (minute int, ok bool) {
+// noonOrMidnight returns the minute of noon or midnight.
+func noonOrMidnight(word string) (minute int, ok bool) {
 	return halfDay, word == "noon" || word == "midday" || word == "midnight"
 }
 
-// spelled reads a number digit by digit: four one five, oh, triple five.
-func spelled(list []token) (m mention, n int) {
+// spelledNumber parses a number digit by digit: four one five, oh, triple five.
+func spelledNumber(list []token) (m mention, n int) {
 	for n < len(list) {
 		times, at := 1, n
 		switch list[n].word {
@@ -156,7 +156,7 @@ func spelled(list []token) (m mention, n int) {
 	return m, n
 }
 
-// hourAndMinutes reads ten thirty as a time, and a number in words otherwise.
+// hourAndMinutes parses ten thirty as a time, and otherwise a number in words.
 func hourAndMinutes(list []token) (m mention, n int) {
 	value, n := amount(list)
 	if n == 0 {
@@ -174,7 +174,7 @@ func hourAndMinutes(list []token) (m mention, n int) {
 	return mention{digits: digits, value: value}, n
 }
 
-// amount reads a number in words, as twenty five or six hundred and forty.
+// amount parses a number in words such as twenty five or six hundred and forty.
 func amount(list []token) (value, n int) {
 	for n < len(list) {
 		next, ok := numberWord(list[n].word)
@@ -201,14 +201,14 @@ func amount(list []token) (value, n int) {
 	return value, n
 }
 
-// numberWord returns what a word for a number means.
+// numberWord returns the value of a number word.
 func numberWord(word string) (value int, ok bool) {
 	value, ok = numbers[word]
 	return value, ok
 }
 
-// lengths returns what spans of time in a text are in other numbers, as half an hour is 30 minutes.
-func lengths(text string) []string {
+// durations returns the durations of a text in other units, e.g. 30 minutes for half an hour.
+func durations(text string) []string {
 	var list []string
 	lower := strings.ToLower(text)
 	for _, length := range []struct {
@@ -238,26 +238,25 @@ var (
 )
 
 var (
-	// numeral is digits as people write them: 415-555 0199, (020) 7946, 7:30, 1,000.
+	// numeral matches digits as people write them: 415-555 0199, (020) 7946, 7:30, 1,000.
 	numeral = regexp.MustCompile(`\+?\(?\d(?:[\d().,:/ -]*\d)?`)
-	// apart is what stands between numbers of their own. Groups of a phone number are set apart by
-	// a blank, a hyphen or a dot.
-	apart = regexp.MustCompile(`[,;]\s+|\s+[-/]\s+|\s+`)
-	// listed says that a numeral is several numbers.
-	listed = regexp.MustCompile(`[,;:/]|\s-\s`)
-	// decimal is a number with decimals, those at the end that say nothing left out.
+	// numberSeparator separates numbers. A space, hyphen or dot separates groups of a phone number.
+	numberSeparator = regexp.MustCompile(`[,;]\s+|\s+[-/]\s+|\s+`)
+	// severalNumbers matches a numeral that consists of several numbers.
+	severalNumbers = regexp.MustCompile(`[,;:/]|\s-\s`)
+	// decimal matches a number with decimals without trailing zeros.
 	decimal = regexp.MustCompile(`^(\d+)[.,](\d*?)0*$`)
-	// ofDay is what follows the hour of a time.
+	// ofDay follows the hour of a time.
 	ofDay = phrase("of_day")
-	// clockTime is a time of day with minutes, and with seconds if they are there.
+	// clockTime matches a time of day with minutes and optional seconds.
 	clockTime = regexp.MustCompile(`^(\d{1,2})(?:[:.](\d{2})|:(\d{2}):(\d{2}))$`)
-	// atHour and afterHour stand around an hour that nothing else follows.
+	// atHour and afterHour surround an hour without minutes.
 	atHour    = regexp.MustCompile(`(?i)\bat\s+$`)
 	afterHour = phrase("after_hour")
 )
 
-// clock reads a time of day as minutes of the half day, and its seconds if it tells any; rest
-// follows what is written.
+// clock parses a time of day into minutes of the half day, and its seconds if there are any. rest
+// follows written.
 func clock(written, rest string) (minute int, seconds string, ok bool) {
 	hours, minutes := written, "0"
 	if found := clockTime.FindStringSubmatch(written); found != nil {
@@ -273,8 +272,8 @@ func clock(written, rest string) (minute int, seconds string, ok bool) {
 	return (h*hour + m) % halfDay, seconds, true
 }
 
-// fraction returns a number with decimals as every way to write it has it: 12.50 and 12,5 are 12.5,
-// and 12.00 is 12.
+// fraction returns the canonical spelling of a number with decimals: 12.5 for 12.50 and 12,5, and
+// 12 for 12.00.
 func fraction(written string) (canonical string, ok bool) {
 	found := decimal.FindStringSubmatch(written)
 	if found == nil {
@@ -295,7 +294,7 @@ func digitsOf(text string) string {
 	}, text)
 }
 
-// parts returns the numbers that a numeral is made of, without leading zeros.
+// parts returns the numbers of a numeral without leading zeros.
 func parts(written string) []string {
 	list := strings.FieldsFunc(written, func(r rune) bool { return r < '0' || r > '9' })
 	for i := range list {

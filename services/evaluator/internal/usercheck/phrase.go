@@ -10,17 +10,17 @@ import (
 //go:embed phrases.txt
 var phraseFile string
 
-// blocks are the lines of each block of phrases.txt, numbers its numbers in words. A fault in the
-// file is one of the program, so that what reads it panics, as regexp.MustCompile does.
+// blocks are the lines of each block of phrases.txt, numbers its number words. An invalid file
+// panics, as regexp.MustCompile does, because it is part of the program.
 var (
 	blocks  = readBlocks(phraseFile)
 	numbers = readNumbers(blocks["numbers"])
 )
 
-// blockName is the name of a block in a phrase.
+// blockName matches a reference to a block in a phrase.
 var blockName = regexp.MustCompile(`\{[a-z_]+\}`)
 
-// readBlocks returns the lines of each block by its name. A line of a block begins with a tab, a
+// readBlocks returns the lines of each block by name. A line of a block begins with a tab, a
 // comment with a hash.
 func readBlocks(text string) map[string][]string {
 	found := make(map[string][]string)
@@ -60,7 +60,7 @@ func block(name string) []string {
 	return lines
 }
 
-// phrase returns the expression of a block, any of whose lines may match in upper or lower case.
+// phrase returns the regular expression of a block. It matches any of its lines, ignoring case.
 func phrase(name string) *regexp.Regexp { return regexp.MustCompile("(?i)" + alternatives(name)) }
 
 func alternatives(name string) string {

@@ -6,24 +6,24 @@ import (
 	"unicode"
 )
 
-// span is a part of a text, in bytes.
+// span is a byte range of a text.
 type span struct{ start, end int }
 
-// token is a word of a text, in lower case and without a possessive.
+// token is a word of a text, in lower case and without possessive ending.
 type token struct {
 	span
 	word string
 }
 
-// wordForm is letters and digits; what follows an apostrophe belongs to it.
+// wordForm matches letters and digits, with an apostrophe and what follows it.
 var wordForm = regexp.MustCompile(`[\p{L}\p{N}]+(?:['’][\p{L}]+)?`)
 
-// tokens returns the words of a text and where they stand.
+// tokens returns the words of a text with their positions.
 func tokens(text string) []token {
 	spans := wordForm.FindAllStringIndex(text, -1)
 	list := make([]token, len(spans))
 	for i, at := range spans {
-		list[i] = token{span{at[0], at[1]}, bare(strings.ToLower(text[at[0]:at[1]]))}
+		list[i] = token{span{at[0], at[1]}, trimPossessive(strings.ToLower(text[at[0]:at[1]]))}
 	}
 	return list
 }
@@ -38,12 +38,14 @@ func words(text string) []string {
 	return plain
 }
 
-// bare cuts a possessive.
-func bare(word string) string { return strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s") }
+// trimPossessive removes a possessive ending.
+func trimPossessive(word string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(word, "'s"), "’s")
+}
 
-// turned is a word as both sides would say it: what is yours to the one who gives the instructions
-// is mine to the user.
-func turned(word string) string {
+// swapPerson returns a word in a common grammatical person: the instructions' "your" is the user's
+// "my".
+func swapPerson(word string) string {
 	switch word {
 	case "you", "me", "i":
 		return "i"
@@ -59,7 +61,7 @@ func turned(word string) string {
 	return word
 }
 
-// sentences cuts a text after each sentence and line.
+// sentences splits a text after each sentence and line.
 func sentences(text string) []span {
 	var list []span
 	start := 0
@@ -74,7 +76,7 @@ func sentences(text string) []span {
 
 var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
 
-// before returns what stands shortly before a place in a text.
+// before returns the text shortly before a position.
 func before(text string, at int) string { return tail(text[:at]) }
 
 // tail returns the end of a text.
@@ -83,20 +85,20 @@ func tail(text string) string {
 	return text[max(0, len(text)-enough):]
 }
 
-// folded returns a word in lower case with plain letters: zurich for zürich.
-func folded(word string) string {
+// foldMarks returns a word in lower case without diacritics: zurich for zürich.
+func foldMarks(word string) string {
 	if !strings.ContainsFunc(word, func(r rune) bool { return r > unicode.MaxASCII }) {
 		return word
 	}
 	return strings.ReplaceAll(strings.Map(plainLetter, word), "ß", "ss")
 }
 
-// transcribed is folded for those who write zuerich.
-func transcribed(word string) string {
-	return folded(strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "æ", "ae").Replace(word))
+// foldUmlauts is foldMarks with transcribed umlauts: zuerich.
+func foldUmlauts(word string) string {
+	return foldMarks(strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "å", "aa", "ø", "oe", "æ", "ae").Replace(word))
 }
 
-// plainLetter takes the mark off a letter.
+// plainLetter removes the diacritic of a letter.
 func plainLetter(letter rune) rune {
 	if letter <= unicode.MaxASCII {
 		return letter
@@ -113,15 +115,15 @@ func plainLetter(letter rune) rune {
 	return letter
 }
 
-// head returns the part of a text that is looked at.
-func head(text string) string {
+// truncate returns the part of a text that is checked.
+func truncate(text string) string {
 	if len(text) <= maxText {
 		return text
 	}
 	return strings.ToValidUTF8(text[:maxText], "")
 }
 
-// clip shortens an evidence to whole runes.
+// clip truncates evidence at a rune boundary.
 func clip(text string) string {
 	if len(text) <= maxEvidence {
 		return text

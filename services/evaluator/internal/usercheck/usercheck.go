@@ -1,6 +1,6 @@
-// Package usercheck finds in a trajectory where its simulated user left its role: by rules with
-// evidence, and no model. What the user was told comes from the fields of its scenario. A flag is a
-// suspicion that a person looks at; it never changes a score.
+// Package usercheck finds places in a trajectory where the simulated user leaves its role. It uses
+// rules with evidence, and no model. The user's instructions come from the fields of its scenario.
+// A flag is a suspicion for a person to review. It never changes a score.
 package usercheck
 
 import (
@@ -17,38 +17,36 @@ import (
 
 // The rules.
 const (
-	// Leak: what only the user was told, told wholesale. One item of what it knows may be told as
-	// it stands, and so may what it is asked for and a quotation.
+	// Leak: the user reveals its instructions wholesale. It may state one known item verbatim, what it
+	// is asked for, and a quotation.
 	Leak = "leak"
-	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that it
-	// does not have.
+	// Assistant: the user speaks as the assistant, writes a call as text, or calls a tool that it does
+	// not have.
 	Assistant = "assistant"
-	// EarlyEnd: the user ends the conversation before the agent answered, when the agent has just
-	// asked or promised something, or before it said what it wants next. A conversation has one
-	// end: however often the user tries to, it counts once.
+	// EarlyEnd: the user ends the conversation before the agent answered, after the agent has asked or
+	// promised something, or before it has mentioned its next wish. Repeated attempts count once.
 	EarlyEnd = "early_end"
-	// Invented: a number, an address or a name that stands neither in what the user was told
-	// nor in what was said or answered.
+	// Invented: the user states a number, an address or a name that is neither in its instructions nor
+	// in what it has read.
 	Invented = "invented"
 )
 
 const (
-	// maxEvidence bounds an evidence in bytes.
+	// maxEvidence bounds the evidence in bytes.
 	maxEvidence = 200
-	// maxText bounds what is read of a message in bytes: the rules take time that grows faster than
-	// a text, and nobody says more.
+	// maxText bounds the checked bytes of a message, because the rules take superlinear time.
 	maxText = 16 << 10
-	// maxTrajectory bounds what is read of a trajectory in bytes, for the same reason.
+	// maxTrajectory bounds the checked bytes of a trajectory for the same reason.
 	maxTrajectory = 512 << 10
 	// MaxFlags bounds the flags of a trajectory.
 	MaxFlags = 100
 	endTool  = "end_conversation"
 )
 
-// Check looks at what the user said and called, from the message at a position on. user is what it
-// was told. The flags are ordered by message, then by rule. Their evidence are words as they stand
-// in what was said or told, cut if they are long. There are at most MaxFlags. What follows after
-// maxTrajectory bytes that the user has seen or said is not checked.
+// Check checks the user's messages and calls from a position on. user is its instructions. Flags
+// are ordered by message, then by rule. Their evidence is a verbatim, possibly truncated quotation.
+// There are at most MaxFlags. Check ignores messages after maxTrajectory bytes that the user has
+// seen or said.
 func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*busv1.UserFlag {
 	c := newCheck(user)
 	var flags []*busv1.UserFlag
@@ -66,74 +64,75 @@ func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*bu
 			}
 		}
 		for _, m := range messages[start:end] {
-			c.see(m)
+			c.addVisible(m)
 		}
 		start = end
 	}
 	return flags
 }
 
-// finding is a broken rule.
+// finding is a violated rule.
 type finding struct{ rule, evidence string }
 
-// check is what the user was told and what has happened.
+// check is the user's instructions and the conversation so far.
 type check struct {
 	knowledge
-	tools        []string // of the user's own
-	instructions []told
-	goal         string   // what the user wants
-	spoken       []string // the words of the conversation as both sides would say them
-	agent        string   // what the agent said last; empty before it spoke
-	answers      int      // how often the agent has spoken
-	own          string   // what the user said last
-	hands        bool     // the user has tools of its own
-	ended        bool     // the user has ended early before, in vain or at once with this
-	read         int      // bytes of the messages that the user has seen
+	tools        []string // the user's own tools
+	instructions []instructionWord
+	goal         string   // the user's goal
+	spoken       []string // words of the conversation in a common grammatical person
+	agent        string   // the agent's last text, empty if there is none
+	answers      int      // number of the agent's texts
+	own          string   // the user's last text
+	hasTools     bool     // the user has tools of its own
+	ended        bool     // an early end was already flagged
+	read         int      // bytes of seen messages
 }
 
-// newCheck returns a check before the first message.
+// newCheck returns the state before the first message.
 func newCheck(user *evaluationv1.User) *check {
-	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: read(user), goal: user.GetGoal(), hands: len(user.GetTools()) > 0}
-	c.learn(head(user.GetGoal()))
+	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal(), hasTools: len(user.GetTools()) > 0}
+	c.learn(truncate(user.GetGoal()))
 	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
-		c.learn(head(item))
+		c.learn(truncate(item))
 	}
 	return c
 }
 
-// see takes in a message that the user can see. What a demonstration shows is not true here.
-func (c *check) see(m *worldv1.Message) {
+// addVisible adds a message that the user can see. It ignores demonstrations, whose facts do not
+// apply.
+func (c *check) addVisible(m *worldv1.Message) {
 	const system, user, agent = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
 	if m.GetSender() == system || len(m.GetVisibleTo()) == 1 || !world.VisibleTo(m, user) {
 		return
 	}
-	text := head(sandbox.Content(m))
+	text := truncate(sandbox.Content(m))
 	c.read += len(text)
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
 		c.agent = text
 		c.answers++
-		c.hear(text)
+		c.addSpoken(text)
 		c.learnAmounts(text)
 	case m.GetSender() == user && m.GetRecipient() == agent:
 		c.own = text
-		c.hear(text)
+		c.addSpoken(text)
 	case m.GetSender() != user:
 		c.learnAmounts(text)
 	}
 	c.learn(text)
 }
 
-// hear remembers words of the conversation.
-func (c *check) hear(text string) {
+// addSpoken adds words of the conversation.
+func (c *check) addSpoken(text string) {
 	for _, word := range words(text) {
-		c.spoken = append(c.spoken, turned(word))
+		c.spoken = append(c.spoken, swapPerson(word))
 	}
 }
 
-// foreign returns the name of a tool that the user does not have, empty for one that it has. A name
-// that the gateway made one of no tool, with underscores behind it, means what stands before them.
-func (c *check) foreign(name string) string {
+// unknownTool returns the name of a tool that the user does not have, empty if it has it. Trailing
+// underscores, which the gateway appends to unknown names, do not count.
+func (c *check) unknownTool(name string) string {
 	name = strings.TrimRight(name, "_")
 	if slices.Contains(c.tools, name) {
 		return ""
@@ -141,7 +140,7 @@ func (c *check) foreign(name string) string {
 	return name
 }
 
-// message looks at a message if the user sent it.
+// message checks a message of the user.
 func (c *check) message(m *worldv1.Message) []finding {
 	if m.GetSender() != worldv1.Role_ROLE_USER {
 		return nil
@@ -149,28 +148,28 @@ func (c *check) message(m *worldv1.Message) []finding {
 	if m.GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return c.call(m)
 	}
-	text := head(sandbox.Content(m))
+	text := truncate(sandbox.Content(m))
 	var found []finding
-	if evidence := c.assistant(text); evidence != "" {
+	if evidence := c.findAssistant(text); evidence != "" {
 		found = append(found, finding{Assistant, evidence})
 	}
 	wanted := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
-	if evidence := c.invented(text, wanted); evidence != "" && !written.MatchString(text) {
+	if evidence := c.findInvented(text, wanted); evidence != "" && !writtenCall.MatchString(text) {
 		found = append(found, finding{Invented, evidence})
 	}
-	if evidence := c.leak(text); evidence != "" {
+	if evidence := c.findLeak(text); evidence != "" {
 		found = append(found, finding{Leak, evidence})
 	}
 	return found
 }
 
-// call looks at a call of the user: the one that ends, or what it writes into one of its own tools.
+// call checks a call of the user: an end, or the arguments of its own tools.
 func (c *check) call(m *worldv1.Message) []finding {
-	if ends(m) {
+	if endsConversation(m) {
 		if c.ended {
 			return nil
 		}
-		evidence := c.earlyEnd()
+		evidence := c.findEarlyEnd()
 		if c.ended = evidence != ""; c.ended {
 			return []finding{{EarlyEnd, evidence}}
 		}
@@ -180,7 +179,7 @@ func (c *check) call(m *worldv1.Message) []finding {
 	if call == nil {
 		return nil
 	}
-	if evidence := c.foreign(call.GetTool()); evidence != "" {
+	if evidence := c.unknownTool(call.GetTool()); evidence != "" {
 		return []finding{{Assistant, evidence}}
 	}
 	arguments, err := sandbox.Arguments(call)
@@ -188,18 +187,18 @@ func (c *check) call(m *worldv1.Message) []finding {
 		arguments = python.Str(call.GetArgumentsText())
 	}
 	room := maxText
-	if evidence := c.inventedValue("", arguments, &room); evidence != "" {
+	if evidence := c.findInventedValue("", arguments, &room); evidence != "" {
 		return []finding{{Invented, evidence}}
 	}
 	return nil
 }
 
-// inventedValue returns the first unknown fact of what is written under a name, however deep it
-// stands. room is how many bytes are still read.
-func (c *check) inventedValue(name string, value python.Value, room *int) string {
+// findInventedValue returns the first unknown fact of a value at any depth. room is the number of
+// bytes that may still be read.
+func (c *check) findInventedValue(name string, value python.Value, room *int) string {
 	if dict, ok := value.AsDict(); ok {
 		for _, item := range dict.Items() {
-			if evidence := c.inventedValue(item.Key, item.Value, room); evidence != "" {
+			if evidence := c.findInventedValue(item.Key, item.Value, room); evidence != "" {
 				return evidence
 			}
 		}
@@ -207,7 +206,7 @@ func (c *check) inventedValue(name string, value python.Value, room *int) string
 	}
 	if list, ok := value.AsList(); ok {
 		for _, item := range list {
-			if evidence := c.inventedValue(name, item, room); evidence != "" {
+			if evidence := c.findInventedValue(name, item, room); evidence != "" {
 				return evidence
 			}
 		}
@@ -221,10 +220,10 @@ func (c *check) inventedValue(name string, value python.Value, room *int) string
 		return ""
 	}
 	*room -= len(text) + 1
-	return c.invented(head(text), name == "name" || strings.HasSuffix(name, "_name"))
+	return c.findInvented(truncate(text), name == "name" || strings.HasSuffix(name, "_name"))
 }
 
-// ends says whether a call or code ends the conversation.
-func ends(m *worldv1.Message) bool {
+// endsConversation reports whether a call or code ends the conversation.
+func endsConversation(m *worldv1.Message) bool {
 	return m.GetCall().GetTool() == endTool || strings.Contains(m.GetCode().GetSource(), endTool)
 }

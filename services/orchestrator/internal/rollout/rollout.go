@@ -16,7 +16,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrLog says that a log cannot have been written by this program.
+// ErrLog: a log cannot have been written by this program.
 var ErrLog = errors.New("broken rollout log")
 
 // State is everything that the log of a rollout says. The zero value is that of an empty log. It is

@@ -48,7 +48,7 @@ func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 	return err
 }
 
-// fresh says whether nobody can have been answered the coming turn: nobody played the rollout
+// fresh reports whether nobody can have been answered the coming turn: nobody played the rollout
 // before this delivery, which has not asked for the turn, and not enough time has passed since the
 // log was its own that another could have taken it over and been answered. What the log says does
 // not count: it may have lost its tail.

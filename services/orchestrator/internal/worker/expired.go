@@ -10,15 +10,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// errWrittenOff says that a rollout that cannot be played has its result.
+// errWrittenOff: a rollout that cannot be played has its result.
 var errWrittenOff = errors.New("the rollout cannot be played")
 
 // lostAttempts is how often it is tried to read what seems to be lost.
 const lostAttempts = 3
 
-// lost says whether playing a rollout failed because of what is stored: its setup or its log may be
-// damaged or have expired. Mostly that is for good, but a server that is behind the others says so
-// too.
+// lost reports whether playing a rollout failed because of what is stored: its setup or its log may
+// be damaged or have expired. Mostly that is for good, but a server that is behind the others says
+// so too.
 func lost(err error) bool {
 	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }

@@ -20,7 +20,7 @@ const (
 	resultBatch = 100
 )
 
-// errNoResult says that no evaluator has scored a rollout in time.
+// errNoResult: no evaluator has scored a rollout in time.
 var errNoResult = errors.New("no evaluator has stored a result")
 
 // waiting is a rollout that has ended and has no result yet.

@@ -63,8 +63,8 @@ func (s *scheduler) limit(sweepID string, q *sweepQueue) int {
 	return q.queued
 }
 
-// attach says whether the caller is to fetch the jobs of a sweep, because nobody does. It does so
-// until detach lets it go.
+// attach reports whether the caller is to fetch the jobs of a sweep, because nobody does. It does
+// so until detach lets it go.
 func (s *scheduler) attach(sweepID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -78,8 +78,8 @@ func (s *scheduler) attach(sweepID string) bool {
 	return true
 }
 
-// detach says whether the caller, who found no job of the sweep since capacity returned heard, may
-// stop fetching.
+// detach reports whether the caller, who found no job of the sweep since capacity returned heard,
+// may stop fetching.
 func (s *scheduler) detach(sweepID string, heard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,10 +13,9 @@ import (
 )
 
 var (
-	// errHeld says that a turn waits for a provider's budget. Asking again is no attempt: nothing
-	// failed.
+	// errHeld: a turn waits for a provider's budget. Asking again is no attempt: nothing failed.
 	errHeld = errors.New("turn waits for its budget")
-	// errSpent says that the rollout's sweep has spent what it may.
+	// errSpent: the rollout's sweep has spent what it may.
 	errSpent = errors.New("the sweep has spent what it may")
 )
 

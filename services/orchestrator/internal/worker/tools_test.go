@@ -146,7 +146,7 @@ func TestDocumentsAreLost(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// miss loses the documents once, and then says whether one is there.
+	// miss loses the documents once, and then reports whether one is there.
 	var mu sync.Mutex
 	lost := make(map[string]bool)
 	miss := func(prefix, digest string) error {

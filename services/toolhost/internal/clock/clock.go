@@ -37,7 +37,7 @@ func Load(name string) (Zone, error) {
 }
 
 // In returns the zone of a location; of nil it is UTC.
-func In(location *time.Location) Zone { return Zone{location: location} }
+func FromLocation(location *time.Location) Zone { return Zone{location: location} }
 
 // CheckTimestamp refuses a timestamp beyond MinTimestamp and MaxTimestamp with a ValueError that
 // names the parameter. The value must be a number.
@@ -172,7 +172,7 @@ func (z Zone) Shift(timestamp python.Value, by Delta) (python.Value, error) {
 	if err != nil {
 		return python.Value{}, err
 	}
-	days, seconds, err := by.normal()
+	days, seconds, err := by.normalize()
 	if err != nil {
 		return python.Value{}, err
 	}

@@ -25,7 +25,7 @@ const (
 	maxTimedelta = 999999999 // days
 
 	// probe is how far beside a time the zone's other offset is looked for.
-	probe = daySeconds
+	transitionWindow = daySeconds
 
 	// farSeconds is beyond every time whose year fits 32 bits, and far from the end of 64 bits.
 	farSeconds = 1e17
@@ -51,12 +51,12 @@ func (z Zone) fromTimestamp(timestamp python.Value) (datetime, error) {
 	if err != nil {
 		return datetime{}, err
 	}
-	before, err := z.local(seconds - probe)
+	before, err := z.local(seconds - transitionWindow)
 	if err != nil {
 		return datetime{}, err
 	}
 	at := datetime{wall: wall, micro: micro}
-	if transition := wall - before - probe; transition < 0 {
+	if transition := wall - before - transitionWindow; transition < 0 {
 		earlier, err := z.local(seconds + transition)
 		if err != nil {
 			return datetime{}, err
@@ -90,9 +90,9 @@ func (z Zone) resolve(d datetime) (int64, error) {
 	}
 	other := atFirst - first
 	if atFirst == d.wall {
-		beside := first - probe
+		beside := first - transitionWindow
 		if d.fold {
-			beside = first + probe
+			beside = first + transitionWindow
 		}
 		if wall, err = z.local(beside); err != nil {
 			return 0, err
@@ -148,7 +148,7 @@ func tooLarge() error {
 func split(timestamp python.Value) (seconds int64, micro int, err error) {
 	if whole, ok := integer(timestamp); ok {
 		if !whole.IsInt64() {
-			return 0, 0, outOfTime()
+			return 0, 0, outOfRange()
 		}
 		return whole.Int64(), 0, nil
 	}
@@ -171,14 +171,14 @@ func split(timestamp python.Value) (seconds int64, micro int, err error) {
 	}
 	switch {
 	case whole < math.MinInt64 || whole > -math.MinInt64:
-		return 0, 0, outOfTime()
+		return 0, 0, outOfRange()
 	case whole == -math.MinInt64: // passes Python's check and wraps
 		whole = math.MinInt64
 	}
 	return int64(whole), int(fraction), nil
 }
 
-func outOfTime() error {
+func outOfRange() error {
 	return raise(overflowError, "timestamp out of range for platform time_t")
 }
 
@@ -231,7 +231,7 @@ func Int32(value python.Value) (int, error) {
 }
 
 // normal returns the days and seconds, 0 to 86399, of timedelta(weeks=..., ...).
-func (d Delta) normal() (days, seconds int64, err error) {
+func (d Delta) normalize() (days, seconds int64, err error) {
 	total := new(big.Int)
 	for _, part := range []struct {
 		value python.Value

@@ -17,8 +17,8 @@ var codes = [...]string{
 	"SGD", "THB", "TRY", "TTD", "TWD", "UAH", "USD", "VND", "XBT", "ZAR",
 }
 
-// Valid says whether a text is the code of an accepted currency, in letters of any case. It is safe
-// for concurrent use.
+// Valid reports whether a text is the code of an accepted currency, in letters of any case. It is
+// safe for concurrent use.
 func Valid(code string) bool {
 	_, found := slices.BinarySearch(codes[:], strings.ToUpper(code))
 	return found

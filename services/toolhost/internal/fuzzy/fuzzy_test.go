@@ -131,7 +131,7 @@ func FuzzCommon(f *testing.F) {
 			t.Errorf("common(%q, %q) = %d, want %d", a, b, got, want)
 		}
 		texts := [2]*Text{Prepare(a), Prepare(b)}
-		if got, back := WRatio(texts[0], texts[1]), WRatio(texts[1], texts[0]); got < 0 || got > best || math.Abs(got-back) > tolerance {
+		if got, back := WRatio(texts[0], texts[1]), WRatio(texts[1], texts[0]); got < 0 || got > maxScore || math.Abs(got-back) > tolerance {
 			t.Errorf("WRatio(%q, %q) = %v, the other way round %v", a, b, got, back)
 		}
 	})

@@ -4,7 +4,7 @@ import "math"
 
 // window is a range of offsets at which the shorter text is laid on the longer one; both ends are
 // scored.
-type window struct{ first, last int }
+type offsetRange struct{ first, last int }
 
 // partialRatio returns the best ratio of the shorter text and any part of the longer one that is as
 // long, or shorter at either end; 0 below the cutoff.
@@ -13,16 +13,16 @@ func (s *scorer) partialRatio(a, b []rune, cutoff float64) float64 {
 		a, b = b, a
 	}
 	switch {
-	case cutoff > best:
+	case cutoff > maxScore:
 		return 0
 	case len(a) == 0:
 		if len(b) == 0 {
-			return best
+			return maxScore
 		}
 		return 0
 	}
 	score := s.partial(a, b, cutoff)
-	if score != best && len(a) == len(b) {
+	if score != maxScore && len(a) == len(b) {
 		score = max(score, s.partial(b, a, max(cutoff, score)))
 	}
 	return score
@@ -34,8 +34,8 @@ func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
 	score := 0.0
 	if len(b) > len(a) {
 		whole := s.windows(len(a), b, cutoff)
-		if whole == best {
-			return best
+		if whole == maxScore {
+			return maxScore
 		}
 		if whole >= cutoff {
 			score, cutoff = whole, whole
@@ -43,19 +43,19 @@ func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
 	}
 	for i := 1; i < len(a); i++ {
 		if s.part.has(b[i-1]) {
-			score, cutoff = s.improve(b[:i], score, cutoff)
+			score, cutoff = s.scorePart(b[:i], score, cutoff)
 		}
 	}
-	for i := len(b) - len(a); i < len(b) && score != best; i++ {
+	for i := len(b) - len(a); i < len(b) && score != maxScore; i++ {
 		if s.part.has(b[i]) {
-			score, cutoff = s.improve(b[i:], score, cutoff)
+			score, cutoff = s.scorePart(b[i:], score, cutoff)
 		}
 	}
 	return score
 }
 
 // improve scores one part of the longer text.
-func (s *scorer) improve(part []rune, score, cutoff float64) (newScore, newCutoff float64) {
+func (s *scorer) scorePart(part []rune, score, cutoff float64) (newScore, newCutoff float64) {
 	if r := similarity(s.part.distance(part), s.part.size+len(part), cutoff); r > score {
 		return r, r
 	}
@@ -67,7 +67,7 @@ func (s *scorer) improve(part []rune, score, cutoff float64) (newScore, newCutof
 // edits at most. The result is negative if no part reaches the cutoff.
 func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 	maximum := 2 * size
-	limit := int(math.Ceil(float64(maximum) * min(1, 1-cutoff/best+imprecision)))
+	limit := int(math.Ceil(float64(maximum) * min(1, 1-cutoff/maxScore+cutoffSlack)))
 	closest := math.MaxInt32
 	s.distances = s.distances[:0]
 	for range len(b) - size {
@@ -82,7 +82,7 @@ func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 		}
 		return s.distances[i]
 	}
-	s.open = append(s.open[:0], window{0, len(b) - size - 1})
+	s.open = append(s.open[:0], offsetRange{0, len(b) - size - 1})
 	for next := 0; next < len(s.open) && closest > 0; next++ {
 		w := s.open[next]
 		first, last := at(w.first), at(w.last)
@@ -93,8 +93,8 @@ func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 		known := max(first, last) - min(first, last)
 		if min(first, last)-(span-known/2)/2*2 < limit {
 			middle := w.first + span/2
-			s.open = append(s.open, window{w.first, middle}, window{middle, w.last})
+			s.open = append(s.open, offsetRange{w.first, middle}, offsetRange{middle, w.last})
 		}
 	}
-	return (1 - float64(closest)/float64(maximum)) * best
+	return (1 - float64(closest)/float64(maximum)) * maxScore
 }

@@ -70,7 +70,7 @@ func (p *pattern) set(text []rune) {
 	}
 }
 
-// has says whether r occurs in the pattern.
+// has reports whether r occurs in the pattern.
 func (p *pattern) has(r rune) bool {
 	if p.first.get(r) != 0 {
 		return true

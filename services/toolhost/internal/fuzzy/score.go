@@ -3,11 +3,11 @@ package fuzzy
 import "slices"
 
 const (
-	best = 100.0
+	maxScore = 100.0
 
 	// imprecision is the slack between a cutoff of similarity and the one of distance that follows
 	// from it.
-	imprecision = 0.00001
+	cutoffSlack = 0.00001
 
 	wordsScale = 0.95 // of scores that disregard the order of words
 	partScale  = 0.9  // of scores of a part, up to longParts
@@ -51,7 +51,7 @@ func PartialTokenSetRatio(a, b *Text) float64 {
 	}
 	s := new(scorer)
 	if s.split(a, b); len(s.shared) > 0 {
-		return best
+		return maxScore
 	}
 	return s.partialRatio(s.joinedA, s.joinedB, 0)
 }
@@ -72,7 +72,7 @@ type scorer struct {
 	sharedSize           int      // of the shared words with spaces between
 
 	distances []int
-	open      []window
+	open      []offsetRange
 }
 
 // similarity returns the score of a distance between texts of the given total length, 0 below the
@@ -82,17 +82,17 @@ func similarity(distance, total int, cutoff float64) float64 {
 	if total > 0 {
 		score = 1 - float64(distance)/float64(total)
 	}
-	if score < cutoff/best {
+	if score < cutoff/maxScore {
 		return 0
 	}
-	return score * best
+	return score * maxScore
 }
 
 // setSimilarity is similarity with the rounding of the scores of word sets.
 func setSimilarity(distance, total int, cutoff float64) float64 {
-	score := best
+	score := maxScore
 	if total > 0 {
-		score = best - best*float64(distance)/float64(total)
+		score = maxScore - maxScore*float64(distance)/float64(total)
 	}
 	if score < cutoff {
 		return 0
@@ -160,7 +160,7 @@ func skip(words [][]rune, i int) int {
 // setRatio compares the word sets that split has found; score is what other ratios have reached.
 func (s *scorer) setRatio(score, cutoff float64) float64 {
 	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
-		return best
+		return maxScore
 	}
 	space := min(1, s.sharedSize)
 	restA, restB := space+len(s.joinedA), space+len(s.joinedB)
@@ -175,22 +175,22 @@ func (s *scorer) setRatio(score, cutoff float64) float64 {
 }
 
 func (s *scorer) tokenRatio(a, b *Text, cutoff float64) float64 {
-	if cutoff > best {
+	if cutoff > maxScore {
 		return 0
 	}
 	s.split(a, b)
 	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
-		return best
+		return maxScore
 	}
 	return s.setRatio(s.ratio(a.sorted, b.sorted, cutoff), cutoff)
 }
 
 func (s *scorer) partialTokenRatio(a, b *Text, cutoff float64) float64 {
-	if cutoff > best {
+	if cutoff > maxScore {
 		return 0
 	}
 	if s.split(a, b); len(s.shared) > 0 {
-		return best
+		return maxScore
 	}
 	score := s.partialRatio(a.sorted, b.sorted, cutoff)
 	if len(a.words) == len(s.onlyA) && len(b.words) == len(s.onlyB) {
@@ -201,7 +201,7 @@ func (s *scorer) partialTokenRatio(a, b *Text, cutoff float64) float64 {
 
 // weighted is WRatio; scores below the cutoff may come out lower, down to 0.
 func (s *scorer) weighted(a, b *Text, cutoff float64) float64 {
-	if cutoff > best || len(a.whole) == 0 || len(b.whole) == 0 {
+	if cutoff > maxScore || len(a.whole) == 0 || len(b.whole) == 0 {
 		return 0
 	}
 	lengths := float64(max(len(a.whole), len(b.whole))) / float64(min(len(a.whole), len(b.whole)))

@@ -65,7 +65,7 @@ func (t *Text) fill(text string, process bool) {
 	t.sorted = join(t.sorted, t.words)
 }
 
-// isSpace says whether words end at r.
+// isSpace reports whether words end at r.
 func isSpace(r rune) bool {
 	switch {
 	case r <= ' ':

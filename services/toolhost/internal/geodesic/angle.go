@@ -11,7 +11,7 @@ type direction struct {
 }
 
 // unit returns the direction of a vector of any length.
-func (d direction) unit() direction {
+func (d direction) normalize() direction {
 	r := math.Sqrt(square(d.sin) + square(d.cos))
 	return direction{d.sin / r, d.cos / r}
 }

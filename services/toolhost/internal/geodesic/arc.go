@@ -29,7 +29,7 @@ func (a arc) length() float64 {
 }
 
 // reducedLength returns the reduced length over the polar radius.
-func (t *task) reducedLength(a arc) float64 {
+func (t *inverseProblem) reducedLength(a arc) float64 {
 	scale1, scale2 := a1(a.eps), a2(a.eps)
 	difference := scale1 - scale2
 	scale1, scale2 = 1+scale1, 1+scale2
@@ -42,7 +42,7 @@ func (t *task) reducedLength(a arc) float64 {
 
 // meridianReducedLength returns the same as reducedLength, by the sums that GeographicLib takes if
 // it wants the length, too.
-func (t *task) meridianReducedLength(a arc) float64 {
+func (t *inverseProblem) meridianReducedLength(a arc) float64 {
 	scale1, scale2 := a1(a.eps), a2(a.eps)
 	difference := scale1 - scale2
 	scale1, scale2 = 1+scale1, 1+scale2
@@ -52,7 +52,7 @@ func (t *task) meridianReducedLength(a arc) float64 {
 }
 
 // reduce returns the reduced length by Karney's J, the difference of two integrals along the arc.
-func (t *task) reduce(a arc, j float64) float64 {
+func (t *inverseProblem) reduce(a arc, j float64) float64 {
 	return float64(t.dn2*float64(a.sigma1.cos*a.sigma2.sin)) - float64(t.dn1*float64(a.sigma1.sin*a.sigma2.cos)) -
 		float64(float64(a.sigma1.cos*a.sigma2.cos)*j)
 }

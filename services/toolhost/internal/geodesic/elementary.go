@@ -8,39 +8,41 @@ import "math"
 
 // pair is the exact sum of two floats of which the second is below the rounding of the first: about
 // 106 bits.
-type pair struct {
+type doubleDouble struct {
 	high, low float64
 }
 
 // sum returns x+y exactly.
-func sum(x, y float64) pair {
+func sum(x, y float64) doubleDouble {
 	s := x + y
 	yy := s - x
-	return pair{s, (x - (s - yy)) + (y - yy)}
+	return doubleDouble{s, (x - (s - yy)) + (y - yy)}
 }
 
 // product returns x*y exactly.
-func product(x, y float64) pair {
+func product(x, y float64) doubleDouble {
 	p := float64(x * y)
-	return pair{p, math.FMA(x, y, -p)}
+	return doubleDouble{p, math.FMA(x, y, -p)}
 }
 
-func (p pair) plus(q pair) pair {
+func (p doubleDouble) plus(q doubleDouble) doubleDouble {
 	high, low := sum(p.high, q.high), sum(p.low, q.low)
 	high = sum(high.high, high.low+low.high)
 	return sum(high.high, high.low+low.low)
 }
 
-func (p pair) minus(q pair) pair { return p.plus(pair{-q.high, -q.low}) }
+func (p doubleDouble) minus(q doubleDouble) doubleDouble {
+	return p.plus(doubleDouble{-q.high, -q.low})
+}
 
-func (p pair) times(q pair) pair {
+func (p doubleDouble) times(q doubleDouble) doubleDouble {
 	r := product(p.high, q.high)
 	return sum(r.high, r.low+(float64(p.high*q.low)+float64(p.low*q.high)))
 }
 
-func (p pair) timesFloat(x float64) pair { return p.times(pair{x, 0}) }
+func (p doubleDouble) timesFloat(x float64) doubleDouble { return p.times(doubleDouble{x, 0}) }
 
-func (p pair) over(x float64) pair {
+func (p doubleDouble) over(x float64) doubleDouble {
 	q := p.high / x
 	rest := p.minus(product(q, x))
 	return sum(q, (rest.high+rest.low)/x)
@@ -55,25 +57,25 @@ func sinCos(angle float64) (sin, cos float64) {
 	return s.high, c.high
 }
 
-func sinCosPair(angle float64) (sin, cos pair) {
+func sinCosPair(angle float64) (sin, cos doubleDouble) {
 	const quarter1, quarter2, quarter3 = 0x1.921fb54442d18p+00, 0x1.1a62633145c07p-54, -0x1.f1976b7ed8fbcp-110 // pi/2
 	turns := math.RoundToEven(angle * (2 / math.Pi))
-	x := sum(angle, -float64(turns*quarter1)).minus(pair{turns * quarter2, turns * quarter3})
+	x := sum(angle, -float64(turns*quarter1)).minus(doubleDouble{turns * quarter2, turns * quarter3})
 	minus := x.times(x)
-	minus = pair{-minus.high, -minus.low}
-	sin, cos = pair{1, 0}, pair{1, 0}
+	minus = doubleDouble{-minus.high, -minus.low}
+	sin, cos = doubleDouble{1, 0}, doubleDouble{1, 0}
 	for n := 30.0; n > 0; n -= 2 {
-		sin = sin.times(minus).over(n * (n + 1)).plus(pair{1, 0})
-		cos = cos.times(minus).over(n * (n - 1)).plus(pair{1, 0})
+		sin = sin.times(minus).over(n * (n + 1)).plus(doubleDouble{1, 0})
+		cos = cos.times(minus).over(n * (n - 1)).plus(doubleDouble{1, 0})
 	}
 	sin = sin.times(x)
 	switch int(turns) & 3 {
 	case 1:
-		sin, cos = cos, pair{-sin.high, -sin.low}
+		sin, cos = cos, doubleDouble{-sin.high, -sin.low}
 	case 2:
-		sin, cos = pair{-sin.high, -sin.low}, pair{-cos.high, -cos.low}
+		sin, cos = doubleDouble{-sin.high, -sin.low}, doubleDouble{-cos.high, -cos.low}
 	case 3:
-		sin, cos = pair{-cos.high, -cos.low}, sin
+		sin, cos = doubleDouble{-cos.high, -cos.low}, sin
 	}
 	return sin, cos
 }
@@ -106,7 +108,7 @@ func powerThird(x float64) float64 {
 	const lacking = 0x1p-54 / 3 // between the float and 1/3
 	size := math.Abs(x)
 	root := math.Cbrt(size)
-	rest := pair{size, 0}.minus(product(root, root).timesFloat(root))
+	rest := doubleDouble{size, 0}.minus(product(root, root).timesFloat(root))
 	correction := rest.high/(3*float64(root*root)) - float64(float64(root*lacking)*math.Log(size))
 	return math.Copysign(root+correction, x)
 }

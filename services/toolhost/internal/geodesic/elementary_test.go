@@ -73,7 +73,7 @@ func TestSinCosNearest(t *testing.T) {
 
 func TestAtan2Nearest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	// left tells whether the vector lies to the left of an angle.
+	// left reports whether the vector lies to the left of an angle.
 	left := func(y, x float64, angle *big.Float) bool {
 		sin, cos := exactSinCos(angle)
 		return times(exact(y), cos).Cmp(times(exact(x), sin)) > 0

@@ -35,7 +35,7 @@ func newEllipsoid(a, f float64) *ellipsoid {
 
 // task is an inverse problem in the normal position: point 1 is at least as far from the equator as
 // point 2 and not north of it, and the longitude difference is in 0 to 180 degrees.
-type task struct {
+type inverseProblem struct {
 	*ellipsoid
 	beta1, beta2 direction // reduced latitudes
 	dn1, dn2     float64
@@ -47,7 +47,7 @@ type task struct {
 func (e *ellipsoid) reduced(latitude float64) direction {
 	beta := degreesDirection(latitude)
 	beta.sin = float64(beta.sin * e.f1)
-	beta = beta.unit()
+	beta = beta.normalize()
 	beta.cos = max(tiny, beta.cos)
 	return beta
 }
@@ -56,7 +56,7 @@ func (e *ellipsoid) distance(latitude1, longitude1, latitude2, longitude2 float6
 	difference, rest := longitudeDifference(longitude1, longitude2)
 	sign := math.Copysign(1, difference)
 	difference, rest = sign*difference, sign*rest
-	t := task{ellipsoid: e, lambdaAngle: float64(difference * degree), lambda: degreesDirectionRounded(difference, rest)}
+	t := inverseProblem{ellipsoid: e, lambdaAngle: float64(difference * degree), lambda: degreesDirectionRounded(difference, rest)}
 	supplement := (180 - difference) - rest
 
 	latitude1, latitude2 = roundTiny(latitude1), roundTiny(latitude2)
@@ -79,7 +79,7 @@ func (e *ellipsoid) distance(latitude1, longitude1, latitude2, longitude2 float6
 
 // setLatitudes sets what depends on the latitudes, given in degrees, alone. Opposite and equal
 // latitudes are made so exactly.
-func (t *task) setLatitudes(latitude1, latitude2 float64) {
+func (t *inverseProblem) setLatitudes(latitude1, latitude2 float64) {
 	t.beta1, t.beta2 = t.reduced(latitude1), t.reduced(latitude2)
 	if t.beta1.cos < -t.beta1.sin {
 		if t.beta2.cos == t.beta1.cos {
@@ -93,7 +93,7 @@ func (t *task) setLatitudes(latitude1, latitude2 float64) {
 }
 
 // meridian returns the distance along the meridian if that is the shortest way.
-func (t *task) meridian() (float64, bool) {
+func (t *inverseProblem) meridian() (float64, bool) {
 	a := newArc(
 		direction{t.beta1.sin, float64(t.lambda.cos * t.beta1.cos)},
 		direction{t.beta2.sin, t.beta2.cos}, t.n)

@@ -3,7 +3,7 @@ package geodesic
 import "math"
 
 // general returns the distance of points that are neither on one meridian nor both on the equator.
-func (t *task) general() float64 {
+func (t *inverseProblem) general() float64 {
 	alpha, short, isShort := t.start()
 	if isShort {
 		return short
@@ -32,7 +32,7 @@ func (t *task) general() float64 {
 				continue
 			}
 		}
-		alpha = direction{(low.sin + high.sin) / 2, (low.cos + high.cos) / 2}.unit()
+		alpha = direction{(low.sin + high.sin) / 2, (low.cos + high.cos) / 2}.normalize()
 		nearly = false
 		bisected = math.Abs(low.sin-alpha.sin)+(low.cos-alpha.cos) < epsilon ||
 			math.Abs(alpha.sin-high.sin)+(alpha.cos-high.cos) < epsilon
@@ -52,13 +52,13 @@ func (d direction) turn(angle float64) (turned direction, ok bool) {
 	if turned.sin <= 0 {
 		return d, false
 	}
-	return turned.unit(), true
+	return turned.normalize(), true
 }
 
 // longitude follows the geodesic that leaves point 1 at azimuth alpha to the latitude of point 2.
 // It returns the arc, by how much its longitude misses, and if wanted the derivative of that by
 // alpha.
-func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope float64) {
+func (t *inverseProblem) longitude(alpha direction, wantSlope bool) (a arc, miss, slope float64) {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta1.sin == 0 && alpha.cos == 0 {
 		alpha.cos = -tiny // so that the derivative exists
@@ -69,7 +69,7 @@ func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope fl
 	sigma2 := direction{beta2.sin, float64(cosAlpha2 * beta2.cos)}
 	omega1 := direction{float64(alpha0.sin * beta1.sin), sigma1.cos}
 	omega2 := direction{float64(alpha0.sin * beta2.sin), sigma2.cos}
-	a = newArc(sigma1.unit(), sigma2.unit(), expansion(float64(square(alpha0.cos)*t.ep2)))
+	a = newArc(sigma1.normalize(), sigma2.normalize(), expansion(float64(square(alpha0.cos)*t.ep2)))
 
 	sinOmega, cosOmega := rotation(omega1, omega2)
 	eta := atan2(
@@ -89,7 +89,7 @@ func (t *task) longitude(alpha direction, wantSlope bool) (a arc, miss, slope fl
 
 // arrival returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at
 // azimuth alpha.
-func (t *task) arrival(alpha direction) float64 {
+func (t *inverseProblem) arrival(alpha direction) float64 {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta2.cos == beta1.cos && math.Abs(beta2.sin) == -beta1.sin {
 		return math.Abs(alpha.cos)

@@ -3,7 +3,7 @@ package geodesic
 import "math"
 
 // start returns a first azimuth at point 1 for the iteration, or the distance if the line is short.
-func (t *task) start() (alpha direction, short float64, isShort bool) {
+func (t *inverseProblem) start() (alpha direction, short float64, isShort bool) {
 	beta1, beta2 := t.beta1, t.beta2
 	difference := float64(beta2.sin*beta1.cos) - float64(beta2.cos*beta1.sin)
 	sum := float64(beta2.sin*beta1.cos) + float64(beta2.cos*beta1.sin)
@@ -36,12 +36,12 @@ func (t *task) start() (alpha direction, short float64, isShort bool) {
 	if alpha.sin <= 0 {
 		return direction{1, 0}, 0, false
 	}
-	return alpha.unit(), 0, false
+	return alpha.normalize(), 0, false
 }
 
 // antipodal returns a first azimuth for points that are nearly opposite; sum is the sine of the sum
 // of the latitudes.
-func (t *task) antipodal(sum float64) direction {
+func (t *inverseProblem) antipodal(sum float64) direction {
 	beta1, beta2 := t.beta1, t.beta2
 	eps := expansion(float64(square(beta1.sin) * t.ep2))
 	scale := float64(float64(float64(t.f*beta1.cos)*t.series.scale(eps)) * math.Pi)

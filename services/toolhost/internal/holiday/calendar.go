@@ -16,45 +16,45 @@ type calendar struct {
 }
 
 // fixed adds the holidays of the first part of the list, most of which have an observed day.
-func (c *calendar) fixed() {
-	c.observe(time.January, 1, "New Year's Day")
-	c.substitute(time.Date(c.year+1, time.January, 1, 0, 0, 0, 0, time.UTC), "New Year's Day")
+func (c *calendar) addFixed() {
+	c.addObserved(time.January, 1, "New Year's Day")
+	c.addSubstitute(time.Date(c.year+1, time.January, 1, 0, 0, 0, 0, time.UTC), "New Year's Day")
 	if c.year >= uniformMonday {
-		c.last(time.May, time.Monday, "Memorial Day")
+		c.addLastWeekday(time.May, time.Monday, "Memorial Day")
 	} else if c.year >= 1888 {
 		c.add(c.date(time.May, 30), "Memorial Day")
 	}
 	if c.year >= 2021 {
-		c.observe(time.June, 19, "Juneteenth National Independence Day")
+		c.addObserved(time.June, 19, "Juneteenth National Independence Day")
 	}
-	c.observe(time.July, 4, "Independence Day")
+	c.addObserved(time.July, 4, "Independence Day")
 	if c.year >= 1894 {
-		c.nth(1, time.September, time.Monday, "Labor Day")
+		c.addNthWeekday(1, time.September, time.Monday, "Labor Day")
 	}
 	switch {
 	case c.year >= uniformMonday && c.year <= 1977:
-		c.nth(4, time.October, time.Monday, "Veterans Day")
+		c.addNthWeekday(4, time.October, time.Monday, "Veterans Day")
 	case c.year >= 1954:
-		c.observe(time.November, 11, "Veterans Day")
+		c.addObserved(time.November, 11, "Veterans Day")
 	case c.year >= 1938:
-		c.observe(time.November, 11, "Armistice Day")
+		c.addObserved(time.November, 11, "Armistice Day")
 	}
-	c.nth(4, time.November, time.Thursday, "Thanksgiving")
-	c.observe(time.December, 25, "Christmas Day")
+	c.addNthWeekday(4, time.November, time.Thursday, "Thanksgiving")
+	c.addObserved(time.December, 25, "Christmas Day")
 }
 
 // movable adds the holidays that come last in the list, none of which has an observed day.
-func (c *calendar) movable() {
+func (c *calendar) addMovable() {
 	if c.year >= 1986 {
-		c.nth(3, time.January, time.Monday, "Martin Luther King Jr. Day")
+		c.addNthWeekday(3, time.January, time.Monday, "Martin Luther King Jr. Day")
 	}
 	if c.year >= uniformMonday {
-		c.nth(3, time.February, time.Monday, "Washington's Birthday")
+		c.addNthWeekday(3, time.February, time.Monday, "Washington's Birthday")
 	} else if c.year >= 1879 {
 		c.add(c.date(time.February, 22), "Washington's Birthday")
 	}
 	if c.year >= uniformMonday {
-		c.nth(2, time.October, time.Monday, "Columbus Day")
+		c.addNthWeekday(2, time.October, time.Monday, "Columbus Day")
 	} else if c.year >= 1937 {
 		c.add(c.date(time.October, 12), "Columbus Day")
 	}
@@ -69,14 +69,14 @@ func (c *calendar) add(date time.Time, name string) {
 }
 
 // observe adds a holiday and the day on which it is observed.
-func (c *calendar) observe(month time.Month, day int, name string) {
+func (c *calendar) addObserved(month time.Month, day int, name string) {
 	date := c.date(month, day)
 	c.add(date, name)
-	c.substitute(date, name)
+	c.addSubstitute(date, name)
 }
 
 // substitute adds the working day beside a holiday on a weekend if it is in the calendar's year.
-func (c *calendar) substitute(date time.Time, name string) {
+func (c *calendar) addSubstitute(date time.Time, name string) {
 	switch date.Weekday() {
 	case time.Saturday:
 		date = date.AddDate(0, 0, -1)
@@ -91,14 +91,14 @@ func (c *calendar) substitute(date time.Time, name string) {
 }
 
 // nth adds the n-th such weekday of a month.
-func (c *calendar) nth(n int, month time.Month, weekday time.Weekday, name string) {
+func (c *calendar) addNthWeekday(n int, month time.Month, weekday time.Weekday, name string) {
 	first := c.date(month, 1)
 	skip := (int(weekday-first.Weekday()) + 7) % 7
 	c.add(first.AddDate(0, 0, skip+7*(n-1)), name)
 }
 
 // last adds the last such weekday of a month.
-func (c *calendar) last(month time.Month, weekday time.Weekday, name string) {
+func (c *calendar) addLastWeekday(month time.Month, weekday time.Weekday, name string) {
 	end := c.date(month+1, 0)
 	skip := (int(end.Weekday()-weekday) + 7) % 7
 	c.add(end.AddDate(0, 0, -skip), name)

@@ -80,7 +80,7 @@ func Federal(year int) ([]Day, error) {
 		return nil, &python.Exception{Type: "ValueError", Text: "year " + strconv.Itoa(max(year, lastYear+2)) + " is out of range"}
 	}
 	c := calendar{year: year}
-	c.fixed()
-	c.movable()
+	c.addFixed()
+	c.addMovable()
 	return c.days, nil
 }

@@ -11,7 +11,7 @@ import (
 // answerSize is the size of the number at the end of an answer's key.
 const answerSize = 4
 
-// Answer is what somebody outside answered while a session executed something, opaque to the store.
+// Answer is an external service's answer during an execution. The store does not interpret it.
 type Answer struct {
 	Index  int32  // message index of the execution
 	Number uint32 // of the answer in the execution
@@ -24,10 +24,10 @@ func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKey(b, id, kindAnswer, 0, index), number)
 }
 
-// PutAnswer puts an answer into a session. What is there under the same index and number is
-// replaced; the session's highest index stays. It fails with ErrNotFound, and changes nothing, when
-// there is no such session. It returns nil only after the commit. When ctx ends first, it returns
-// the context's error and the commit may or may not happen. Other errors: ErrID, ErrClosed,
+// PutAnswer stores an answer in a session and replaces one with the same index and number. The
+// session's highest index does not change. It fails with ErrNotFound, and changes nothing, if there
+// is no such session. It returns nil only after the commit. If ctx ends first, it returns the
+// context's error, and the commit may or may not happen. Other errors: ErrID, ErrClosed,
 // *FatalError.
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	key := appendAnswerKey(nil, id, answer.Index, answer.Number)

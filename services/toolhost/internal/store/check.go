@@ -9,8 +9,8 @@ import (
 	"io"
 )
 
-// Parts of bbolt's file format, version 2. All numbers are in the byte order of the machine, which
-// is little-endian wherever this runs.
+// Parts of bbolt's file format, version 2. Numbers are in native byte order, which is little-endian
+// on all supported machines.
 const (
 	pageHeader   = 16
 	elementSize  = 16
@@ -28,8 +28,8 @@ const (
 	maxDepth = 64
 )
 
-// checker reads a whole file of bbolt and finds what is damaged in it, without bbolt, which panics
-// there, some of it where nobody can recover.
+// checker reads a whole bbolt file and finds corruption without bbolt, which panics on it, partly
+// in goroutines that cannot be recovered.
 type checker struct {
 	file     io.ReaderAt
 	pageSize int64
@@ -39,8 +39,8 @@ type checker struct {
 	entry func(bucket, key, value []byte) error
 }
 
-// check reads the file and calls entry with every key and value in its buckets. Both descriptions
-// of the file must be whole: without the newest one the last commits would be missing.
+// check reads the file and calls entry with every key and value. Both meta pages must be valid:
+// without the newest one the last commits would be missing.
 func check(file io.ReaderAt, pageSize int, entry func(bucket, key, value []byte) error) error {
 	c := &checker{file: file, pageSize: int64(pageSize), seen: make(map[uint64]bool), entry: entry}
 	var root, newest uint64
@@ -61,7 +61,7 @@ func check(file io.ReaderAt, pageSize int, entry func(bucket, key, value []byte)
 	return err
 }
 
-// meta reads one of the two descriptions of a file.
+// meta decodes one of the two meta pages.
 func meta(id uint64, page []byte, pageSize int) (root, txid, pages uint64, err error) {
 	if number, flags := binary.LittleEndian.Uint64(page), binary.LittleEndian.Uint16(page[8:]); number != id || flags != flagMeta {
 		return 0, 0, 0, fmt.Errorf("page %d with flags %#x", number, flags)
@@ -86,7 +86,7 @@ func (c *checker) read(offset int64, size int) ([]byte, error) {
 	return page, nil
 }
 
-// page reads a page with those that continue it. No page is part of two.
+// page reads a page with its overflow pages. No page may belong to two.
 func (c *checker) page(id uint64, depth int) ([]byte, error) {
 	if id < 2 || id >= c.pages || depth > maxDepth {
 		return nil, fmt.Errorf("at depth %d, expected a page from 2 to %d at %d at most", depth, c.pages-1, maxDepth)
@@ -129,7 +129,7 @@ func (c *checker) walk(id uint64, t tree) (last []byte, err error) {
 	return last, nil
 }
 
-// elements checks what stands in a page, and returns the last key.
+// elements checks the elements of a page and returns the last key.
 func (c *checker) elements(page []byte, t tree) (last []byte, err error) {
 	flags, count := binary.LittleEndian.Uint16(page[8:]), int(binary.LittleEndian.Uint16(page[10:]))
 	if flags != flagBranch && flags != flagLeaf || pageHeader+count*elementSize > len(page) || flags == flagBranch && count == 0 {
@@ -149,16 +149,16 @@ func (c *checker) elements(page []byte, t tree) (last []byte, err error) {
 	return t.after, nil
 }
 
-// cut returns what stands at a distance from an element.
-func cut(from []byte, position, size uint32) ([]byte, error) {
+// sliceAt returns the bytes at an offset from an element.
+func sliceAt(from []byte, position, size uint32) ([]byte, error) {
 	if position < elementSize || uint64(position)+uint64(size) > uint64(len(from)) {
 		return nil, fmt.Errorf("%d bytes at %d are beyond the page", size, position)
 	}
 	return from[position : position+size], nil
 }
 
-// ordered checks that a key may stand where it does.
-func (t tree) ordered(key []byte) error {
+// checkOrder checks the order of a key.
+func (t tree) checkOrder(key []byte) error {
 	if bytes.Compare(key, t.least) < 0 || t.after != nil && bytes.Compare(key, t.after) <= 0 {
 		return fmt.Errorf("key %q, expected %q at least and more than %q", key, t.least, t.after)
 	}
@@ -167,9 +167,9 @@ func (t tree) ordered(key []byte) error {
 
 // branch checks an element that refers to another page.
 func (c *checker) branch(from []byte, t tree) (last []byte, err error) {
-	key, err := cut(from, binary.LittleEndian.Uint32(from), binary.LittleEndian.Uint32(from[4:]))
+	key, err := sliceAt(from, binary.LittleEndian.Uint32(from), binary.LittleEndian.Uint32(from[4:]))
 	if err == nil {
-		err = t.ordered(key)
+		err = t.checkOrder(key)
 	}
 	if err != nil {
 		return nil, err
@@ -182,14 +182,14 @@ func (c *checker) branch(from []byte, t tree) (last []byte, err error) {
 func (c *checker) leaf(from []byte, t tree) (last []byte, err error) {
 	flags, position := binary.LittleEndian.Uint32(from), binary.LittleEndian.Uint32(from[4:])
 	keySize, valueSize := binary.LittleEndian.Uint32(from[8:]), binary.LittleEndian.Uint32(from[12:])
-	key, err := cut(from, position, keySize)
+	key, err := sliceAt(from, position, keySize)
 	if err == nil {
-		err = t.ordered(key)
+		err = t.checkOrder(key)
 	}
 	if err != nil {
 		return nil, err
 	}
-	value, err := cut(from, position+keySize, valueSize)
+	value, err := sliceAt(from, position+keySize, valueSize)
 	switch {
 	case err != nil:
 		return nil, err

@@ -7,18 +7,18 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// yields is how many times the committer lets everything that could run go first, before it takes
-// the writes that are queued by then. On an idle machine that takes no time; on a busy one many
-// writes share a transaction, and both take less of it than any fixed wait.
-const yields = 3
+// commitYields is how often the committer yields before it takes the queued writes. On an idle
+// machine that takes no time. On a busy one many writes share a transaction, at less latency than
+// any fixed wait.
+const commitYields = 3
 
-// request is one write on its way into a transaction.
+// request is one queued write.
 type request struct {
-	// apply makes the changes of the write. refused is a reason that concerns this write alone, and
-	// then it changed nothing; err concerns the whole transaction.
-	apply   func(*writer) (refused, err error)
-	refused error      // what apply answered; the committer's alone
-	done    chan error // receives once, after the commit or its failure
+	// apply makes the changes of the write. rejected is an error of this write alone, which then
+	// changed nothing. err aborts the transaction.
+	apply    func(*writer) (refused, err error)
+	rejected error      // what apply answered; the committer's alone
+	done     chan error // receives once, after the commit or its failure
 }
 
 // submit queues a write and waits for its commit.
@@ -57,8 +57,7 @@ func (s *Store) submit(ctx context.Context, apply func(*writer) (refused, err er
 	}
 }
 
-// run is the committer, the only goroutine that writes. It ends after Close, when the queue is
-// empty.
+// run is the committer, the only writing goroutine. It ends after Close, when the queue is empty.
 func (s *Store) run() {
 	defer close(s.done)
 	batch := make([]*request, 0, s.size)
@@ -72,9 +71,8 @@ func (s *Store) run() {
 	}
 }
 
-// collect waits for a write, then for the others that share its transaction, and returns them in
-// order of arrival. last is the batch before; its memory is used again. Without a write when the
-// store closes it returns none.
+// collect waits for a write, then for others that share its transaction, and returns them in order
+// of arrival. It reuses the memory of last. It returns none when the store closes.
 func (s *Store) collect(last []*request) []*request {
 	alone := len(last) <= 1
 	clear(last)
@@ -86,14 +84,14 @@ func (s *Store) collect(last []*request) []*request {
 		return s.drain(batch)
 	}
 	if !alone || len(s.queue) > 0 {
-		for range yields {
+		for range commitYields {
 			runtime.Gosched()
 		}
 	}
 	return s.drain(batch)
 }
 
-// drain fills batch with what is queued.
+// drain fills batch with queued writes.
 func (s *Store) drain(batch []*request) []*request {
 	for len(batch) < s.size {
 		select {
@@ -106,7 +104,7 @@ func (s *Store) drain(batch []*request) []*request {
 	return batch
 }
 
-// flush commits a batch and tells its writers. After a failed commit it commits no more.
+// flush commits a batch and notifies its writers. It commits nothing after a failed commit.
 func (s *Store) flush(w *writer, batch []*request) {
 	fatal := s.fatal.Load()
 	if fatal == nil {
@@ -115,7 +113,7 @@ func (s *Store) flush(w *writer, batch []*request) {
 			w.bucket = tx.Bucket(bucketSession)
 			for _, r := range batch {
 				var err error
-				if r.refused, err = r.apply(w); err != nil {
+				if r.rejected, err = r.apply(w); err != nil {
 					return err
 				}
 			}
@@ -130,7 +128,7 @@ func (s *Store) flush(w *writer, batch []*request) {
 		if fatal != nil {
 			r.done <- fatal
 		} else {
-			r.done <- r.refused
+			r.done <- r.rejected
 		}
 	}
 }

@@ -11,49 +11,49 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// DamageError says that the file does not hold what was stored. Nothing of it can be relied on.
-type DamageError struct {
+// CorruptError reports a corrupt file. None of its content is reliable.
+type CorruptError struct {
 	path  string
 	cause error
 }
 
 // Error names the file, the cause and the remedy.
-func (e *DamageError) Error() string {
+func (e *CorruptError) Error() string {
 	return fmt.Sprintf("store %s is damaged: %v: remove the file; its sessions are made anew from their logs", e.path, e.cause)
 }
 
 // Unwrap returns the cause.
-func (e *DamageError) Unwrap() error { return e.cause }
+func (e *CorruptError) Unwrap() error { return e.cause }
 
-// guard turns what bbolt does with a damaged file into an error: it panics, or reads memory where
-// no file is, which is a fault. Call it deferred, with what debug.SetPanicOnFault(true) returned.
-func guard(path string, before bool, err *error) {
+// recoverCorrupt turns bbolt's panics and memory faults on a corrupt file into an error. Defer it
+// with the result of debug.SetPanicOnFault(true).
+func recoverCorrupt(path string, before bool, err *error) {
 	debug.SetPanicOnFault(before)
 	if cause := recover(); cause != nil {
-		*err = &DamageError{path: path, cause: fmt.Errorf("%v", cause)}
+		*err = &CorruptError{path: path, cause: fmt.Errorf("%v", cause)}
 	}
 }
 
-// view runs a read transaction. Damage is the end of the store.
+// view runs a read transaction. Corruption fails the store.
 func (s *Store) view(f func(tx *bolt.Tx) error) (err error) {
 	defer func() {
-		if errors.As(err, new(*DamageError)) {
+		if errors.As(err, new(*CorruptError)) {
 			s.fail(&FatalError{path: s.path, cause: err})
 		}
 	}()
-	defer guard(s.path, debug.SetPanicOnFault(true), &err)
+	defer recoverCorrupt(s.path, debug.SetPanicOnFault(true), &err)
 	return s.db.View(f)
 }
 
-// update runs a write transaction. After damage it stays open: to roll back, bbolt reads the file
-// in a goroutine of its own, where nobody recovers its panic.
+// update runs a write transaction. After corruption it stays open, because rollback reads the file
+// in a goroutine that cannot be recovered.
 func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
-	defer guard(s.path, debug.SetPanicOnFault(true), &err)
+	defer recoverCorrupt(s.path, debug.SetPanicOnFault(true), &err)
 	tx, err := s.db.Begin(true)
 	if err != nil {
 		return err
 	}
-	if err = f(tx); errors.As(err, new(*DamageError)) {
+	if err = f(tx); errors.As(err, new(*CorruptError)) {
 		return err
 	}
 	if err == nil {
@@ -62,10 +62,10 @@ func (s *Store) update(f func(tx *bolt.Tx) error) (err error) {
 	return errors.Join(err, tx.Rollback())
 }
 
-// checkFile reads the whole file, if there is one, before bbolt does: to find the free pages, it
-// reads the file in a goroutine of its own too.
+// checkFile checks the whole file, if it exists, before bbolt opens it. bbolt searches free pages
+// in a goroutine that cannot be recovered.
 func checkFile(cfg Config) (err error) {
-	defer guard(cfg.Path, debug.SetPanicOnFault(true), &err)
+	defer recoverCorrupt(cfg.Path, debug.SetPanicOnFault(true), &err)
 	info, err := os.Stat(cfg.Path)
 	if errors.Is(err, os.ErrNotExist) || err == nil && (info.Size() == 0 || !info.Mode().IsRegular()) {
 		return nil
@@ -74,12 +74,12 @@ func checkFile(cfg Config) (err error) {
 		return err
 	}
 	if least := 2 * int64(os.Getpagesize()); info.Size() < least { // bbolt has no error of its own for it
-		return &DamageError{path: cfg.Path, cause: fmt.Errorf("%d bytes, expected at least %d", info.Size(), least)}
+		return &CorruptError{path: cfg.Path, cause: fmt.Errorf("%d bytes, expected at least %d", info.Size(), least)}
 	}
 	db, err := bolt.Open(cfg.Path, 0o600, &bolt.Options{Timeout: cfg.OpenTimeout, ReadOnly: true}) // waits for who writes
 	for _, damage := range []error{berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {
 		if errors.Is(err, damage) {
-			return &DamageError{path: cfg.Path, cause: err}
+			return &CorruptError{path: cfg.Path, cause: err}
 		}
 	}
 	if err != nil {
@@ -99,29 +99,29 @@ func checkFile(cfg Config) (err error) {
 		return err
 	})
 	if err != nil {
-		return &DamageError{path: cfg.Path, cause: err}
+		return &CorruptError{path: cfg.Path, cause: err}
 	}
 	return nil
 }
 
-// fail makes an error the store's last: nothing is written any more.
+// fail sets the store's fatal error. It writes nothing afterwards.
 func (s *Store) fail(fatal *FatalError) {
 	if s.fatal.CompareAndSwap(nil, fatal) {
 		s.failed <- fatal
 	}
 }
 
-// damaged says whether the file was found damaged. bbolt may then hold its locks for ever.
-func (s *Store) damaged() bool {
+// isCorrupt reports whether corruption was found. bbolt may hold its locks for ever then.
+func (s *Store) isCorrupt() bool {
 	fatal := s.fatal.Load()
-	return fatal != nil && errors.As(fatal, new(*DamageError))
+	return fatal != nil && errors.As(fatal, new(*CorruptError))
 }
 
-// unseal is unseal with the file in its error.
+// unseal is the function unseal with the file in its error.
 func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
 	value, err := unseal(key, sealed)
 	if err != nil {
-		return nil, &DamageError{path: s.path, cause: err}
+		return nil, &CorruptError{path: s.path, cause: err}
 	}
 	return value, nil
 }

@@ -115,7 +115,7 @@ func damage(random *rand.Rand, file []byte) []byte {
 // wantDamage checks that an error is a line that names the file and what to do.
 func wantDamage(t *testing.T, n int, err error, path string) {
 	t.Helper()
-	if text := fmt.Sprint(err); !errors.As(err, new(*DamageError)) || !strings.Contains(text, path) || !strings.Contains(text, "remove the file") {
+	if text := fmt.Sprint(err); !errors.As(err, new(*CorruptError)) || !strings.Contains(text, path) || !strings.Contains(text, "remove the file") {
 		t.Errorf("damage %d: got %v, want that %s is damaged and what to do", n, err, path)
 	}
 }

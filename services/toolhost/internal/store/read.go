@@ -112,14 +112,14 @@ func (s *Store) Outcomes(id string, visit func(index int32, outcome []byte) erro
 }
 
 // listed is a session as List reads it.
-type listed struct {
+type listedSession struct {
 	id   string
 	meta []byte
 	last int32
 }
 
 // List calls visit with each session whose id begins with prefix and sorts after the given id (""
-// for the first page), by the bytes of the id, up to limit sessions (0 or less: all). more says
+// for the first page), by the bytes of the id, up to limit sessions (0 or less: all). more reports
 // whether further ones follow. visit runs outside of any transaction and may keep what it gets;
 // sessions made or deleted meanwhile may or may not be seen. An error of visit ends the calls and
 // is returned as it is. Other errors: ErrID when prefix or after contains NUL, ErrClosed.
@@ -131,7 +131,7 @@ func (s *Store) List(prefix, after string, limit int, visit func(id string, meta
 		limit = math.MaxInt
 	}
 	for more = true; more && limit > 0; {
-		var sessions []listed
+		var sessions []listedSession
 		if sessions, more, err = s.listPage(prefix, after, min(limit, page)); err != nil {
 			return false, err
 		}
@@ -146,8 +146,8 @@ func (s *Store) List(prefix, after string, limit int, visit func(id string, meta
 	return more, nil
 }
 
-// listPage reads up to limit sessions and says whether more follow.
-func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, more bool, err error) {
+// listPage reads up to limit sessions and reports whether more follow.
+func (s *Store) listPage(prefix, after string, limit int) (sessions []listedSession, more bool, err error) {
 	err = s.view(func(tx *bolt.Tx) error {
 		start := []byte(prefix)
 		if after != "" && after >= prefix {
@@ -165,9 +165,9 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listed, mo
 				return err
 			}
 			if bytes.Compare(k, start) < 0 || !bytes.HasSuffix(k, sessionSuffix) {
-				return &DamageError{path: s.path, cause: fmt.Errorf("key %q, expected a session's own and %q at least", k, start)}
+				return &CorruptError{path: s.path, cause: fmt.Errorf("key %q, expected a session's own and %q at least", k, start)}
 			}
-			l := listed{id: keyID(k), meta: bytes.Clone(value[lastSize:]), last: highest(value)}
+			l := listedSession{id: keyID(k), meta: bytes.Clone(value[lastSize:]), last: highest(value)}
 			sessions = append(sessions, l)
 			start = pastSession(start[:0], l.id)
 		}

@@ -9,7 +9,7 @@ import (
 // sealSize is the size of the checksum at the end of each stored value.
 const sealSize = 4
 
-// castagnoli is the polynomial that processors compute by themselves.
+// castagnoli is the CRC-32C table, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // seal returns a copy of a value with the checksum of its key and itself.
@@ -18,8 +18,7 @@ func seal(key, value []byte) []byte {
 	return binary.LittleEndian.AppendUint32(sealed, checksum(key, value))
 }
 
-// unseal returns a stored value without its checksum. The error says that value or key are not what
-// was stored.
+// unseal returns a stored value without its checksum. The error reports a mismatch of value or key.
 func unseal(key, sealed []byte) ([]byte, error) {
 	if len(sealed) < sealSize {
 		return nil, fmt.Errorf("the value of key %q has no checksum", key)

@@ -28,13 +28,13 @@ import (
 
 // Sentinel errors. They come wrapped with the session id.
 var (
-	// ErrNotFound says that there is no such session, or no such outcome in it.
+	// ErrNotFound: there is no such session, or no such outcome in it.
 	ErrNotFound = errors.New("not found")
-	// ErrExists says that there is a session of that id already.
+	// ErrExists: there is a session of that id already.
 	ErrExists = errors.New("already exists")
-	// ErrClosed says that the store is closed.
+	// ErrClosed: the store is closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrID says that a session id is empty, too long or contains NUL.
+	// ErrID: a session id is empty, too long or contains NUL.
 	ErrID = errors.New("invalid session id")
 )
 
@@ -48,7 +48,7 @@ type FatalError struct {
 
 // Error names the file and the cause.
 func (e *FatalError) Error() string {
-	if damage, ok := errors.AsType[*DamageError](e.cause); ok {
+	if damage, ok := errors.AsType[*CorruptError](e.cause); ok {
 		return damage.Error()
 	}
 	return fmt.Sprintf("commit to %s failed: %v", e.path, e.cause)
@@ -150,7 +150,7 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 // openError names the file and what holds it.
 func openError(cfg Config, err error) error {
 	switch {
-	case errors.As(err, new(*DamageError)):
+	case errors.As(err, new(*CorruptError)):
 		return err
 	case errors.Is(err, berrors.ErrTimeout):
 		return fmt.Errorf("open store %s: another process holds its lock (waited %v): %w", cfg.Path, cfg.OpenTimeout, err)
@@ -204,7 +204,7 @@ func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.stop)
 		<-s.done
-		if s.damaged() {
+		if s.isCorrupt() {
 			return
 		}
 		if err := s.db.Close(); err != nil {

@@ -192,11 +192,11 @@ func (m *module) statement(s syntax.Stmt) {
 		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { return !variable(x) }) {
 			m.fail(s.Offset(), "", only)
 		}
-	case *syntax.Annotate:
+	case *syntax.AnnAssign:
 		if !variable(s.Target) || s.X != nil && !literal(s.X) {
 			m.fail(s.Offset(), "", only)
 		}
-	case *syntax.Do:
+	case *syntax.ExprStmt:
 		if _, text := s.X.(*syntax.Constant); !text {
 			m.fail(s.Offset(), "", only)
 		}

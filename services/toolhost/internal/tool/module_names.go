@@ -45,7 +45,7 @@ func (r *reading) visit(node syntax.Expr) bool {
 		r.tableCall(node)
 	case *syntax.Name:
 		r.name(node)
-	case *syntax.Joined:
+	case *syntax.JoinedStr:
 		field := *r
 		if field.field < 0 {
 			field.field = node.Offset()

@@ -32,7 +32,7 @@ func (c container) get(name string) number {
 
 // with returns the container with the unit's power set: in the unit's place if it is there, else at
 // the end.
-func (c container) with(name string, power number) container {
+func (c container) set(name string, power number) container {
 	c = slices.Clone(c)
 	if i := c.find(name); i >= 0 {
 		c[i].power = power
@@ -42,7 +42,7 @@ func (c container) with(name string, power number) container {
 }
 
 // without returns the container without a unit.
-func (c container) without(name string) container {
+func (c container) remove(name string) container {
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.name == name })
 }
 
@@ -54,12 +54,12 @@ func (c container) add(name string, power number) (container, error) {
 		return nil, err
 	}
 	if !sum.isZero() {
-		return c.with(name, sum), nil
+		return c.set(name, sum), nil
 	}
 	if c.find(name) < 0 {
 		return nil, raise("KeyError", python.Repr(python.Str(name)))
 	}
-	return c.without(name), nil
+	return c.remove(name), nil
 }
 
 // merge applies an operation to the powers of both containers and drops the units whose power comes
@@ -70,7 +70,7 @@ func (c container) merge(d container, operation func(a, b number) (number, error
 		if err != nil {
 			return nil, err
 		}
-		c = c.with(f.name, power)
+		c = c.set(f.name, power)
 	}
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.power.isZero() }), nil
 }

@@ -7,21 +7,21 @@ const (
 
 // The strengths with which operators bind. A group begins with the weakest.
 const (
-	groupStrength = iota
-	sumStrength
-	productStrength
-	signStrength
-	powerStrength
+	groupPrecedence = iota
+	sumPrecedence
+	productPrecedence
+	signPrecedence
+	powerPrecedence
 )
 
-func strength(operator string) int {
+func precedence(operator string) int {
 	switch operator {
 	case "**":
-		return powerStrength
+		return powerPrecedence
 	case "*", "/", "//":
-		return productStrength
+		return productPrecedence
 	default:
-		return sumStrength
+		return sumPrecedence
 	}
 }
 
@@ -48,7 +48,7 @@ func parse(text string) (*node, error) {
 		return nil, err
 	}
 	p := &parser{tokens: tokens}
-	return p.operation(groupStrength)
+	return p.operation(groupPrecedence)
 }
 
 // operation reads operands and the operators between them as long as those bind more strongly than
@@ -65,15 +65,15 @@ func (p *parser) operation(before int) (*node, error) {
 				p.next++
 				continue
 			}
-			if before >= productStrength {
+			if before >= productPrecedence {
 				return left, nil
 			}
 			left, err = p.binary(left, "*")
 		case tokenOpen:
 			left, err = p.group(left)
 		case tokenOperator:
-			binds := strength(current.text)
-			if left != nil && binds <= before && binds < powerStrength {
+			binds := precedence(current.text)
+			if left != nil && binds <= before && binds < powerPrecedence {
 				return left, nil
 			}
 			p.next++
@@ -100,9 +100,9 @@ func (p *parser) stop(left *node, at token) (*node, error) {
 
 // binary reads the right side of an operator, or what a sign without a left side stands before.
 func (p *parser) binary(left *node, operator string) (*node, error) {
-	binds := signStrength
+	binds := signPrecedence
 	if left != nil {
-		binds = strength(operator)
+		binds = precedence(operator)
 	}
 	operand, err := p.operation(binds)
 	if left == nil {
@@ -116,7 +116,7 @@ func (p *parser) binary(left *node, operator string) (*node, error) {
 func (p *parser) group(left *node) (*node, error) {
 	p.next++
 	p.depth++
-	inner, err := p.operation(groupStrength)
+	inner, err := p.operation(groupPrecedence)
 	if err != nil {
 		return nil, err
 	}

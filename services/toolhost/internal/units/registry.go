@@ -139,7 +139,7 @@ func (r *registry) parse(text string) (container, error) {
 	return result, nil
 }
 
-// isMultiplicative says whether a unit of a container is. The error is an AssertionError for a
+// isMultiplicative reports whether a unit of a container is. The error is an AssertionError for a
 // difference that has no unit.
 func (r *registry) isMultiplicative(name string) (bool, error) {
 	if d := r.lookup(name); d != nil {
@@ -194,7 +194,7 @@ func (r *registry) dimensionality(units container) (container, error) {
 			if err != nil {
 				return err
 			}
-			dimensions = dimensions.with(f.name, sum)
+			dimensions = dimensions.set(f.name, sum)
 		}
 		return nil
 	})

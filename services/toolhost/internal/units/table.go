@@ -45,7 +45,7 @@ type definition struct {
 	reference container
 }
 
-// multiplicative says whether 0 of the unit is 0 of its reference.
+// multiplicative reports whether 0 of the unit is 0 of its reference.
 func (d *definition) multiplicative() bool { return d.kind == scaled || d.kind == base }
 
 // document is the form of units.json. The text of a number tells an int from a float.

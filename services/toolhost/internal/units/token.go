@@ -50,8 +50,8 @@ var (
 	// signs are other ways to write what the grammar knows.
 	signs = strings.NewReplacer(",", "", " per ", "/", "°", "degree", "^", "**", "·", "*")
 	// raised is a power in superscripts, plain has what they are without being raised.
-	raised = regexp.MustCompile(`⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+`)
-	plain  = strings.NewReplacer(
+	superscript     = regexp.MustCompile(`⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+`)
+	fromSuperscript = strings.NewReplacer(
 		"⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "-")
 )
 
@@ -67,7 +67,7 @@ func tokenize(text string) ([]token, error) {
 	for _, word := range powerWords {
 		text = word.form.ReplaceAllString(text, word.replacement)
 	}
-	text = raised.ReplaceAllStringFunc(text, func(power string) string { return "**(" + plain.Replace(power) + ")" })
+	text = superscript.ReplaceAllStringFunc(text, func(power string) string { return "**(" + fromSuperscript.Replace(power) + ")" })
 	var tokens []token
 	depth := 0
 	for _, at := range tokenForm.FindAllStringSubmatchIndex(text, -1) {
@@ -106,7 +106,7 @@ func kindOf(match []int) tokenKind {
 	return tokenEnd
 }
 
-// isProduct says whether a space between two parts of an expression means their product.
+// isProduct reports whether a space between two parts of an expression means their product.
 func isProduct(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)

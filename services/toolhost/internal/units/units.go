@@ -66,13 +66,13 @@ func mismatch(source, target container, dimensions []container, reason string) e
 
 // convertUnits converts a value, units that are not multiplicative by way of their references.
 func (r *registry) convertUnits(value number, source, target container) (number, error) {
-	from, err := r.special(source, func(why string) error {
+	from, err := r.nonMultiplicative(source, func(why string) error {
 		return mismatch(source, target, nil, " - In source units, "+why)
 	})
 	if err != nil {
 		return number{}, err
 	}
-	to, err := r.special(target, func(why string) error {
+	to, err := r.nonMultiplicative(target, func(why string) error {
 		return mismatch(source, target, nil, " - In destination units, "+why)
 	})
 	if err != nil {
@@ -102,7 +102,7 @@ func (r *registry) convertUnits(value number, source, target container) (number,
 
 // special returns the unit of a container that is not multiplicative, nil if there is none. Such a
 // unit has to stand alone; refuse makes the error if it does not.
-func (r *registry) special(units container, refuse func(why string) error) (*definition, error) {
+func (r *registry) nonMultiplicative(units container, refuse func(why string) error) (*definition, error) {
 	var found []factor
 	for _, f := range units {
 		multiplicative, err := r.isMultiplicative(f.name)
@@ -143,7 +143,7 @@ func (r *registry) checkDimensions(source, target container) error {
 
 // replace returns the container with the unit's reference in its place.
 func (d *definition) replace(units container) (container, error) {
-	units = units.without(d.name)
+	units = units.remove(d.name)
 	if len(d.reference) == 0 {
 		return units, nil
 	}

@@ -88,7 +88,7 @@ func TestCallVectors(t *testing.T) {
 	t.Logf("calls/unit_conversion.jsonl: %d cases, %d not identical, and %d that fail in binding or type checks", n.cases, n.inexact, n.others)
 }
 
-// isEarlier says whether an exception comes from binding or type checks.
+// isEarlier reports whether an exception comes from binding or type checks.
 func isEarlier(exception string) bool {
 	return strings.HasPrefix(exception, "TypeError: ") && !strings.HasPrefix(exception, "TypeError: Invalid magnitude") ||
 		strings.HasPrefix(exception, "NameError: ")

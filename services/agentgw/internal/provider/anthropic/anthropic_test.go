@@ -21,7 +21,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncodeNative sends a turn with reasoning back as it was, and the rest as usual.
+// TestEncodeNative sends a turn with reasoning verbatim, and translates the rest.
 func TestEncodeNative(t *testing.T) {
 	const turn = `[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"tool_use","id":"a","name":"f","input":{}},{"type":"tool_use","id":"b","name":"f","input":{}}]`
 	got, err := Codec{}.Encode(&provider.Query{
@@ -46,8 +46,8 @@ func TestEncodeNative(t *testing.T) {
 	}
 }
 
-// TestEncodeSystem tells an empty system text from none, and does not join results that one parts;
-// Anthropic itself gets neither.
+// TestEncodeSystem distinguishes an empty system text from none, and does not join results around a
+// system text. Anthropic itself gets neither.
 func TestEncodeSystem(t *testing.T) {
 	const results = `{"tool_use_id":"a","is_error":false,"content":[{"text":"1","type":"text"}],"type":"tool_result"}`
 	const others = `{"tool_use_id":"b","is_error":false,"content":[{"text":"2","type":"text"}],"type":"tool_result"}`
@@ -77,7 +77,7 @@ func TestEncodeSystem(t *testing.T) {
 		"between results, compat":  {parted, true, true, "s", two},
 		"between results, its own": {parted, true, false, "s", one},
 	} {
-		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: test.transcript, Own: test.own, Compat: test.compat})
+		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: test.transcript, Official: test.own, Compat: test.compat})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,10 +95,10 @@ func TestEncodeSystem(t *testing.T) {
 	}
 }
 
-// TestEncodeFlipped begins with a user's message, which the interface wants.
-func TestEncodeFlipped(t *testing.T) {
+// TestEncodeAsUser begins with a user's message, which the interface requires.
+func TestEncodeAsUser(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
-		Model: &agentgwv1.Model{Model: "m", MaxTokens: 9}, Flipped: true,
+		Model: &agentgwv1.Model{Model: "m", MaxTokens: 9}, PlaysUser: true,
 		Transcript: []conversation.Entry{{Kind: conversation.System, Text: "s"}, {Kind: conversation.Assistant, Text: "a"}, {Kind: conversation.User, Text: "b"}},
 	})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestEncodeFlipped(t *testing.T) {
 	}
 }
 
-// TestEncodeTools sends schemas as they are written, and tells no tools from none to speak of.
+// TestEncodeTools sends raw schemas, and distinguishes no tools from an empty list.
 func TestEncodeTools(t *testing.T) {
 	const schema = `{"type":"object","properties":{"z":{"type":"number","default":1.0},"a":{"type":"string"}},"required":[]}`
 	list := []*worldv1.Tool{{Name: "f", ParametersJson: schema}, {Name: "g", Description: "<d>", ParametersJson: "{}"}}
@@ -161,27 +161,27 @@ func TestDecode(t *testing.T) {
 				`"output_tokens":6,"output_tokens_details":{"thinking_tokens":5}}}`,
 			provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 6, CachedTokens: 3, OutputTokens: 6, ReasoningTokens: 5}},
 		},
-		"usage of nulls": {`{"content":[],"usage":{"input_tokens":null,"output_tokens_details":null}}`, provider.Answer{Nothing: nothing, Usage: &agentgwv1.Usage{}}},
+		"usage of nulls": {`{"content":[],"usage":{"input_tokens":null,"output_tokens_details":null}}`, provider.Answer{EmptyReason: nothing, Usage: &agentgwv1.Usage{}}},
 		"two texts":      {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, provider.Answer{Text: "ab"}},
-		"null text":      {`{"content":[{"type":"text","text":null}]}`, provider.Answer{Nothing: nothing}},
+		"null text":      {`{"content":[{"type":"text","text":null}]}`, provider.Answer{EmptyReason: nothing}},
 		"half a pair":    {`{"content":[{"type":"text","text":"\ud83d\u0041"}]}`, provider.Answer{Text: "\ufffdA"}},
 		"no UTF-8":       {"{\"content\":[{\"type\":\"text\",\"text\":\"a\xff\"}]}", provider.Answer{Text: "a\ufffd"}},
-		"nothing":        {`{"content":[],"stop_reason":"end_turn"}`, provider.Answer{Nothing: nothing}},
-		"null":           {`{"content":null,"stop_reason":"end_turn"}`, provider.Answer{Nothing: nothing}},
-		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{Nothing: "the provider refused to answer"}},
+		"nothing":        {`{"content":[],"stop_reason":"end_turn"}`, provider.Answer{EmptyReason: nothing}},
+		"null":           {`{"content":null,"stop_reason":"end_turn"}`, provider.Answer{EmptyReason: nothing}},
+		"absent":         {`{"stop_reason":"refusal","usage":null}`, provider.Answer{EmptyReason: "the provider refused to answer"}},
 		"no room at all": {
 			`{"content":[],"stop_reason":"model_context_window_exceeded"}`,
-			provider.Answer{Nothing: "the conversation fills the model's context window"},
+			provider.Answer{EmptyReason: "the conversation fills the model's context window"},
 		},
-		"unknown only":   {`{"content":[{"type":"x","text":5},{"type":null},{},null]}`, provider.Answer{Nothing: nothing}},
-		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{Nothing: "the answer reached its limit of tokens before a text or a call"}},
+		"unknown only":   {`{"content":[{"type":"x","text":5},{"type":null},{},null]}`, provider.Answer{EmptyReason: nothing}},
+		"only reasoning": {`{"content":[{"type":"thinking","thinking":"hm"}],"stop_reason":"max_tokens"}`, provider.Answer{EmptyReason: "the answer reached its limit of tokens before a text or a call"}},
 		"cut": {
 			`{"content":[{"type":"tool_use","id":"a","name":"f","input":{"z": 1,"a":2.0}},{"type":"tool_use","name":"g"}],"stop_reason":"max_tokens"}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"z": 1,"a":2.0}`}, {Name: "g", Arguments: "null", Truncated: true}}},
 		},
 		"no room": {
 			`{"content":[{"type":"tool_use","id":"","name":null,"input":"x"}],"stop_reason":"model_context_window_exceeded"}`,
-			provider.Answer{Calls: []turn.Call{{ID: id(""), Arguments: `"x"`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id(""), Arguments: `"x"`, Truncated: true}}},
 		},
 		"null id and input": {
 			`{"content":[{"type":"tool_use","id":null,"name":"f","input":null},{"type":"text","text":"x"}],"stop_reason":"tool_use"}`,
@@ -211,8 +211,9 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
-func TestDecodeBlank(t *testing.T) {
+// TestDecodeEmptyText distinguishes an empty text that the original accepts from other empty
+// answers.
+func TestDecodeEmptyText(t *testing.T) {
 	const block = `{"type":"text","text":""}`
 	for body, want := range map[string]bool{
 		`{"content":[` + block + `],"stop_reason":"end_turn"}`:                       true,
@@ -224,14 +225,14 @@ func TestDecodeBlank(t *testing.T) {
 		`{"content":[],"stop_reason":"end_turn"}`:                                    false,
 		`{"content":[{"type":"text","text":"x"}],"stop_reason":"end_turn"}`:          false,
 	} {
-		if got, err := (Codec{}).Decode([]byte(body)); err != nil || got.Blank != want {
+		if got, err := (Codec{}).Decode([]byte(body)); err != nil || got.EmptyText != want {
 			t.Errorf("Decode(%s): got %+v and %v, want a blank: %t", body, got, err, want)
 		}
 	}
 }
 
-// TestDecodeRefused shows what is no message, and that the error says why.
-func TestDecodeRefused(t *testing.T) {
+// TestDecodeInvalid checks the errors of invalid messages.
+func TestDecodeInvalid(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"content":[` + strings.Repeat("0,", 4<<20) + `0]}`: "4194307 values, expected at most 65536",
 		"":                               "unexpected end of JSON input",
@@ -265,8 +266,8 @@ func TestDecodeRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, whose texts can be
-// carried on, and that its own form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, that its texts are valid, and
+// that its native form can be sent back.
 func FuzzDecode(f *testing.F) {
 	for _, body := range []string{
 		`{"content":[{"type":"thinking"},{"type":"tool_use","id":"a","name":"f","input":{"a":1}}],"stop_reason":"max_tokens"}`,
@@ -290,11 +291,11 @@ func FuzzDecode(f *testing.F) {
 				t.Errorf("got call %+v, want UTF-8 and arguments in JSON", call)
 			}
 		}
-		if !utf8.ValidString(answer.Text) || (answer.Nothing == "") != (answer.Text != "" || len(answer.Calls) > 0) {
+		if !utf8.ValidString(answer.Text) || (answer.EmptyReason == "") != (answer.Text != "" || len(answer.Calls) > 0) {
 			t.Errorf("got %+v, want UTF-8, and either something or the reason why not", answer)
 		}
 		_, err = Codec{}.Encode(&provider.Query{
-			Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: map[int32][]byte{0: answer.Native},
+			Model: &agentgwv1.Model{Model: "m"}, Official: true, Native: map[int32][]byte{0: answer.Native},
 			Transcript: []conversation.Entry{{Kind: conversation.Assistant, Text: answer.Text}},
 		})
 		if err != nil {

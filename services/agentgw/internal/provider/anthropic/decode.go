@@ -15,16 +15,16 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning, which the
+// Decode implements provider.Codec. It keeps the native form of a turn with reasoning, which the
 // interface wants back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
-	if !utf8.Valid(body) { // which no message could carry on
+	if !utf8.Valid(body) { // messages must be valid UTF-8
 		body = bytes.ToValidUTF8(body, []byte(string(utf8.RuneError)))
 	}
 	r := &reader{answer: &provider.Answer{}}
 	var message response
 	err := provider.Unmarshal(body, &message)
-	if _, other := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !other { // what is no object lacks content
+	if _, other := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !other { // a non-object has no content
 		return nil, fmt.Errorf("%w: no message: %w", provider.ErrAnswer, err)
 	}
 	r.usage(message.Usage)
@@ -35,15 +35,15 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return r.answer, nil
 }
 
-// reader turns a response into an answer. After an error nothing is read any more.
+// reader turns a response into an answer. It reads nothing after an error.
 type reader struct {
 	answer *provider.Answer
 	err    error
 }
 
-// usage reads what the turn cost.
+// usage reads the token counts.
 func (r *reader) usage(raw json.RawMessage) {
-	if !given(raw) {
+	if !present(raw) {
 		return
 	}
 	var u usage
@@ -61,9 +61,9 @@ func (r *reader) usage(raw json.RawMessage) {
 	}
 }
 
-// content reads the blocks: calls win over texts.
+// content reads the blocks. Calls take precedence over texts.
 func (r *reader) content(message *response) {
-	if !given(message.Content) && !given(message.StopReason) {
+	if !present(message.Content) && !present(message.StopReason) {
 		r.fail("expected a message with content")
 		return
 	}
@@ -84,8 +84,8 @@ func (r *reader) content(message *response) {
 	}
 	if len(r.answer.Calls) == 0 {
 		if r.answer.Text = text.String(); r.answer.Text == "" {
-			r.answer.Nothing = nothing(stop)
-			r.answer.Blank = stop != "" && stop != stopToolUse && len(blocks) == 1 && blocks[0].empty()
+			r.answer.EmptyReason = emptyReason(stop)
+			r.answer.EmptyText = stop != "" && stop != stopToolUse && len(blocks) == 1 && blocks[0].empty()
 			return
 		}
 	}
@@ -94,8 +94,8 @@ func (r *reader) content(message *response) {
 	}
 }
 
-// nothing says why an answer holds neither a text nor a call.
-func nothing(stop string) string {
+// emptyReason says why an answer has neither text nor calls.
+func emptyReason(stop string) string {
 	switch stop {
 	case stopMaxTokens:
 		return "the answer reached its limit of tokens before a text or a call"
@@ -108,27 +108,27 @@ func nothing(stop string) string {
 	}
 }
 
-// readBlock is a block with its type and, of a text, what that says.
+// readBlock is a block with its type and, for a text block, its text.
 type readBlock struct {
 	block
 	raw        json.RawMessage
 	kind, text string
 }
 
-// empty says whether a block is a text of nothing.
+// empty reports whether a block is a blank text.
 func (b *readBlock) empty() bool { return b.kind == typeText && blank(b.text) }
 
-// blocks reads a list of blocks; null is one without a type.
+// blocks decodes a list of blocks. A null block has no type.
 func (r *reader) blocks(content json.RawMessage) []readBlock {
 	var list []json.RawMessage
-	if given(content) && json.Unmarshal(content, &list) != nil {
+	if present(content) && json.Unmarshal(content, &list) != nil {
 		r.fail("content: expected a list of blocks")
 	}
 	blocks := make([]readBlock, len(list))
 	for i, raw := range list {
 		b := &blocks[i]
 		b.raw = raw
-		if given(raw) {
+		if present(raw) {
 			r.object("content: a block", raw, &b.block)
 		}
 		if b.kind = r.text("type", b.Type); b.kind == typeText {
@@ -138,20 +138,20 @@ func (r *reader) blocks(content json.RawMessage) []readBlock {
 	return blocks
 }
 
-// call reads a call, with its arguments as they were written.
+// call reads a call and keeps its arguments verbatim.
 func (r *reader) call(b *readBlock, cut bool) turn.Call {
-	call := turn.Call{Name: r.text("name", b.Name), Arguments: "null", Cut: cut}
-	if given(b.ID) {
+	call := turn.Call{Name: r.text("name", b.Name), Arguments: "null", Truncated: cut}
+	if present(b.ID) {
 		id := r.text("id", b.ID)
 		call.ID = &id
 	}
-	if given(b.Input) {
+	if present(b.Input) {
 		call.Arguments = string(b.Input)
 	}
 	return call
 }
 
-// native keeps the content as it can be sent back: as it was, without empty texts, which the
+// native keeps the content for later requests: verbatim, but without empty texts, which the
 // interface refuses.
 func (r *reader) native(content json.RawMessage, blocks []readBlock) {
 	if !slices.ContainsFunc(blocks, func(b readBlock) bool { return b.empty() }) {
@@ -170,30 +170,30 @@ func (r *reader) native(content json.RawMessage, blocks []readBlock) {
 	}
 }
 
-// given says whether a field is there and not null.
-func given(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }
+// present reports whether a field is there and not null.
+func present(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }
 
-// object reads an object.
+// object decodes an object.
 func (r *reader) object(name string, raw json.RawMessage, into any) {
 	if json.Unmarshal(raw, into) != nil {
 		r.fail("%s: expected an object", name)
 	}
 }
 
-// text reads a text; one that is absent or null is empty.
+// text decodes a text. An absent or null one is empty.
 func (r *reader) text(name string, field json.RawMessage) (value string) {
 	r.read(name, field, &value)
 	return value
 }
 
-// count reads a number of tokens; one that is absent or null is 0.
+// count decodes a token count. An absent or null one is 0.
 func (r *reader) count(name string, field json.RawMessage) (value int64) {
 	r.read(name, field, &value)
 	return value
 }
 
 func (r *reader) read(name string, field json.RawMessage, value any) {
-	if r.err != nil || !given(field) {
+	if r.err != nil || !present(field) {
 		return
 	}
 	if err := json.Unmarshal(field, value); err != nil {
@@ -201,7 +201,7 @@ func (r *reader) read(name string, field json.RawMessage, value any) {
 	}
 }
 
-// fail keeps the first error.
+// fail records the first error.
 func (r *reader) fail(format string, args ...any) {
 	if r.err == nil {
 		r.err = fmt.Errorf(format, args...)

@@ -1,4 +1,4 @@
-// Package anthropic is the wire format of Anthropic's messages. It is pure.
+// Package anthropic is the wire format of Anthropic's Messages API. It is pure.
 package anthropic
 
 import (
@@ -13,13 +13,13 @@ import (
 
 const (
 	version = "2023-06-01"
-	// defaultTokens is the longest answer if nobody says; the interface wants a number. The newest
-	// models think without being asked, and their thoughts count.
+	// defaultTokens is the default token limit; the interface requires one. The newest models think by
+	// default, and thinking counts against it.
 	defaultTokens = 16_000
-	// oldTokens is the same for old models, which give no longer ones.
+	// oldTokens is the default for old models, whose limit is lower.
 	oldTokens = 4096
 	oldModels = "claude-3"
-	// compatTokens, compatBeta and compatQuery are what the original sends.
+	// compatTokens, compatBeta and compatQuery are the original's values.
 	compatTokens = 1024
 	compatBeta   = "tools-2024-05-16"
 	compatQuery  = "?beta=tools"
@@ -32,7 +32,7 @@ type Codec struct{}
 func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	transcript := q.Transcript
 	if strict(q) {
-		transcript = paired(q)
+		transcript = pairCalls(q)
 	}
 	body := request{
 		MaxTokens: int64(q.Model.GetMaxTokens()), Model: q.Model.GetModel(), Temperature: q.Model.Temperature,
@@ -53,7 +53,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	default:
 		body.MaxTokens = defaultTokens
 	}
-	think(&body, q, transcript)
+	setThinking(&body, q, transcript)
 	tools, err := tools(q)
 	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
@@ -66,9 +66,9 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return sent, nil
 }
 
-// think says how the model thinks: within a budget, which newer models do not take, or as it sees
-// fit with an effort, which older ones do not.
-func think(body *request, q *provider.Query, transcript []conversation.Entry) {
+// setThinking sets how the model thinks: with a token budget, which newer models do not take, or
+// adaptively with an effort, which older ones do not take.
+func setThinking(body *request, q *provider.Query, transcript []conversation.Entry) {
 	effort, budget := q.Model.GetReasoningEffort(), int64(q.Model.GetThinkingBudget())
 	if effort == "" && budget == 0 {
 		return
@@ -79,16 +79,16 @@ func think(body *request, q *provider.Query, transcript []conversation.Entry) {
 		return
 	}
 	if q.Model.GetMaxTokens() == 0 {
-		body.MaxTokens += budget // which counts as a part of the answer
+		body.MaxTokens += budget // the limit includes the budget
 	}
-	if thinks(q, transcript) {
+	if mayThink(q, transcript) {
 		body.Thinking = thinking{BudgetTokens: budget, Type: thinkingEnabled}
 	}
 }
 
-// thinks says whether a model with a budget may think in this turn: not while it waits for results
-// of calls that it made without thinking, which another agent did or a demonstration shows.
-func thinks(q *provider.Query, transcript []conversation.Entry) bool {
+// mayThink reports whether a model with a budget may think in this turn. It may not while it waits
+// for results of calls that it made without thinking, such as calls of a demonstration.
+func mayThink(q *provider.Query, transcript []conversation.Entry) bool {
 	i := len(transcript) - 1
 	for i >= 0 && transcript[i].Kind == conversation.Result {
 		i--
@@ -102,14 +102,14 @@ func thinks(q *provider.Query, transcript []conversation.Entry) bool {
 	return i < 0 || len(q.Native[transcript[i].Index]) > 0
 }
 
-// strict says whether what Anthropic itself refuses has to be mended: empty texts, calls without
-// results, ids of another shape. Other servers, and the original's, get everything as it is.
-func strict(q *provider.Query) bool { return q.Own && !q.Compat }
+// strict reports whether to fix what Anthropic itself refuses: empty texts, calls without results,
+// and invalid ids. Other servers, and the original's requests, get everything as it is.
+func strict(q *provider.Query) bool { return q.Official && !q.Compat }
 
-// blank says whether a text is refused as empty.
+// blank reports whether Anthropic refuses a text as empty.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
-// system joins the system texts; nil if there are none.
+// system joins the system texts. It returns nil if there are none.
 func system(q *provider.Query) *string {
 	var texts []string
 	for _, entry := range q.Transcript {
@@ -124,12 +124,12 @@ func system(q *provider.Query) *string {
 	return &joined
 }
 
-// tools translates tools; nil stays nil and is left out.
-func tools(q *provider.Query) (provider.Written, error) {
+// tools encodes the tools. Nil stays nil and is left out.
+func tools(q *provider.Query) (provider.RawJSON, error) {
 	if q.Tools == nil {
 		return nil, nil
 	}
-	return q.WriteTools("anthropic", func() ([]byte, error) {
+	return q.EncodeTools("anthropic", func() ([]byte, error) {
 		list := make([]tool, len(q.Tools))
 		for i, t := range q.Tools {
 			list[i] = tool{Name: t.GetName(), Description: t.GetDescription(), InputSchema: json.RawMessage(t.GetParametersJson())}

@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	// maxID and maxName are the longest id of a call and name of a tool that are sent.
+	// maxID and maxName bound the ids of calls and the names of tools.
 	maxID   = 64
 	maxName = 128
-	// freshID begins the id of a call whose own one is refused, noName stands for an empty name.
-	freshID = "call_"
-	noName  = "unnamed"
+	// idPrefix begins the replacement of an invalid call id. noName replaces an empty name.
+	idPrefix = "call_"
+	noName   = "unnamed"
 )
 
-// paired returns a transcript without system texts as Anthropic takes it. Each turn's calls are
-// followed by their results, one for each: the result of a call that nobody answered is an error, a
-// result without a call becomes a user's text. Ids are letters, digits, _ and -, each used once.
-// Such transcripts come from demonstrations, other agents and messages that the model may not see;
-// a turn in the provider's own form keeps its ids.
-func paired(q *provider.Query) []conversation.Entry {
-	p := &pairing{list: make([]conversation.Entry, 0, len(q.Transcript)), taken: make(map[string]bool)}
+// pairCalls returns a transcript without system texts in the form that Anthropic accepts. The calls
+// of each turn are followed by one result each. A missing result becomes an error, and a result
+// without a call becomes a user's text. Ids are unique and consist of letters, digits, _ and -.
+// Invalid transcripts come from demonstrations, other agents and hidden messages. A turn in native
+// form keeps its ids.
+func pairCalls(q *provider.Query) []conversation.Entry {
+	p := &pairer{list: make([]conversation.Entry, 0, len(q.Transcript)), usedIDs: make(map[string]bool)}
 	for _, entry := range q.Transcript {
 		switch entry.Kind {
 		case conversation.System:
@@ -40,51 +40,50 @@ func paired(q *provider.Query) []conversation.Entry {
 	return p.list
 }
 
-// pairing is a transcript in the making.
-type pairing struct {
-	list  []conversation.Entry
-	taken map[string]bool
-	// native says that the turn is sent in the provider's own form.
+// pairer builds such a transcript.
+type pairer struct {
+	list    []conversation.Entry
+	usedIDs map[string]bool
+	// native: the turn is sent in its native form.
 	native bool
-	// calls are those of the turn, results what came to them so far, stray the results of other
-	// calls.
-	calls   []made
+	// calls are the turn's calls, results their results so far, and stray the results of other calls.
+	calls   []pairedCall
 	results []conversation.Entry
 	stray   []conversation.Entry
 }
 
-// made is a call with the id that it had and the one under which it is sent.
-type made struct {
-	index    int32
-	had, has string
-	answered bool
+// pairedCall is a call with its original id and the id that is sent.
+type pairedCall struct {
+	index          int32
+	originalID, id string
+	answered       bool
 }
 
-func (p *pairing) call(entry conversation.Entry, native bool) {
+func (p *pairer) call(entry conversation.Entry, native bool) {
 	if len(p.results)+len(p.stray) > 0 {
 		p.complete()
 	}
 	p.native = p.native || native
-	call := made{index: entry.Index, had: entry.CallID(), has: entry.CallID()}
+	call := pairedCall{index: entry.Index, originalID: entry.CallID(), id: entry.CallID()}
 	if !p.native {
-		for i := 0; !proper(call.has) || p.taken[call.has]; i++ {
-			call.has = freshID + strconv.Itoa(int(entry.Index))
+		for i := 0; !validID(call.id) || p.usedIDs[call.id]; i++ {
+			call.id = idPrefix + strconv.Itoa(int(entry.Index))
 			if i > 0 {
-				call.has += "_" + strconv.Itoa(i)
+				call.id += "_" + strconv.Itoa(i)
 			}
 		}
-		entry.RowID, entry.Name = &call.has, named(entry.Name)
+		entry.RowID, entry.Name = &call.id, validName(entry.Name)
 	}
-	p.taken[call.has] = true
+	p.usedIDs[call.id] = true
 	p.calls = append(p.calls, call)
 	p.list = append(p.list, entry)
 }
 
-func (p *pairing) result(entry conversation.Entry) {
+func (p *pairer) result(entry conversation.Entry) {
 	for i := range p.calls {
-		if call := &p.calls[i]; !call.answered && call.had == entry.CallID() {
+		if call := &p.calls[i]; !call.answered && call.originalID == entry.CallID() {
 			call.answered = true
-			entry.RowID = &call.has
+			entry.RowID = &call.id
 			p.results = append(p.results, entry)
 			return
 		}
@@ -93,27 +92,29 @@ func (p *pairing) result(entry conversation.Entry) {
 	p.stray = append(p.stray, conversation.Entry{Kind: conversation.User, Index: entry.Index, Text: text})
 }
 
-// complete ends a turn.
-func (p *pairing) complete() {
+// complete ends a turn and adds its missing results.
+func (p *pairer) complete() {
 	for i := range p.calls {
 		if call := &p.calls[i]; !call.answered {
-			p.results = append(p.results, conversation.Entry{Kind: conversation.Result, Index: call.index, RowID: &call.has, Failed: true})
+			p.results = append(p.results, conversation.Entry{Kind: conversation.Result, Index: call.index, RowID: &call.id, Failed: true})
 		}
 	}
 	p.list = append(append(p.list, p.results...), p.stray...)
 	p.native, p.calls, p.results, p.stray = false, nil, nil, nil
 }
 
-// proper says whether an id is taken.
-func proper(id string) bool { return id != "" && len(id) <= maxID && strings.IndexFunc(id, odd) < 0 }
+// validID reports whether Anthropic accepts an id.
+func validID(id string) bool {
+	return id != "" && len(id) <= maxID && strings.IndexFunc(id, invalidRune) < 0
+}
 
-// named returns a tool's name as it is taken.
-func named(name string) string {
+// validName returns a tool's name in the form that Anthropic accepts.
+func validName(name string) string {
 	if name == "" {
 		return noName
 	}
 	name = strings.Map(func(r rune) rune {
-		if odd(r) {
+		if invalidRune(r) {
 			return '_'
 		}
 		return r
@@ -121,6 +122,6 @@ func named(name string) string {
 	return name[:min(len(name), maxName)]
 }
 
-func odd(r rune) bool {
+func invalidRune(r rune) bool {
 	return r != '_' && r != '-' && (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
 }

@@ -6,7 +6,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Spec returns Anthropic.
+// Spec returns the provider Anthropic.
 func Spec() provider.Spec {
 	return provider.Spec{
 		Name:        "anthropic",
@@ -22,8 +22,8 @@ func Spec() provider.Spec {
 			KeyVariables: []string{"ANTHROPIC_API_KEY"}, KeyHeader: "X-Api-Key",
 		},
 		Reasoning: provider.Reasoning{
-			Efforts: []string{"low", "medium", "high", "xhigh", "max"}, Budget: true, LeastBudget: 1024, BudgetInAnswer: true,
+			Efforts: []string{"low", "medium", "high", "xhigh", "max"}, Budget: true, MinBudget: 1024, BudgetInAnswer: true,
 		},
-		Codec: Codec{}, Native: true,
+		Codec: Codec{}, ReplaysNative: true,
 	}
 }

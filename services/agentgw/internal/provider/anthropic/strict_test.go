@@ -57,7 +57,7 @@ func sentResult(of, text string, failed bool) string {
 	return `{"tool_use_id":"` + of + `","is_error":` + failure + `,"content":` + content + `,"type":"tool_result"}`
 }
 
-// turns returns messages of the assistant and the user in turn, the user's first.
+// turns returns alternating messages of the user and the assistant.
 func turns(contents ...string) string {
 	list := make([]string, len(contents))
 	for i, content := range contents {
@@ -66,8 +66,8 @@ func turns(contents ...string) string {
 	return "[" + strings.Join(list, ",") + "]"
 }
 
-// TestPaired shows transcripts that Anthropic refuses as they are, and what it gets instead.
-func TestPaired(t *testing.T) {
+// TestPairCalls checks transcripts that Anthropic refuses, and their replacements.
+func TestPairCalls(t *testing.T) {
 	const user, assistant = conversation.User, conversation.Assistant
 	u := text(user, 1, "u")
 	const native = `[{"type":"thinking","thinking":"hm","signature":"x"},{"type":"tool_use","id":"a.1","name":"f","input":{}}]`
@@ -96,8 +96,8 @@ func TestPaired(t *testing.T) {
 		},
 		"no result": {
 			[]conversation.Entry{u, use(2, "a", "f"), use(3, "b", "f"), result(4, "b", "1"), text(conversation.System, 5, "s"), use(6, "c", "f")}, nil,
-			turns(`"u"`, "["+sentUse("a", "f")+","+sentUse("b", "f")+"]", "["+sentResult("b", "1", false)+","+sentResult("a", unsaid, true)+"]",
-				"["+sentUse("c", "f")+"]", "["+sentResult("c", unsaid, true)+"]"),
+			turns(`"u"`, "["+sentUse("a", "f")+","+sentUse("b", "f")+"]", "["+sentResult("b", "1", false)+","+sentResult("a", placeholder, true)+"]",
+				"["+sentUse("c", "f")+"]", "["+sentResult("c", placeholder, true)+"]"),
 		},
 		"no call": {
 			[]conversation.Entry{result(1, "z", "1"), text(assistant, 2, "x"), result(3, "y", "2")}, nil,
@@ -109,27 +109,26 @@ func TestPaired(t *testing.T) {
 		},
 		"own form": {
 			[]conversation.Entry{u, use(2, "a.1", "f"), text(user, 3, "v")}, map[int32][]byte{2: []byte(native)},
-			`[{"role":"user","content":"u"},{"role":"assistant","content":` + native + `},{"role":"user","content":[` + sentResult("a.1", unsaid, true) + `]},{"role":"user","content":"v"}]`,
+			`[{"role":"user","content":"u"},{"role":"assistant","content":` + native + `},{"role":"user","content":[` + sentResult("a.1", placeholder, true) + `]},{"role":"user","content":"v"}]`,
 		},
 		"only system": {[]conversation.Entry{text(conversation.System, 0, "s")}, nil, turns(`"Hello."`)},
 	}
 	for name, test := range tests {
-		got := sentMessages(t, &provider.Query{Own: true, Transcript: test.transcript, Native: test.native})
+		got := sentMessages(t, &provider.Query{Official: true, Transcript: test.transcript, Native: test.native})
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: messages (-want +got):\n%s", name, diff)
 		}
 	}
 	asIs := "[" + sentUse("a.1", "f") + "," + sentUse("", "f") + "]"
-	for _, q := range []*provider.Query{{}, {Own: true, Compat: true}} {
+	for _, q := range []*provider.Query{{}, {Official: true, Compat: true}} {
 		q.Transcript = []conversation.Entry{u, use(2, "a.1", "f"), use(3, "", "f")}
 		if want, got := turns(`"u"`, asIs), sentMessages(t, q); got != want {
-			t.Errorf("own address %t, compat %t: got %s, want %s", q.Own, q.Compat, got, want)
+			t.Errorf("own address %t, compat %t: got %s, want %s", q.Official, q.Compat, got, want)
 		}
 	}
 }
 
-// TestEmptyTexts shows what Anthropic itself gets where nothing was said: no text of white space,
-// which it refuses, and no error without a text, which it refuses too.
+// TestEmptyTexts checks that Anthropic gets no blank text and no error without text.
 func TestEmptyTexts(t *testing.T) {
 	const user, assistant = conversation.User, conversation.Assistant
 	failed := result(6, "b", "")
@@ -141,7 +140,7 @@ func TestEmptyTexts(t *testing.T) {
 		}
 	}
 	calls := `,{"role":"assistant","content":[` + sentUse("a", "f") + "," + sentUse("b", "f") + `]},{"role":"user","content":[`
-	own := `[{"role":"user","content":"(nothing)"},{"role":"user","content":"u"}` + calls + sentResult("a", "", false) + "," + sentResult("b", unsaid, true) + "]}]"
+	own := `[{"role":"user","content":"(nothing)"},{"role":"user","content":"u"}` + calls + sentResult("a", "", false) + "," + sentResult("b", placeholder, true) + "]}]"
 	const nothing = `"content":[{"text":"","type":"text"}],"type":"tool_result"}`
 	other := `[{"role":"user","content":" \n"},{"role":"assistant","content":"\n\n"},{"role":"user","content":"u"}` + calls +
 		`{"tool_use_id":"a","is_error":false,` + nothing + `,{"tool_use_id":"b","is_error":true,` + nothing + "]}]"
@@ -149,12 +148,12 @@ func TestEmptyTexts(t *testing.T) {
 		own, compat bool
 		want        string
 	}{"own": {true, false, own}, "other": {false, false, other}, "compat": {true, true, other}} {
-		got := sentMessages(t, &provider.Query{Own: test.own, Compat: test.compat, Transcript: transcript()})
+		got := sentMessages(t, &provider.Query{Official: test.own, Compat: test.compat, Transcript: transcript()})
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s: messages (-want +got):\n%s", name, diff)
 		}
 	}
-	got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Own: true, Transcript: transcript()})
+	got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Official: true, Transcript: transcript()})
 	if err != nil || strings.Contains(string(got.Body), `"system"`) {
 		t.Errorf("a blank system text: got %s and %v, want none", got.Body, err)
 	}

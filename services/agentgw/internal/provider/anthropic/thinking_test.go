@@ -12,8 +12,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestThinking shows when a model may think, and that its tokens are added and no temperature is
-// sent.
+// TestThinking checks when a model may think, that the budget is added to the limit, and that no
+// temperature is sent.
 func TestThinking(t *testing.T) {
 	said := conversation.Entry{Kind: conversation.User, Text: "u"}
 	call := func(index int32) conversation.Entry {

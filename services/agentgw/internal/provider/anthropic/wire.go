@@ -2,7 +2,7 @@ package anthropic
 
 import "encoding/json"
 
-// These are the types of messages, as far as they are sent or read:
+// Types of the Messages API, as far as they are sent or read:
 // https://docs.anthropic.com/en/api/messages.
 
 const (
@@ -24,8 +24,8 @@ const (
 	stopToolUse       = "tool_use"
 )
 
-// request is the body of a request without its tools, a []tool. System is a text and no list of
-// blocks, for the original and other servers have a text.
+// request is the body of a request without its tools, a []tool. System is a text and not a list of
+// blocks, because the original and other servers use a text.
 type request struct {
 	MaxTokens    int64        `json:"max_tokens"`
 	Model        string       `json:"model,omitempty"`
@@ -40,14 +40,14 @@ type outputConfig struct {
 	Effort string `json:"effort"`
 }
 
-// thinking is enabled with a budget of tokens or adaptive without one.
+// thinking is enabled with a token budget, or adaptive without one.
 type thinking struct {
 	BudgetTokens int64  `json:"budget_tokens,omitempty"`
 	Type         string `json:"type"`
 }
 
 // message is one turn. Content is a text, a []any of *toolUse and *toolResult, or json.RawMessage
-// of a turn that goes back as it came.
+// for a native turn.
 type message struct {
 	Role    string `json:"role"`
 	Content any    `json:"content"`
@@ -74,7 +74,7 @@ type textBlock struct {
 	Type string `json:"type"`
 }
 
-// tool is a tool's definition. InputSchema is a JSON Schema as it is written.
+// tool is a tool's definition. InputSchema is a raw JSON Schema.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -88,7 +88,7 @@ type response struct {
 	Usage      json.RawMessage `json:"usage"`
 }
 
-// block is a part of an answer's content: a text, a call, or something else.
+// block is one block of an answer: a text, a call, or another type.
 type block struct {
 	Type  json.RawMessage `json:"type"`
 	Text  json.RawMessage `json:"text"`

@@ -20,7 +20,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncode sends a turn with a plan back as it was, and the rest as messages.
+// TestEncode sends a turn with a plan verbatim, and translates the rest.
 func TestEncode(t *testing.T) {
 	const turn = `{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]}`
 	query := &provider.Query{
@@ -51,8 +51,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeLittle sends no field that nobody asked for.
-func TestEncodeLittle(t *testing.T) {
+// TestEncodeMinimal sends no optional field that is not set.
+func TestEncodeMinimal(t *testing.T) {
 	for name, tools := range map[string][]*worldv1.Tool{"none": nil, "empty": {}} {
 		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m"}, Tools: tools})
 		if err != nil {
@@ -64,8 +64,7 @@ func TestEncodeLittle(t *testing.T) {
 	}
 }
 
-// TestEncodeTurn shows when a turn goes back in its provider's own form, and that each result has
-// its call.
+// TestEncodeTurn checks when a native turn is sent, and that each result has its call.
 func TestEncodeTurn(t *testing.T) {
 	const (
 		plan   = `{"role":"assistant","tool_plan":"hm","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}},{"id":"b","function":{"name":"f","arguments":"{}"}}]}`
@@ -153,7 +152,7 @@ func TestDecode(t *testing.T) {
 			provider.Answer{Text: "a", Native: []byte(`{"role":"assistant","content":[{"type":"new","x":1},{"type":"thinking","thinking":"hm","x":1e400},{"type":"text","text":"a"}]}`)},
 		},
 		"empty text":  {`{"id":5,"logprobs":"x","message":{"role":"robot","content":[{"type":"text","text":""}]}}`, provider.Answer{}},
-		"null text":   {message(`"content":[{"type":"text","text":null}],"tool_calls":null`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
+		"null text":   {message(`"content":[{"type":"text","text":null}],"tool_calls":null`), provider.Answer{EmptyReason: "the answer has neither text nor calls: COMPLETE"}},
 		"no thoughts": {message(`"content":[{"type":"thinking","thinking":""},{"type":"text","text":"a"}]`), provider.Answer{Text: "a"}},
 		"reasoning": {
 			message(`"content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"a"},{"type":"text","text":"b"}]`),
@@ -161,9 +160,9 @@ func TestDecode(t *testing.T) {
 		},
 		"cut": {
 			`{"finish_reason":"MAX_TOKENS","message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{\"x"}}]}}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Truncated: true}}},
 		},
-		"nothing": {message(`"content":[]`), provider.Answer{Nothing: "the answer has neither text nor calls: COMPLETE"}},
+		"nothing": {message(`"content":[]`), provider.Answer{EmptyReason: "the answer has neither text nor calls: COMPLETE"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))
@@ -177,9 +176,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeUnreadable shows what is no answer: it counts as the provider's failure and not as the
-// model's.
-func TestDecodeUnreadable(t *testing.T) {
+// TestDecodeInvalid checks that invalid answers are the provider's failure and not the model's.
+func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"message":5}`, `{"message":{"content":"x"}}`, `{"message":{},"usage":5}`,
 		`{"finish_reason":"ERROR","message":{"content":[{"type":"text","text":"x"}]}}`,
@@ -195,8 +193,8 @@ func TestDecodeUnreadable(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
-// form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, and that its native form can
+// be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"message":{"tool_plan":"a","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},"usage":{"tokens":{"input_tokens":1e300}}}`))
 	f.Add([]byte(`{"message":{"content":[{"type":"thinking","thinking":"a"},{"type":"text","text":"b"}]}}`))

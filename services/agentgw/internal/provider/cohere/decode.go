@@ -14,8 +14,8 @@ import (
 
 const noArguments = "{}"
 
-// empty says whether there is nothing in a part that could be sent back. What is in parts of other
-// types is not known.
+// empty reports whether a part has no content to send back. Parts of unknown types count as
+// non-empty.
 func (p part) empty() bool {
 	switch p.Type {
 	case typeText:
@@ -27,13 +27,13 @@ func (p part) empty() bool {
 	}
 }
 
-// Decode implements provider.Codec. The turn's own form is kept if it holds a plan or reasoning.
+// Decode implements provider.Codec. It keeps the native form of a turn with a plan or reasoning.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read response
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, fmt.Errorf("%w: no chat answer: %w", provider.ErrAnswer, err)
 	}
-	if !sound(read.FinishReason) {
+	if !isComplete(read.FinishReason) {
 		return nil, fmt.Errorf("%w: the provider broke it off: %s", provider.ErrAnswer, read.FinishReason)
 	}
 	if read.Message == nil {
@@ -50,9 +50,9 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	case said:
 		answer.Text = text
 	default:
-		answer.Nothing = "the answer has neither text nor calls: " + read.FinishReason
+		answer.EmptyReason = "the answer has neither text nor calls: " + read.FinishReason
 	}
-	if (reasoned || reply.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && returnable(answer.Calls) {
+	if (reasoned || reply.ToolPlan != "") && (len(answer.Calls) > 0 || answer.Text != "") && canReplay(answer.Calls) {
 		var err error
 		if answer.Native, err = native(*read.Message, reply.Content); err != nil {
 			return nil, fmt.Errorf("%w: %w", provider.ErrAnswer, err)
@@ -61,9 +61,9 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	return answer, nil
 }
 
-// sound says whether an answer that ended for the reason is the model's turn. What ended for any
-// other reason, such as ERROR, ERROR_TOXIC or TIMEOUT, the provider gave up.
-func sound(reason string) bool {
+// isComplete reports whether an answer with this finish reason is the model's turn. Any other
+// reason, such as ERROR, ERROR_TOXIC or TIMEOUT, means that the provider gave up.
+func isComplete(reason string) bool {
 	switch reason {
 	case "", finishComplete, finishStopSequence, finishMaxTokens, finishToolCall:
 		return true
@@ -72,11 +72,11 @@ func sound(reason string) bool {
 	}
 }
 
-// calls returns the message's calls; of an answer that was cut off the last one may lack something.
+// calls returns the message's calls. The last call of a truncated answer may be incomplete.
 func (m *responseMessage) calls(cut bool) []turn.Call {
 	var list []turn.Call
 	for i, made := range m.ToolCalls {
-		read := turn.Call{ID: made.ID, Arguments: noArguments, Cut: cut && i == len(m.ToolCalls)-1}
+		read := turn.Call{ID: made.ID, Arguments: noArguments, Truncated: cut && i == len(m.ToolCalls)-1}
 		if made.Function.Name != nil {
 			read.Name = *made.Function.Name
 		}
@@ -88,7 +88,8 @@ func (m *responseMessage) calls(cut bool) []turn.Call {
 	return list
 }
 
-// text joins the message's texts, and says whether there are any and whether there is reasoning.
+// text joins the message's texts. It also reports whether there are texts and whether there is
+// reasoning.
 func (m *responseMessage) text() (text string, said, reasoned bool) {
 	var joined strings.Builder
 	for _, p := range m.Content {
@@ -105,9 +106,9 @@ func (m *responseMessage) text() (text string, said, reasoned bool) {
 	return joined.String(), said, reasoned
 }
 
-// returnable says whether a provider takes calls back as they were: with ids for their results,
-// names, and objects as arguments.
-func returnable(calls []turn.Call) bool {
+// canReplay reports whether the provider accepts the calls in later requests: with ids, names, and
+// objects as arguments.
+func canReplay(calls []turn.Call) bool {
 	for _, made := range calls {
 		var object map[string]json.RawMessage
 		if made.ID == nil || *made.ID == "" || made.Name == "" || json.Unmarshal([]byte(made.Arguments), &object) != nil || object == nil {
@@ -117,7 +118,8 @@ func returnable(calls []turn.Call) bool {
 	return true
 }
 
-// native keeps of a message, whose parts were read, what its provider takes back.
+// native returns the part of a message that the provider wants back. parts are the decoded parts of
+// raw.
 func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	var kept nativeMessage
 	if err := json.Unmarshal(raw, &kept); err != nil {
@@ -133,7 +135,7 @@ func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	return json.Marshal(kept)
 }
 
-// usage returns what the model read and wrote; billed units leave out what is not charged.
+// usage returns the token counts. Billed units would leave out what is not charged.
 func (r *response) usage() *agentgwv1.Usage {
 	if r.Usage == nil {
 		return nil
@@ -145,7 +147,7 @@ func (r *response) usage() *agentgwv1.Usage {
 	return &agentgwv1.Usage{InputTokens: tokens(n.InputTokens), CachedTokens: tokens(&r.Usage.Cached), OutputTokens: tokens(n.OutputTokens)}
 }
 
-// tokens bounds a number to what can be added up.
+// tokens bounds a token count so that sums do not overflow.
 func tokens(n *float64) int64 {
 	const most = 1 << 40
 	if n == nil {

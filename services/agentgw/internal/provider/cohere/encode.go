@@ -1,5 +1,5 @@
-// Package cohere is the wire format of Cohere's chat, version 2, with its native tool calls. It is
-// pure.
+// Package cohere is the wire format of Cohere's Chat API, version 2, with its native tool calls. It
+// is pure.
 package cohere
 
 import (

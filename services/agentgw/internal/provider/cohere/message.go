@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// blank stands for an empty text of somebody else, which the interface refuses.
+	// blank replaces an empty text of another speaker, which the interface refuses.
 	blank = " "
-	// unnamed stands for an empty id, which a result could not name.
+	// unnamed replaces an empty id, which a result could not refer to.
 	unnamed = "None"
 )
 
-// messages translates a transcript. Consecutive calls are one message. A turn that is known in the
-// provider's own form is sent in it.
+// messages translates a transcript. Consecutive calls become one message. A turn with a native form
+// is sent in it.
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
-	var calling *message // the last message, while calls belong to it
+	var calling *message // the last message while further calls belong to it
 	for i := 0; i < len(q.Transcript); i++ {
 		entry := q.Transcript[i]
 		if entry.Kind != conversation.ToolCall {
 			calling = nil
 		}
-		if raw, known := q.Native[entry.Index]; known && entry.Own() {
-			if n, ok := covers(raw, q.Transcript[i:]); ok {
+		if raw, known := q.Native[entry.Index]; known && entry.FromModel() {
+			if n, ok := matchCalls(raw, q.Transcript[i:]); ok {
 				list = append(list, json.RawMessage(raw))
 				calling = nil
 				i += n - 1
@@ -35,11 +35,11 @@ func messages(q *provider.Query) []any {
 		}
 		switch entry.Kind {
 		case conversation.System:
-			list = append(list, &message{Role: roleSystem, Content: said(entry.Text)})
+			list = append(list, &message{Role: roleSystem, Content: nonEmpty(entry.Text)})
 		case conversation.User:
-			list = append(list, &message{Role: roleUser, Content: said(entry.Text)})
+			list = append(list, &message{Role: roleUser, Content: nonEmpty(entry.Text)})
 		case conversation.Assistant:
-			if entry.Text != "" { // nothing was said
+			if entry.Text != "" { // an empty text is left out
 				list = append(list, &message{Role: roleAssistant, Content: entry.Text})
 			}
 		case conversation.ToolCall:
@@ -47,9 +47,9 @@ func messages(q *provider.Query) []any {
 				calling = &message{Role: roleAssistant}
 				list = append(list, calling)
 			}
-			calling.ToolCalls = append(calling.ToolCalls, call(entry, entry.Object(false)))
+			calling.ToolCalls = append(calling.ToolCalls, call(entry, entry.ArgumentsObject(false)))
 		case conversation.Result:
-			if !called(q.Transcript[:i], entry) { // a result without a call is refused
+			if !hasCall(q.Transcript[:i], entry) { // the interface refuses a result without a call
 				list = append(list, &message{Role: roleAssistant, ToolCalls: []toolCall{call(entry, noArguments)}})
 			}
 			list = append(list, result(entry))
@@ -58,10 +58,10 @@ func messages(q *provider.Query) []any {
 	return list
 }
 
-// covers says whether a turn in its provider's form makes exactly the calls with which the rest of
-// the transcript begins, and how many entries it stands for. Results name their calls' ids, so a
-// turn whose ids were not usable as they were cannot be sent.
-func covers(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
+// matchCalls reports whether a native turn makes exactly the calls that the rest of the transcript
+// begins with, and how many entries it replaces. Results refer to the ids of their calls, so a turn
+// with replaced ids cannot be sent.
+func matchCalls(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 	var turn struct {
 		ToolCalls []struct {
 			ID string `json:"id"`
@@ -80,8 +80,8 @@ func covers(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 	return max(made, 1), made == len(turn.ToolCalls)
 }
 
-// called says whether a result's call is in what came before it.
-func called(before []conversation.Entry, result conversation.Entry) bool {
+// hasCall reports whether the entries before a result contain its call.
+func hasCall(before []conversation.Entry, result conversation.Entry) bool {
 	for i := len(before) - 1; i >= 0; i-- {
 		if before[i].Kind == conversation.ToolCall && callID(before[i]) == callID(result) {
 			return true
@@ -96,10 +96,10 @@ func call(entry conversation.Entry, arguments string) toolCall {
 
 func result(entry conversation.Entry) *message {
 	d := document{Type: typeDocument}
-	d.Document.Data = said(entry.Text)
+	d.Document.Data = nonEmpty(entry.Text)
 	return &message{Role: roleTool, ToolCallID: callID(entry), Content: []document{d}}
 }
 
 func callID(entry conversation.Entry) string { return cmp.Or(entry.CallID(), unnamed) }
 
-func said(text string) string { return cmp.Or(text, blank) }
+func nonEmpty(text string) string { return cmp.Or(text, blank) }

@@ -6,7 +6,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Spec returns Cohere.
+// Spec returns the provider Cohere.
 func Spec() provider.Spec {
 	return provider.Spec{
 		Name:        "cohere",
@@ -17,6 +17,6 @@ func Spec() provider.Spec {
 			KeyVariables: []string{"COHERE_API_KEY", "CO_API_KEY"}, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 		},
 		Reasoning: provider.Reasoning{Budget: true, Temperature: true},
-		Codec:     Codec{}, Native: true,
+		Codec:     Codec{}, ReplaysNative: true,
 	}
 }

@@ -2,9 +2,8 @@ package cohere
 
 import "encoding/json"
 
-// These are the types of Cohere's chat, version 2, as far as they are sent or read:
-// https://docs.cohere.com/reference/chat. A field that nobody reads cannot make an answer
-// unreadable.
+// Types of the Chat API, version 2, as far as they are sent or read:
+// https://docs.cohere.com/reference/chat. A field that is not read cannot make an answer invalid.
 
 const (
 	roleSystem    = "system"
@@ -40,11 +39,11 @@ type request struct {
 
 type thinking struct {
 	Type string `json:"type"`
-	// TokenBudget bounds the tokens of a model's reasoning.
+	// TokenBudget bounds the tokens of reasoning.
 	TokenBudget int32 `json:"token_budget"`
 }
 
-// message is one of any role. ToolCalls are an assistant's, ToolCallID is a tool's.
+// message is a message of any role. ToolCalls are an assistant's, ToolCallID is a tool's.
 type message struct {
 	Role       string     `json:"role"`
 	ToolCallID string     `json:"tool_call_id,omitempty"`
@@ -59,7 +58,7 @@ type toolCall struct {
 	Function function `json:"function"`
 }
 
-// function says what is called. Arguments are JSON text.
+// function names the called tool. Arguments are JSON text.
 type function struct {
 	Name      string `json:"name"`
 	Arguments string `json:"arguments"`
@@ -78,7 +77,7 @@ type tool struct {
 	Function definition `json:"function"`
 }
 
-// definition describes a tool. Parameters are a JSON schema.
+// definition describes a tool. Parameters are a raw JSON Schema.
 type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -88,7 +87,8 @@ type definition struct {
 // response is the body of an answer.
 type response struct {
 	FinishReason string `json:"finish_reason"`
-	// Message is a responseMessage, kept raw because parts of it may have to go back as they came.
+	// Message is a responseMessage. It stays raw because later requests may carry parts of it
+	// verbatim.
 	Message *json.RawMessage `json:"message"`
 	Usage   *struct {
 		Tokens *tokenCount `json:"tokens"`
@@ -103,7 +103,7 @@ type responseMessage struct {
 	Content   []part         `json:"content"`
 }
 
-// responseCall may lack anything. An id that is empty is not one that is missing.
+// responseCall is a call, any field of which may be missing. An empty id is not a missing one.
 type responseCall struct {
 	ID       *string          `json:"id"`
 	Function responseFunction `json:"function"`
@@ -121,15 +121,14 @@ type part struct {
 	Thinking string  `json:"thinking"`
 }
 
-// tokenCount counts what a model read and wrote. Cohere sends floats.
+// tokenCount counts tokens. Cohere sends floats.
 type tokenCount struct {
 	InputTokens  *float64 `json:"input_tokens"`
 	OutputTokens *float64 `json:"output_tokens"`
 }
 
-// nativeMessage is the part of an answer's message that belongs into later requests. Its raw
-// elements keep the fields that are not read here, without which an element may be worth nothing.
-// Empty lists are left out.
+// nativeMessage is the part of a message that later requests carry. Its raw elements keep fields
+// that are not read here. Empty lists are left out.
 type nativeMessage struct {
 	Role      string            `json:"role"`
 	Content   []json.RawMessage `json:"content,omitempty"`

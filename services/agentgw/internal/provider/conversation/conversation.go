@@ -1,5 +1,5 @@
-// Package conversation reads a role's view back into the transcript that chat models are shown:
-// system, user and assistant texts, calls and their results. It is pure: no I/O, no state.
+// Package conversation converts a role's view into the transcript that chat models get: system,
+// user and assistant texts, calls and their results. It is pure: no I/O, no state.
 package conversation
 
 import (
@@ -13,10 +13,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Kind is what an entry of a transcript is.
+// Kind is the kind of a transcript entry.
 type Kind uint8
 
-// The kinds of entries, from the model's point of view: Assistant is what the model itself said.
+// The kinds of entries, from the model's point of view. Assistant is a text of the model itself.
 const (
 	System Kind = iota + 1
 	User
@@ -26,9 +26,9 @@ const (
 )
 
 const (
-	// noID is what the source's variables are named after where a call has no id.
+	// noID names the variables of the source of a call without an id.
 	noID = "None"
-	// sourceName and sourceArgument show source that is no single call as the call of a tool that
+	// sourceName and sourceArgument present source that is no single call as a call of a tool that
 	// takes source.
 	sourceName     = "python"
 	sourceArgument = "source"
@@ -39,28 +39,30 @@ type Entry struct {
 	Kind Kind
 	// Index is the index of the message.
 	Index int32
-	// Text is a text or a result.
+	// Text is the text or the result.
 	Text string
-	// ID is that of a call or of the call that a result answers. It is never empty by chance: a
-	// call without an id has the one in its source.
+	// ID is the id of a call, or of the call that a result answers. A call without an id has the one
+	// in its source.
 	ID string
-	// RowID is the id in the message's own column, nil if that is null.
+	// RowID is the id in the message's column, nil if that is null.
 	RowID *string
 	// Name is the tool's name as the role knows it.
 	Name string
-	// Arguments of a call; a dict unless the model wrote something else.
+	// Arguments are a call's arguments: a dict, unless the model wrote something else.
 	Arguments python.Value
-	// Code is source that is no single call. It stands as the call of a tool that takes source.
+	// Code is source that is no single call. The entry presents it as the call of a tool that takes
+	// source.
 	Code string
-	// Value is what the tool of a result returned, as JSON text; nil if it failed or code was run.
+	// Value is the JSON text of the tool's return value. It is nil if the tool failed, or if code was
+	// run.
 	Value *string
-	// Failed says that the result is an error.
+	// Failed: the result is an error.
 	Failed bool
 }
 
-// Agent returns the transcript of an agent's view. Messages that neither come from nor go to the
-// agent are left out.
-func Agent(view []*worldv1.Message) []Entry {
+// AgentView returns the transcript of an agent's view. It leaves out messages that neither come
+// from nor go to the agent.
+func AgentView(view []*worldv1.Message) []Entry {
 	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
 	for _, m := range view {
@@ -81,14 +83,14 @@ func Agent(view []*worldv1.Message) []Entry {
 	return entries
 }
 
-// UserView returns the transcript of the user simulator's view: what the agent says is the user's
-// text and the other way round. Messages between others are left out. The simulator's calls and
-// their results are there if it has tools of its own, which hands says, as far as they were
-// answered; otherwise they are left out, as in the original.
-func UserView(view []*worldv1.Message, hands bool) []Entry {
+// UserView returns the transcript of the user simulator's view. The agent's texts become the user's
+// and vice versa. It leaves out messages between other roles. It includes the simulator's answered
+// calls and their results if the simulator has tools of its own, and leaves them out otherwise, as
+// the original does.
+func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 	const system, user, agent, environment = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	entries := make([]Entry, 0, len(view))
-	var open []Entry // calls that nobody has answered, as those that end a demonstration
+	var open []Entry // unanswered calls, such as the last one of a demonstration
 	for _, m := range view {
 		from, to := m.GetSender(), m.GetRecipient()
 		switch {
@@ -96,7 +98,7 @@ func UserView(view []*worldv1.Message, hands bool) []Entry {
 			open = append(open, call(m))
 			continue
 		case from == environment && to == user:
-			if hands {
+			if hasTools {
 				entries = append(entries, open...)
 				entries = append(entries, result(m, entries))
 			}
@@ -116,7 +118,7 @@ func text(kind Kind, m *worldv1.Message) Entry {
 	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetText()}
 }
 
-// call shows a call, or code as a call that it is not.
+// call returns the entry of a call, or of code as a call of the source tool.
 func call(m *worldv1.Message) Entry {
 	id, name := sandbox.Answering(m)
 	entry := Entry{Kind: ToolCall, Index: m.GetIndex(), RowID: id}
@@ -139,8 +141,8 @@ func call(m *worldv1.Message) Entry {
 	return entry
 }
 
-// arguments are what the model meant: a text with an object in it is that object, and what is no
-// JSON a text.
+// arguments returns the arguments that the model meant. A text that contains an object counts as
+// that object, and invalid JSON as a text.
 func arguments(call *worldv1.ToolCall) python.Value {
 	value, err := sandbox.Arguments(call)
 	if err != nil {
@@ -159,8 +161,8 @@ func arguments(call *worldv1.ToolCall) python.Value {
 	return value
 }
 
-// result reads an answer of the environment. One without an id or a name has those of the last call
-// that has no id either.
+// result returns the entry of an answer of the environment. A missing id or name is taken from the
+// last call without an id.
 func result(m *worldv1.Message, before []Entry) Entry {
 	entry := Entry{Kind: Result, Index: m.GetIndex(), Text: sandbox.Content(m), ID: noID}
 	answer := m.GetResult()
@@ -190,11 +192,10 @@ func result(m *worldv1.Message, before []Entry) Entry {
 	return entry
 }
 
-// Own says whether the model itself said it.
-func (e Entry) Own() bool { return e.Kind == ToolCall || e.Kind == Assistant }
+// FromModel reports whether the entry comes from the model itself.
+func (e Entry) FromModel() bool { return e.Kind == ToolCall || e.Kind == Assistant }
 
-// CallID returns the id that a call and its result share in requests: that of the message's own
-// column, else the one in the source.
+// CallID returns the id that a call and its result share in requests: RowID, or else ID.
 func (e Entry) CallID() string {
 	if e.RowID != nil {
 		return *e.RowID
@@ -202,9 +203,9 @@ func (e Entry) CallID() string {
 	return e.ID
 }
 
-// Object returns a call's arguments as JSON that every parser takes: an object, whatever the model
-// wrote, in which numbers that JSON lacks are texts. ascii escapes all other characters.
-func (e Entry) Object(ascii bool) string {
+// ArgumentsObject returns a call's arguments as a standard JSON object, an empty one if the model
+// wrote no object. Non-finite numbers become texts. ascii escapes other characters.
+func (e Entry) ArgumentsObject(ascii bool) string {
 	arguments := e.Arguments
 	if _, ok := arguments.AsDict(); !ok {
 		arguments = (&python.Dict{}).Value()
@@ -218,9 +219,9 @@ func (e Entry) Object(ascii bool) string {
 	return python.JSON(arguments)
 }
 
-// Written returns a call's arguments as JSON text, as near as can be to what the model wrote: text
-// that was no JSON comes back as it was.
-func (e Entry) Written() string {
+// ArgumentsText returns a call's arguments as JSON text, as close as possible to what the model
+// wrote. Text that was no JSON is returned verbatim.
+func (e Entry) ArgumentsText() string {
 	if text, ok := e.Arguments.AsStr(); ok {
 		return text
 	}
@@ -230,7 +231,7 @@ func (e Entry) Written() string {
 	return python.ASCIIJSON(e.Arguments)
 }
 
-// finite replaces NaN and the infinities by their names.
+// finite replaces NaN and infinities by their names.
 func finite(v python.Value) python.Value {
 	switch v.Kind() {
 	case python.KindFloat:

@@ -25,8 +25,8 @@ func text0(from, to worldv1.Role, content string) *worldv1.Message {
 	return sandboxtest.Message(from, to, content)
 }
 
-// marked is a call or an answer with an id and a name, both of which may be null.
-func marked(m *worldv1.Message, id, name *string) *worldv1.Message {
+// withID sets the id and the name of a call or a result. Both may be null.
+func withID(m *worldv1.Message, id, name *string) *worldv1.Message {
 	row := sandbox.RowOf(m)
 	row.ToolCallID, row.FunctionName = id, name
 	return sandboxtest.Read(m.GetSender(), m.GetRecipient(), row)
@@ -34,12 +34,12 @@ func marked(m *worldv1.Message, id, name *string) *worldv1.Message {
 
 func p(text string) *string { return &text }
 
-// line prints an entry.
+// line formats an entry.
 func line(e Entry) string {
 	kind := map[Kind]string{System: "system", User: "user", Assistant: "assistant", ToolCall: "call", Result: "result"}[e.Kind]
 	switch e.Kind {
 	case ToolCall:
-		return kind + " " + e.ID + " " + e.Name + " " + e.Written() + " " + e.Object(true)
+		return kind + " " + e.ID + " " + e.Name + " " + e.ArgumentsText() + " " + e.ArgumentsObject(true)
 	case Result:
 		failed := ""
 		if e.Failed {
@@ -59,7 +59,7 @@ func lines(entries []Entry) string {
 	return strings.Join(list, "\n")
 }
 
-func TestAgent(t *testing.T) {
+func TestAgentView(t *testing.T) {
 	source := func(id, tool string, args python.Value) *worldv1.Message {
 		return text0(agent, environment, sandbox.ComposeSource(id, tool, python.Repr(args)))
 	}
@@ -69,18 +69,18 @@ func TestAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := lines(Agent([]*worldv1.Message{
+	got := lines(AgentView([]*worldv1.Message{
 		text0(system, agent, "s"),
 		text0(system, user, "hidden"),
 		text0(user, environment, "hidden"),
 		text0(user, agent, "u"),
-		marked(source("call_1", "real", one), p("call_1"), p("shown")),
-		marked(source("None", "real", (&python.Dict{}).Value()), nil, p("shown")),
-		marked(source("x", "real", python.Str("{")), p("x"), nil),
-		marked(text0(agent, environment, "print(1)"), p("y"), nil),
-		marked(failed, p("x"), nil),
-		marked(text0(environment, agent, "1"), nil, nil),
-		marked(text0(environment, agent, "2"), p("call_1"), p("shown")),
+		withID(source("call_1", "real", one), p("call_1"), p("shown")),
+		withID(source("None", "real", (&python.Dict{}).Value()), nil, p("shown")),
+		withID(source("x", "real", python.Str("{")), p("x"), nil),
+		withID(text0(agent, environment, "print(1)"), p("y"), nil),
+		withID(failed, p("x"), nil),
+		withID(text0(environment, agent, "1"), nil, nil),
+		withID(text0(environment, agent, "2"), p("call_1"), p("shown")),
 		text0(agent, user, ""),
 	}))
 	want := strings.Join([]string{
@@ -100,7 +100,7 @@ func TestAgent(t *testing.T) {
 	}
 }
 
-func TestSimulator(t *testing.T) {
+func TestUserView(t *testing.T) {
 	got := lines(UserView([]*worldv1.Message{
 		text0(system, user, "s"),
 		text0(system, agent, "hidden"),
@@ -115,13 +115,13 @@ func TestSimulator(t *testing.T) {
 	}
 }
 
-// TestSimulatorHands checks the view of a user that has tools of its own: calls stand with their
-// results, those that were never answered are left out.
-func TestSimulatorHands(t *testing.T) {
+// TestUserViewWithTools checks the view of a user with its own tools: calls appear with their
+// results, unanswered calls do not appear.
+func TestUserViewWithTools(t *testing.T) {
 	wifi := func(id string) *worldv1.Message {
-		return marked(text0(user, environment, sandbox.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))
+		return withID(text0(user, environment, sandbox.ComposeSource(id, "get_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("get_wifi_status"))
 	}
-	failed := marked(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
+	failed := withID(text0(environment, user, "TypeError"), p("b"), p("get_wifi_status"))
 	failed.GetResult().Exception = p("TypeError")
 	got := lines(UserView([]*worldv1.Message{
 		text0(user, agent, "shown"),
@@ -135,7 +135,7 @@ func TestSimulatorHands(t *testing.T) {
 		wifi("a"),
 		wifi("b"),
 		failed,
-		marked(text0(environment, user, "True"), p("a"), p("get_wifi_status")),
+		withID(text0(environment, user, "True"), p("a"), p("get_wifi_status")),
 	}, true))
 	want := strings.Join([]string{
 		"assistant shown", "user an example", "system s", "assistant mine", "user theirs",

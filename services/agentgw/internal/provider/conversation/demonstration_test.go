@@ -13,20 +13,19 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestSimulatorDemonstration shows demonstrations with calls: a user with tools sees them with
-// their answers and not the end, which nobody answers; one without, as the original's, sees
-// neither.
-func TestSimulatorDemonstration(t *testing.T) {
+// TestUserViewDemonstration checks demonstrations with calls. A user with tools sees them with
+// their results, but not the unanswered end. A user without tools sees neither, as in the original.
+func TestUserViewDemonstration(t *testing.T) {
 	source := func(id string) *worldv1.Message {
-		return marked(text0(user, environment, sandbox.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))
+		return withID(text0(user, environment, sandbox.ComposeSource(id, "set_wifi_status", python.Repr((&python.Dict{}).Value()))), p(id), p("set_wifi_status"))
 	}
-	failed := marked(text0(environment, user, "PermissionError: no"), p("example_2"), p("set_wifi_status"))
+	failed := withID(text0(environment, user, "PermissionError: no"), p("example_2"), p("set_wifi_status"))
 	failed.GetResult().Exception = p("PermissionError: no")
 	view := []*worldv1.Message{
 		text0(agent, user, "asks"),
 		source("example_1"),
 		source("example_2"),
-		marked(text0(environment, user, "None"), p("example_1"), p("set_wifi_status")),
+		withID(text0(environment, user, "None"), p("example_1"), p("set_wifi_status")),
 		failed,
 		text0(user, environment, "end_conversation()"),
 		text0(system, user, "s"),

@@ -17,9 +17,9 @@ const (
 	keyParameter = "parameters"
 )
 
-// parseCohere reads a list of actions. In exactly the form that the model was asked for it has to
-// be right; in a form near to it, with other blanks, marks or words around it, it counts if it is.
-// Everything else is text.
+// parseCohere reads a list of actions. The exact form that the prompt asks for must be valid, or it
+// is a mistake of the model. A similar form, with other whitespace, fences or case, counts if it is
+// valid. Everything else is text.
 func parseCohere(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
 	if inner, begun := strings.CutPrefix(said, cohereBegin); begun {
@@ -36,7 +36,7 @@ func parseCohere(said string) *provider.Answer {
 	return &provider.Answer{Text: text}
 }
 
-// nearCohere finds a list of actions in an answer that is not quite in form.
+// nearCohere finds a list of actions in a form similar to the exact one.
 func nearCohere(text string) ([]python.Value, bool) {
 	if len(text) < len(cohereAction) || !strings.EqualFold(text[:len(cohereAction)], cohereAction) {
 		return nil, false
@@ -58,23 +58,23 @@ func nearCohere(text string) ([]python.Value, bool) {
 		return nil, false
 	}
 	for _, entry := range list {
-		if fault, _ := lacking(entry); fault != "" {
+		if fault, _ := actionFault(entry); fault != "" {
 			return nil, false
 		}
 	}
 	return list, true
 }
 
-// cohere reads what stands between the fences.
+// cohere reads the text between the fences.
 func (r *reader) cohere(inner string) {
 	value, err := python.ParseJSON(inner)
 	if err != nil {
-		r.wrong("action_is_no_json", raisedBy(err, exceptionRuntime), inner)
+		r.addFault("action_is_no_json", raisedBy(err, exceptionRuntime), inner)
 		return
 	}
 	list, ok := value.AsList()
 	if !ok {
-		r.wrong("action_is_no_list", exceptionType, inner)
+		r.addFault("action_is_no_list", exceptionType, inner)
 		return
 	}
 	r.actions(list)
@@ -84,22 +84,23 @@ func (r *reader) cohere(inner string) {
 func (r *reader) actions(list []python.Value) {
 	for _, entry := range list {
 		source := python.JSON(entry)
-		if fault, exception := lacking(entry); fault != "" {
-			r.wrong(fault, exception, source)
+		if fault, exception := actionFault(entry); fault != "" {
+			r.addFault(fault, exception, source)
 			continue
 		}
 		object, _ := entry.AsDict()
 		name, _ := object.Get(keyTool)
 		parameters, _ := object.Get(keyParameter)
-		r.call(name, parameters, source)
+		r.addCall(name, parameters, source)
 	}
 	if len(list) == 0 {
-		r.answer.Nothing = "the answer has an empty list of actions"
+		r.answer.EmptyReason = "the answer has an empty list of actions"
 	}
 }
 
-// lacking says what an action lacks, and what the original raises for that.
-func lacking(entry python.Value) (fault, exception string) {
+// actionFault returns what an action lacks and the exception that the original raises for it, or
+// "".
+func actionFault(entry python.Value) (fault, exception string) {
 	object, ok := entry.AsDict()
 	if !ok {
 		return "action_is_no_object", exceptionType

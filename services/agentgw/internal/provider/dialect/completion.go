@@ -30,7 +30,7 @@ const (
 type completion struct {
 	Choices *[]choice       `json:"choices"`
 	Error   json.RawMessage `json:"error"`
-	// Usage is read by itself: an answer is none the worse for it.
+	// Usage stays raw: an invalid one does not invalidate the answer.
 	Usage json.RawMessage `json:"usage"`
 }
 
@@ -50,7 +50,7 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	if chosen {
 		first = (*read.Choices)[0]
 	}
-	if err := provider.Failed(read.Error, first.Error, first.FinishReason); err != nil {
+	if err := provider.ServerError(read.Error, first.Error, first.FinishReason); err != nil {
 		return nil, fmt.Errorf("%w: completion: %w", provider.ErrAnswer, err)
 	}
 	answer := &provider.Answer{}
@@ -58,23 +58,24 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	case read.Choices == nil:
 		return nil, fmt.Errorf("%w: a completion without choices", provider.ErrAnswer)
 	case !chosen:
-		answer.Nothing = "the answer has no choice"
+		answer.EmptyReason = "the answer has no choice"
 	case first.Text == nil:
-		answer.Nothing = "the answer's choice has no text"
+		answer.EmptyReason = "the answer's choice has no text"
 	default:
 		answer = c.parse(*first.Text)
 		if reason := string(first.FinishReason); reason == "" || reason == "null" {
 			answer.Raised = &provider.Raised{Exception: exceptionValidation, Detail: "the answer does not say why it ends"}
 		}
-		if answer.Text == "" && len(answer.Calls) == 0 && answer.Nothing == "" {
-			answer.Nothing = "the answer is empty"
+		if answer.Text == "" && len(answer.Calls) == 0 && answer.EmptyReason == "" {
+			answer.EmptyReason = "the answer is empty"
 		}
 	}
 	answer.Usage = usage(read.Usage)
 	return answer, nil
 }
 
-// usage reads what was counted, nil if none of it is a number. Servers of all kinds write it.
+// usage decodes the token counts. It returns nil if none is a number. Servers of all kinds write
+// it.
 func usage(raw json.RawMessage) *agentgwv1.Usage {
 	var counted struct {
 		Prompt     json.RawMessage `json:"prompt_tokens"`
@@ -91,8 +92,8 @@ func usage(raw json.RawMessage) *agentgwv1.Usage {
 	return &agentgwv1.Usage{InputTokens: input, OutputTokens: output}
 }
 
-// tokens reads a number, which may be written as a text, and bounds it to what can be added up. No
-// number is below zero, as it would give budgets back what was spent.
+// tokens decodes a number, which may be quoted, and bounds it so that sums do not overflow.
+// Negative counts become 0, because they would refund budgets.
 func tokens(raw json.RawMessage) (int64, bool) {
 	const most = 1 << 40
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
@@ -102,38 +103,38 @@ func tokens(raw json.RawMessage) (int64, bool) {
 	return int64(max(min(n, most), 0)), true
 }
 
-// reader gathers the calls of an answer.
+// reader collects the calls of an answer.
 type reader struct {
 	answer provider.Answer
-	// id names the calls: the n-th gets what id returns for n and its tool.
+	// id returns the id of the n-th call, which calls a tool.
 	id func(n int, tool string) string
 }
 
-// raise notes what the original does about this answer; its first exception ends it there.
-func (r *reader) raise(exception, detail string) {
+// setRaised records the original's exception. The first one counts.
+func (r *reader) setRaised(exception, detail string) {
 	if r.answer.Raised == nil {
 		r.answer.Raised = &provider.Raised{Exception: exception, Detail: detail}
 	}
 }
 
-// wrong notes a call that cannot be made. The role gets an error about a tool whose name says what
-// is wrong, and what it wrote stays in the conversation as that tool's argument.
-func (r *reader) wrong(fault, exception, source string) {
-	r.raise(exception, strings.ReplaceAll(fault, "_", " "))
+// addFault adds a call that cannot be made, as a call of a tool named after the fault. The role
+// gets an error about that tool. The model's text stays in the conversation as its argument.
+func (r *reader) addFault(fault, exception, source string) {
+	r.setRaised(exception, strings.ReplaceAll(fault, "_", " "))
 	r.add(fault, python.Str(source))
 }
 
-// call notes a call with arguments that the model wrote as JSON.
-func (r *reader) call(name, arguments python.Value, source string) {
+// addCall adds a call with JSON arguments of the model.
+func (r *reader) addCall(name, arguments python.Value, source string) {
 	tool, ok := name.AsStr()
 	if !ok {
-		r.wrong("tool_name_is_no_text", exceptionValidation, source)
+		r.addFault("tool_name_is_no_text", exceptionValidation, source)
 		return
 	}
 	r.add(tool, arguments)
 }
 
-// add notes a call.
+// add adds a call.
 func (r *reader) add(tool string, arguments python.Value) {
 	id := r.id(len(r.answer.Calls), tool)
 	r.answer.Calls = append(r.answer.Calls, turn.Call{ID: &id, Name: tool, Arguments: python.JSON(arguments)})

@@ -1,7 +1,6 @@
-// Package dialect plays models that know no tool calling of their own: it writes the conversation
-// and the tools into one prompt, in the form that a model was trained on, and reads calls out of
-// the text that it answers. The prompts are text templates that a user can replace. The codecs are
-// pure; only Load reads files.
+// Package dialect plays models without native tool calling. It renders the conversation and the
+// tools into one prompt, in the form of the model's training data, and parses calls out of the
+// answer. Users can replace the prompt templates. The codecs are pure; only Load reads files.
 package dialect
 
 import (
@@ -14,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// The names of the dialects, which are those of their templates without the ending.
+// The names of the dialects. Templates have the same names.
 const (
 	Hermes  = "hermes"
 	Gorilla = "gorilla"
@@ -23,25 +22,24 @@ const (
 	Plain   = "plain"
 )
 
-// Longest answers in tokens where nobody says otherwise. Servers stop after a few words without a
-// number.
+// Default token limits. Servers without a limit stop after a few words.
 const (
 	longAnswer  = 2048
 	shortAnswer = 1024
 )
 
 // Codec is one dialect over the completions of an OpenAI-compatible server. It implements
-// provider.Codec, does not change and is safe for concurrent use.
+// provider.Codec. It is immutable and safe for concurrent use.
 type Codec struct {
 	template  *template.Template
 	maxTokens int32
-	// shape rewrites a prompt before the template gets it; nil leaves it as it is.
+	// shape rewrites the template's input. Nil leaves it as it is.
 	shape func(p *Prompt)
-	// parse reads what the model said.
+	// parse parses the model's text.
 	parse func(text string) *provider.Answer
 }
 
-// codec returns a dialect of that name, false if there is none.
+// codec returns the dialect of a name, false if there is none.
 func codec(name string, t *template.Template) (Codec, bool) {
 	switch name {
 	case Hermes:
@@ -67,8 +65,8 @@ type request struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 }
 
-// Encode implements provider.Codec. The error is a *provider.Failure where the template cannot
-// write the prompt, which asking again does not help.
+// Encode implements provider.Codec. The error is a *provider.Failure if the template fails, so that
+// the request is not retried.
 func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	prompt, err := c.prompt(q)
 	if err != nil {
@@ -88,7 +86,7 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// prompt writes the prompt. The error names the template's file and line.
+// prompt renders the prompt. The error names the template's file and line.
 func (c Codec) prompt(q *provider.Query) (string, error) {
 	prompt := newPrompt(q)
 	if c.shape != nil {
@@ -96,7 +94,7 @@ func (c Codec) prompt(q *provider.Query) (string, error) {
 	}
 	var b strings.Builder
 	if err := c.template.Execute(&b, prompt); err != nil {
-		return "", fault(err)
+		return "", templateError(err)
 	}
 	return b.String(), nil
 }

@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// conversed is a conversation in which everything occurs.
-func conversed() *provider.Query {
+// fullQuery returns a query with every kind of entry.
+func fullQuery() *provider.Query {
 	off := python.DictOf(python.Item{Key: "on", Value: python.Bool(false)})
 	return &provider.Query{
 		Model: &agentgwv1.Model{Model: "m"},
@@ -45,11 +45,11 @@ func conversed() *provider.Query {
 	}
 }
 
-// TestPrompts compares whole prompts with files; -update writes them.
+// TestPrompts compares whole prompts with golden files. -update rewrites them.
 func TestPrompts(t *testing.T) {
 	codecs := load(t, "")
 	for _, name := range []string{Hermes, Gorilla, Mistral, Cohere} {
-		request, err := codecs[name].Encode(conversed())
+		request, err := codecs[name].Encode(fullQuery())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -80,7 +80,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// TestSampling sends what the user or the original wants.
+// TestSampling checks the sampling settings of the user and of the original.
 func TestSampling(t *testing.T) {
 	warm := 0.5
 	for _, test := range []struct {
@@ -159,18 +159,18 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestTrials tries the program's own templates, which Load takes to be right.
-func TestTrials(t *testing.T) {
+// TestSamples renders the samples with the built-in templates, which Load does not check.
+func TestSamples(t *testing.T) {
 	for name, codec := range load(t, "") {
-		if err := codec.try(); err != nil {
+		if err := codec.check(); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-// TestUnwritten makes no request of a conversation that a template cannot write, and does not try
-// again.
-func TestUnwritten(t *testing.T) {
+// TestTemplateFails sends no request, and no retry, for a conversation that a template cannot
+// render.
+func TestTemplateFails(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, Hermes+suffix)
 	if err := os.WriteFile(file, []byte("one\n{{if gt (len .Tools) 2}}{{.Nothing}}{{end}}"), 0o600); err != nil {

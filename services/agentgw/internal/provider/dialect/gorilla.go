@@ -10,15 +10,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect/expression"
 )
 
-// gorillaMarker stands before each call.
+// gorillaMarker precedes each call.
 const gorillaMarker = "<<function>>"
 
-// parseGorilla reads calls as expressions in Python. If any piece is none, the whole answer is
-// text; an argument that JSON cannot write leaves nothing of the answer, as in the original.
+// parseGorilla parses calls as Python expressions. If any piece is no call, the whole answer is
+// text. An argument that JSON cannot represent empties the answer, as in the original.
 func parseGorilla(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
 	names := map[string]string{"FN_CALL_DELIMITER": gorillaMarker}
-	lost := false
+	unencodable := false
 	for piece := range strings.SplitSeq(said, gorillaMarker) {
 		if piece = strings.TrimFunc(piece, blank); piece == "" {
 			continue
@@ -26,7 +26,7 @@ func parseGorilla(said string) *provider.Answer {
 		call, err := expression.Parse(piece, names)
 		switch {
 		case errors.Is(err, expression.ErrNoJSON):
-			lost = true
+			unencodable = true
 		case err != nil:
 			return &provider.Answer{Text: said}
 		default:
@@ -34,8 +34,8 @@ func parseGorilla(said string) *provider.Answer {
 		}
 	}
 	switch {
-	case lost:
-		return &provider.Answer{Nothing: expression.ErrNoJSON.Error()}
+	case unencodable:
+		return &provider.Answer{EmptyReason: expression.ErrNoJSON.Error()}
 	case len(r.answer.Calls) == 0:
 		return &provider.Answer{Text: said}
 	default:
@@ -43,5 +43,5 @@ func parseGorilla(said string) *provider.Answer {
 	}
 }
 
-// blank says whether Python takes a character off the ends of a text.
+// blank reports whether Python's str.strip removes a character.
 func blank(r rune) bool { return unicode.IsSpace(r) || r >= '\x1c' && r <= '\x1f' }

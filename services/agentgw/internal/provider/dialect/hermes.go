@@ -17,7 +17,7 @@ const (
 	keyArguments = "arguments"
 )
 
-// parseHermes reads calls between tags. Text beside calls is dropped, as by every other provider.
+// parseHermes parses calls between tags. It drops text beside calls, as every other provider does.
 func parseHermes(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n+1) }}
 	rest := said
@@ -28,7 +28,7 @@ func parseHermes(said string) *provider.Answer {
 		}
 		inner, next, closed := strings.Cut(after, hermesEnd)
 		if !closed {
-			r.wrong("tool_call_without_end_tag", exceptionValue, after)
+			r.addFault("tool_call_without_end_tag", exceptionValue, after)
 			break
 		}
 		r.hermes(inner)
@@ -43,28 +43,28 @@ func parseHermes(said string) *provider.Answer {
 func (r *reader) hermes(inner string) {
 	value, err := python.ParseJSON(inner)
 	if err != nil {
-		r.wrong("tool_call_is_no_json", raisedBy(err, exceptionRuntime), inner)
+		r.addFault("tool_call_is_no_json", raisedBy(err, exceptionRuntime), inner)
 		return
 	}
 	object, ok := value.AsDict()
 	if !ok {
-		r.wrong("tool_call_is_no_object", exceptionType, inner)
+		r.addFault("tool_call_is_no_object", exceptionType, inner)
 		return
 	}
 	name, named := object.Get(keyName)
 	arguments, given := object.Get(keyArguments)
 	switch {
 	case !given:
-		r.wrong("tool_call_without_arguments", exceptionKey, inner)
+		r.addFault("tool_call_without_arguments", exceptionKey, inner)
 	case !named:
-		r.wrong("tool_call_without_name", exceptionKey, inner)
+		r.addFault("tool_call_without_name", exceptionKey, inner)
 	default:
-		r.call(name, arguments, inner)
+		r.addCall(name, arguments, inner)
 	}
 }
 
-// raisedBy returns the type of an exception that is no plain mistake of JSON, e.g. for nesting too
-// deep, and otherwise what the original makes of such a mistake.
+// raisedBy returns the exception type of an error that is no plain JSON mistake, e.g. of too deep
+// nesting, and otherwise the given one.
 func raisedBy(err error, otherwise string) string {
 	var raised *python.Exception
 	if errors.As(err, &raised) {

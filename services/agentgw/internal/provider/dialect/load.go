@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// suffix ends the name of a template's file.
+// suffix is the extension of template files.
 const suffix = ".tmpl"
 
 // maxTemplate bounds the bytes of a user's template.
@@ -22,9 +22,9 @@ const maxTemplate = 1 << 20
 //go:embed template/*.tmpl
 var embedded embed.FS
 
-// Load returns the dialects by name, with the templates of this program, or with those that a
-// directory has instead: a file NAME.tmpl there replaces the template of that name. An empty
-// directory name means none. The error names the file and, where there is one, the line.
+// Load returns the dialects by name, with the built-in templates. A file NAME.tmpl in dir replaces
+// the template of that name. An empty dir replaces none. The error names the file and, where
+// possible, the line.
 func Load(dir string) (map[string]Codec, error) {
 	codecs := make(map[string]Codec)
 	files, err := fs.ReadDir(embedded, "template")
@@ -46,7 +46,7 @@ func Load(dir string) (map[string]Codec, error) {
 	return codecs, replace(codecs, dir)
 }
 
-// replace puts a user's templates in the place of those that are there.
+// replace replaces templates by those of a directory.
 func replace(codecs map[string]Codec, dir string) error {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -71,23 +71,23 @@ func replace(codecs map[string]Codec, dir string) error {
 		if err := add(codecs, file.Name(), path, string(text)); err != nil {
 			return err
 		}
-		if err := codecs[strings.TrimSuffix(file.Name(), suffix)].try(); err != nil {
+		if err := codecs[strings.TrimSuffix(file.Name(), suffix)].check(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// add reads a template.
+// add parses a template.
 func add(codecs map[string]Codec, file, path, text string) error {
 	parsed, err := template.New(path).Funcs(template.FuncMap{
-		"ascii": func(v any) (string, error) { return written(v, python.ASCIIJSON) },
-		"json":  func(v any) (string, error) { return written(v, python.JSON) },
+		"ascii": func(v any) (string, error) { return jsonText(v, python.ASCIIJSON) },
+		"json":  func(v any) (string, error) { return jsonText(v, python.JSON) },
 		"trim":  strings.TrimSpace,
 		"line":  func(s string) string { return strings.Join(strings.Fields(s), " ") },
 	}).Parse(text)
 	if err != nil {
-		return fault(err)
+		return templateError(err)
 	}
 	c, known := codec(strings.TrimSuffix(file, suffix), parsed)
 	if !known {
@@ -97,12 +97,12 @@ func add(codecs map[string]Codec, file, path, text string) error {
 	return nil
 }
 
-// try writes all trials, so that what does not fit is found before a model is asked. The error is
-// that of the first that cannot be written, with its name unless none can.
-func (c Codec) try() error {
+// check renders all samples, so that a broken template fails before a model is asked. It returns
+// the first error. The error names the sample, unless all samples fail.
+func (c Codec) check() error {
 	var first error
 	name, wrote := "", false
-	for _, trial := range trials() {
+	for _, trial := range samples() {
 		_, err := c.prompt(trial.query)
 		wrote = wrote || err == nil
 		if err != nil && first == nil {
@@ -115,13 +115,13 @@ func (c Codec) try() error {
 	return first
 }
 
-// fault is the error of a template, with file and line.
-func fault(err error) error {
+// templateError returns the error of a template with file and line.
+func templateError(err error) error {
 	return errors.New("template " + strings.TrimPrefix(err.Error(), "template: "))
 }
 
-// written is the function of templates that writes JSON of a text or of a value.
-func written(v any, write func(python.Value) string) (string, error) {
+// jsonText is the template function that renders JSON of a text or a value.
+func jsonText(v any, write func(python.Value) string) (string, error) {
 	switch v := v.(type) {
 	case python.Value:
 		return write(v), nil

@@ -8,11 +8,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// mistralMarker stands before a list of calls.
+// mistralMarker precedes a list of calls.
 const mistralMarker = "[TOOL_CALLS]"
 
-// shapeMistral brings a conversation into the order that Mistral's models know: a user first, one
-// text of the user at a time, and the system's texts before the last of them.
+// shapeMistral reorders a conversation for Mistral's models: a user first, consecutive user texts
+// joined, and the system texts before the last user text.
 func shapeMistral(p *Prompt) {
 	turns := slices.DeleteFunc(slices.Clone(p.Turns), func(t Turn) bool { return t.Kind == kindSystem })
 	if len(turns) == 0 || turns[0].Kind != kindUser {
@@ -42,7 +42,7 @@ func shapeMistral(p *Prompt) {
 	p.Turns = joined
 }
 
-// join puts an empty line between two texts, if there are two.
+// join joins two texts with an empty line, unless one is empty.
 func join(a, b string) string {
 	if a == "" || b == "" {
 		return a + b
@@ -50,8 +50,8 @@ func join(a, b string) string {
 	return a + paragraph + b
 }
 
-// parseMistral reads a list of calls after a marker. The list ends with the first bracket that
-// closes, as in the original.
+// parseMistral parses a list of calls after a marker. The list ends at the first closing bracket,
+// as in the original.
 func parseMistral(said string) *provider.Answer {
 	r := reader{id: func(_ int, tool string) string { return tool }}
 	_, after, found := strings.Cut(said, mistralMarker)
@@ -66,7 +66,7 @@ func parseMistral(said string) *provider.Answer {
 	}
 	value, err := python.ParseJSON(list)
 	if err != nil {
-		r.wrong("tool_calls_are_no_json", raisedBy(err, exceptionJSON), after)
+		r.addFault("tool_calls_are_no_json", raisedBy(err, exceptionJSON), after)
 		return &r.answer
 	}
 	entries, _ := value.AsList()
@@ -77,20 +77,20 @@ func parseMistral(said string) *provider.Answer {
 		source := python.JSON(entry)
 		object, ok := entry.AsDict()
 		if !ok {
-			r.wrong("tool_call_is_no_object", exceptionAttribute, source)
+			r.addFault("tool_call_is_no_object", exceptionAttribute, source)
 			continue
 		}
 		name, _ := object.Get(keyName)
 		arguments, _ := object.Get(keyArguments)
-		r.call(name, arguments, source)
+		r.addCall(name, arguments, source)
 	}
 	if len(entries) == 0 {
-		r.answer.Nothing = "the answer has an empty list of calls"
+		r.answer.EmptyReason = "the answer has an empty list of calls"
 	}
 	return &r.answer
 }
 
-// incomplete says whether an object lacks what a call needs, so that the answer counts as text.
+// incomplete reports whether an object lacks a part of a call, so that the answer counts as text.
 func incomplete(entry python.Value) bool {
 	object, ok := entry.AsDict()
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// summary writes what was read of an answer on one line.
+// summary formats an answer on one line.
 func summary(said *provider.Answer) string {
 	var b strings.Builder
 	if said.Raised != nil {
@@ -22,13 +22,13 @@ func summary(said *provider.Answer) string {
 	if len(said.Calls) == 0 {
 		fmt.Fprintf(&b, "%q", said.Text)
 	}
-	if said.Nothing != "" {
-		b.WriteString(" nothing: " + said.Nothing)
+	if said.EmptyReason != "" {
+		b.WriteString(" nothing: " + said.EmptyReason)
 	}
 	return b.String()
 }
 
-// TestFaults shows what becomes of answers that the original loops, crashes or is silent on.
+// TestFaults checks answers on which the original loops, crashes or says nothing.
 func TestFaults(t *testing.T) {
 	const action = `[{"tool_name": "f", "parameters": {}}]`
 	tests := []struct{ dialect, said, want string }{
@@ -86,7 +86,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDecode shows what becomes of bodies that are not quite completions.
+// TestDecode checks bodies that deviate from completions.
 func TestDecode(t *testing.T) {
 	tests := map[string]string{
 		`{`: "unreadable", `"x"`: "unreadable", `{}`: "unreadable", `{"choices": null}`: "unreadable", `{"choices": {}}`: "unreadable",
@@ -129,8 +129,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestHostile shows that huge, deep and misleading answers neither crash nor take long nor become
-// more than they are.
+// TestHostile checks that huge, deep and misleading answers neither crash, nor take long, nor grow.
 func TestHostile(t *testing.T) {
 	deep := strings.Repeat("[", 200_000)
 	tests := map[string]string{

@@ -9,8 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// The marks of the plain form: what ends the conversation, what begins a call, and what begins a
-// speaker's lines.
+// The markers of the plain form: for the end of the conversation, a call, and the two speakers.
 const (
 	plainEnd   = "[END]"
 	plainCall  = "[CALL]"
@@ -20,9 +19,9 @@ const (
 	endTool = "end_conversation"
 )
 
-// parsePlain reads what a person says up to where the model goes on for the other side. A line that
-// ends with the mark of the end is a call, and so is one that begins with that of a call; text
-// beside calls is dropped, as by every other provider.
+// parsePlain parses a simulated user's text, up to the point where the model continues for the
+// other side. A line that begins with plainCall is a call, and so is a line that ends with
+// plainEnd. It drops text beside calls, as every other provider does.
 func parsePlain(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n+1) }}
 	var text []string
@@ -31,7 +30,7 @@ func parsePlain(said string) *provider.Answer {
 		line = strings.TrimSpace(line)
 		if strings.HasPrefix(line, plainOther) {
 			if len(text) == 0 && len(r.answer.Calls) == 0 {
-				r.answer.Nothing = "the model speaks for the other side only"
+				r.answer.EmptyReason = "the model speaks for the other side only"
 			}
 			break
 		}
@@ -40,13 +39,13 @@ func parsePlain(said string) *provider.Answer {
 		switch {
 		case calls:
 			_, from, _ := strings.Cut(rest, plainCall)
-			if object, behind, ok := spread(from); ok {
+			if object, behind, ok := cutJSON(from); ok {
 				made, after = object, behind
 			}
 			r.hermes(strings.TrimSpace(made))
 		case strings.HasSuffix(line, plainEnd):
 			r.add(endTool, (&python.Dict{}).Value())
-			return &r.answer // nothing comes after the end
+			return &r.answer // ignore text after the end
 		default:
 			text = append(text, line)
 		}
@@ -58,8 +57,9 @@ func parsePlain(said string) *provider.Answer {
 	return &r.answer
 }
 
-// spread cuts JSON off that goes over several lines, with nothing else on the last of them.
-func spread(text string) (object, after string, ok bool) {
+// cutJSON cuts a JSON value of several lines off a text. It fails if anything else follows on the
+// value's last line.
+func cutJSON(text string) (object, after string, ok bool) {
 	d := json.NewDecoder(strings.NewReader(text))
 	var raw json.RawMessage
 	if err := d.Decode(&raw); err != nil {

@@ -21,31 +21,30 @@ const (
 	kindResult    = "result"
 )
 
-// What stands where a tool's description leaves something out.
+// Defaults of a tool's description.
 const (
 	noType        = "object"
 	noDescription = "(no description)"
 )
 
-// paragraph stands between texts that are joined.
+// paragraph separates joined texts.
 const paragraph = "\n\n"
 
-// Prompt is what a template is given.
+// Prompt is the input of a template.
 type Prompt struct {
 	// Tools are what the model may call.
 	Tools []Tool
 	// Turns are the conversation, oldest first.
 	Turns []Turn
-	// System is all system texts, with empty lines between them. They are turns too.
+	// System is all system texts, separated by empty lines. They are also in Turns.
 	System string
-	// Question is the user's last text; empty if there is none.
+	// Question is the user's last text, empty if there is none.
 	Question string
-	// Person says that the model plays the person, so that the turns called user are the
-	// assistant's and the other way round.
+	// Person: the model plays the user, so turns of kind user are the assistant's and vice versa.
 	Person bool
 }
 
-// ToolList returns all tools as OpenAI describes them.
+// ToolList returns all tools in OpenAI's form.
 func (p *Prompt) ToolList() python.Value {
 	forms := make([]python.Value, len(p.Tools))
 	for i, tool := range p.Tools {
@@ -58,7 +57,7 @@ func (p *Prompt) ToolList() python.Value {
 type Tool struct {
 	Name, Description string
 	Parameters        []Parameter
-	// Form is the tool as OpenAI describes it.
+	// Form is the tool in OpenAI's form.
 	Form python.Value
 }
 
@@ -68,21 +67,21 @@ type Parameter struct {
 	Required                bool
 }
 
-// Turn is one message, or all calls that were made at once.
+// Turn is one message, or all calls of one turn.
 type Turn struct {
 	// Kind is system, user, assistant, call or result.
 	Kind string
-	// Text of all kinds but calls.
+	// Text is the text of all kinds but call.
 	Text string
-	// Calls of a turn of that kind.
+	// Calls are the calls of kind call.
 	Calls []Call
-	// Name of the tool that gave a result.
+	// Name is the tool of a result.
 	Name string
-	// Key is that of the call that a result answers.
+	// Key is the key of the call that a result answers.
 	Key string
-	// Value is a result: what its text says in JSON, or the text where it says nothing in JSON.
+	// Value is a result: the parsed JSON of its text, or the text if it is no JSON.
 	Value python.Value
-	// Last says that this is the user's last text.
+	// Last: this is the user's last text.
 	Last bool
 }
 
@@ -90,20 +89,20 @@ type Turn struct {
 type Call struct {
 	Name      string
 	Arguments python.Value
-	// Key is nine digits that no other call of the conversation has.
+	// Key is nine digits that are unique in the conversation.
 	Key string
 
 	id string
 }
 
-// newPrompt gathers what a template may ask for.
+// newPrompt returns the template input for a query.
 func newPrompt(q *provider.Query) *Prompt {
-	p := &Prompt{Person: q.Flipped}
+	p := &Prompt{Person: q.PlaysUser}
 	for _, t := range q.Tools {
 		p.Tools = append(p.Tools, newTool(t))
 	}
 	var system []string
-	var open []Call // without a result so far
+	var open []Call // calls without a result
 	last := -1
 	for _, entry := range q.Transcript {
 		switch entry.Kind {
@@ -141,19 +140,19 @@ func newPrompt(q *provider.Query) *Prompt {
 
 func key(entry conversation.Entry) string { return fmt.Sprintf("%09d", entry.Index) }
 
-// arguments returns what a model wrote, in values that JSON has.
+// arguments returns a call's arguments as JSON values.
 func arguments(entry conversation.Entry) python.Value {
 	if _, text := entry.Arguments.AsStr(); text {
 		return entry.Arguments
 	}
-	value, err := python.ParseJSON(entry.Written())
+	value, err := python.ParseJSON(entry.ArgumentsText())
 	if err != nil {
 		return (&python.Dict{}).Value()
 	}
 	return value
 }
 
-// result reads a text that is JSON.
+// result parses a JSON text. Other text stays text.
 func result(text string) python.Value {
 	value, err := python.ParseJSON(text)
 	if err != nil {
@@ -162,8 +161,8 @@ func result(text string) python.Value {
 	return value
 }
 
-// newTool reads a tool's description. Parameters that are no JSON object, which the tool host never
-// sends, count as none.
+// newTool converts a tool. Parameters that are no JSON object, which the tool host never sends,
+// count as none.
 func newTool(t *worldv1.Tool) Tool {
 	tool := Tool{Name: t.GetName(), Description: t.GetDescription()}
 	parameters, err := python.ParseJSON(t.GetParametersJson())
@@ -199,7 +198,7 @@ func items(v python.Value, key string) []python.Value {
 	return list
 }
 
-// text returns a text in a dict, or what stands for it.
+// text returns a text in a dict, or a default.
 func text(v python.Value, key, otherwise string) string {
 	dict, _ := v.AsDict()
 	found, _ := dict.Get(key)

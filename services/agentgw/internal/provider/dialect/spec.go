@@ -12,9 +12,8 @@ const (
 	agent = worldv1.Role_ROLE_AGENT
 )
 
-// Specs returns the dialects as providers: each is a server of one's own, at --base-url, since
-// there is no address for models of this kind that everybody uses. codecs are those of Load; nil
-// serves whoever wants names only.
+// Specs returns the dialects as providers. Each needs a server at --base-url, because these models
+// have no official address. codecs are those of Load. Nil suffices for names.
 func Specs(codecs map[string]Codec) []provider.Spec {
 	both := []worldv1.Role{user, agent}
 	const prompted = ", prompted in its own form at --base-url or OPENAI_BASE_URL."
@@ -26,7 +25,7 @@ func Specs(codecs map[string]Codec) []provider.Spec {
 			},
 		},
 		{
-			// It is shown a single text, so that it cannot play the user.
+			// Its prompt has a single text, so it cannot play the user.
 			Name: Gorilla, Description: "A Gorilla OpenFunctions model" + prompted, Roles: []worldv1.Role{agent}, Codec: codecs[Gorilla],
 			DefaultModel: "gorilla-llm/gorilla-openfunctions-v2", Aliases: []provider.Alias{{Name: "Gorilla", Model: "gorilla-llm/gorilla-openfunctions-v2"}},
 		},

@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// vector is what this package needs of a case: an answer and what the original made of it.
+// vector is the part of a case that this package needs: an answer and the original's result.
 type vector struct {
 	Case, Expect  string
 	Augmentations []string
@@ -23,13 +23,13 @@ type vector struct {
 	Result        json.RawMessage
 }
 
-// raisedLater says that the original raises the exception when it looks for the tool, which is not
-// the business of this package.
+// raisedLater reports whether the original raises the exception when it looks up the tool, outside
+// of this package.
 func raisedLater(said *provider.Answer, exception string) bool {
 	return exception == exceptionKey && said.Raised == nil && len(said.Calls) > 0
 }
 
-// TestVectors reads the original's answers.
+// TestVectors compares with the original's results.
 func TestVectors(t *testing.T) {
 	codecs := load(t, "")
 	for _, name := range []string{Hermes, Gorilla, Mistral, Cohere} {
@@ -74,7 +74,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// row is a message as the vectors have it, with the tool's name as the role knows it.
+// row is a message of the vectors, with the role's name of the tool.
 type row struct {
 	Content  string
 	ID, Name *string

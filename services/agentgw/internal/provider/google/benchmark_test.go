@@ -6,15 +6,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/providertest"
 )
 
-// signed is a turn with a signed call.
+// signed returns a native turn with a signed call.
 func signed(call string) string {
 	return `[{"functionCall":{"id":"` + call + `","name":"search_contacts","args":{"phone_number":"+15551234567","limit":3}},"thoughtSignature":"Q2F0"}]`
 }
 
-// BenchmarkEncode encodes a request in which every other call goes back as it came.
+// BenchmarkEncode encodes a request in which every other call is native.
 func BenchmarkEncode(b *testing.B) { providertest.Encode(b, Codec{}, signed) }
 
-// BenchmarkDecode reads an answer with two calls.
+// BenchmarkDecode decodes an answer with two calls.
 func BenchmarkDecode(b *testing.B) {
 	body := []byte(`{"candidates": [{"content": {"parts": [{"text": "Let me see."}, {"functionCall": {"name": "search_contacts", "args": {"name": "Jane", ` +
 		`"phone_number": "+15550009999"}}, "thoughtSignature": "Q2F0"}, {"functionCall": {"name": "shift_timestamp", "args": {"timestamp": 1716399000, "days": 3}}}], ` +

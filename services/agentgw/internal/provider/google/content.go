@@ -11,26 +11,25 @@ import (
 )
 
 const (
-	// opening begins a conversation in which the model spoke first; the interface wants a user's
-	// text there.
+	// opening is the user's first text in a conversation that the model began. The interface requires
+	// one.
 	opening = "Hello."
-	// blank stands for an empty text of somebody else, which the interface refuses.
+	// blank replaces an empty text of another speaker, which the interface refuses.
 	blank = " "
-	// nameless stands for the name of a tool that the model called by none; the interface refuses
-	// to be without.
-	nameless = "unnamed"
+	// unnamed replaces an empty tool name, which the interface refuses.
+	unnamed = "unnamed"
 )
 
 func textPart(text string) part { return part{Text: &text} }
 
-// system returns the system texts that stand before anything else, one part each. Later ones are
-// not sent, as in the original, but to a simulated user, whose instruction stands behind its
-// demonstrations: the original has none of these.
+// system returns the leading system texts, one part each. Later ones are not sent, as in the
+// original. The exception is a simulated user, whose instruction follows its demonstrations; the
+// original has no demonstrations there.
 func system(q *provider.Query) *content {
 	var parts []part
 	for _, entry := range q.Transcript {
 		if entry.Kind != conversation.System {
-			if q.Flipped {
+			if q.PlaysUser {
 				continue
 			}
 			break
@@ -45,38 +44,38 @@ func system(q *provider.Query) *content {
 	return &content{Role: roleUser, Parts: parts}
 }
 
-// speech gathers the contents of a request.
-type speech struct {
+// contentBuilder collects the contents of a request.
+type contentBuilder struct {
 	codec          Codec
 	strict, opened bool
 	list           []content
-	// open is the kind of the last content, and parts are its parts; further calls and results join
-	// them.
+	// open is the kind of the last content, and parts are its parts. Further calls and results of the
+	// kind join them.
 	open  conversation.Kind
 	parts []part
-	// ids are those that the provider itself gave to the calls of the last turn.
+	// ids are the provider's own ids of the last turn's calls.
 	ids map[string]bool
 }
 
-// contents translates a transcript without its system texts. Consecutive calls are one content,
-// consecutive results too. A turn that is known in the provider's own form is sent in it.
+// contents translates a transcript without its system texts. Consecutive calls become one content,
+// and so do consecutive results. A turn with a native form is sent in it.
 func (c Codec) contents(q *provider.Query) ([]content, error) {
-	s := speech{codec: c, strict: strict(q), list: make([]content, 0, len(q.Transcript)+1)}
-	s.opened = !q.Flipped && !s.strict
+	s := contentBuilder{codec: c, strict: strict(q), list: make([]content, 0, len(q.Transcript)+1)}
+	s.opened = !q.PlaysUser && !s.strict
 	transcript, native := q.Transcript, false
 	switch {
 	case s.strict:
-		transcript = ordered(transcript)
-	case q.Compat && !q.Flipped:
-		transcript = heard(transcript)
+		transcript = orderResults(transcript)
+	case q.Compat && !q.PlaysUser:
+		transcript = sessionEntries(transcript)
 	}
 	for i := range transcript {
 		entry := &transcript[i]
 		if native && entry.Kind == conversation.ToolCall {
-			continue // a part of the turn that was sent as a whole
+			continue // part of the native turn
 		}
 		raw, known := q.Native[entry.Index]
-		if native = known && entry.Own(); !native {
+		if native = known && entry.FromModel(); !native {
 			s.add(entry)
 			continue
 		}
@@ -89,35 +88,35 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 	return s.list, nil
 }
 
-// heard leaves out what the original never sends: it keeps the session, and sends in each turn only
-// the last text or the last run of results. Before the model's first turn it refuses more than one
-// message, so that all of them stay.
-func heard(transcript []conversation.Entry) []conversation.Entry {
+// sessionEntries returns the entries that the original sends. It keeps a session, and sends in each
+// turn only the last text or the last run of results. It refuses more than one message before the
+// model's first turn, so all of those stay.
+func sessionEntries(transcript []conversation.Entry) []conversation.Entry {
 	kept := make([]conversation.Entry, 0, len(transcript))
-	begun, turn := false, 0 // whether the model has spoken, and where in kept the turn after that begins
+	begun, turn := false, 0 // whether the model has spoken, and the index in kept after its last turn
 	for _, entry := range transcript {
 		joins := entry.Kind == conversation.Result && len(kept) > turn && kept[len(kept)-1].Kind == conversation.Result
 		switch {
-		case entry.Kind == conversation.System: // a later one is not sent
+		case entry.Kind == conversation.System: // system has the leading ones; later ones are not sent
 			continue
-		case begun && !entry.Own() && !joins:
+		case begun && !entry.FromModel() && !joins:
 			kept = kept[:turn]
 		}
 		kept = append(kept, entry)
-		if entry.Own() {
+		if entry.FromModel() {
 			begun, turn = true, len(kept)
 		}
 	}
 	return kept
 }
 
-// ordered returns a transcript in which results stand in the order of their calls: without ids only
-// that says which is whose.
-func ordered(transcript []conversation.Entry) []conversation.Entry {
+// orderResults returns a transcript whose results follow the order of their calls. Without ids only
+// the order matches them.
+func orderResults(transcript []conversation.Entry) []conversation.Entry {
 	cloned := false
 	for start := 0; start < len(transcript); {
-		calls := run(transcript[start:], conversation.ToolCall)
-		results := run(transcript[start+calls:], conversation.Result)
+		calls := runLength(transcript[start:], conversation.ToolCall)
+		results := runLength(transcript[start+calls:], conversation.Result)
 		first := start + calls
 		start = first + max(results, 1)
 		if calls < 2 || results < 2 {
@@ -128,7 +127,7 @@ func ordered(transcript []conversation.Entry) []conversation.Entry {
 		}
 		place := make(map[string]int, calls)
 		for i, entry := range transcript[first-calls : first] {
-			place[entry.CallID()] = i - calls // below 0, which is the place of a result whose call is not known
+			place[entry.CallID()] = i - calls // negative: results of unknown calls, at 0, come last
 		}
 		slices.SortStableFunc(transcript[first:first+results], func(a, b conversation.Entry) int {
 			return cmp.Compare(place[a.CallID()], place[b.CallID()])
@@ -137,8 +136,8 @@ func ordered(transcript []conversation.Entry) []conversation.Entry {
 	return transcript
 }
 
-// run returns how many entries of one kind a transcript begins with.
-func run(transcript []conversation.Entry, kind conversation.Kind) int {
+// runLength returns the number of leading entries of one kind.
+func runLength(transcript []conversation.Entry, kind conversation.Kind) int {
 	n := slices.IndexFunc(transcript, func(e conversation.Entry) bool { return e.Kind != kind })
 	if n < 0 {
 		return len(transcript)
@@ -146,11 +145,11 @@ func run(transcript []conversation.Entry, kind conversation.Kind) int {
 	return n
 }
 
-// add translates an entry that is not known in the provider's own form.
-func (s *speech) add(entry *conversation.Entry) {
+// add translates an entry without native form.
+func (s *contentBuilder) add(entry *conversation.Entry) {
 	name, text := entry.Name, entry.Text
 	if s.strict { // Google itself refuses empty names and texts
-		name = cmp.Or(name, nameless)
+		name = cmp.Or(name, unnamed)
 		if entry.Kind == conversation.User {
 			text = cmp.Or(text, blank)
 		}
@@ -160,15 +159,15 @@ func (s *speech) add(entry *conversation.Entry) {
 	case conversation.User:
 		s.say(entry.Kind, roleUser, textPart(text))
 	case conversation.Assistant:
-		if text != "" || !s.strict { // there is nothing to be said about an empty text
+		if text != "" || !s.strict { // an empty text is left out
 			s.say(entry.Kind, roleModel, textPart(text))
 		}
 	case conversation.ToolCall:
 		s.ids = nil
-		s.say(entry.Kind, roleModel, part{FunctionCall: &functionCall{Name: name, Args: json.RawMessage(entry.Object(false))}})
+		s.say(entry.Kind, roleModel, part{FunctionCall: &functionCall{Name: name, Args: json.RawMessage(entry.ArgumentsObject(false))}})
 	case conversation.Result:
 		answered := &functionResponse{Name: name, Response: map[string]any{"content": text}}
-		if entry.RowID != nil && s.ids[*entry.RowID] { // sent only if the provider had given it to the call
+		if entry.RowID != nil && s.ids[*entry.RowID] { // only ids of the provider are sent
 			answered.ID = *entry.RowID
 		}
 		role := roleUser
@@ -180,7 +179,7 @@ func (s *speech) add(entry *conversation.Entry) {
 }
 
 // say adds a part to the last content, or begins one with it.
-func (s *speech) say(kind conversation.Kind, role string, p part) {
+func (s *contentBuilder) say(kind conversation.Kind, role string, p part) {
 	if kind != s.open || kind != conversation.ToolCall && kind != conversation.Result {
 		s.parts = []part{p}
 		s.begin(kind, role, s.parts)
@@ -191,7 +190,7 @@ func (s *speech) say(kind conversation.Kind, role string, p part) {
 }
 
 // begin adds a content.
-func (s *speech) begin(kind conversation.Kind, role string, parts any) {
+func (s *contentBuilder) begin(kind conversation.Kind, role string, parts any) {
 	if role == roleModel && !s.opened {
 		s.list = append(s.list, content{Role: roleUser, Parts: []part{textPart(opening)}})
 	}
@@ -199,7 +198,7 @@ func (s *speech) begin(kind conversation.Kind, role string, parts any) {
 	s.list = append(s.list, content{Role: role, Parts: parts})
 }
 
-// callIDs returns the ids that the provider itself gave to the calls of a turn.
+// callIDs returns the ids in the calls of a native turn.
 func callIDs(raw []byte) (map[string]bool, error) {
 	var parts []struct {
 		FunctionCall struct {

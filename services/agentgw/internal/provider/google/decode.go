@@ -12,8 +12,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// Decode implements provider.Codec. Only the first candidate counts. The turn's own form is always
-// kept: text beside calls and signatures of thoughts belong into later requests.
+// Decode implements provider.Codec. Only the first candidate counts. It always keeps the native
+// form: later requests carry texts beside calls and thought signatures.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	var read response
 	if err := provider.Unmarshal(body, &read); err != nil {
@@ -24,15 +24,15 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	}
 	answer := &provider.Answer{Usage: usage(read.UsageMetadata)}
 	if len(read.Candidates) == 0 {
-		answer.Nothing = "the answer has no candidate"
+		answer.EmptyReason = "the answer has no candidate"
 		if read.PromptFeedback != nil && read.PromptFeedback.BlockReason != "" {
-			answer.Nothing += ": " + read.PromptFeedback.BlockReason
+			answer.EmptyReason += ": " + read.PromptFeedback.BlockReason
 		}
 		return answer, nil
 	}
 	first := &read.Candidates[0]
 	if first.Content.Parts == nil {
-		answer.Nothing = "the answer's candidate has no parts: " + first.FinishReason
+		answer.EmptyReason = "the answer's candidate has no parts: " + first.FinishReason
 		return answer, nil
 	}
 	var parts []part
@@ -40,17 +40,17 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		return nil, fmt.Errorf("%w: a candidate whose parts are no list: %w", provider.ErrAnswer, err)
 	}
 	collect(answer, parts)
-	if answer.Nothing != "" {
-		answer.Nothing += ": " + first.FinishReason
+	if answer.EmptyReason != "" {
+		answer.EmptyReason += ": " + first.FinishReason
 		return answer, nil
 	}
-	if returnable(parts) {
+	if canReplay(parts) {
 		answer.Native = *first.Content.Parts
 	}
 	return answer, nil
 }
 
-// usage translates what was counted, nil if nothing was.
+// usage translates the token counts. It returns nil if there are none.
 func usage(counted *usageMetadata) *agentgwv1.Usage {
 	if counted == nil {
 		return nil
@@ -62,7 +62,7 @@ func usage(counted *usageMetadata) *agentgwv1.Usage {
 	}
 }
 
-// arguments returns a call's arguments as the model wrote them, "" if there are none.
+// arguments returns a call's arguments verbatim, "" if there are none.
 func (f *functionCall) arguments() string {
 	if text := string(f.Args); text != "null" {
 		return text
@@ -70,9 +70,9 @@ func (f *functionCall) arguments() string {
 	return ""
 }
 
-// returnable says whether a turn says something, and only what Google takes back: every call needs
-// a name and an object, or else the turn is told as everybody else's is.
-func returnable(parts []part) bool {
+// canReplay reports whether Google accepts a turn in later requests: it has content, and every call
+// has a name and an object. Other turns are sent in translated form.
+func canReplay(parts []part) bool {
 	something := false
 	for i := range parts {
 		p := &parts[i]
@@ -86,7 +86,7 @@ func returnable(parts []part) bool {
 	return something
 }
 
-// collect reads the parts of a candidate. Calls win over text.
+// collect reads the parts of a candidate. Calls take precedence over text.
 func collect(answer *provider.Answer, parts []part) {
 	var text strings.Builder
 	said := false
@@ -111,8 +111,8 @@ func collect(answer *provider.Answer, parts []part) {
 	case len(answer.Calls) > 0:
 	case said:
 		answer.Text = text.String()
-		answer.Blank = answer.Text == "" && len(parts) == 1
+		answer.EmptyText = answer.Text == "" && len(parts) == 1
 	default:
-		answer.Nothing = "the answer's candidate has neither text nor calls"
+		answer.EmptyReason = "the answer's candidate has neither text nor calls"
 	}
 }

@@ -12,14 +12,13 @@ import (
 )
 
 const (
-	// models is the collection that every model is in; its name is a part of what Google's own
-	// lists call a model.
+	// models is the collection of all models. Google's lists include it in a model's name.
 	models = "models/"
 )
 
 // Codec implements provider.Codec.
 type Codec struct {
-	// Vertex says that the requests go to Vertex AI and not to AI Studio.
+	// Vertex: requests go to Vertex AI and not to AI Studio.
 	Vertex bool
 }
 
@@ -43,8 +42,9 @@ func (c Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return sent, nil
 }
 
-// strict says whether Google itself is asked, which refuses more than compatible servers do.
-func strict(q *provider.Query) bool { return q.Own && !q.Compat }
+// strict reports whether the request goes to Google itself, which refuses more than compatible
+// servers do.
+func strict(q *provider.Query) bool { return q.Official && !q.Compat }
 
 func generation(q *provider.Query) generationConfig {
 	config := generationConfig{MaxOutputTokens: q.Model.GetMaxTokens(), Seed: q.Seed}

@@ -18,8 +18,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncodeStudio shows where AI Studio wants something else than Vertex AI, and a turn that is
-// sent back as it was.
+// TestEncodeStudio checks where AI Studio differs from Vertex AI, and a native turn.
 func TestEncodeStudio(t *testing.T) {
 	const turn = `[{"text":"hm","thoughtSignature":"x"},{"functionCall":{"id":"a","name":"f","args":{}}},{"functionCall":{"name":"f","args":{}}}]`
 	query := &provider.Query{
@@ -30,7 +29,7 @@ func TestEncodeStudio(t *testing.T) {
 			{Kind: conversation.Result, Index: 4, RowID: id("a"), Name: "f", Text: "1"}, {Kind: conversation.Result, Index: 5, RowID: id("b"), Name: "f", Text: "2"},
 			{Kind: conversation.ToolCall, Index: 6, Name: "f"},
 		},
-		Native: map[int32][]byte{2: []byte(turn)}, Flipped: true,
+		Native: map[int32][]byte{2: []byte(turn)}, PlaysUser: true,
 	}
 	got, err := Codec{}.Encode(query)
 	if err != nil {
@@ -48,11 +47,11 @@ func TestEncodeStudio(t *testing.T) {
 	}
 }
 
-// TestEncodeStrict shows what Google itself gets of a conversation and of tools that it would
-// refuse as they are.
+// TestEncodeStrict checks how transcripts and tools are changed for Google, which would refuse
+// them.
 func TestEncodeStrict(t *testing.T) {
 	query := &provider.Query{
-		Model: &agentgwv1.Model{Model: "models/m"}, Own: true,
+		Model: &agentgwv1.Model{Model: "models/m"}, Official: true,
 		Transcript: []conversation.Entry{
 			{Kind: conversation.System}, {Kind: conversation.ToolCall, Index: 1, RowID: id("a"), Name: "f"},
 			{Kind: conversation.ToolCall, Index: 2, RowID: id("b"), Name: "f"}, {Kind: conversation.ToolCall, Index: 3, RowID: id("c")},
@@ -85,8 +84,7 @@ func TestEncodeStrict(t *testing.T) {
 	}
 }
 
-// TestEncodeIDs shows that an id which the provider gave to a call is not sent with the result of a
-// call to which it gave none.
+// TestEncodeIDs checks that a result carries no id if the provider gave its call none.
 func TestEncodeIDs(t *testing.T) {
 	got, err := Codec{Vertex: true}.Encode(&provider.Query{
 		Model: &agentgwv1.Model{Model: "m"}, Tools: []*worldv1.Tool{}, Native: map[int32][]byte{1: []byte(`[{"functionCall":{"id":"a","name":"f"}}]`)},
@@ -108,9 +106,9 @@ func TestEncodeIDs(t *testing.T) {
 	}
 }
 
-// TestEncodeHeard shows that with compat only the last text or run of results goes out after the
-// model's first turn, as from the original's session.
-func TestEncodeHeard(t *testing.T) {
+// TestEncodeSession checks that compat sends only the last text or run of results after the model's
+// first turn, as the original's session does.
+func TestEncodeSession(t *testing.T) {
 	transcript := []conversation.Entry{
 		{Kind: conversation.User, Text: "u0"}, {Kind: conversation.User, Index: 1, Text: "u1"}, {Kind: conversation.Assistant, Index: 2, Text: "a"},
 		{Kind: conversation.User, Index: 3, Text: "u3"}, {Kind: conversation.System, Index: 4, Text: "s"}, {Kind: conversation.User, Index: 5, Text: "u5"},
@@ -156,7 +154,7 @@ func TestVertexURL(t *testing.T) {
 	}
 }
 
-// parts is an answer whose only candidate has these.
+// parts returns an answer whose only candidate has the given parts.
 func parts(text string) string {
 	return `{"candidates":[{"content":{"parts":` + text + `},"finishReason":"STOP"}]}`
 }
@@ -189,20 +187,20 @@ func TestDecode(t *testing.T) {
 			parts(`[{"functionCall":{"name":"","args":{"a":1}},"thoughtSignature":"x"}]`),
 			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Arguments: `{"a":1}`}}},
 		},
-		"null":          {parts(`null`), provider.Answer{Nothing: "the answer's candidate has no parts: STOP"}},
-		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
+		"null":          {parts(`null`), provider.Answer{EmptyReason: "the answer's candidate has no parts: STOP"}},
+		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"null for call": {parts(`[{"functionCall":{"args":null}}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
 		"unknown parts": {parts(`[{"hologram":{"x":1}},{"text":""}]`), provider.Answer{}},
 		"two candidates, and fields that nobody reads": {
 			`{"candidates":[{"content":{"parts":[{"text":"a"}]},"avgLogprobs":"NaN"},{"content":{"parts":[{"text":"b"}]}}],"createTime":7,"usageMetadata":{"promptTokenCount":1,"trafficType":5}}`,
 			provider.Answer{Text: "a", Native: []byte(`[{"text":"a"}]`), Usage: &agentgwv1.Usage{InputTokens: 1}},
 		},
-		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{Nothing: "the answer has no candidate: SAFETY"}},
-		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{Nothing: "the answer's candidate has no parts: SAFETY"}},
-		"empty":       {parts(`[]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"no call":     {parts(`[{"functionCall":{}}]`), provider.Answer{Nothing: "the answer's candidate has neither text nor calls: STOP"}},
-		"only usage":  {`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"thoughtsTokenCount":3}}`, provider.Answer{Nothing: "the answer has no candidate", Usage: &agentgwv1.Usage{InputTokens: 1, OutputTokens: 5, ReasoningTokens: 3}}},
-		"empty array": {`{"candidates":[]}`, provider.Answer{Nothing: "the answer has no candidate"}},
+		"blocked":     {`{"promptFeedback":{"blockReason":"SAFETY"}}`, provider.Answer{EmptyReason: "the answer has no candidate: SAFETY"}},
+		"no content":  {`{"candidates":[{"finishReason":"SAFETY"}]}`, provider.Answer{EmptyReason: "the answer's candidate has no parts: SAFETY"}},
+		"empty":       {parts(`[]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"no call":     {parts(`[{"functionCall":{}}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},
+		"only usage":  {`{"usageMetadata":{"promptTokenCount":1,"candidatesTokenCount":2,"thoughtsTokenCount":3}}`, provider.Answer{EmptyReason: "the answer has no candidate", Usage: &agentgwv1.Usage{InputTokens: 1, OutputTokens: 5, ReasoningTokens: 3}}},
+		"empty array": {`{"candidates":[]}`, provider.Answer{EmptyReason: "the answer has no candidate"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))
@@ -216,8 +214,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeGarbage gives what is no answer.
-func TestDecodeGarbage(t *testing.T) {
+// TestDecodeInvalid decodes invalid bodies.
+func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{"", "not json", "{}", "[]", `{"candidates":5}`, parts(`"x"`), parts(`[{"text":5}]`), parts(`[{"functionCall":"f"}]`)} {
 		if got, err := (Codec{}).Decode([]byte(body)); !errors.Is(err, provider.ErrAnswer) {
 			t.Errorf("Decode(%q): got %+v and %v, want ErrAnswer", body, got, err)
@@ -225,19 +223,20 @@ func TestDecodeGarbage(t *testing.T) {
 	}
 }
 
-// TestDecodeBlank tells an empty text that the original takes from answers that it does not take.
-func TestDecodeBlank(t *testing.T) {
+// TestDecodeEmptyText distinguishes an empty text that the original accepts from other empty
+// answers.
+func TestDecodeEmptyText(t *testing.T) {
 	for parts, want := range map[string]bool{
 		`[{"text":""}]`: true, `[{"text":""},{"text":""}]`: false, `[]`: false, `[{"text":"x"}]`: false, `[{"text":"","thought":true}]`: false,
 	} {
-		if got, err := (Codec{}).Decode([]byte(`{"candidates":[{"content":{"parts":` + parts + `}}]}`)); err != nil || got.Blank != want {
+		if got, err := (Codec{}).Decode([]byte(`{"candidates":[{"content":{"parts":` + parts + `}}]}`)); err != nil || got.EmptyText != want {
 			t.Errorf("Decode of %s: got %+v and %v, want a blank: %t", parts, got, err, want)
 		}
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
-// form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, and that its native form can
+// be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":"a"},{"functionCall":{"id":"i","name":"f","args":{"a":1}}}]}}]}`))
 	f.Add([]byte(`{"candidates":[{"content":{"parts":[{"text":""}]}}]}`))

@@ -14,7 +14,7 @@ import (
 
 var reasoning = provider.Reasoning{Efforts: []string{provider.EffortNone, "minimal", "low", "medium", "high"}, Budget: true, Temperature: true}
 
-// StudioSpec returns Gemini of AI Studio.
+// StudioSpec returns the provider Gemini on AI Studio.
 func StudioSpec() provider.Spec {
 	return provider.Spec{
 		Name:        "google",
@@ -24,13 +24,13 @@ func StudioSpec() provider.Spec {
 			BaseURL: "https://generativelanguage.googleapis.com/v1beta", BaseURLVariable: "GEMINI_BASE_URL",
 			KeyVariables: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, KeyHeader: "X-Goog-Api-Key",
 		},
-		Reasoning: reasoning, Codec: Codec{}, Native: true,
+		Reasoning: reasoning, Codec: Codec{}, ReplaysNative: true,
 	}
 }
 
-// VertexSpec returns Gemini of Vertex AI. It keeps the credentials that it finds.
+// VertexSpec returns the provider Gemini on Vertex AI. It caches the credentials.
 func VertexSpec() provider.Spec {
-	credentials := &tokens{}
+	credentials := &tokenSource{}
 	return provider.Spec{
 		Name:        "vertex",
 		Description: "A Gemini model of Vertex AI, with application default credentials.",
@@ -40,13 +40,13 @@ func VertexSpec() provider.Spec {
 			{Name: "Gemini_1_5", Model: "gemini-1.5-pro-001"},
 			{Name: "Gemini_1_5_Flash", Model: "gemini-1.5-flash-001"},
 		},
-		Locate: credentials.locate, Reasoning: reasoning, Codec: Codec{Vertex: true}, Native: true,
+		Locate: credentials.locate, Reasoning: reasoning, Codec: Codec{Vertex: true}, ReplaysNative: true,
 	}
 }
 
-// locate returns the endpoint of a project in a region. It needs no key at another address than
-// Google's: a proxy there has credentials of its own.
-func (t *tokens) locate(ctx context.Context, getenv func(string) string, base string) (provider.Endpoint, error) {
+// locate returns the endpoint of a project in a region. Another address than Google's needs no key:
+// a proxy there has its own credentials.
+func (t *tokenSource) locate(ctx context.Context, getenv func(string) string, base string) (provider.Endpoint, error) {
 	if base = cmp.Or(base, getenv("VERTEX_BASE_URL")); base != "" {
 		return provider.Endpoint{BaseURL: strings.TrimRight(base, "/"), Expires: true}, nil
 	}
@@ -60,11 +60,11 @@ func (t *tokens) locate(ctx context.Context, getenv func(string) string, base st
 		return provider.Endpoint{}, err
 	}
 	return provider.Endpoint{
-		BaseURL: vertexURL(project, region),
-		Own:     true,
-		Header:  http.Header{"Authorization": {"Bearer " + token}},
-		Secret:  token,
-		Expires: true,
+		BaseURL:  vertexURL(project, region),
+		Official: true,
+		Header:   http.Header{"Authorization": {"Bearer " + token}},
+		Secret:   token,
+		Expires:  true,
 	}, nil
 }
 

@@ -38,11 +38,10 @@ func TestThinking(t *testing.T) {
 	}
 }
 
-// TestEmptyTexts shows what Google itself gets where nothing was said: no empty text, which it
-// refuses.
+// TestEmptyTexts checks that Google gets no empty text, which it refuses.
 func TestEmptyTexts(t *testing.T) {
 	query := &provider.Query{
-		Model: &agentgwv1.Model{Model: "m"}, Own: true,
+		Model: &agentgwv1.Model{Model: "m"}, Official: true,
 		Transcript: []conversation.Entry{
 			{Kind: conversation.User, Index: 1}, {Kind: conversation.Assistant, Index: 2}, {Kind: conversation.User, Index: 3, Text: "u"},
 			{Kind: conversation.Assistant, Index: 4},
@@ -58,9 +57,9 @@ func TestEmptyTexts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(want, string(got.Body)); diff != "" {
-			t.Errorf("own address: %t: body (-want +got):\n%s", query.Own, diff)
+			t.Errorf("own address: %t: body (-want +got):\n%s", query.Official, diff)
 		}
-		query.Own = false
+		query.Official = false
 	}
 	for parts, want := range map[string]string{
 		`[{"text":""}]`: "", `[{"text":"","thoughtSignature":"s"}]`: `[{"text":"","thoughtSignature":"s"}]`, `[{"text":"x"}]`: `[{"text":"x"}]`,

@@ -13,19 +13,19 @@ import (
 
 const (
 	cloudScope = "https://www.googleapis.com/auth/cloud-platform"
-	// tokenTimeout bounds one request for a token of Google Cloud.
+	// tokenTimeout bounds one token request.
 	tokenTimeout = 30 * time.Second
 )
 
-// tokens are the application default credentials of Google Cloud, found when they are first needed.
-// Safe for concurrent use; the zero value has found none.
-type tokens struct {
+// tokenSource holds the application default credentials of Google Cloud, which it loads on first
+// use. Safe for concurrent use. The zero value is ready to use.
+type tokenSource struct {
 	mu     sync.Mutex
 	source oauth2.TokenSource
 }
 
-// token returns a token that is valid for a while.
-func (t *tokens) token(ctx context.Context) (string, error) {
+// token returns a valid access token.
+func (t *tokenSource) token(ctx context.Context) (string, error) {
 	source, err := t.find(ctx)
 	if err != nil {
 		return "", fmt.Errorf("application default credentials: %w", err)
@@ -37,9 +37,9 @@ func (t *tokens) token(ctx context.Context) (string, error) {
 	return token.AccessToken, nil
 }
 
-// find returns the credentials. They outlive the request that needed them first, with its timeout:
-// those that were found for a caller in a hurry are not kept.
-func (t *tokens) find(ctx context.Context) (oauth2.TokenSource, error) {
+// find returns the credentials. They outlive the request that loads them. Credentials that were
+// loaded with a shorter timeout than tokenTimeout are not cached.
+func (t *tokenSource) find(ctx context.Context) (oauth2.TokenSource, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.source != nil {

@@ -11,22 +11,22 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// undescribed stands where an argument has no description; Vertex AI refuses to be without.
-const undescribed = "Not described."
+// noDescription replaces a missing description of an argument, which Vertex AI refuses.
+const noDescription = "Not described."
 
-// tools returns one set of all declarations. Without tools Vertex AI gets an empty set, as from the
-// original; AI Studio refuses it.
-func (c Codec) tools(q *provider.Query) (provider.Written, error) {
+// tools returns one set with all declarations. Without tools Vertex AI gets an empty set, as from
+// the original. AI Studio refuses an empty set.
+func (c Codec) tools(q *provider.Query) (provider.RawJSON, error) {
 	if q.Tools == nil || len(q.Tools) == 0 && !c.Vertex {
 		return nil, nil
 	}
 	if strict(q) {
-		return q.WriteTools("google, strict", func() ([]byte, error) { return written(q.Tools, true) })
+		return q.EncodeTools("google, strict", func() ([]byte, error) { return encodeTools(q.Tools, true) })
 	}
-	return q.WriteTools("google", func() ([]byte, error) { return written(q.Tools, false) })
+	return q.EncodeTools("google", func() ([]byte, error) { return encodeTools(q.Tools, false) })
 }
 
-func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
+func encodeTools(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 	set := tool{FunctionDeclarations: make([]functionDeclaration, len(tools))}
 	for i, t := range tools {
 		schema, err := python.ParseJSON(t.GetParametersJson())
@@ -42,9 +42,9 @@ func written(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
-// parameters translates the schema of a tool's arguments. Empty lists and objects are left out.
-// Google itself refuses a required argument without a property of its own, which strict gives to
-// it, and an object without properties, so that strict has none for a tool without arguments.
+// parameters translates the schema of a tool's arguments. It leaves out empty lists and objects.
+// Google itself refuses a required argument without a property, so strict adds one. It also refuses
+// an object without properties, so strict returns nil for a tool without arguments.
 func parameters(schema python.Value, strict bool) json.RawMessage {
 	object, _ := schema.AsDict()
 	given, _ := object.Get("properties")
@@ -77,7 +77,7 @@ func parameters(schema python.Value, strict bool) json.RawMessage {
 
 func property(schema python.Value) python.Value {
 	object, _ := schema.AsDict()
-	kind, description := typeObject, undescribed
+	kind, description := typeObject, noDescription
 	if v, ok := object.Get("type"); ok {
 		if text, ok := v.AsStr(); ok {
 			kind = strings.ToUpper(text)

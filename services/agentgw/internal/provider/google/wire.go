@@ -6,14 +6,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// These are the types of generateContent, as far as they are sent or read:
-// https://ai.google.dev/api/generate-content. A field that nobody reads cannot make an answer
-// unreadable; Vertex AI may send avgLogprobs as "NaN".
+// Types of generateContent, as far as they are sent or read:
+// https://ai.google.dev/api/generate-content. A field that is not read cannot make an answer
+// invalid. Vertex AI may send avgLogprobs as "NaN".
 
 const (
 	roleUser  = "user"
 	roleModel = "model"
-	// roleTool is who tools speak as on Vertex AI; on AI Studio they speak as the user.
+	// roleTool is the role of tools on Vertex AI. On AI Studio tools have the role user.
 	roleTool = "tool"
 
 	typeObject = "OBJECT"
@@ -25,21 +25,20 @@ const (
 type request struct {
 	Contents          []content        `json:"contents"`
 	SystemInstruction *content         `json:"systemInstruction,omitempty"`
-	Tools             provider.Written `json:"tools,omitempty"`
+	Tools             provider.RawJSON `json:"tools,omitempty"`
 	GenerationConfig  generationConfig `json:"generationConfig,omitzero"`
 }
 
-// content is one turn. Parts are a []part, or json.RawMessage of a turn that goes back as it came.
+// content is one turn. Parts are a []part, or json.RawMessage for a native turn.
 type content struct {
 	Role  string `json:"role"`
 	Parts any    `json:"parts"`
 }
 
-// part holds a text, a call or a result; one that is read may hold none of them. A text may be
-// empty.
+// part is a text, a call or a result. A decoded one may be none of them. A text may be empty.
 type part struct {
 	Text *string `json:"text,omitempty"`
-	// Thought says that the text is a summary of the model's thoughts.
+	// Thought: the text summarizes the model's thoughts.
 	Thought bool `json:"thought,omitempty"`
 	// ThoughtSignature is opaque.
 	ThoughtSignature string            `json:"thoughtSignature,omitempty"`
@@ -47,8 +46,7 @@ type part struct {
 	FunctionResponse *functionResponse `json:"functionResponse,omitempty"`
 }
 
-// functionCall is a call. Args are kept raw for the order of its arguments and the spelling of
-// numbers.
+// functionCall is a call. Args stay raw to keep the order of arguments and the spelling of numbers.
 type functionCall struct {
 	ID   string          `json:"id,omitempty"`
 	Name string          `json:"name,omitempty"`
@@ -65,8 +63,7 @@ type tool struct {
 	FunctionDeclarations []functionDeclaration `json:"functionDeclarations,omitempty"`
 }
 
-// functionDeclaration describes a tool. Parameters are a schema with the interface's names of
-// types.
+// functionDeclaration describes a tool. Parameters are a schema with the interface's type names.
 type functionDeclaration struct {
 	Description string          `json:"description,omitempty"`
 	Name        string          `json:"name,omitempty"`
@@ -85,7 +82,7 @@ type generationConfig struct {
 	ResponseSchema   json.RawMessage `json:"responseJsonSchema,omitempty"`
 }
 
-// thinkingConfig has one of its fields. A budget of 0 tokens turns thoughts off.
+// thinkingConfig has exactly one field set. A budget of 0 tokens turns thinking off.
 type thinkingConfig struct {
 	ThinkingBudget *int32 `json:"thinkingBudget,omitempty"`
 	ThinkingLevel  string `json:"thinkingLevel,omitempty"`
@@ -100,7 +97,7 @@ type response struct {
 
 type candidate struct {
 	Content struct {
-		// Parts are a []part, kept raw because they may have to go back as they came.
+		// Parts are a []part. They stay raw because later requests may carry them verbatim.
 		Parts *json.RawMessage `json:"parts"`
 	} `json:"content"`
 	FinishReason string `json:"finishReason"`
@@ -110,7 +107,7 @@ type promptFeedback struct {
 	BlockReason string `json:"blockReason"`
 }
 
-// usageMetadata counts tokens. Those of candidates do not include those of thoughts.
+// usageMetadata counts tokens. CandidatesTokenCount excludes thoughts.
 type usageMetadata struct {
 	PromptTokenCount        int32 `json:"promptTokenCount"`
 	CachedContentTokenCount int32 `json:"cachedContentTokenCount"`

@@ -6,12 +6,12 @@ import (
 	"fmt"
 )
 
-// noArguments are those of a call without any.
+// noArguments are the arguments of a call without any.
 const noArguments = "{}"
 
-// Text reads a text, nil if the field is absent or null.
+// Text decodes a text. It returns nil if the field is absent or null.
 func Text(name string, field json.RawMessage) (*string, error) {
-	if !stated(field) {
+	if !present(field) {
 		return nil, nil
 	}
 	var text string
@@ -21,10 +21,10 @@ func Text(name string, field json.RawMessage) (*string, error) {
 	return &text, nil
 }
 
-// Stated reads the arguments of a call. They are a text that holds JSON; some servers send the
-// object itself, or nothing.
-func Stated(field json.RawMessage) string {
-	if !stated(field) {
+// ArgumentsText decodes the arguments of a call. They are a text that contains JSON. Some servers
+// send the object itself, or nothing.
+func ArgumentsText(field json.RawMessage) string {
+	if !present(field) {
 		return noArguments
 	}
 	var text string
@@ -34,7 +34,7 @@ func Stated(field json.RawMessage) string {
 	return text
 }
 
-// stated says whether a field is neither absent nor null.
-func stated(field json.RawMessage) bool {
+// present reports whether a field is neither absent nor null.
+func present(field json.RawMessage) bool {
 	return len(field) > 0 && !bytes.Equal(field, []byte("null"))
 }

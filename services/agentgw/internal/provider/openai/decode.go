@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// legacyID is the id of a call in the old form, which has none.
+// legacyID is the id of a call in the legacy form, which has none.
 const legacyID = "call_1"
 
 // Decode implements provider.Codec. Only the first choice counts.
@@ -27,7 +27,7 @@ func (c Codec) decode(body []byte) (*provider.Answer, error) {
 	if err := provider.Unmarshal(body, &read); err != nil {
 		return nil, err
 	}
-	if err := read.failed(c.Compat); err != nil {
+	if err := read.serverError(c.Compat); err != nil {
 		return nil, err
 	}
 	if read.Choices == nil {
@@ -38,18 +38,18 @@ func (c Codec) decode(body []byte) (*provider.Answer, error) {
 		return nil, err
 	}
 	answer := &provider.Answer{Usage: usage}
-	return answer, choose(answer, *read.Choices)
+	return answer, readChoice(answer, *read.Choices)
 }
 
-// choose reads what the first choice says: calls, or else a text, or else a refusal.
-func choose(answer *provider.Answer, choices []choice) error {
+// readChoice reads the first choice: calls, or else a text, or else a refusal.
+func readChoice(answer *provider.Answer, choices []choice) error {
 	if len(choices) == 0 {
-		answer.Nothing = "the answer has no choice"
+		answer.EmptyReason = "the answer has no choice"
 		return nil
 	}
 	first := &choices[0]
-	if !stated(first.Message) {
-		answer.Nothing = first.ended("the answer's choice has no message")
+	if !present(first.Message) {
+		answer.EmptyReason = first.withReason("the answer's choice has no message")
 		return nil
 	}
 	var message responseMessage
@@ -61,7 +61,7 @@ func choose(answer *provider.Answer, choices []choice) error {
 		return err
 	}
 	if len(answer.Calls) > 0 {
-		answer.Native, err = kept(&message)
+		answer.Native, err = encodeNative(&message)
 		return err
 	}
 	refusal, err := Text("refusal", message.Refusal)
@@ -73,17 +73,17 @@ func choose(answer *provider.Answer, choices []choice) error {
 		answer.Text = *refusal
 	}
 	if answer.Text == "" {
-		answer.Nothing = first.ended("the answer has neither text nor calls")
-		answer.Blank = string(message.Content) == `""` && !stated(message.ToolCalls)
+		answer.EmptyReason = first.withReason("the answer has neither text nor calls")
+		answer.EmptyText = string(message.Content) == `""` && !present(message.ToolCalls)
 	}
 	return nil
 }
 
-// calls reads the calls of a message, in today's form or else, where there is no text, in the one
-// of before.
+// calls reads the calls of a message in the current form. A message without text may have the
+// legacy form.
 func calls(message *responseMessage) ([]turn.Call, error) {
 	var made []responseCall
-	if stated(message.ToolCalls) {
+	if present(message.ToolCalls) {
 		if err := json.Unmarshal(message.ToolCalls, &made); err != nil {
 			return nil, fmt.Errorf("tool_calls: %w", err)
 		}
@@ -94,28 +94,28 @@ func calls(message *responseMessage) ([]turn.Call, error) {
 		if err != nil {
 			return nil, err
 		}
-		call, err := called(id, made[i].Function)
+		call, err := readCall(id, made[i].Function)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, call)
 	}
-	if len(list) > 0 || stated(message.Content) || !stated(message.FunctionCall) {
+	if len(list) > 0 || present(message.Content) || !present(message.FunctionCall) {
 		return list, nil
 	}
 	id := legacyID
-	call, err := called(&id, message.FunctionCall)
+	call, err := readCall(&id, message.FunctionCall)
 	return append(list, call), err
 }
 
-func called(id *string, raw json.RawMessage) (turn.Call, error) {
+func readCall(id *string, raw json.RawMessage) (turn.Call, error) {
 	var made responseFunction
-	if stated(raw) {
+	if present(raw) {
 		if err := json.Unmarshal(raw, &made); err != nil {
 			return turn.Call{}, fmt.Errorf("function: %w", err)
 		}
 	}
-	call := turn.Call{ID: id, Arguments: Stated(made.Arguments)}
+	call := turn.Call{ID: id, Arguments: ArgumentsText(made.Arguments)}
 	text, err := Text("name", made.Name)
 	if text != nil {
 		call.Name = *text
@@ -123,8 +123,8 @@ func called(id *string, raw json.RawMessage) (turn.Call, error) {
 	return call, err
 }
 
-// content reads a text, or a list of parts with texts, which some servers send. Whatever else there
-// is has none.
+// content decodes a text, or a list of text parts, which some servers send. Other values have no
+// text.
 func content(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -1,5 +1,5 @@
-// Package openai is the wire format of OpenAI's chat completions, which many other servers speak
-// too. It is pure.
+// Package openai is the wire format of OpenAI's Chat Completions API, which many other servers
+// implement. It is pure.
 package openai
 
 import (
@@ -13,7 +13,7 @@ import (
 
 // Codec implements provider.Codec.
 type Codec struct {
-	// Compat takes an answer as it is, whatever it says of why it ends, as the original does.
+	// Compat accepts an answer whatever its finish reason, as the original does.
 	Compat bool
 }
 
@@ -23,8 +23,8 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		Messages: messages(q), Model: q.Model.GetModel(), Temperature: Temperature(q.Model), ReasoningEffort: q.Model.GetReasoningEffort(),
 		Seed: q.Seed,
 	}
-	// OpenAI's models with reasoning take the first name only, many compatible servers the second.
-	if limit := q.Model.GetMaxTokens(); q.Own {
+	// OpenAI's reasoning models take only the first name, many compatible servers only the second.
+	if limit := q.Model.GetMaxTokens(); q.Official {
 		body.MaxCompletionTokens = limit
 	} else {
 		body.MaxTokens = limit
@@ -43,15 +43,15 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: provider.WithTools(raw, tools)}, nil
 }
 
-// tools translates the tools, nil if there is nothing to say of them. OpenAI itself refuses an
-// empty list, which the original sends. An agent whose user's text is hidden has none: the original
-// offers them only to what a user or a tool said.
-func tools(q *provider.Query) (provider.Written, error) {
-	hidden := !q.Flipped && len(q.Transcript) > 0 && q.Transcript[len(q.Transcript)-1].Own()
-	if q.Tools == nil || hidden || len(q.Tools) == 0 && q.Own && !q.Compat {
+// tools encodes the tools. It returns nil if the field is left out. OpenAI itself refuses an empty
+// list, which the original sends. An agent whose last visible text is its own gets no tools: the
+// original offers them only after a text of the user or a tool.
+func tools(q *provider.Query) (provider.RawJSON, error) {
+	hidden := !q.PlaysUser && len(q.Transcript) > 0 && q.Transcript[len(q.Transcript)-1].FromModel()
+	if q.Tools == nil || hidden || len(q.Tools) == 0 && q.Official && !q.Compat {
 		return nil, nil
 	}
-	return q.WriteTools("openai", func() ([]byte, error) {
+	return q.EncodeTools("openai", func() ([]byte, error) {
 		list := make([]tool, len(q.Tools))
 		for i, t := range q.Tools {
 			list[i] = tool{Type: typeFunction, Function: definition{
@@ -62,7 +62,7 @@ func tools(q *provider.Query) (provider.Written, error) {
 	})
 }
 
-// Encode is JSON of a value, with <, > and & as they are. It fails if raw JSON in it is none.
+// Encode returns the JSON of a value without HTML escapes. It fails if raw JSON in it is invalid.
 func Encode(value any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

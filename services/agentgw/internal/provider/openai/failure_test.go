@@ -8,9 +8,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestFailed takes an answer that the server could not complete for none, and says what the server
-// says.
-func TestFailed(t *testing.T) {
+// TestServerError checks answers that the server could not complete.
+func TestServerError(t *testing.T) {
 	const begun = `"message":{"role":"assistant","content":"Turning Wi"}`
 	const called = `"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}`
 	tests := []struct{ body, want string }{
@@ -38,9 +37,9 @@ func TestFailed(t *testing.T) {
 	}
 }
 
-// TestFailedCompat takes what the original takes: an answer whatever its end, unless the server
-// says what went wrong.
-func TestFailedCompat(t *testing.T) {
+// TestServerErrorCompat accepts any finish reason, as the original does, unless the server reports
+// an error.
+func TestServerErrorCompat(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"choices":[{"finish_reason":"error","message":{"content":"x"}}]}`:                            "x",
 		`{"choices":[{"finish_reason":"abort","error":null,"message":{"content":"x"}}]}`:               "x",
@@ -54,7 +53,7 @@ func TestFailedCompat(t *testing.T) {
 	}
 }
 
-// TestFinished takes every answer for the model's turn whose end is not known to be a failure.
+// TestFinished accepts answers with finish reasons that are no known failure.
 func TestFinished(t *testing.T) {
 	for _, end := range []string{
 		`"finish_reason":"stop"`, `"finish_reason":"length"`, `"finish_reason":"tool_calls"`, `"finish_reason":"content_filter"`, `"finish_reason":"eos"`,

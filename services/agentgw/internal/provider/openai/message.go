@@ -5,11 +5,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-// messages translates the transcript. Consecutive calls are one message.
+// messages translates the transcript. Consecutive calls become one message.
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
 	var open *calling
-	var kept native // of the turn whose first call has the index
+	var kept native // of the turn that begins at first
 	var first int32
 	for _, entry := range q.Transcript {
 		if entry.Kind != conversation.ToolCall {
@@ -25,17 +25,17 @@ func messages(q *provider.Query) []any {
 		case conversation.Result:
 			answered := &result{Role: roleTool, Content: entry.Text, ToolCallID: entry.ID}
 			if entry.Name != "" {
-				answered.Name = Name(q, entry)
+				answered.Name = ToolName(q, entry)
 			}
 			list = append(list, answered)
 		case conversation.ToolCall:
 			if open == nil {
-				kept, first = past(q, entry), entry.Index
-				open = &calling{Role: roleAssistant, thought: kept.thought}
+				kept, first = nativeOf(q, entry), entry.Index
+				open = &calling{Role: roleAssistant, reasoningFields: kept.reasoningFields}
 				list = append(list, open)
 			}
-			made := call{ID: entry.ID, Function: function{Name: Name(q, entry), Arguments: Arguments(q, entry)}, Type: typeFunction}
-			open.ToolCalls = append(open.ToolCalls, kept.extend(entry.Index-first, made))
+			made := call{ID: entry.ID, Function: function{Name: ToolName(q, entry), Arguments: Arguments(q, entry)}, Type: typeFunction}
+			open.ToolCalls = append(open.ToolCalls, kept.withExtras(entry.Index-first, made))
 		}
 	}
 	return list

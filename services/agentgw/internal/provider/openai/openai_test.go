@@ -28,8 +28,8 @@ func TestEncode(t *testing.T) {
 			{Kind: conversation.Result, ID: "", Name: "g.h", Text: "<1>"}, {Kind: conversation.Result, ID: "a", Text: ""},
 			{Kind: conversation.ToolCall, ID: "b", Name: "f"}, {Kind: conversation.User, Text: "u"},
 		},
-		Tools: []*worldv1.Tool{{Name: "f", Description: "<d>", ParametersJson: `{"type": "object", "required": [], "properties": {"b": {"maximum": 1.0}, "a": {}}}`}},
-		Own:   true,
+		Tools:    []*worldv1.Tool{{Name: "f", Description: "<d>", ParametersJson: `{"type": "object", "required": [], "properties": {"b": {"maximum": 1.0}, "a": {}}}`}},
+		Official: true,
 	}
 	want := `{"messages":[{"content":"s","role":"system"},{"content":"","role":"user"},{"content":"","role":"assistant"},` +
 		`{"content":"","tool_calls":[{"id":"a","function":{"arguments":"null","name":"f"},"type":"function"},` +
@@ -59,8 +59,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// TestEncodeTools leaves an empty list of tools out where it is refused; the limit's name depends
-// on the server too.
+// TestEncodeTools leaves out an empty list of tools where it is refused. The limit's name also
+// depends on the server.
 func TestEncodeTools(t *testing.T) {
 	tests := []struct {
 		tools       []*worldv1.Tool
@@ -74,7 +74,7 @@ func TestEncodeTools(t *testing.T) {
 		{[]*worldv1.Tool{}, false, false, `"max_tokens":7,"tools":[]`},
 	}
 	for _, test := range tests {
-		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m", MaxTokens: 7}, Tools: test.tools, Own: test.own, Compat: test.compat})
+		got, err := Codec{}.Encode(&provider.Query{Model: &agentgwv1.Model{Model: "m", MaxTokens: 7}, Tools: test.tools, Official: test.own, Compat: test.compat})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -95,18 +95,18 @@ func TestDecode(t *testing.T) {
 			  "prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":2}}}`,
 			provider.Answer{Text: "x", Usage: &agentgwv1.Usage{InputTokens: 5, OutputTokens: 4, CachedTokens: 3, ReasoningTokens: 2}},
 		},
-		"no choice":    {`{"choices":[]}`, provider.Answer{Nothing: "the answer has no choice"}},
-		"no message":   {`{"choices":[{}]}`, provider.Answer{Nothing: "the answer's choice has no message"}},
-		"nothing":      {message(`{"content":null,"tool_calls":[]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
-		"odd content":  {message(`{"content":5}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
-		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"no choice":    {`{"choices":[]}`, provider.Answer{EmptyReason: "the answer has no choice"}},
+		"no message":   {`{"choices":[{}]}`, provider.Answer{EmptyReason: "the answer's choice has no message"}},
+		"nothing":      {message(`{"content":null,"tool_calls":[]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
+		"odd content":  {message(`{"content":5}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
+		"empty text":   {message(`{"content":"","tool_calls":[]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 		"parts":        {message(`{"content":[{"type":"text","text":"a"},{"type":"image"},{"text":"b"}]}`), provider.Answer{Text: "ab"}},
 		"refusal":      {message(`{"content":null,"refusal":"no"}`), provider.Answer{Text: "no"}},
 		"old call":     {message(`{"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
 		"old and text": {message(`{"content":"hi","function_call":{"name":"f"}}`), provider.Answer{Text: "hi"}},
 		"old and null": {message(`{"content":null,"function_call":{"name":"f"}}`), provider.Answer{Calls: []turn.Call{{ID: id("call_1"), Name: "f", Arguments: "{}"}}}},
-		"old and none": {message(`{"content":"","function_call":{"name":"f"}}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
-		"blank":        {message(`{"content":"","tool_calls":null}`), provider.Answer{Nothing: "the answer has neither text nor calls", Blank: true}},
+		"old and none": {message(`{"content":"","function_call":{"name":"f"}}`), provider.Answer{EmptyReason: "the answer has neither text nor calls", EmptyText: true}},
+		"blank":        {message(`{"content":"","tool_calls":null}`), provider.Answer{EmptyReason: "the answer has neither text nor calls", EmptyText: true}},
 		"object":       {message(`{"tool_calls":[{"id":"","function":{"name":"f","arguments":{"a": 1.0}}}]}`), provider.Answer{Calls: []turn.Call{{ID: id(""), Name: "f", Arguments: `{"a": 1.0}`}}}},
 		"no id":        {message(`{"content":"x","tool_calls":[{"function":{"name":"f","arguments":null}}]}`), provider.Answer{Calls: []turn.Call{{Name: "f", Arguments: "{}"}}}},
 		"null call":    {message(`{"tool_calls":[null,{"id":null,"function":null}]}`), provider.Answer{Calls: []turn.Call{{Arguments: "{}"}, {Arguments: "{}"}}}},
@@ -137,8 +137,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeNothing says why an answer is empty; a refusal is said in place of an empty text.
-func TestDecodeNothing(t *testing.T) {
+// TestDecodeEmpty checks the reasons of empty answers. A refusal replaces an empty text.
+func TestDecodeEmpty(t *testing.T) {
 	tests := []struct{ choice, text, nothing string }{
 		{`"message":{"content":""},"finish_reason":"length"`, "", "the answer has neither text nor calls: length"},
 		{`"message":{"content":null},"finish_reason":"content_filter"`, "", "the answer has neither text nor calls: content_filter"},
@@ -156,13 +156,13 @@ func TestDecodeNothing(t *testing.T) {
 			continue
 		}
 		blank := test.nothing != "" && strings.Contains(test.choice, `"content":""`)
-		if diff := cmp.Diff(&provider.Answer{Text: test.text, Nothing: test.nothing, Blank: blank}, got, protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff(&provider.Answer{Text: test.text, EmptyReason: test.nothing, EmptyText: blank}, got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.choice, diff)
 		}
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"choices":[{"message":{"content":[{"text":"a"}],"tool_calls":[{"id":null,"function":{"name":"f","arguments":{}}}]}}]}`))
 	f.Add([]byte(`{"choices":[{"message":{"function_call":{"name":"f","arguments":"{"}}}],"usage":{}}`))
@@ -176,7 +176,7 @@ func FuzzDecode(f *testing.F) {
 			}
 			return
 		}
-		if (answer.Nothing == "") != (answer.Text != "" || len(answer.Calls) > 0) {
+		if (answer.EmptyReason == "") != (answer.Text != "" || len(answer.Calls) > 0) {
 			t.Errorf("got %+v, want either something or nothing, and why", answer)
 		}
 	})

@@ -7,24 +7,22 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// firstReasoning is the first generation of GPT models that all reason.
-const firstReasoning = 5
+// firstReasoningGPT is the first GPT generation of which all models reason.
+const firstReasoningGPT = 5
 
 var (
-	// generations reads a model's name. Fine-tuned models and those behind a router have it after a
-	// prefix.
-	generations = regexp.MustCompile(`^(?:.*/|ft:)?(?:(o)\d|codex-|gpt-(\d+)(.*))`)
-	// chatty recognises the chat models of later generations, which do not reason.
-	chatty = regexp.MustCompile(`^[0-9.]*-chat`)
+	// modelName matches a model's name. Fine-tuned and routed models have a prefix.
+	modelName = regexp.MustCompile(`^(?:.*/|ft:)?(?:(o)\d|codex-|gpt-(\d+)(.*))`)
+	// chatModel matches the chat models of later generations, which do not reason.
+	chatModel = regexp.MustCompile(`^[0-9.]*-chat`)
 )
 
-// Reasons says whether a model is to reason: because it is told how much, or because all models of
-// its name do.
+// Reasons reports whether a model reasons, because of its settings or by default.
 func Reasons(m *agentgwv1.Model) bool { return Reasoning.Reasons(m) }
 
-// reasonsUnasked says whether all models of a model's name reason.
+// reasonsUnasked reports whether a model reasons by default.
 func reasonsUnasked(m *agentgwv1.Model) bool {
-	name := generations.FindStringSubmatch(m.GetModel())
+	name := modelName.FindStringSubmatch(m.GetModel())
 	if name == nil {
 		return false
 	}
@@ -32,10 +30,11 @@ func reasonsUnasked(m *agentgwv1.Model) bool {
 		return true
 	}
 	generation, err := strconv.Atoi(name[2])
-	return err == nil && generation >= firstReasoning && !chatty.MatchString(name[3])
+	return err == nil && generation >= firstReasoningGPT && !chatModel.MatchString(name[3])
 }
 
-// Temperature returns the temperature to send: none to a model that reasons, which would refuse it.
+// Temperature returns the temperature to send. It is nil for a model that reasons, which would
+// refuse it.
 func Temperature(m *agentgwv1.Model) *float64 {
 	if Reasons(m) {
 		return nil

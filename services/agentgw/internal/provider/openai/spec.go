@@ -9,18 +9,18 @@ import (
 // ProviderName is the name of OpenAI as a provider.
 const ProviderName = "openai"
 
-// Address is OpenAI's own, or that of a compatible server.
+// Address is OpenAI's official address, or that of a compatible server.
 var Address = provider.Address{
 	BaseURL: "https://api.openai.com/v1", BaseURLVariable: "OPENAI_BASE_URL",
 	KeyVariables: []string{"OPENAI_API_KEY"}, KeyHeader: "Authorization", KeyPrefix: "Bearer ",
 }
 
-// Reasoning is what OpenAI's models with reasoning can be told.
+// Reasoning describes the reasoning settings of OpenAI's models.
 var Reasoning = provider.Reasoning{
-	Efforts: []string{provider.EffortNone, "minimal", "low", "medium", "high", "xhigh"}, Unasked: reasonsUnasked,
+	Efforts: []string{provider.EffortNone, "minimal", "low", "medium", "high", "xhigh"}, ByDefault: reasonsUnasked,
 }
 
-// Spec returns OpenAI by its chat completions.
+// Spec returns the provider OpenAI with Chat Completions.
 func Spec() provider.Spec {
 	return provider.Spec{
 		Name:        ProviderName,
@@ -31,6 +31,6 @@ func Spec() provider.Spec {
 			{Name: "GPT_4_0125", Model: "gpt-4-0125-preview"},
 			{Name: "GPT_4_o_2024_05_13", Model: "gpt-4o-2024-05-13"},
 		},
-		Address: Address, Reasoning: Reasoning, Codec: Codec{}, Compat: Codec{Compat: true}, Native: true,
+		Address: Address, Reasoning: Reasoning, Codec: Codec{}, Compat: Codec{Compat: true}, ReplaysNative: true,
 	}
 }

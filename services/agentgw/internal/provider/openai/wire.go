@@ -6,9 +6,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// These are the types of chat completions, as far as they are sent or read:
-// https://platform.openai.com/docs/api-reference/chat. What servers disagree about is read as raw
-// JSON: a field of another kind makes an answer unreadable only if it is needed.
+// Types of Chat Completions, as far as they are sent or read:
+// https://platform.openai.com/docs/api-reference/chat. Fields on which servers disagree are raw
+// JSON: a field of another type makes an answer invalid only if it is needed.
 
 const (
 	roleSystem    = "system"
@@ -33,7 +33,7 @@ type request struct {
 	ResponseFormat *responseFormat `json:"response_format,omitempty"`
 }
 
-// responseFormat asks for a text that follows a schema.
+// responseFormat requests a text that follows a schema.
 type responseFormat struct {
 	Type   string      `json:"type"`
 	Schema namedSchema `json:"json_schema"`
@@ -50,12 +50,12 @@ type message struct {
 	Role    string `json:"role"`
 }
 
-// calling is a message of the model with calls.
+// calling is an assistant message with calls.
 type calling struct {
 	Content   string `json:"content"`
 	ToolCalls []any  `json:"tool_calls"` // of *call and *extended
 	Role      string `json:"role"`
-	thought
+	reasoningFields
 }
 
 type call struct {
@@ -69,7 +69,7 @@ type function struct {
 	Name      string `json:"name"`
 }
 
-// result is a tool's result. Name is not in OpenAI's interface; the original sends it.
+// result is a tool's result. Name is not part of OpenAI's interface, but the original sends it.
 type result struct {
 	Role       string `json:"role"`
 	Content    string `json:"content"`
@@ -82,17 +82,17 @@ type tool struct {
 	Function definition `json:"function"`
 }
 
-// definition describes a tool. Parameters are a JSON Schema as it is written.
+// definition describes a tool. Parameters are a raw JSON Schema.
 type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// thought is what a model thought, in the fields in which compatible servers give it out. They want
-// it back with the calls that it led to: DeepSeek, Kimi and older vLLM the first, vLLM the second,
-// OpenRouter the third, of which its second is a copy. OpenAI has none.
-type thought struct {
+// reasoningFields are the model's reasoning in the fields of compatible servers, which want it back
+// with the calls that follow from it. DeepSeek, Kimi and older vLLM use Content, vLLM Reasoning,
+// and OpenRouter Details with a copy in Reasoning. OpenAI has none.
+type reasoningFields struct {
 	Content   json.RawMessage `json:"reasoning_content,omitempty"`
 	Reasoning json.RawMessage `json:"reasoning,omitempty"`
 	Details   json.RawMessage `json:"reasoning_details,omitempty"`
@@ -116,8 +116,8 @@ type responseMessage struct {
 	Content      json.RawMessage `json:"content"`
 	Refusal      json.RawMessage `json:"refusal"`
 	ToolCalls    json.RawMessage `json:"tool_calls"`
-	FunctionCall json.RawMessage `json:"function_call"` // of before tool_calls; servers of that age have it
-	thought
+	FunctionCall json.RawMessage `json:"function_call"` // the legacy form of tool_calls
+	reasoningFields
 }
 
 type responseCall struct {

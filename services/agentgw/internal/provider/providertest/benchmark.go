@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// Encode measures the encoding of Query: with tools that were written for an earlier request, as
-// nearly always, and with new ones.
+// Encode benchmarks the encoding of Query: with cached tools, which is the usual case, and with new
+// ones.
 func Encode(b *testing.B, codec provider.Codec, native func(call string) string) {
 	b.Helper()
 	for name, text := range map[string]*turn.ToolText{"KnownTools": {}, "NewTools": nil} {

@@ -1,5 +1,5 @@
-// Package providertest has what the benchmarks of all wire formats measure, so that their figures
-// can be compared.
+// Package providertest has the benchmarks that all wire formats share, so that their figures
+// compare.
 package providertest
 
 import (
@@ -20,11 +20,11 @@ const (
 	tool     = "search_contacts"
 )
 
-// Query asks a provider's own model late in a rollout: 24 messages, among them six calls with their
-// results, and 20 tools. native, if there is one, is the form in which every other calling turn is
-// known, given the id of its call.
+// Query is a query late in a rollout: 24 messages, among them six calls with their results, and 20
+// tools. native returns the native form of a turn with the call of an id. If it is not nil, every
+// other calling turn has one.
 func Query(native func(call string) string) *provider.Query {
-	q := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: make(map[int32][]byte)}
+	q := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Official: true, Native: make(map[int32][]byte)}
 	add := func(entry conversation.Entry) {
 		entry.Index = int32(len(q.Transcript))
 		q.Transcript = append(q.Transcript, entry)

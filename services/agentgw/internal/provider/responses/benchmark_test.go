@@ -27,8 +27,8 @@ func reasoned(call string) string {
 
 func BenchmarkEncode(b *testing.B) { providertest.Encode(b, Codec{}, reasoned) }
 
-// BenchmarkDecode decodes an answer with reasoning and two calls, and the same with the tools that
-// the provider repeats in each answer.
+// BenchmarkDecode decodes an answer with reasoning and two calls, with and without the tools that
+// the provider echoes.
 func BenchmarkDecode(b *testing.B) {
 	tools := make([]string, 20)
 	for i, t := range providertest.Query(nil).Tools {

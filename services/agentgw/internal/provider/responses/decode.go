@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// Decode implements provider.Codec. The turn's own form is kept if it holds reasoning that can be
-// sent back.
+// Decode implements provider.Codec. It keeps the native form of a turn whose reasoning can be sent
+// back.
 func (Codec) Decode(body []byte) (*provider.Answer, error) {
 	answer, err := decode(body)
 	if err != nil {
@@ -34,7 +34,7 @@ func decode(body []byte) (*provider.Answer, error) {
 	if read.Output == nil {
 		return nil, errors.New("no list of output items")
 	}
-	said := spoken{}
+	said := outputReader{}
 	for i, raw := range *read.Output {
 		if err := said.add(raw); err != nil {
 			return nil, fmt.Errorf("item %d of the output: %w", i, err)
@@ -47,24 +47,24 @@ func decode(body []byte) (*provider.Answer, error) {
 	answer := &provider.Answer{Calls: said.calls, Usage: usage}
 	switch {
 	case len(said.calls) > 0:
-	case said.spoke:
+	case said.hasText:
 		answer.Text = said.text.String()
 	default:
-		answer.Nothing = "the answer has neither text nor calls"
+		answer.EmptyReason = "the answer has neither text nor calls"
 		if read.Incomplete != nil {
-			answer.Nothing += ": " + cmp.Or(provider.Reason(read.Incomplete.Reason), statusIncomplete)
+			answer.EmptyReason += ": " + cmp.Or(provider.FinishReason(read.Incomplete.Reason), statusIncomplete)
 		}
 	}
-	if answer.Nothing != "" || !said.reasoned || said.barred {
+	if answer.EmptyReason != "" || !said.reasoned || said.unsendable {
 		return answer, nil
 	}
 	answer.Native, err = json.Marshal(said.native)
 	return answer, err
 }
 
-// unfinished says why what there is of an answer is not the model's turn, nil if it is.
+// unfinished returns why an answer is not the model's turn, nil if it is.
 func (r *response) unfinished() error {
-	if err := provider.Failed(r.Error, nil, nil); err != nil {
+	if err := provider.ServerError(r.Error, nil, nil); err != nil {
 		return err
 	}
 	switch r.Status {
@@ -75,21 +75,21 @@ func (r *response) unfinished() error {
 	}
 }
 
-// spoken is what the items of an answer say.
-type spoken struct {
-	calls []turn.Call
-	text  strings.Builder
-	spoke bool
-	// native are the items to send back. Reasoning is pending until what it led to: the provider
-	// refuses it alone.
+// outputReader collects the items of an answer.
+type outputReader struct {
+	calls   []turn.Call
+	text    strings.Builder
+	hasText bool
+	// native are the items to send back. Reasoning is pending until the item that follows from it,
+	// because the provider refuses it alone.
 	native, pending []json.RawMessage
 	reasoned        bool
-	// barred says that the provider would refuse an item.
-	barred bool
+	// unsendable: the provider would refuse an item.
+	unsendable bool
 }
 
-// add reads an item: a call, a message, reasoning, or something else, which is left out.
-func (t *spoken) add(raw json.RawMessage) error {
+// add reads an item: a call, a message or reasoning. It ignores other items.
+func (t *outputReader) add(raw json.RawMessage) error {
 	var item struct {
 		Type string `json:"type"`
 	}
@@ -102,24 +102,24 @@ func (t *spoken) add(raw json.RawMessage) error {
 			return err
 		}
 	case typeMessage:
-		if spoke, err := t.say(raw); err != nil || !spoke {
+		if spoke, err := t.message(raw); err != nil || !spoke {
 			return err
 		}
 	case typeReasoning:
-		return t.reason(raw)
+		return t.reasoning(raw)
 	default:
 		return nil
 	}
-	kept, err := sentBack(raw)
+	kept, err := withoutNulls(raw)
 	t.reasoned = t.reasoned || len(t.pending) > 0
 	t.native = append(append(t.native, t.pending...), kept)
 	t.pending = nil
 	return err
 }
 
-// call reads a call. One without an id, with a name that cannot be one or with arguments that are
-// no text is not sent back as it is.
-func (t *spoken) call(raw json.RawMessage) error {
+// call reads a call. A call without an id, with an invalid name, or with arguments that are no text
+// cannot be sent back verbatim.
+func (t *outputReader) call(raw json.RawMessage) error {
 	var item responseCall
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
@@ -133,19 +133,19 @@ func (t *spoken) call(raw json.RawMessage) error {
 		return err
 	}
 	call := turn.Call{
-		ID: id, Arguments: cmp.Or(openai.Stated(item.Arguments), "{}"), Cut: provider.Reason(item.Status) == statusIncomplete,
+		ID: id, Arguments: cmp.Or(openai.ArgumentsText(item.Arguments), "{}"), Truncated: provider.FinishReason(item.Status) == statusIncomplete,
 	}
 	if name != nil {
 		call.Name = *name
 	}
 	t.calls = append(t.calls, call)
 	stated := bytes.HasPrefix(item.Arguments, []byte(`"`))
-	t.barred = t.barred || id == nil || *id == "" || !openai.Sendable(call.Name) || !stated
+	t.unsendable = t.unsendable || id == nil || *id == "" || !openai.ValidName(call.Name) || !stated
 	return nil
 }
 
-// say reads the parts of a message: texts and refusals. It tells whether there were any.
-func (t *spoken) say(raw json.RawMessage) (spoke bool, err error) {
+// message reads the parts of a message, texts and refusals, and reports whether there were any.
+func (t *outputReader) message(raw json.RawMessage) (spoke bool, err error) {
 	var item responseMessage
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return false, err
@@ -162,12 +162,13 @@ func (t *spoken) say(raw json.RawMessage) (spoke bool, err error) {
 			}
 		}
 	}
-	t.spoke = t.spoke || spoke
+	t.hasText = t.hasText || spoke
 	return spoke, nil
 }
 
-// reason keeps reasoning. What is known by its id only can be found nowhere, as nothing is stored.
-func (t *spoken) reason(raw json.RawMessage) error {
+// reasoning keeps encrypted reasoning. Reasoning with only an id cannot be resolved, because
+// requests store nothing.
+func (t *outputReader) reasoning(raw json.RawMessage) error {
 	var item responseReasoning
 	if err := json.Unmarshal(raw, &item); err != nil {
 		return err
@@ -176,14 +177,13 @@ func (t *spoken) reason(raw json.RawMessage) error {
 	if err != nil || encrypted == nil || *encrypted == "" {
 		return err
 	}
-	kept, err := sentBack(raw)
+	kept, err := withoutNulls(raw)
 	t.pending = append(t.pending, kept)
 	return err
 }
 
-// sentBack returns an item as it may stand in a request: the interface refuses fields that are null
-// there.
-func sentBack(raw json.RawMessage) (json.RawMessage, error) {
+// withoutNulls removes null fields from an item. The interface refuses them in requests.
+func withoutNulls(raw json.RawMessage) (json.RawMessage, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
 		return nil, err

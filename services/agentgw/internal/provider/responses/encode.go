@@ -1,6 +1,6 @@
-// Package responses is the wire format of OpenAI's responses. Nothing is stored at the provider:
-// each request holds all of the conversation, with the reasoning of earlier turns in its encrypted
-// form. It is pure.
+// Package responses is the wire format of OpenAI's Responses API. Requests store nothing at the
+// provider: each contains the whole conversation, with encrypted reasoning of earlier turns. It is
+// pure.
 package responses
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 )
 
-// noID stands for the id of a call whose model gave an empty one.
+// noID replaces an empty call id.
 const noID = "none"
 
 // Codec implements provider.Codec.
@@ -38,7 +38,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
 	if openai.Reasons(q.Model) {
-		// Models without reasoning refuse to be asked for it in a form that can be sent back.
+		// Other models refuse to return encrypted reasoning.
 		body.Include = []string{includeReasoning}
 	}
 	raw, err := openai.Encode(&body)
@@ -48,16 +48,16 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/responses", Header: http.Header{}, Body: provider.WithTools(raw, tools)}, nil
 }
 
-// input translates a transcript. A turn that is known in the provider's own form is sent in it.
+// input translates a transcript. A turn with a native form is sent in it.
 func input(q *provider.Query) ([]any, error) {
 	items := make([]any, 0, len(q.Transcript))
 	native := false
 	for _, entry := range q.Transcript {
 		if native && entry.Kind == conversation.ToolCall {
-			continue // a part of the turn that was sent as a whole
+			continue // part of the native turn
 		}
 		native = false
-		if raw, known := q.Native[entry.Index]; known && entry.Own() {
+		if raw, known := q.Native[entry.Index]; known && entry.FromModel() {
 			var own []json.RawMessage
 			if err := json.Unmarshal(raw, &own); err != nil {
 				return nil, fmt.Errorf("recorded turn: %w", err)
@@ -77,7 +77,7 @@ func input(q *provider.Query) ([]any, error) {
 			items = append(items, &message{Content: entry.Text, Role: roleAssistant, Type: typeMessage})
 		case conversation.ToolCall:
 			items = append(items, &call{
-				Arguments: openai.Arguments(q, entry), CallID: callID(entry), Name: openai.Name(q, entry), Type: typeCall,
+				Arguments: openai.Arguments(q, entry), CallID: callID(entry), Name: openai.ToolName(q, entry), Type: typeCall,
 			})
 		case conversation.Result:
 			items = append(items, &output{Output: entry.Text, CallID: callID(entry), Type: typeOutput})
@@ -86,15 +86,15 @@ func input(q *provider.Query) ([]any, error) {
 	return items, nil
 }
 
-// callID returns the id that a call and its output share, which must not be empty.
+// callID returns the id that a call and its output share. It is never empty.
 func callID(entry conversation.Entry) string { return cmp.Or(entry.CallID(), noID) }
 
-// tools translates the tools; the interface refuses an empty list.
-func tools(q *provider.Query) (provider.Written, error) {
+// tools encodes the tools. The interface refuses an empty list.
+func tools(q *provider.Query) (provider.RawJSON, error) {
 	if len(q.Tools) == 0 {
 		return nil, nil
 	}
-	return q.WriteTools("responses", func() ([]byte, error) {
+	return q.EncodeTools("responses", func() ([]byte, error) {
 		list := make([]tool, len(q.Tools))
 		for i, t := range q.Tools {
 			list[i] = tool{

@@ -11,7 +11,7 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestNative keeps a turn's own form only as far as the provider takes it back.
+// TestNative keeps a native turn only if the provider accepts it back.
 func TestNative(t *testing.T) {
 	const (
 		reasoning = `{"encrypted_content":"e","id":"rs","summary":[],"type":"reasoning"}`
@@ -43,10 +43,10 @@ func TestNative(t *testing.T) {
 	}
 }
 
-// TestEncodeCall sends calls back whose ids and names the provider would refuse.
+// TestEncodeCall replaces ids and names that the provider would refuse.
 func TestEncodeCall(t *testing.T) {
 	got, err := Codec{}.Encode(&provider.Query{
-		Model: &agentgwv1.Model{Model: "m"}, Own: true, Native: map[int32][]byte{1: []byte(`[{"type":"reasoning"}]`)},
+		Model: &agentgwv1.Model{Model: "m"}, Official: true, Native: map[int32][]byte{1: []byte(`[{"type":"reasoning"}]`)},
 		Transcript: []conversation.Entry{
 			{Kind: conversation.ToolCall, RowID: id(""), Name: "a.b"}, {Kind: conversation.Result, RowID: id(""), Index: 1, Name: "a.b", Text: "1"},
 		},

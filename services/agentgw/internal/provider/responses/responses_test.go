@@ -20,7 +20,7 @@ import (
 
 func id(text string) *string { return &text }
 
-// TestEncode sends a turn with reasoning back as it was, and the rest as items.
+// TestEncode sends a turn with reasoning verbatim, and translates the rest.
 func TestEncode(t *testing.T) {
 	const reasoning = `{"encrypted_content":"e","id":"rs_1","summary":[],"type":"reasoning"}`
 	const calls = `{"arguments":"{}","call_id":"a","name":"f","type":"function_call"},{"arguments":"{}","call_id":"b","name":"f","type":"function_call"}`
@@ -86,18 +86,18 @@ func TestDecode(t *testing.T) {
 		"reasoning by id only": {output(`{"type":"reasoning","id":"rs"},{"type":"message","content":[{"text":"x"}]}`), provider.Answer{Text: "x"}},
 		"cut": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"function_call","call_id":"a","name":"f","arguments":"{\"x","status":"incomplete"}]}`,
-			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Cut: true}}},
+			provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x`, Truncated: true}}},
 		},
 		"cut in its reasoning": {
 			`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[{"type":"reasoning","encrypted_content":"e"}]}`,
-			provider.Answer{Nothing: "the answer has neither text nor calls: max_output_tokens"},
+			provider.Answer{EmptyReason: "the answer has neither text nor calls: max_output_tokens"},
 		},
 		"no UTF-8":     {output("{\"type\":\"message\",\"content\":[null,{\"text\":\"a\xff\\ud83d\\u0041\"}]}"), provider.Answer{Text: "a\ufffd\ufffdA"}},
 		"object":       {output(`{"type":"function_call","call_id":"a","name":"f","arguments":{"x": 1.0}}`), provider.Answer{Calls: []turn.Call{{ID: id("a"), Name: "f", Arguments: `{"x": 1.0}`}}}},
-		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"unknown item": {output(`null,{"type":"web_search_call"},{"content":[{"text":"x"}]}`), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 		"refusal":      {output(`{"type":"message","content":[{"type":"refusal","refusal":"no"}]}`), provider.Answer{Text: "no"}},
 		"texts":        {output(`{"type":"message","content":[{"text":"a"},{"text":"b"}]},{"type":"message","content":[{"text":"c"}]},{"type":"message"}`), provider.Answer{Text: "abc"}},
-		"nothing":      {output(""), provider.Answer{Nothing: "the answer has neither text nor calls"}},
+		"nothing":      {output(""), provider.Answer{EmptyReason: "the answer has neither text nor calls"}},
 	}
 	for name, test := range tests {
 		got, err := Codec{}.Decode([]byte(test.body))
@@ -111,8 +111,8 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// TestDecodeGarbage gives what is no answer.
-func TestDecodeGarbage(t *testing.T) {
+// TestDecodeInvalid decodes invalid bodies.
+func TestDecodeInvalid(t *testing.T) {
 	for _, body := range []string{
 		"", "not json", "{}", "[]", "null", `{"output":{}}`, `{"output":[5]}`, `{"output":[{"type":"message","content":"x"}]}`,
 		`{"output":[{"type":"message","content":[{"text":5}]}]}`, `{"output":[{"type":"function_call","call_id":5}]}`, `{"output":[],"usage":5}`,
@@ -127,8 +127,7 @@ func TestDecodeGarbage(t *testing.T) {
 	}
 }
 
-// TestDecodeIncomplete shows answers that the provider gave up: they are not the model's turn,
-// whatever there is of them.
+// TestDecodeIncomplete checks that incomplete answers are not the model's turn.
 func TestDecodeIncomplete(t *testing.T) {
 	for _, status := range []string{"failed", "cancelled", "in_progress", "queued"} {
 		body := `{"status":"` + status + `","output":[{"type":"message","content":[{"type":"output_text","text":"x"}]}]}`
@@ -138,8 +137,8 @@ func TestDecodeIncomplete(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that whatever a server sends becomes an answer or ErrAnswer, and that its own
-// form can be sent back.
+// FuzzDecode checks that any body decodes to an answer or ErrAnswer, and that its native form can
+// be sent back.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"output":[{"type":"reasoning","encrypted_content":"e"},{"type":"function_call","call_id":"a","name":"f","arguments":"{}","status":null}]}`))
 	f.Add([]byte(`{"output":[{"type":"message","content":[{"text":"a"},{"refusal":"b"}]}],"usage":{"input_tokens":1}}`))

@@ -7,12 +7,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Spec returns OpenAI by its responses: the same keys and models by another interface.
+// Spec returns the provider OpenAI with the Responses API. Keys and models are the same.
 func Spec() provider.Spec {
 	return provider.Spec{
 		Name:        "openai-responses",
 		Description: "A model of OpenAI by its responses interface, which keeps the reasoning of earlier turns, with OPENAI_API_KEY.",
 		Roles:       []worldv1.Role{worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT},
-		AccountOf:   openai.ProviderName, Address: openai.Address, Reasoning: openai.Reasoning, Codec: Codec{}, Native: true,
+		AccountOf:   openai.ProviderName, Address: openai.Address, Reasoning: openai.Reasoning, Codec: Codec{}, ReplaysNative: true,
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// These are the types of responses, as far as they are sent or read:
+// Types of the Responses API, as far as they are sent or read:
 // https://platform.openai.com/docs/api-reference/responses.
 
 const (
@@ -42,7 +42,7 @@ type request struct {
 	Text            *text     `json:"text,omitempty"`
 }
 
-// text asks for a text that follows a schema.
+// text requests a text that follows a schema.
 type text struct {
 	Format format `json:"format"`
 }
@@ -79,8 +79,8 @@ type output struct {
 	Type   string `json:"type"`
 }
 
-// tool is a tool's definition. Parameters are a JSON Schema as it is written. It is not strict:
-// strictness would make every argument required.
+// tool is a tool's definition. Parameters are a raw JSON Schema. Strict would make every argument
+// required.
 type tool struct {
 	Type        string          `json:"type"`
 	Name        string          `json:"name"`

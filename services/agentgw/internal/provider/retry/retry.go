@@ -1,5 +1,5 @@
-// Package retry repeats what failed for a moment: a bounded number of times, with growing and
-// jittered waits, and not before the other side asks for it.
+// Package retry retries transient failures: a bounded number of times, with exponential backoff and
+// jitter, and no earlier than the server asks.
 package retry
 
 import (
@@ -7,60 +7,60 @@ import (
 	"time"
 )
 
-// MaxAsked is the longest wait that the other side may ask for; for a longer one it is not worth
-// keeping the turn open. Whoever asks then sees to it that the next turn does not begin sooner.
-const MaxAsked = time.Minute
+// MaxRetryAfter is the longest Retry-After that a turn waits for. The caller delays the next turn
+// for a longer one.
+const MaxRetryAfter = time.Minute
 
-// FirstWait is the usual wait before the second attempt.
-const FirstWait = 500 * time.Millisecond
+// InitialWait is the default wait before the second attempt.
+const InitialWait = 500 * time.Millisecond
 
 const (
 	maxWait = 8 * time.Second
-	// maxPaced bounds the attempts that do not count.
-	maxPaced = 20
+	// maxThrottled bounds the throttled attempts.
+	maxThrottled = 20
 )
 
-// Outcome is how one attempt went.
+// Outcome is the result of one attempt.
 type Outcome struct {
 	// Err is nil if the attempt succeeded.
 	Err error
-	// Again says that another attempt may succeed.
-	Again bool
-	// After is how long the other side asks to wait, 0 if it does not say.
-	After time.Duration
-	// Paced says that the other side refused the attempt because there are too many, and that the
-	// next one itself waits for as long as it has to. Such an attempt does not count.
-	Paced bool
-	// Takes is how long the next attempt is expected to take. It is not made if ctx would end
-	// first.
-	Takes time.Duration
+	// Retryable: another attempt may succeed.
+	Retryable bool
+	// RetryAfter is the wait that the server asks for, 0 if it does not say.
+	RetryAfter time.Duration
+	// Throttled: the server refused the attempt because of its rate limit, and the next attempt itself
+	// waits for the limiter. Such an attempt does not count.
+	Throttled bool
+	// Expected is the expected duration of the next attempt. Do makes no attempt that would outlast
+	// ctx.
+	Expected time.Duration
 }
 
-// Policy says how often and when to try again. It does not change and is safe for concurrent use.
+// Policy says how often and when to retry. It is immutable and safe for concurrent use.
 type Policy struct {
 	// Attempts is the largest number of attempts, at least 1.
 	Attempts int
-	// FirstWait is the wait before the second attempt; later ones double it.
-	FirstWait time.Duration
-	// Jitter returns a number from 0 to 1; it is called concurrently.
+	// InitialWait is the wait before the second attempt. Later ones double.
+	InitialWait time.Duration
+	// Jitter returns a number from 0 to 1. It is called concurrently.
 	Jitter func() float64
 }
 
-// Do calls attempt until it succeeds, may not be repeated, was called often enough, or ctx would
-// end before the next one does. It returns the last attempt's error.
+// Do calls attempt until it succeeds, is not retryable, has no attempts left, or ctx would end
+// before the next attempt. It returns the last attempt's error.
 func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcome) error {
 	paced := 0
 	for n := 1; ; n++ {
 		last := attempt(ctx)
-		for last.Paced && paced < maxPaced && fits(ctx, last.Takes) {
+		for last.Throttled && paced < maxThrottled && lastsLonger(ctx, last.Expected) {
 			paced++
 			last = attempt(ctx)
 		}
-		if last.Err == nil || !last.Again || n >= p.Attempts || last.After > MaxAsked {
+		if last.Err == nil || !last.Retryable || n >= p.Attempts || last.RetryAfter > MaxRetryAfter {
 			return last.Err
 		}
-		wait := p.wait(n, last.After)
-		if !fits(ctx, wait+last.Takes) {
+		wait := p.wait(n, last.RetryAfter)
+		if !lastsLonger(ctx, wait+last.Expected) {
 			return last.Err
 		}
 		timer := time.NewTimer(wait)
@@ -73,18 +73,18 @@ func (p Policy) Do(ctx context.Context, attempt func(ctx context.Context) Outcom
 	}
 }
 
-// fits says whether ctx lasts for longer than a time.
-func fits(ctx context.Context, d time.Duration) bool {
+// lastsLonger reports whether ctx lasts longer than a duration.
+func lastsLonger(ctx context.Context, d time.Duration) bool {
 	deadline, limited := ctx.Deadline()
 	return ctx.Err() == nil && (!limited || time.Until(deadline) > d)
 }
 
-// wait returns the time before attempt n+1: what was asked for and up to a quarter more, or half to
-// all of a time that doubles.
+// wait returns the wait before attempt n+1: the asked one plus up to a quarter of it, or half to
+// all of the exponential backoff.
 func (p Policy) wait(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked + time.Duration(p.Jitter()*float64(asked)/4)
 	}
-	wait := min(p.FirstWait<<min(n-1, 10), maxWait)
+	wait := min(p.InitialWait<<min(n-1, 10), maxWait)
 	return wait/2 + time.Duration(p.Jitter()*float64(wait)/2)
 }

@@ -17,9 +17,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestConnections sends requests at once, of which none is answered before all that may come
-// together have: over HTTP/1.1 those are as many as there may be connections, over HTTP/2, with TLS
-// or without, all.
+// TestConnections sends concurrent requests and answers none before all that can arrive have
+// arrived: as many as connections over HTTP/1.1, all over HTTP/2 with and without TLS.
 func TestConnections(t *testing.T) {
 	const requests, bound = 20, 3
 	for _, test := range []struct {
@@ -80,9 +79,9 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// TestNoDescriptorLeft dials where no file may be opened any more: the failure names the limit, and
-// nobody tries again.
-func TestNoDescriptorLeft(t *testing.T) {
+// TestDescriptorsExhausted dials without free file descriptors. The failure names the limit and is
+// not retryable.
+func TestDescriptorsExhausted(t *testing.T) {
 	client := NewClient(1<<10, 1)
 	client.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { //nolint:forcetypeassert // of newHTTP
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EMFILE}

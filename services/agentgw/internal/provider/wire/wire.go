@@ -1,4 +1,4 @@
-// Package wire sends requests to model providers over HTTP and says how that failed.
+// Package wire sends requests to model providers over HTTP and classifies failures.
 package wire
 
 import (
@@ -20,27 +20,26 @@ import (
 )
 
 const (
-	// maxErrorBytes bounds how much of an error's body is read.
+	// maxErrorBytes bounds the bytes of an error body that are read.
 	maxErrorBytes = 64 << 10
 
 	dialTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second
 )
 
-// Client sends requests. Safe for concurrent use; whoever makes it closes it.
+// Client sends requests. Safe for concurrent use. The caller of NewClient closes it.
 type Client struct {
 	http     *http.Client
 	h2c      *http.Client
 	maxBytes int64
 }
 
-// plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS. They cannot be told from
-// others by asking.
+// plainHTTP2 is the scheme of servers that speak HTTP/2 without TLS, which cannot be negotiated.
 const plainHTTP2 = "h2c://"
 
-// NewClient returns a client that reads answers of up to maxBytes and has up to connections to each
-// host. With a host that speaks HTTP/2 many requests share one; with others each request has one
-// for itself, and waits if there are too many.
+// NewClient returns a client that reads answers of up to maxBytes and opens up to connections to
+// each host. HTTP/2 multiplexes many requests over one connection. Over HTTP/1.1 each request needs
+// its own and waits if all are in use.
 func NewClient(maxBytes int64, connections int) *Client {
 	negotiated, plain := new(http.Protocols), new(http.Protocols)
 	negotiated.SetHTTP1(true)
@@ -62,7 +61,7 @@ func newHTTP(connections int, protocols *http.Protocols) *http.Client {
 			MaxIdleConnsPerHost: connections,
 			IdleConnTimeout:     idleTimeout,
 		},
-		// A redirect would carry the key to another host.
+		// Do not follow redirects, which would send the key to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 }
@@ -89,10 +88,10 @@ func (c *Client) Send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	case limited.Err() != nil:
 		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
 	default:
-		err, exhausted := descriptor.Explain(cause(err)) // to try again would keep silent about it
+		err, exhausted := descriptor.WithLimit(cause(err)) // a retry would hide the exhausted descriptors
 		failure = &provider.Failure{Network: true, Retryable: !exhausted, Detail: err.Error()}
 	}
-	failure.Detail = string(Hide([]byte(failure.Detail), to.Secret))
+	failure.Detail = string(Redact([]byte(failure.Detail), to.Secret))
 	return nil, failure
 }
 
@@ -118,7 +117,7 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	}
 	defer func() { err = errors.Join(err, response.Body.Close()) }()
 	if response.StatusCode < 200 || response.StatusCode > 299 {
-		return nil, refused(response, to, r)
+		return nil, failureOf(response, to, r)
 	}
 	body, err = io.ReadAll(io.LimitReader(response.Body, c.maxBytes+1))
 	switch {
@@ -133,7 +132,7 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	return body, nil
 }
 
-// cause leaves out the address, which the user knows and which may hold a password.
+// cause removes the address from an error. The user knows it, and it may contain a password.
 func cause(err error) error {
 	if at, ok := errors.AsType[*url.Error](err); ok {
 		return at.Err
@@ -143,19 +142,19 @@ func cause(err error) error {
 
 func reason(err error) string { return cause(err).Error() }
 
-// refused describes an answer that is no success.
-func refused(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
-	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // what came is worth telling even if it broke off
-	said := readComplaint(raw)
+// failureOf returns the failure of a response without a status of success.
+func failureOf(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
+	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // a partial body is useful too
+	said := parseAPIError(raw)
 	failure := said.failure(response.StatusCode, to.Secret)
-	if hint := redirect(response, to, r); hint != "" {
+	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")
 	}
-	if failure.Unpaid {
+	if failure.NoCredit {
 		return failure
 	}
 	failure.RetryAfter = cmp.Or(retryAfter(response.Header), failure.RetryAfter)
-	switch response.Header.Get("X-Should-Retry") { // the provider's word counts more than the status
+	switch response.Header.Get("X-Should-Retry") { // overrides the status
 	case "true":
 		failure.Retryable = true
 	case "false":
@@ -164,9 +163,9 @@ func refused(response *http.Response, to provider.Endpoint, r *provider.Request)
 	return failure
 }
 
-// redirect says where an answer sends the request and what to do about it, "" if it sends it
-// nowhere. A query may hold what nobody else may know, and so may a user.
-func redirect(response *http.Response, to provider.Endpoint, r *provider.Request) string {
+// redirectHint returns the target of a redirect and a remedy, "" if the response is no redirect. It
+// omits the query and the user, which may be secret.
+func redirectHint(response *http.Response, to provider.Endpoint, r *provider.Request) string {
 	if response.StatusCode >= http.StatusBadRequest {
 		return ""
 	}
@@ -183,7 +182,7 @@ func redirect(response *http.Response, to provider.Endpoint, r *provider.Request
 	return fmt.Sprintf("it redirects to %s, which nobody follows: if the provider is there, give its address as --base-url", excerpt(at.String(), to.Secret))
 }
 
-// retryable says whether the same request may succeed later.
+// retryable reports whether the same request may succeed later.
 func retryable(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
@@ -193,7 +192,7 @@ func retryable(status int) bool {
 	}
 }
 
-// retryAfter reads how long the provider asks to wait: milliseconds, seconds or a date.
+// retryAfter returns the wait that the headers ask for, given as milliseconds, seconds or a date.
 func retryAfter(header http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
 		return seconds(ms / 1000)
@@ -213,7 +212,7 @@ func retryAfter(header http.Header) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// seconds converts without overflow.
+// seconds converts without overflow and caps at a day.
 func seconds(s float64) time.Duration {
 	const day = 24 * 60 * 60
 	return time.Duration(min(s, day) * float64(time.Second))

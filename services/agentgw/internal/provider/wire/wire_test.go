@@ -20,8 +20,8 @@ const secret = "sk-very-secret"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// answering returns a server that always answers the same and where it is.
-func answering(t *testing.T, handler http.HandlerFunc) provider.Endpoint {
+// serve serves a handler until the test ends and returns its endpoint.
+func serve(t *testing.T, handler http.HandlerFunc) provider.Endpoint {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -36,7 +36,7 @@ func send(t *testing.T, to provider.Endpoint, timeout time.Duration) ([]byte, er
 }
 
 func TestSend(t *testing.T) {
-	to := answering(t, func(w http.ResponseWriter, r *http.Request) {
+	to := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = fmt.Fprintf(w, "%s %s %s %s %s", r.Method, r.URL, r.Header.Get("X-A"), r.Header.Get("Authorization"), r.Header.Get("Content-Type"))
 	})
 	got, err := send(t, to, time.Minute)
@@ -86,7 +86,7 @@ func TestFailures(t *testing.T) {
 			if test.want.Timeout {
 				timeout = time.Second // the request has to get there
 			}
-			body, err := send(t, answering(t, test.handler), timeout)
+			body, err := send(t, serve(t, test.handler), timeout)
 			var got *provider.Failure
 			if !errors.As(err, &got) {
 				t.Fatalf("got %q and %v, want a failure", body, err)
@@ -101,8 +101,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestRedirects shows that nobody follows a redirect, and what is said about it: where it goes, but
-// no password, no query and no key.
+// TestRedirects checks that redirects are not followed, and that the error names the target without
+// password, query and key.
 func TestRedirects(t *testing.T) {
 	const address, at = "give this address as --base-url", "if the provider is there, give its address as --base-url"
 	tests := map[string]struct {
@@ -118,7 +118,7 @@ func TestRedirects(t *testing.T) {
 		"no redirect":     {400, "http://elsewhere.invalid/p", "", noDetails},
 	}
 	for name, test := range tests {
-		to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+		to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 			if test.location != "" {
 				w.Header().Set("Location", test.location)
 			}
@@ -134,7 +134,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// cut promises more than it sends.
+// cut announces a longer body than it sends.
 func cut(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Length", "100")
 	_, _ = w.Write([]byte("{"))
@@ -142,7 +142,7 @@ func cut(w http.ResponseWriter, _ *http.Request) {
 
 func abort(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }
 
-// slow never answers. The body must be read, or the server does not notice that the client is gone.
+// slow never answers. It reads the body, or the server would not notice that the client is gone.
 func slow(_ http.ResponseWriter, r *http.Request) {
 	_, _ = r.Body.Read(make([]byte, 16))
 	<-r.Context().Done()
@@ -177,7 +177,7 @@ func TestSendCancelled(t *testing.T) {
 	defer client.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := client.Send(ctx, answering(t, slow), &provider.Request{}, time.Minute)
+	_, err := client.Send(ctx, serve(t, slow), &provider.Request{}, time.Minute)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, want context.Canceled", err)
 	}

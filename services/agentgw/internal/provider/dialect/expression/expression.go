@@ -1,6 +1,6 @@
-// Package expression reads Python source in which a model calls tools, and computes the arguments.
-// It calls no tool, knows no names but those that it is given and Python's own, and bounds the work
-// and what a value can grow to.
+// Package expression parses tool calls in Python source and evaluates their arguments. It calls no
+// tool. It knows the given names and Python's builtins only. It bounds the work and the size of
+// values.
 package expression
 
 import (
@@ -13,14 +13,14 @@ import (
 )
 
 var (
-	// ErrNoCall says that the source does not begin with a call, holds an argument that is not
-	// understood, or is not Python.
+	// ErrNoCall: the source does not begin with a call, has an argument that cannot be evaluated, or
+	// is not Python.
 	ErrNoCall = errors.New("no call of a tool")
-	// ErrNoJSON says that an argument has a value that JSON cannot write.
+	// ErrNoJSON: an argument has a value that JSON cannot represent.
 	ErrNoJSON = errors.New("an argument that JSON cannot write")
 )
 
-// Keys of arguments that the source does not name, as the original writes them.
+// Keys of unnamed arguments, as the original writes them.
 const (
 	positional = "None"
 	unpacked   = "null"
@@ -28,17 +28,17 @@ const (
 
 // Call is one call.
 type Call struct {
-	// Tool is the tool's name; an attribute's is its source, e.g. os.system.
+	// Tool is the tool's name. For an attribute it is the source, e.g. os.system.
 	Tool string
-	// Arguments is a dict. A call among the arguments stands in it as its source. Positional
-	// arguments are a list under None.
+	// Arguments is a dict. A nested call is its source text. Positional arguments are a list under the
+	// key None.
 	Arguments python.Value
 }
 
-// Parse reads source whose first statement is a call, assigns one or returns one; what follows has
-// to be Python and counts for nothing. The source has no blanks around it. Names are variables that
-// arguments may use, which are texts. The error is ErrNoCall, or ErrNoJSON where everything else is
-// fine.
+// Parse parses source whose first statement is, assigns or returns a call. Later statements must be
+// valid Python and are ignored. The source has no surrounding whitespace. names are the variables
+// that arguments may use, with their texts. The error is ErrNoCall, or ErrNoJSON if everything else
+// is valid.
 func Parse(source string, names map[string]string) (Call, error) {
 	program, err := syntax.ParseTree(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(source))
 	if err != nil || len(program.Body) == 0 {
@@ -67,16 +67,17 @@ func Parse(source string, names map[string]string) (Call, error) {
 	return Call{Tool: tool, Arguments: arguments(call.Args, values)}, nil
 }
 
-// valueOf returns what a statement computes, assigns or returns, nil if it does none of them.
+// valueOf returns the expression that a statement evaluates, assigns or returns, nil if it is
+// another statement.
 func valueOf(statement syntax.Stmt) syntax.Expr {
 	switch s := statement.(type) {
-	case *syntax.Do:
+	case *syntax.ExprStmt:
 		return s.X
 	case *syntax.Assign:
 		return s.X
-	case *syntax.Annotate:
+	case *syntax.AnnAssign:
 		return s.X
-	case *syntax.Augment:
+	case *syntax.AugAssign:
 		return s.X
 	case *syntax.Return:
 		return s.X
@@ -85,8 +86,8 @@ func valueOf(statement syntax.Stmt) syntax.Expr {
 	}
 }
 
-// programsOf returns what computes the arguments, from their sources: so the original evaluates
-// them, and so Python checks them. A call among them has its source as value.
+// programsOf returns programs that evaluate the arguments from their sources. The original
+// evaluates them the same way. A nested call evaluates to its source.
 func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 	programs := make([]*syntax.Module, len(arguments))
 	for i, argument := range arguments {
@@ -95,7 +96,7 @@ func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 			return nil, ErrNoCall
 		}
 		if _, isCall := argument.X.(*syntax.Call); isCall {
-			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.Do{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
+			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.ExprStmt{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
 			continue
 		}
 		program, err := syntax.Parse("(" + source + ")")

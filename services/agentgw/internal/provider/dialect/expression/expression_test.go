@@ -52,7 +52,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// parsed returns a call as it prints, nothing if there is none.
+// parsed formats a call, "" if there is none.
 func parsed(source string, names map[string]string) string {
 	call, err := Parse(source, names)
 	switch {
@@ -67,7 +67,7 @@ func parsed(source string, names map[string]string) string {
 	}
 }
 
-// TestParseStatements shows in which statements a call counts, and what may follow it.
+// TestParseStatements checks which statements may contain the call, and what may follow it.
 func TestParseStatements(t *testing.T) {
 	const call, none = "f({})", ""
 	tests := map[string]string{
@@ -112,7 +112,7 @@ func TestParseStatements(t *testing.T) {
 	}
 }
 
-// TestParseBounds shows that small source cannot become a large value.
+// TestParseBounds checks that small source cannot become a large value.
 func TestParseBounds(t *testing.T) {
 	for _, source := range []string{
 		"f(a=9**9**9)", "f(a=9**999999)", "f(a='x'*99999999)", "f(a=[[0]*999]*999*999)", "f(a=[['x'*1000]*1000]*1000)", "f(a=99999999*'x')",
@@ -152,7 +152,7 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
-// blocks returns as many blocks, each in the one before.
+// blocks returns n nested blocks.
 func blocks(n int) string {
 	var b strings.Builder
 	for i := range n {

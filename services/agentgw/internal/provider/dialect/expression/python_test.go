@@ -2,7 +2,7 @@ package expression
 
 import "testing"
 
-// What Python 3.11 makes of a source; nothing stands for an exception.
+// parse is a source and the result of Python 3.11, empty for an exception.
 type parse struct{ source, want string }
 
 func check(t *testing.T, tests []parse) {
@@ -124,7 +124,7 @@ func TestParseSource(t *testing.T) {
 	})
 }
 
-// TestParseBuiltin shows that functions and methods of Python's own are called within an argument.
+// TestParseBuiltin checks calls of builtin functions and methods within an argument.
 func TestParseBuiltin(t *testing.T) {
 	check(t, []parse{
 		{"f(a=[str(x) for x in [1]], b=['a'.upper()], c=[int('5')], d=f'{3:>5}', e='%5d' % 1)", "f({'a': ['1'], 'b': ['A'], 'c': [5], 'd': '    3', 'e': '    1'})"},
@@ -136,7 +136,7 @@ func TestParseBuiltin(t *testing.T) {
 	})
 }
 
-// TestParseRefused shows source of Python that is not understood: the answer stays a text.
+// TestParseRefused checks Python source that Parse rejects, so that the answer stays a text.
 func TestParseRefused(t *testing.T) {
 	check(t, []parse{
 		{"f(a=1j)", ""}, {"f(a=b'x')", ""}, {"f(a='\\N{BULLET}')", ""}, {"f(a=bytes)", ""}, {"f(a=2**20000)", ""}, {"f(a=(yield))", ""}, {"f(a=g(await x))", ""},
@@ -145,7 +145,7 @@ func TestParseRefused(t *testing.T) {
 	})
 }
 
-// TestParseUnlikePython shows what Python computes and Parse does not: the answer stays a text.
+// TestParseUnlikePython checks source that Python evaluates and Parse rejects.
 func TestParseUnlikePython(t *testing.T) {
 	for _, source := range []string{
 		"f(a=[x for x in {1, 2}])",

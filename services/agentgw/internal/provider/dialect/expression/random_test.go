@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestParseRandomComprehensions compares random programs with what Python 3.11 made of them:
-// testdata/comprehension.py wrote them. What is not understood makes the answer a text, but no
-// value may be another one.
+// TestParseRandomComprehensions compares random programs with the results of Python 3.11, which
+// testdata/comprehension.py recorded. Parse may reject a program, but may not return another value.
 func TestParseRandomComprehensions(t *testing.T) {
 	file, err := os.Open(filepath.Join("testdata", "comprehension.jsonl"))
 	if err != nil {

@@ -11,25 +11,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 )
 
-func TestName(t *testing.T) {
+func TestToolName(t *testing.T) {
 	tests := map[string]string{
 		"send_message-2": "send_message-2", "multi_tool_use.parallel": "multi_tool_use_parallel", "größe": "gr__e", "": "unnamed",
 		"a b\xff": "a_b_", strings.Repeat("x", 65): strings.Repeat("x", 64),
 	}
 	for name, want := range tests {
 		entry := conversation.Entry{Kind: conversation.ToolCall, Name: name}
-		got := Name(&provider.Query{}, entry)
-		if got != want || !Sendable(got) {
-			t.Errorf("Name(%q): got %q, sendable: %t, want %q", name, got, Sendable(got), want)
+		got := ToolName(&provider.Query{}, entry)
+		if got != want || !ValidName(got) {
+			t.Errorf("Name(%q): got %q, sendable: %t, want %q", name, got, ValidName(got), want)
 		}
-		if got := Name(&provider.Query{Compat: true}, entry); got != name {
+		if got := ToolName(&provider.Query{Compat: true}, entry); got != name {
 			t.Errorf("Name(%q) in compatible mode: got %q, want the same", name, got)
 		}
 	}
 }
 
-// TestArguments sends back what a model wrote; compatible servers and not the original's get
-// objects only.
+// TestArguments sends arguments verbatim. Compatible servers get objects only, except with compat.
 func TestArguments(t *testing.T) {
 	tests := map[string]struct {
 		arguments       python.Value
@@ -45,13 +44,13 @@ func TestArguments(t *testing.T) {
 	}
 	for name, test := range tests {
 		entry := conversation.Entry{Kind: conversation.ToolCall, Name: "f", Arguments: test.arguments}
-		for _, q := range []*provider.Query{{Own: true}, {Own: true, Compat: true}, {Compat: true}, {}} {
+		for _, q := range []*provider.Query{{Official: true}, {Official: true, Compat: true}, {Compat: true}, {}} {
 			want := test.own
-			if !q.Own && !q.Compat {
+			if !q.Official && !q.Compat {
 				want = test.compatible
 			}
 			if diff := cmp.Diff(want, Arguments(q, entry)); diff != "" {
-				t.Errorf("%s, own address %t, compatible mode %t (-want +got):\n%s", name, q.Own, q.Compat, diff)
+				t.Errorf("%s, own address %t, compatible mode %t (-want +got):\n%s", name, q.Official, q.Compat, diff)
 			}
 		}
 	}

@@ -9,37 +9,37 @@ import (
 )
 
 const (
-	// maxGlimpse and maxGlimpseRunes bound what an error shows of an answer that cannot be read.
-	maxGlimpse      = 1 << 10
-	maxGlimpseRunes = 100
+	// maxPreview and maxPreviewRunes bound the part of an undecodable answer that an error shows.
+	maxPreview      = 1 << 10
+	maxPreviewRunes = 100
 
 	maxStatus        = 599
 	statusOverloaded = 529 // Anthropic's
 )
 
-// Unread returns why a body that came with a status of success is of no use; err says that it is no
-// answer. If it holds an error, the failure is that of the same error with the status that it
-// names. Without one it may be tried again.
-func Unread(body []byte, err error, secret string) *provider.Failure {
-	said := readComplaint(body)
-	if !said.stated {
-		return &provider.Failure{Retryable: true, Detail: excerpt(err.Error(), secret) + glimpse(body, secret)}
+// DecodeFailure returns the failure of a body that came with a status of success and that err says
+// is no answer. If the body contains an error, the failure equals that of the same error with the
+// status that it implies. Otherwise it is retryable.
+func DecodeFailure(body []byte, err error, secret string) *provider.Failure {
+	said := parseAPIError(body)
+	if !said.structured {
+		return &provider.Failure{Retryable: true, Detail: excerpt(err.Error(), secret) + preview(body, secret)}
 	}
 	status := said.status()
 	failure := said.failure(status, secret)
 	if status == 0 {
-		failure.Retryable = !failure.Unpaid
+		failure.Retryable = !failure.NoCredit
 		failure.Detail = "the answer is an error: " + failure.Detail
 	}
 	return failure
 }
 
-// meaning returns the HTTP status that a code or a type of an error stands for, 0 if it is not
-// known. The words are those of Anthropic, OpenAI and Moonshot.
-func meaning(word string) int {
+// statusOf returns the HTTP status of an error code or type, 0 if it is unknown. The words are
+// those of Anthropic, OpenAI and Moonshot.
+func statusOf(word string) int {
 	switch word {
 	case "invalid_request_error", "context_length_exceeded",
-		// Responses that failed for what they were asked.
+		// Failed responses of OpenAI about the request.
 		"invalid_prompt", "data_residency_mismatch", "bio_policy", "misalignment_policy_violation", "invalid_image", "invalid_image_format",
 		"invalid_base64_image", "invalid_image_url", "invalid_image_mode", "image_too_large", "image_too_small", "image_parse_error",
 		"image_content_policy_violation", "image_file_too_large", "unsupported_image_media_type", "empty_image_file", "image_file_not_found":
@@ -64,17 +64,17 @@ func meaning(word string) int {
 	return 0
 }
 
-// glimpse shows how a body begins, on one line. The key goes before anything is cut.
-func glimpse(body []byte, secret string) string {
-	body = Hide(body, secret)
-	cut := len(body) > maxGlimpse
-	shown := []rune(strings.Join(strings.Fields(string(body[:min(len(body), maxGlimpse)])), " "))
+// preview returns the beginning of a body on one line. It redacts the key before it truncates.
+func preview(body []byte, secret string) string {
+	body = Redact(body, secret)
+	cut := len(body) > maxPreview
+	shown := []rune(strings.Join(strings.Fields(string(body[:min(len(body), maxPreview)])), " "))
 	if len(shown) == 0 {
 		return ": it is empty"
 	}
 	end := ""
-	if cut || len(shown) > maxGlimpseRunes {
+	if cut || len(shown) > maxPreviewRunes {
 		end = "…"
 	}
-	return fmt.Sprintf(": %q%s", string(shown[:min(len(shown), maxGlimpseRunes)]), end)
+	return fmt.Sprintf(": %q%s", string(shown[:min(len(shown), maxPreviewRunes)]), end)
 }

@@ -11,23 +11,23 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// complained is an error that a provider sends, and what becomes of it.
-type complained struct {
+// apiErrorTest is an error body of a provider and the expected failure.
+type apiErrorTest struct {
 	status int
 	body   string
 	want   provider.Failure
 }
 
-func complaints() map[string]complained {
+func apiErrors() map[string]apiErrorTest {
 	const none = "the account has no credit left: "
-	return map[string]complained{
+	return map[string]apiErrorTest{
 		"OpenAI's quota": {
 			429, `{"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "param": null, "code": "insufficient_quota"}}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "You exceeded your current quota"},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "You exceeded your current quota"},
 		},
 		"OpenAI's hard limit": {
 			400, `{"error": {"message": "Billing hard limit has been reached", "type": "invalid_request_error", "code": "billing_hard_limit_reached"}}`,
-			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Billing hard limit has been reached"},
+			provider.Failure{Status: 400, NoCredit: true, Detail: none + "Billing hard limit has been reached"},
 		},
 		"OpenAI's rate": {
 			429, `{"error": {"message": "Rate limit reached", "type": "requests", "code": "rate_limit_exceeded"}}`,
@@ -35,10 +35,10 @@ func complaints() map[string]complained {
 		},
 		"Anthropic's balance": {
 			400, `{"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low to access the Anthropic API."}}`,
-			provider.Failure{Status: 400, Unpaid: true, Detail: none + "Your credit balance is too low to access the Anthropic API."},
+			provider.Failure{Status: 400, NoCredit: true, Detail: none + "Your credit balance is too low to access the Anthropic API."},
 		},
 		"Anthropic's billing": {
-			403, `{"type": "error", "error": {"type": "billing_error", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"},
+			403, `{"type": "error", "error": {"type": "billing_error", "message": "m"}}`, provider.Failure{Status: 403, NoCredit: true, Detail: none + "m"},
 		},
 		"Google's quota of a day": {
 			429, `{"error": {"code": 429, "message": "Quota exceeded for metric: GenerateRequestsPerDay", "status": "RESOURCE_EXHAUSTED"}}`,
@@ -46,15 +46,15 @@ func complaints() map[string]complained {
 		},
 		"Moonshot's quota": {
 			429, `{"error": {"message": "Your account is suspended", "type": "exceeded_current_quota_error"}}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your account is suspended"},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "Your account is suspended"},
 		},
-		"Zhipu's balance": {429, `{"error": {"code": "1113", "message": "m"}}`, provider.Failure{Status: 429, Unpaid: true, Detail: none + "m"}},
-		"one-api's quota": {403, `{"error": {"code": "insufficient_user_quota", "message": "m"}}`, provider.Failure{Status: 403, Unpaid: true, Detail: none + "m"}},
+		"Zhipu's balance": {429, `{"error": {"code": "1113", "message": "m"}}`, provider.Failure{Status: 429, NoCredit: true, Detail: none + "m"}},
+		"one-api's quota": {403, `{"error": {"code": "insufficient_user_quota", "message": "m"}}`, provider.Failure{Status: 403, NoCredit: true, Detail: none + "m"}},
 		"xAI's team": {
 			429, `{"code": "x", "error": "Your team t has either used all available credits or reached its monthly spending limit."}`,
-			provider.Failure{Status: 429, Unpaid: true, Detail: none + "Your team t has either used all available credits or reached its monthly spending limit."},
+			provider.Failure{Status: 429, NoCredit: true, Detail: none + "Your team t has either used all available credits or reached its monthly spending limit."},
 		},
-		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, Unpaid: true, Detail: none + "pay"}},
+		"payment required": {402, `{"message": "pay"}`, provider.Failure{Status: 402, NoCredit: true, Detail: none + "pay"}},
 		"Cohere's form": {
 			429, `{"id": "x", "message": "too many"}`, provider.Failure{Status: 429, Retryable: true, RetryAfter: 7 * time.Second, Detail: "too many"},
 		},
@@ -65,12 +65,12 @@ func complaints() map[string]complained {
 	}
 }
 
-// TestComplaints tells accounts without credit from those that ask too often: only the latter are
-// worth waiting for.
-func TestComplaints(t *testing.T) {
-	for name, test := range complaints() {
+// TestAPIErrors distinguishes accounts without credit from rate limits. Only the latter are
+// retryable.
+func TestAPIErrors(t *testing.T) {
+	for name, test := range apiErrors() {
 		t.Run(name, func(t *testing.T) {
-			to := answering(t, func(w http.ResponseWriter, _ *http.Request) {
+			to := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 				w.Header().Set("Retry-After", "7")
 				w.WriteHeader(test.status)
 				_, _ = w.Write([]byte(test.body))
@@ -90,7 +90,7 @@ func TestComplaints(t *testing.T) {
 	}
 }
 
-// TestDelayInTheBody reads how long Google asks to wait, which sends no header.
+// TestDelayInTheBody reads Google's retry delay, which is not in a header.
 func TestDelayInTheBody(t *testing.T) {
 	for body, want := range map[string]time.Duration{
 		`{"error": {"details": [{"@type": "QuotaFailure"}, {"@type": "RetryInfo", "retryDelay": "34.5s"}]}}`: 34500 * time.Millisecond,
@@ -102,17 +102,17 @@ func TestDelayInTheBody(t *testing.T) {
 		`{"error": [1]}`: 0,
 		`[`:              0,
 	} {
-		if got := readComplaint([]byte(body)); got.delay != want || got.text == "" {
+		if got := parseAPIError([]byte(body)); got.delay != want || got.text == "" {
 			t.Errorf("%s: got %+v, want a delay of %s and a text", body, got, want)
 		}
 	}
 }
 
-func FuzzComplaint(f *testing.F) {
+func FuzzAPIError(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "type": "t", "code": 1, "details": [{"retryDelay": "1s"}]}}`), "m")
 	f.Add([]byte(`{"error": "e"}`), "")
 	f.Fuzz(func(t *testing.T, raw []byte, secret string) {
-		said := readComplaint(raw)
+		said := parseAPIError(raw)
 		if got := excerpt(said.text, secret); got == "" || len(got) > maxExcerpt+len("…") || said.delay < 0 {
 			t.Errorf("of %q: got %q and a delay of %s, want a short text and no time past", raw, got, said.delay)
 		}

@@ -15,9 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// TestWriteTools sends with tools that were written for other requests, to any server and by any
-// codec, what is sent without.
-func TestWriteTools(t *testing.T) {
+// TestEncodeTools checks for every codec and server that cached tools give the same request as new
+// ones.
+func TestEncodeTools(t *testing.T) {
 	text := &turn.ToolText{}
 	for range 2 {
 		for name, codec := range map[string]provider.Codec{
@@ -27,7 +27,7 @@ func TestWriteTools(t *testing.T) {
 			for _, server := range []struct{ own, compat bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 				query := providertest.Query(nil)
 				query.Tools[0].ParametersJson = `{"type": "object", "properties": {"a": {}}, "required": ["a", "<b>"]}`
-				query.Own, query.Compat = server.own, server.compat
+				query.Official, query.Compat = server.own, server.compat
 				want, err := codec.Encode(query)
 				if err != nil {
 					t.Fatal(err)

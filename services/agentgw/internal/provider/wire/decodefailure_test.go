@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// TestUnread shows what becomes of errors that come with a status of success.
-func TestUnread(t *testing.T) {
+// TestDecodeFailure checks errors that come with a status of success.
+func TestDecodeFailure(t *testing.T) {
 	again := func(detail string) provider.Failure { return provider.Failure{Retryable: true, Detail: detail} }
 	tests := map[string]struct {
 		body string
@@ -20,8 +20,8 @@ func TestUnread(t *testing.T) {
 	}{
 		"OpenRouter's rate": {`{"error":{"code":429,"message":"Rate limit exceeded"}}`, provider.Failure{Status: 429, Retryable: true, Detail: "Rate limit exceeded"}},
 		"a code as a text":  {`{"error":{"code":"503","message":"m"}}`, provider.Failure{Status: 503, Retryable: true, Detail: "m"}},
-		"no credit":         {`{"error":{"code":402,"message":"m"}}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"}},
-		"a word for that":   {`{"error":{"code":"insufficient_quota","message":"m"}}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"}},
+		"no credit":         {`{"error":{"code":402,"message":"m"}}`, provider.Failure{Status: 402, NoCredit: true, Detail: "the account has no credit left: m"}},
+		"a word for that":   {`{"error":{"code":"insufficient_quota","message":"m"}}`, provider.Failure{Status: 402, NoCredit: true, Detail: "the account has no credit left: m"}},
 		"a bad request":     {`{"error":{"code":400,"message":"m"}}`, provider.Failure{Status: 400, Detail: "m"}},
 		"a bad key":         {`{"error":{"code":401,"message":"` + secret + `"}}`, provider.Failure{Status: 401, Detail: "[key]"}},
 		"no permission":     {`{"error":{"code":403,"message":"m"}}`, provider.Failure{Status: 403, Detail: "m"}},
@@ -37,7 +37,7 @@ func TestUnread(t *testing.T) {
 			provider.Failure{Status: 429, Retryable: true, Detail: "slow down"},
 		},
 		"no credit within a choice": {
-			`{"error":null,"choices":[{"error":{"code":402,"message":"m"}}]}`, provider.Failure{Status: 402, Unpaid: true, Detail: "the account has no credit left: m"},
+			`{"error":null,"choices":[{"error":{"code":402,"message":"m"}}]}`, provider.Failure{Status: 402, NoCredit: true, Detail: "the account has no credit left: m"},
 		},
 		"flagged within a choice": {`{"error":{},"choices":[{"error":{"code":403,"message":"` + secret + `"}},5]}`, provider.Failure{Status: 403, Detail: "[key]"}},
 		"a gateway in a choice":   {`{"choices":[{"error":{"code":502,"message":"m"}}]}`, provider.Failure{Status: 502, Retryable: true, Detail: "m"}},
@@ -58,19 +58,19 @@ func TestUnread(t *testing.T) {
 		"empty":                   {" ", again("e: it is empty")},
 	}
 	for name, test := range tests {
-		if diff := cmp.Diff(&test.want, Unread([]byte(test.body), errors.New("e"), secret)); diff != "" {
+		if diff := cmp.Diff(&test.want, DecodeFailure([]byte(test.body), errors.New("e"), secret)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
 }
 
-func FuzzUnread(f *testing.F) {
+func FuzzDecodeFailure(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "code": 429}}`), "m")
 	f.Add([]byte(`{"choices": [{"error": {"message": "m", "code": 402}}, 5]}`), "m")
 	f.Add([]byte("<html>"), "")
 	f.Fuzz(func(t *testing.T, body []byte, secret string) {
-		got := Unread(body, errors.New("e"), secret)
-		if got.Detail == "" || len(got.Detail) > 2000 || got.Unpaid && got.Retryable || got.Status != 0 && (got.Status < 400 || got.Status > maxStatus) {
+		got := DecodeFailure(body, errors.New("e"), secret)
+		if got.Detail == "" || len(got.Detail) > 2000 || got.NoCredit && got.Retryable || got.Status != 0 && (got.Status < 400 || got.Status > maxStatus) {
 			t.Errorf("of %q: got %+v, want a short detail and the status of an error", body, got)
 		}
 	})

@@ -11,9 +11,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// TestThoughts keeps what compatible servers call reasoning beside calls, and sends it back to them
-// with the calls.
-func TestThoughts(t *testing.T) {
+// TestReasoningFields keeps the reasoning of compatible servers, and sends it back with the calls.
+func TestReasoningFields(t *testing.T) {
 	const call = `"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]`
 	for _, test := range []struct{ message, native string }{
 		{`"reasoning_content":"hm <1>",` + call, `{"reasoning_content":"hm <1>"}`},
@@ -45,7 +44,7 @@ func TestThoughts(t *testing.T) {
 		own, compat bool
 		want        int
 	}{{false, false, 1}, {true, false, 0}, {false, true, 0}} {
-		query.Own, query.Compat = test.own, test.compat
+		query.Official, query.Compat = test.own, test.compat
 		got, err := Codec{}.Encode(query)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +57,7 @@ func TestThoughts(t *testing.T) {
 	}
 }
 
-// TestExtras sends the fields that only a server knows back with the same calls.
+// TestExtras sends server-specific fields back with the same calls.
 func TestExtras(t *testing.T) {
 	const signature = `"extra_content":{"google":{"thought_signature":"s<1>"}}`
 	answer := func(calls string) string { return `{"choices":[{"message":{"tool_calls":[` + calls + `]}}]}` }
@@ -99,7 +98,7 @@ func TestExtras(t *testing.T) {
 			t.Errorf("%s: got the native form %s, want none", name, said.Native)
 		}
 		got, err := Codec{}.Encode(&provider.Query{
-			Model: &agentgwv1.Model{Model: "m"}, Transcript: transcript, Native: map[int32][]byte{2: said.Native}, Own: test.own, Compat: test.compat,
+			Model: &agentgwv1.Model{Model: "m"}, Transcript: transcript, Native: map[int32][]byte{2: said.Native}, Official: test.own, Compat: test.compat,
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -16,13 +16,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/proxy"
 )
 
-// errWithheld is why the request of Reach is never sent.
-var errWithheld = errors.New("only the connection was wanted")
+// errNotSent is the write error of the request that Probe does not send.
+var errNotSent = errors.New("only the connection was wanted")
 
-// Reach connects to an address as Send does, over a proxy where the environment names one and with
-// TLS for https, and sends no request: nobody is asked and nothing is counted. Of http:// behind a
-// proxy it reaches the proxy. The error says what failed.
-func (c *Client) Reach(ctx context.Context, address string, limit time.Duration) error {
+// Probe connects to an address as Send does, with the environment's proxy and with TLS for https,
+// but sends no request. For http:// behind a proxy it reaches only the proxy. The error says what
+// failed.
+func (c *Client) Probe(ctx context.Context, address string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	parsed, err := url.Parse(address)
@@ -45,41 +45,41 @@ func (c *Client) Reach(ctx context.Context, address string, limit time.Duration)
 			if err != nil {
 				return nil, err
 			}
-			return &withholding{Conn: conn, connected: &connected, reached: &reached}, nil
+			return &noSendConn{Conn: conn, connected: &connected, reached: &reached}, nil
 		},
 	}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	switch {
-	case err == nil: // cannot be: the request was not sent
+	case err == nil: // impossible: the request was not sent
 		return response.Body.Close()
-	case reached.Load(): // whichever error the transport returns of a connection that it then closes
+	case reached.Load(): // ignore the transport's error about the unsent request
 		return nil
 	case ctx.Err() != nil:
 		return fmt.Errorf("no connection within %s%s", limit, proxy.Named(parsed))
 	default:
-		return fmt.Errorf("%s%s%s", reason(err), proxy.Named(parsed), advice(err))
+		return fmt.Errorf("%s%s%s", reason(err), proxy.Named(parsed), tlsHint(err))
 	}
 }
 
-// withholding is a connection on which no request goes out.
-type withholding struct {
+// noSendConn is a connection that does not send the request.
+type noSendConn struct {
 	net.Conn
-	// connected says that what is written next is the request, reached that it was.
+	// connected: the next write is the request. reached: the request was written.
 	connected, reached *atomic.Bool
 }
 
 // Write implements net.Conn.
-func (w *withholding) Write(raw []byte) (int, error) {
+func (w *noSendConn) Write(raw []byte) (int, error) {
 	if w.connected.Load() {
 		w.reached.Store(true)
-		return 0, errWithheld
+		return 0, errNotSent
 	}
 	return w.Conn.Write(raw)
 }
 
-// advice says what helps where the two sides do not agree on TLS.
-func advice(err error) string {
+// tlsHint returns a remedy if the two sides disagree on TLS.
+func tlsHint(err error) string {
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
 		return "; SSL_CERT_FILE names the file with the authorities to trust"
 	}

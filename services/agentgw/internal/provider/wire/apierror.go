@@ -15,15 +15,15 @@ import (
 )
 
 const (
-	// maxExcerpt bounds how much of an error's body is kept.
+	// maxExcerpt bounds the bytes of an error message.
 	maxExcerpt = 300
-	// noDetails stands for an empty one.
+	// noDetails replaces an empty message.
 	noDetails = "no details"
 )
 
-// noCredit are the codes and types with which providers say that an account has no credit left.
-// Google's RESOURCE_EXHAUSTED is not among them: it names quotas that come back by themselves.
-var noCredit = []string{
+// noCreditCodes are the error codes and types for an account without credit. Google's
+// RESOURCE_EXHAUSTED is not among them: it also reports quotas that refill.
+var noCreditCodes = []string{
 	"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", // OpenAI
 	"billing_error",                                             // Anthropic
 	"exceeded_current_quota_error",                              // Moonshot, with 429
@@ -35,30 +35,29 @@ var noCredit = []string{
 }
 
 const (
-	// lowBalance is how Anthropic says so, in a status and a type that stand for all kinds of
-	// mistakes.
-	lowBalance = "credit balance is too low"
-	// spentTeam is how xAI says so, with 429 or 403 and without a code.
-	spentTeam = "used all available credits or reached its monthly spending limit"
+	// anthropicNoCredit is Anthropic's text. Its status and type also stand for other mistakes.
+	anthropicNoCredit = "credit balance is too low"
+	// xaiNoCredit is xAI's text, with 429 or 403 and without a code.
+	xaiNoCredit = "used all available credits or reached its monthly spending limit"
 )
 
-// complaint is what the body of an error says.
-type complaint struct {
-	// text is its message where it has the usual form, else all of it.
+// apiError is the decoded body of an error response.
+type apiError struct {
+	// text is the message, or the whole body if it has an unknown form.
 	text string
-	// stated says that it has the usual form.
-	stated bool
-	// number is the HTTP status that it names; 0 if it names none.
+	// structured: the body has a known form.
+	structured bool
+	// number is the HTTP status in the body, 0 if there is none.
 	number int
-	// code and kind are words for programs; empty if it has none.
+	// code and kind are the machine-readable words, empty if there are none.
 	code, kind string
-	// delay is how long it asks to wait, 0 if it does not say.
+	// delay is the wait that the body asks for, 0 if it does not say.
 	delay time.Duration
 }
 
-// readComplaint reads the body of an error, whatever it is.
-func readComplaint(raw []byte) complaint {
-	said := complaint{text: string(raw)}
+// parseAPIError decodes the body of an error response, whatever its form.
+func parseAPIError(raw []byte) apiError {
+	said := apiError{text: string(raw)}
 	var list []json.RawMessage
 	if len(raw) <= maxErrorBytes && json.Unmarshal(raw, &list) == nil && len(list) > 0 {
 		raw = list[0] // Google's, at its address for clients of OpenAI
@@ -72,10 +71,10 @@ func readComplaint(raw []byte) complaint {
 		said.text = cmp.Or(body.Message, said.text)
 		return said
 	}
-	if provider.Empty(body.Error) {
-		body.Error = within(body.Choices)
+	if provider.IsEmpty(body.Error) {
+		body.Error = choiceError(body.Choices)
 	}
-	if provider.Empty(body.Error) || len(body.Error) > maxErrorBytes {
+	if provider.IsEmpty(body.Error) || len(body.Error) > maxErrorBytes {
 		said.text = cmp.Or(body.Message, said.text)
 		return said
 	}
@@ -83,20 +82,20 @@ func readComplaint(raw []byte) complaint {
 	return said
 }
 
-// within returns the error of the first choice, where OpenRouter has what befell an answer that had
-// begun; nil if there is none.
-func within(choices json.RawMessage) json.RawMessage {
+// choiceError returns the error of the first choice, nil if there is none. OpenRouter reports the
+// failure of a partial answer there.
+func choiceError(choices json.RawMessage) json.RawMessage {
 	var list []struct {
 		Error json.RawMessage `json:"error"`
 	}
-	if _ = json.Unmarshal(choices, &list); len(list) == 0 { // what is wrong with the others does not count
+	if _ = json.Unmarshal(choices, &list); len(list) == 0 { // errors of other choices do not count
 		return nil
 	}
 	return list[0].Error
 }
 
-// read reads the error itself: an object, or a text.
-func (c *complaint) read(raw json.RawMessage) {
+// read decodes the error itself: an object or a text.
+func (c *apiError) read(raw json.RawMessage) {
 	var described struct {
 		Message string `json:"message"`
 		Code    any    `json:"code"` // a number from Google and OpenRouter
@@ -108,7 +107,7 @@ func (c *complaint) read(raw json.RawMessage) {
 	var plain string
 	switch err := json.Unmarshal(raw, &described); {
 	case err == nil || described.Message != "":
-		c.stated = bytes.HasPrefix(raw, []byte("{")) // null is an object, too
+		c.structured = bytes.HasPrefix(raw, []byte("{")) // null is an object, too
 		c.text = cmp.Or(described.Message, c.text)
 		c.code, _ = described.Code.(string)
 		c.kind, _ = described.Type.(string)
@@ -117,7 +116,7 @@ func (c *complaint) read(raw json.RawMessage) {
 			c.number, _ = strconv.Atoi(c.code)
 		}
 	case json.Unmarshal(raw, &plain) == nil:
-		c.stated, c.text = plain != "", plain
+		c.structured, c.text = plain != "", plain
 	}
 	if c.number < http.StatusBadRequest || c.number > maxStatus {
 		c.number = 0
@@ -129,38 +128,38 @@ func (c *complaint) read(raw json.RawMessage) {
 	}
 }
 
-// status returns the HTTP status that the complaint stands for by itself, 0 if it does not say.
-func (c *complaint) status() int {
-	if status := cmp.Or(c.number, meaning(c.code), meaning(c.kind)); status != 0 {
+// status returns the HTTP status that the error implies, 0 if it implies none.
+func (c *apiError) status() int {
+	if status := cmp.Or(c.number, statusOf(c.code), statusOf(c.kind)); status != 0 {
 		return status
 	}
-	if c.unpaid(0) {
+	if c.noCredit(0) {
 		return http.StatusPaymentRequired
 	}
 	return 0
 }
 
-// failure returns what the complaint means under a status.
-func (c *complaint) failure(status int, secret string) *provider.Failure {
+// failure returns the error as a failure with a status.
+func (c *apiError) failure(status int, secret string) *provider.Failure {
 	failure := &provider.Failure{Status: status, Retryable: retryable(status), RetryAfter: c.delay, Detail: excerpt(c.text, secret)}
-	if c.unpaid(status) {
-		failure.Unpaid, failure.Retryable, failure.RetryAfter = true, false, 0
+	if c.noCredit(status) {
+		failure.NoCredit, failure.Retryable, failure.RetryAfter = true, false, 0
 		failure.Detail = "the account has no credit left: " + failure.Detail
 	}
 	return failure
 }
 
-// unpaid says whether the account has no credit left.
-func (c *complaint) unpaid(status int) bool {
-	return status == http.StatusPaymentRequired || slices.Contains(noCredit, c.code) || slices.Contains(noCredit, c.kind) ||
-		status == http.StatusBadRequest && strings.Contains(c.text, lowBalance) || strings.Contains(c.text, spentTeam)
+// noCredit reports whether the account has no credit left.
+func (c *apiError) noCredit(status int) bool {
+	return status == http.StatusPaymentRequired || slices.Contains(noCreditCodes, c.code) || slices.Contains(noCreditCodes, c.kind) ||
+		status == http.StatusBadRequest && strings.Contains(c.text, anthropicNoCredit) || strings.Contains(c.text, xaiNoCredit)
 }
 
-// excerpt returns the beginning of a text on one line. The key goes before anything is cut, so that
-// no part of it is left.
+// excerpt returns the beginning of a text on one line. It redacts the key before it truncates, so
+// that no part of the key remains.
 func excerpt(text, secret string) string {
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " ")
-	text = string(Hide([]byte(text), secret))
+	text = string(Redact([]byte(text), secret))
 	if text == "" {
 		return noDetails
 	}

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestHide(t *testing.T) {
+func TestRedact(t *testing.T) {
 	const key = "sk-AB/CD+EFGHIJ=="
 	tests := map[string]struct{ text, secret, want string }{
 		"as it is":              {"bad key sk-AB/CD+EFGHIJ==, twice sk-AB/CD+EFGHIJ==", key, "bad key [key], twice [key]"},
@@ -34,15 +34,15 @@ func TestHide(t *testing.T) {
 	}
 	for name, test := range tests {
 		text := []byte(test.text)
-		if got := Hide(text, test.secret); string(got) != test.want || string(text) != test.text {
+		if got := Redact(text, test.secret); string(got) != test.want || string(text) != test.text {
 			t.Errorf("%s: got %q of %q, want %q", name, got, text, test.want)
 		}
 	}
 }
 
-// TestHideEncoded encodes keys beside other things, as headers and tokens do: nothing of the key
-// can be decoded from what is left.
-func TestHideEncoded(t *testing.T) {
+// TestRedactEncoded encodes keys as part of longer texts, as headers and tokens do. The rest
+// decodes to no part of the key.
+func TestRedactEncoded(t *testing.T) {
 	type encoding interface{ EncodeToString(raw []byte) string }
 	encodings := map[string]encoding{
 		"standard": base64.StdEncoding, "standard, unpadded": base64.RawStdEncoding, "URL": base64.URLEncoding, "URL, unpadded": base64.RawURLEncoding,
@@ -56,8 +56,8 @@ func TestHideEncoded(t *testing.T) {
 					if after == "" {
 						tail = ""
 					}
-					want := `{"echo":"` + encoded[:8*len(before)/6] + hidden + tail + `"}`
-					if got := string(Hide([]byte(`{"echo":"`+encoded+`"}`), key)); got != want {
+					want := `{"echo":"` + encoded[:8*len(before)/6] + redacted + tail + `"}`
+					if got := string(Redact([]byte(`{"echo":"`+encoded+`"}`), key)); got != want {
 						t.Errorf("%s of %q: got %s, want %s", name, before+key+after, got, want)
 					}
 				}
@@ -66,12 +66,12 @@ func TestHideEncoded(t *testing.T) {
 	}
 }
 
-// FuzzHide compares what is found with what is there, whatever the key is and wherever it stands.
-func FuzzHide(f *testing.F) {
+// FuzzRedact compares the redacted ranges with the actual positions of the key.
+func FuzzRedact(f *testing.F) {
 	f.Add("Bearer ", "sk-AB/CD+EFGHIJ==", ", is bad")
 	f.Add("aaaaaaaaaaaaa", "aaaaaaaab", "aaaaaaaaaaaaaaaaaaaa")
 	f.Fuzz(func(t *testing.T, before, secret, after string) {
-		if len(secret) < leastSecret {
+		if len(secret) < minSecret {
 			return
 		}
 		for _, middle := range []string{
@@ -80,10 +80,10 @@ func FuzzHide(f *testing.F) {
 		} {
 			text := []byte(before + middle + after)
 			there := false
-			for _, form := range forms(secret) {
+			for _, form := range encodings(secret) {
 				there = there || bytes.Contains(text, []byte(form.text))
 			}
-			if got := Hide(text, secret); bytes.Equal(got, text) == there || there && !bytes.Contains(got, []byte(hidden)) {
+			if got := Redact(text, secret); bytes.Equal(got, text) == there || there && !bytes.Contains(got, []byte(redacted)) {
 				t.Errorf("%q in %q: got %q, want it found: %t", secret, text, got, there)
 			}
 		}

@@ -8,16 +8,16 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// trial is something that a template has to be able to write.
-type trial struct {
-	// name says what it is, for people.
+// sample is a query that every template must render.
+type sample struct {
+	// name describes it for people.
 	name  string
 	query *provider.Query
 }
 
-// trials are all kinds of conversations with all numbers of tools, as far as templates can tell
-// them apart.
-func trials() []trial {
+// samples returns all kinds of conversations with all numbers of tools that templates can
+// distinguish.
+func samples() []sample {
 	bare := &worldv1.Tool{Name: "b", ParametersJson: `{"type": "object", "properties": {}}`}
 	tool := &worldv1.Tool{Name: "a", Description: "d", ParametersJson: `{"type": "object", "properties": {"x": {"type": "string"}, "y": {}}, "required": ["x"]}`}
 	toolboxes := []struct {
@@ -29,17 +29,17 @@ func trials() []trial {
 		{"one tool without parameters", []*worldv1.Tool{bare}},
 		{"two tools", []*worldv1.Tool{tool, bare}},
 	}
-	var list []trial
+	var list []sample
 	for _, toolbox := range toolboxes {
 		for _, person := range []bool{false, true} {
 			speaker := "an assistant"
 			if person {
 				speaker = "a person"
 			}
-			for _, talk := range talks() {
-				list = append(list, trial{
+			for _, talk := range sampleTranscripts() {
+				list = append(list, sample{
 					name:  toolbox.name + ", " + speaker + " and " + talk.name,
-					query: &provider.Query{Tools: toolbox.tools, Flipped: person, Transcript: talk.entries},
+					query: &provider.Query{Tools: toolbox.tools, PlaysUser: person, Transcript: talk.entries},
 				})
 			}
 		}
@@ -47,13 +47,13 @@ func trials() []trial {
 	return list
 }
 
-// talk is a conversation.
-type talk struct {
+// sampleTranscript is a conversation.
+type sampleTranscript struct {
 	name    string
 	entries []conversation.Entry
 }
 
-func talks() []talk {
+func sampleTranscripts() []sampleTranscript {
 	system := conversation.Entry{Kind: conversation.System, Text: "s"}
 	user := conversation.Entry{Kind: conversation.User, Text: "u"}
 	assistant := conversation.Entry{Kind: conversation.Assistant, Text: "a"}
@@ -65,7 +65,7 @@ func talks() []talk {
 	}
 	object := python.DictOf(python.Item{Key: "x", Value: python.Str("v")})
 	empty := (&python.Dict{}).Value()
-	return []talk{
+	return []sampleTranscript{
 		{"no messages", nil},
 		{"instructions only", []conversation.Entry{system}},
 		{"a conversation that begins with the user", []conversation.Entry{user}},

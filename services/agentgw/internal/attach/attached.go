@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// Present says whether an agent of the name is attached to this replica or another one.
-func (r *Registry) Present(ctx context.Context, name string) (bool, error) {
+// IsAttached reports whether an agent of the name is attached to any replica.
+func (r *Registry) IsAttached(ctx context.Context, name string) (bool, error) {
 	if err := CheckName(name); err != nil {
 		return false, err
 	}

@@ -1,0 +1,107 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+)
+
+// native is the part of a turn that later requests carry verbatim.
+type native struct {
+	reasoningFields
+	// Calls has the fields of each call that only its server knows, such as Gemini's thought
+	// signature.
+	Calls []map[string]json.RawMessage `json:"tool_calls,omitempty"`
+}
+
+// standardFields are the fields of a call that every request has, or that only give its position.
+var standardFields = []string{"id", "type", "function", "index"}
+
+// encodeNative returns the native form of a message with calls, nil if there is none.
+func encodeNative(message *responseMessage) ([]byte, error) {
+	n := native{reasoningFields: reasoningFields{Content: nonEmpty(message.reasoningFields.Content), Details: nonEmpty(message.Details)}}
+	if text := nonEmpty(message.Reasoning); n.Details == nil && strings.HasPrefix(string(text), `"`) {
+		n.Reasoning = text
+	}
+	var err error
+	if n.Calls, err = extras(message); err != nil {
+		return nil, err
+	}
+	if n.Content == nil && n.Reasoning == nil && n.Details == nil && n.Calls == nil {
+		return nil, nil
+	}
+	return json.Marshal(n)
+}
+
+// nonEmpty returns a field, nil if it is empty.
+func nonEmpty(field json.RawMessage) json.RawMessage {
+	if provider.IsEmpty(field) {
+		return nil
+	}
+	return field
+}
+
+// extras returns the non-standard fields of each call, nil if no call has any.
+func extras(message *responseMessage) ([]map[string]json.RawMessage, error) {
+	if !present(message.ToolCalls) {
+		return nil, nil
+	}
+	var calls []map[string]json.RawMessage
+	if err := json.Unmarshal(message.ToolCalls, &calls); err != nil {
+		return nil, err
+	}
+	found := false
+	for _, made := range calls {
+		for name, value := range made {
+			if slices.Contains(standardFields, name) || provider.IsEmpty(value) {
+				delete(made, name)
+			}
+		}
+		found = found || len(made) > 0
+	}
+	if !found {
+		return nil, nil
+	}
+	return calls, nil
+}
+
+// nativeOf returns the native form of an earlier turn. OpenAI itself refuses fields that it does
+// not know.
+func nativeOf(q *provider.Query, first conversation.Entry) native {
+	var n native
+	raw, known := q.Native[first.Index]
+	if !known || q.Official || q.Compat || json.Unmarshal(raw, &n) != nil {
+		return native{}
+	}
+	return n
+}
+
+// callWithExtras is a call with fields that only its server knows.
+type callWithExtras struct {
+	call
+	extra map[string]json.RawMessage
+}
+
+// withExtras returns the n-th call of the turn with its extra fields.
+func (n *native) withExtras(number int32, made call) any {
+	if number < 0 || int(number) >= len(n.Calls) || len(n.Calls[number]) == 0 {
+		return &made
+	}
+	return &callWithExtras{call: made, extra: n.Calls[number]}
+}
+
+// MarshalJSON implements json.Marshaler.
+func (e *callWithExtras) MarshalJSON() ([]byte, error) {
+	ours, err := Encode(&e.call)
+	if err != nil {
+		return nil, err
+	}
+	theirs, err := json.Marshal(e.extra)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(ours[:len(ours)-1], ','), theirs[1:]...), nil
+}

@@ -1,0 +1,67 @@
+package provider
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// errorReasons are the finish reasons of answers that a server could not complete: of OpenRouter
+// and Mistral, of vLLM and SGLang, of DeepSeek.
+var errorReasons = []string{"error", "abort", "insufficient_system_resource"}
+
+// ServerError returns the failure that a server reports in an answer with a status of success, nil
+// if it reports none. The content of such an answer is not the model's turn. whole is the raw error
+// of the answer, within that of its first choice, and reason the raw finish reason. Each is nil if
+// absent.
+func ServerError(whole, within, reason json.RawMessage) error {
+	switch end := FinishReason(reason); {
+	case !IsEmpty(whole):
+		return fmt.Errorf("the server failed: %s", errorText(whole))
+	case !IsEmpty(within):
+		return fmt.Errorf("the server failed within it: %s", errorText(within))
+	case slices.Contains(errorReasons, end):
+		return fmt.Errorf("the server failed within it: finish_reason %s", end)
+	}
+	return nil
+}
+
+// FinishReason returns the finish reason of an answer, "" if there is none.
+func FinishReason(raw json.RawMessage) string {
+	var reason string
+	if json.Unmarshal(raw, &reason) != nil {
+		return ""
+	}
+	return excerpt(reason)
+}
+
+// IsEmpty reports whether a field is absent, null or an empty text, list or object.
+func IsEmpty(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	default:
+		return false
+	}
+}
+
+// errorText returns an error's code and message, or all of it if it has another form.
+func errorText(raw json.RawMessage) string {
+	var said struct {
+		Code    json.RawMessage `json:"code"` // a number or a word
+		Message string          `json:"message"`
+	}
+	if json.Unmarshal(raw, &said) != nil || said.Message == "" {
+		return excerpt(string(raw))
+	}
+	if IsEmpty(said.Code) {
+		return excerpt(said.Message)
+	}
+	return excerpt(strings.Trim(string(said.Code), `"`) + ": " + said.Message)
+}
+
+// excerpt returns the beginning of a text on one line.
+func excerpt(text string) string {
+	return fmt.Sprintf("%.300s", strings.Join(strings.Fields(strings.ToValidUTF8(text, "?")), " "))
+}
