@@ -54,7 +54,7 @@ func NewLibrary(names Names) *Library {
 		l.names[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
 	}
 	for _, name := range names.Factories {
-		l.given[name] = &builtin{name: name, call: func(a *arguments) any {
+		l.names[name] = &builtin{name: name, call: func(a *arguments) any {
 			a.one()
 			return &builtin{name: name, call: func(a *arguments) any { return a.one() }}
 		}}
