@@ -106,11 +106,11 @@ func TestOriginalColumns(t *testing.T) {
 					}
 				}
 			}
-			if categories[allCategories] == nil {
-				t.Errorf("categories: got %v, want %s among them", categories, allCategories)
+			if categories[AllCategories] == nil {
+				t.Errorf("categories: got %v, want %s among them", categories, AllCategories)
 			}
 			for category, means := range categories {
-				want := wantCategories[allCategories]
+				want := wantCategories[AllCategories]
 				if name != "models" {
 					want = map[string]string{"similarity": "<nil>", "turn_count": "<nil>"}
 				}

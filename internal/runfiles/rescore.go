@@ -80,7 +80,7 @@ func ReplaceSummary(dir string, summary *Summary) error {
 // Mean returns the mean similarity over all counted rollouts, nil if there is none.
 func (s *Summary) Mean() *float64 {
 	for _, category := range s.Categories {
-		if category.Name == allCategories {
+		if category.Name == AllCategories {
 			return category.Similarity
 		}
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// allCategories is the category that every scenario belongs to.
-	allCategories = "ALL_CATEGORIES"
+	// AllCategories is the category that every scenario belongs to.
+	AllCategories = "ALL_CATEGORIES"
 	// threeDistractionTools does not count for scenarios with a scrambling, which all include it.
 	threeDistractionTools = "THREE_DISTRACTION_TOOLS"
 	scrambledSuffix       = "_SCRAMBLED"
@@ -168,7 +168,7 @@ func Summarize(rollouts []Rollout) *Summary {
 			sum.count++
 		}
 	}
-	sums.of(allCategories)
+	sums.of(AllCategories)
 	summary.Categories = sums.means()
 	return summary
 }
@@ -226,7 +226,7 @@ func CountedCategories(categories []string) []string {
 			counted = append(counted, name)
 		}
 	}
-	return append(counted, allCategories)
+	return append(counted, AllCategories)
 }
 
 // scenarioResult returns a rollout's entry. Similarities that the original does not compute are

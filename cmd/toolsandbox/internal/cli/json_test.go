@@ -22,10 +22,12 @@ func notJSON() map[string]string {
 		service = "it prints nothing; --log-format json makes its log JSON"
 	)
 	return map[string]string{
-		"toolsandbox": family, "toolsandbox scenario": family, "toolsandbox session": family, "toolsandbox sweep": family, "toolsandbox serve": family,
+		"toolsandbox": family, "toolsandbox pack": family, "toolsandbox scenario": family, "toolsandbox session": family, "toolsandbox sweep": family, "toolsandbox serve": family,
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "it prints one line for people, when it is ready",
+		"toolsandbox pack docs":          "it writes a page in Markdown",
+		"toolsandbox pack new":           "it writes files in YAML and Python",
 		"toolsandbox scenario graph":     "it writes Mermaid or DOT",
 		"toolsandbox scenario new":       "it writes a file in YAML",
 		"toolsandbox scenario schema":    "what it prints is JSON",

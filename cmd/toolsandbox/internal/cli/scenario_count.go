@@ -95,7 +95,7 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
-		if !slices.Contains(order, name) {
+		if !slices.Contains(order, name) && name != runfiles.AllCategories {
 			order = append(order, name)
 		}
 	}

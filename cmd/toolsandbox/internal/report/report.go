@@ -48,9 +48,6 @@ func (r Row) Scored() bool { return runfiles.Scored(r.Result) }
 // leastRemark is how many columns a remark gets at least on a terminal.
 const leastRemark = 20
 
-// allCategories is the total over everything; it stands last.
-const allCategories = "ALL_CATEGORIES"
-
 // mostRows is up to how many rollouts a table has a line for each. One of more shows the worst
 // only, and as many of those without a score.
 const (
@@ -86,8 +83,8 @@ func categoryTable(totals runfiles.Categories) string {
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
 	slices.SortStableFunc(totals, func(a, b runfiles.Category) int {
-		if (a.Name == allCategories) != (b.Name == allCategories) {
-			return map[bool]int{true: 1, false: -1}[a.Name == allCategories]
+		if (a.Name == runfiles.AllCategories) != (b.Name == runfiles.AllCategories) {
+			return map[bool]int{true: 1, false: -1}[a.Name == runfiles.AllCategories]
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
