@@ -190,10 +190,7 @@ func checked(c call) call {
 
 // find returns the tool of that name if the role may call it.
 func (e *Environment) find(name string, sender worldv1.Role) *tool.Tool {
-	if !e.selection.Callable(name, sender) {
-		return nil
-	}
-	return e.catalogue.Find(name)
+	return e.selection.Tool(e.catalogue, name, sender)
 }
 
 func undefined(name string) error {

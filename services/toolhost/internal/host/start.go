@@ -140,6 +140,12 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
 	selection, err := catalogue.Select(setup.GetTools())
+	if err == nil {
+		selection, err = catalogue.Gate(selection, setup.GetConfirm())
+	}
+	if err == nil && len(setup.GetConfirm()) > 0 && !world.HasConsent(setup.GetSchema()) {
+		err = errors.New("schema: tools need consent, and the table CONSENT is not declared as it has to be")
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}

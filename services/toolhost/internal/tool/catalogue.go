@@ -3,8 +3,6 @@ package tool
 import (
 	"cmp"
 	"slices"
-
-	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // order is the original's own order of its tools, which is the order in which agents see them and
@@ -59,12 +57,8 @@ func New(tools []*Tool) *Catalogue {
 	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })
 	for _, t := range c.tools {
 		c.byName[t.Name] = t
-		if t.signature.Func != "" { // it is in another catalogue too
-			continue
-		}
-		t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
-		for _, param := range t.Params {
-			t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})
+		if t.signature.Func == "" { // otherwise it is in another catalogue too
+			t.sign()
 		}
 	}
 	return c

@@ -72,13 +72,13 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if len(pack.Modules) == 0 {
 		return c, nil
 	}
-	tools, taken, size := slices.Clone(c.tools), make(map[implementation]string), 0
+	tools, taken, confirm, size := slices.Clone(c.tools), make(map[implementation]string), make(map[string]bool), 0
 	var mistakes Mistakes
 	for _, t := range c.tools {
 		taken[implementation{t.Name, t.Backend}] = "a built-in tool"
 	}
 	for i, source := range pack.Modules {
-		m := &module{name: source.GetName(), source: source.GetSource(), schema: pack.Schema, taken: taken}
+		m := &module{name: source.GetName(), source: source.GetSource(), schema: pack.Schema, taken: taken, confirm: confirm}
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
@@ -126,7 +126,9 @@ type module struct {
 	name, source string
 	schema       *world.Schema
 	// taken says whose an implementation of a tool is.
-	taken    map[implementation]string
+	taken map[implementation]string
+	// confirm says of each tool that was read whether it needs consent.
+	confirm  map[string]bool
 	program  *syntax.Module
 	defs     map[string]*syntax.Def
 	tools    []*Tool

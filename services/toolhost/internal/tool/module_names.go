@@ -152,7 +152,9 @@ func textOf(x syntax.Expr) (text string, ok bool) {
 
 func tableNames(schema *world.Schema) (names []string) {
 	for _, table := range schema.Stored() {
-		names = append(names, world.AuthorText(table.Name))
+		if !hidden(table.Name) {
+			names = append(names, world.AuthorText(table.Name))
+		}
 	}
 	return names
 }

@@ -219,7 +219,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def len() -> None:" + doc, []string{"1:1: len: len means something in Python or to tools already; rename the function"}},
 		{"def wörld() -> None:" + doc, []string{"1:1: wörld: the name has to be up to 60 letters, digits and underscores of ASCII"}},
 		{"def act(*rest) -> None:" + doc, []string{"1:1: act: parameters of tools are plain ones: no *, ** or /"}},
-		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @unchecked, @user, @backend(\"NAME\")"}},
+		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend(\"NAME\")"}},
 		{"@backend\ndef act() -> None:" + doc + "@backend('lite')\ndef move() -> None:" + doc, []string{
 			`1:2: act: write @backend("NAME") with up to 60 capital letters, digits and underscores`,
 			`4:2: move: write @backend("NAME") with up to 60 capital letters, digits and underscores`}},

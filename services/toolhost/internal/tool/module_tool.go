@@ -16,6 +16,8 @@ import (
 const (
 	// userDecorator makes a tool one of the user.
 	userDecorator = "user"
+	// confirmDecorator lets the agent call a tool with the user's consent alone.
+	confirmDecorator = "confirm"
 	// uncheckedDecorator leaves type checks to the function.
 	uncheckedDecorator = "unchecked"
 	// backendDecorator names which of several implementations of a tool the function is.
@@ -23,7 +25,7 @@ const (
 	defaultBackend   = "DEFAULT"
 )
 
-func decorators() []string { return []string{uncheckedDecorator, userDecorator} }
+func decorators() []string { return []string{confirmDecorator, uncheckedDecorator, userDecorator} }
 
 // decorators checks those of a function.
 func (m *module) decorators(def *syntax.Def) {
@@ -80,7 +82,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	switch owner := m.taken[implementation{name, backend}]; {
 	case !toolName.MatchString(name):
 		m.fail(def.Offset(), name, "the name has to be up to 60 letters, digits and underscores of ASCII")
-	case library().Has(name):
+	case library().Has(name), name == allowName:
 		m.fail(def.Offset(), name, "%s means something in Python or to tools already; rename the function", name)
 	case owner != "":
 		m.fail(def.Offset(), name, "the name is that of %s; rename the function, or give it a @backend of its own", owner)
@@ -98,6 +100,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
 		Backend: backend, ReadOnly: !m.changes(name, make(map[string]bool)), program: true,
 	}
+	m.confirmed(def, t)
 	for i := range f.Params {
 		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
 	}
@@ -113,6 +116,21 @@ func (m *module) tool(def *syntax.Def) *Tool {
 		return result, outcome.Err
 	}
 	return t
+}
+
+// confirmed reads whether a tool needs consent.
+func (m *module) confirmed(def *syntax.Def, t *Tool) {
+	confirm := decorated(def, confirmDecorator)
+	if confirm {
+		t.Confirm = strings.ReplaceAll(t.Name, "_", " ")
+	}
+	if confirm && t.User {
+		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s or @%s away", confirmDecorator, userDecorator)
+	}
+	if other, twice := m.confirm[t.Name]; twice && other != confirm {
+		m.fail(def.Offset(), t.Name, "the implementations of a tool all have @%s, or none has; add it, or take it away", confirmDecorator)
+	}
+	m.confirm[t.Name] = confirm
 }
 
 // param makes a parameter of a tool of a function's.

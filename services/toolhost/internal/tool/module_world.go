@@ -111,13 +111,17 @@ func optionalParams(method string) []string {
 // storedTable returns a table by the name that authors write.
 func storedTable(schema *world.Schema, name string) (world.Table, bool) {
 	table, ok := schema.Table(world.Name(name))
-	return table, ok && table.Name != world.Sandbox && name == world.AuthorText(table.Name)
+	return table, ok && !hidden(table.Name) && name == world.AuthorText(table.Name)
 }
+
+// hidden says whether tools of packs do not know a table: messages are none of theirs, and only the
+// user gives consent.
+func hidden(table string) bool { return table == world.Sandbox || table == world.Consent }
 
 // table returns a table of the session; one that it does not have raises KeyError.
 func (m moduleWorld) table(name python.Value) (world.Table, error) {
 	text, _ := name.AsStr()
-	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && table.Name != world.Sandbox && text == world.AuthorText(table.Name) {
+	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && !hidden(table.Name) && text == world.AuthorText(table.Name) {
 		return table, nil
 	}
 	return world.Table{}, raise("KeyError", python.Repr(name))

@@ -43,7 +43,7 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 			Run:   modifyReminder,
 		},
 		{
-			Name: "remove_reminder", Module: reminderModule,
+			Name: "remove_reminder", Module: reminderModule, Confirm: "remove a reminder",
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {

@@ -42,9 +42,26 @@ type Selection struct {
 	owns  bool
 	agent map[string]bool
 	user  map[string]bool
+	// gated are the agent's tools that need consent, allow is what gives it; see Gate.
+	gated map[string]*Tool
+	allow *Tool
 }
 
-// Callable says whether a role may call the tool of that real name.
+// Tool returns the tool of that real name as a role calls it, nil if it may not.
+func (s *Selection) Tool(c *Catalogue, name string, role worldv1.Role) *Tool {
+	switch user := role == worldv1.Role_ROLE_USER; {
+	case s.allow != nil && user && name == allowName:
+		return s.allow
+	case !s.Callable(name, role):
+		return nil
+	case !user && s.gated[name] != nil:
+		return s.gated[name]
+	default:
+		return c.Find(name)
+	}
+}
+
+// Callable says whether a role may call the tool of that real name in a catalogue.
 func (s *Selection) Callable(name string, role worldv1.Role) bool {
 	if role == worldv1.Role_ROLE_USER {
 		return s.open && !s.owns || s.user[name]
@@ -132,7 +149,7 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (show, []string, e
 			shown.argDescription = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED:
 			shown.argType = false
-		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED:
+		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see Gate
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			return show{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:
@@ -203,6 +220,9 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(of)}))
 			}
 		}
+		if len(param.Choices) > 0 {
+			property.Set("enum", python.List(texts(param.Choices)...))
+		}
 		if s.argDescription || t.KeepsArgs {
 			property.Set("description", python.Str(param.Description))
 		}
@@ -219,4 +239,12 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 		python.Item{Key: "required", Value: python.List(required...)},
 	))
 	return shown
+}
+
+func texts(list []string) []python.Value {
+	values := make([]python.Value, len(list))
+	for i, text := range list {
+		values[i] = python.Str(text)
+	}
+	return values
 }

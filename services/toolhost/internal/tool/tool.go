@@ -32,6 +32,8 @@ type Param struct {
 	// has that.
 	Optional bool
 	Default  python.Value
+	// Choices are the values that its schema lists; empty lists none.
+	Choices []string
 	// Description is what an agent reads.
 	Description string
 }
@@ -50,6 +52,9 @@ type Tool struct {
 	Needs, DefaultNeeds []Need
 	// Backend tells implementations of one tool apart; empty is DEFAULT.
 	Backend string
+	// Confirm is what the tool does, as the user allows it: send a text message. A tool that has it
+	// needs the user's consent where a setup says so; see Catalogue.Gate.
+	Confirm string
 	// ReadOnly tools never change the world, whatever their arguments.
 	ReadOnly bool
 	// Unchecked tools leave type checks to what they do with their arguments.
@@ -187,6 +192,14 @@ func (t *Tool) Bind(positional []python.Value, keyword *python.Dict) (Args, erro
 func (t *Tool) BindMapping(arguments python.Value) (Args, error) {
 	bound, err := t.signature.BindMapping(arguments)
 	return t.args(bound), err
+}
+
+// sign makes the signature that calls are bound by.
+func (t *Tool) sign() {
+	t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
+	for _, param := range t.Params {
+		t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})
+	}
 }
 
 func (t *Tool) args(bound []python.Arg) Args {

@@ -48,6 +48,8 @@ const (
 	Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED Augmentation = 7
 	// Changes nothing; kept because the original has it as a category.
 	Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED Augmentation = 8
+	// Built-in tools that send or destroy need the user's consent: Setup.confirm lists them.
+	Augmentation_AUGMENTATION_CONFIRMATION Augmentation = 9
 )
 
 // Enum value maps for Augmentation.
@@ -62,6 +64,7 @@ var (
 		6: "AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED",
 		7: "AUGMENTATION_ARG_TYPE_SCRAMBLED",
 		8: "AUGMENTATION_ARG_NAME_SCRAMBLED",
+		9: "AUGMENTATION_CONFIRMATION",
 	}
 	Augmentation_value = map[string]int32{
 		"AUGMENTATION_UNSPECIFIED":                0,
@@ -73,6 +76,7 @@ var (
 		"AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED":  6,
 		"AUGMENTATION_ARG_TYPE_SCRAMBLED":         7,
 		"AUGMENTATION_ARG_NAME_SCRAMBLED":         8,
+		"AUGMENTATION_CONFIRMATION":               9,
 	}
 )
 
@@ -468,7 +472,10 @@ type Setup struct {
 	ToolModules []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
 	// Of tools that have several implementations, those of this backend are preferred to those of
 	// DEFAULT. Empty is DEFAULT.
-	ToolBackend   string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
+	ToolBackend string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
+	// The tools that the agent may call with the user's consent alone, each once. Where there are
+	// any, schema declares the table CONSENT and the user has the tool allow_action.
+	Confirm       []*ConfirmedTool `protobuf:"bytes,17,rep,name=confirm,proto3" json:"confirm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -608,6 +615,68 @@ func (x *Setup) GetToolBackend() string {
 	return ""
 }
 
+func (x *Setup) GetConfirm() []*ConfirmedTool {
+	if x != nil {
+		return x.Confirm
+	}
+	return nil
+}
+
+// ConfirmedTool is a tool that needs the user's consent.
+type ConfirmedTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The tool's real name.
+	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
+	// What it does, as the user names it, e.g. send a text message. Unique within a setup.
+	Action        string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConfirmedTool) Reset() {
+	*x = ConfirmedTool{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConfirmedTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConfirmedTool) ProtoMessage() {}
+
+func (x *ConfirmedTool) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConfirmedTool.ProtoReflect.Descriptor instead.
+func (*ConfirmedTool) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *ConfirmedTool) GetTool() string {
+	if x != nil {
+		return x.Tool
+	}
+	return ""
+}
+
+func (x *ConfirmedTool) GetAction() string {
+	if x != nil {
+		return x.Action
+	}
+	return ""
+}
+
 // ToolModule is a file of tools in Python: each of its public functions is one.
 type ToolModule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -621,7 +690,7 @@ type ToolModule struct {
 
 func (x *ToolModule) Reset() {
 	*x = ToolModule{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -633,7 +702,7 @@ func (x *ToolModule) String() string {
 func (*ToolModule) ProtoMessage() {}
 
 func (x *ToolModule) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -646,7 +715,7 @@ func (x *ToolModule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolModule.ProtoReflect.Descriptor instead.
 func (*ToolModule) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ToolModule) GetName() string {
@@ -677,7 +746,7 @@ type FunctionCalling struct {
 
 func (x *FunctionCalling) Reset() {
 	*x = FunctionCalling{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -689,7 +758,7 @@ func (x *FunctionCalling) String() string {
 func (*FunctionCalling) ProtoMessage() {}
 
 func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -702,7 +771,7 @@ func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
 func (*FunctionCalling) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *FunctionCalling) GetPrompt() string {
@@ -746,7 +815,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xfd\x06\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xbc\a\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -769,14 +838,18 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
 	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
 	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12C\n" +
-	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\"b\n" +
+	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\x12=\n" +
+	"\aconfirm\x18\x11 \x03(\v2#.toolsandbox.setup.v1.ConfirmedToolR\aconfirm\"M\n" +
+	"\rConfirmedTool\x12\x1b\n" +
+	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12\x1f\n" +
+	"\x06action\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06action\"b\n" +
 	"\n" +
 	"ToolModule\x121\n" +
 	"\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,59}$R\x04name\x12!\n" +
 	"\x06source\x18\x02 \x01(\tB\t\xbaH\x06r\x04(\x80\x80\x02R\x06source\"v\n" +
 	"\x0fFunctionCalling\x12\x1f\n" +
 	"\x06prompt\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06prompt\x12B\n" +
-	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\xe3\x02\n" +
+	"\tfunctions\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolB\b\xbaH\x05\x92\x01\x02\b\x01R\tfunctions*\x82\x03\n" +
 	"\fAugmentation\x12\x1c\n" +
 	"\x18AUGMENTATION_UNSPECIFIED\x10\x00\x12(\n" +
 	"$AUGMENTATION_THREE_DISTRACTION_TOOLS\x10\x01\x12&\n" +
@@ -786,7 +859,8 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"'AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED\x10\x05\x12*\n" +
 	"&AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED\x10\x06\x12#\n" +
 	"\x1fAUGMENTATION_ARG_TYPE_SCRAMBLED\x10\a\x12#\n" +
-	"\x1fAUGMENTATION_ARG_NAME_SCRAMBLED\x10\bB\xe3\x01\n" +
+	"\x1fAUGMENTATION_ARG_NAME_SCRAMBLED\x10\b\x12\x1d\n" +
+	"\x19AUGMENTATION_CONFIRMATION\x10\tB\xe3\x01\n" +
 	"\x18com.toolsandbox.setup.v1B\n" +
 	"SetupProtoP\x01ZIgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1;setupv1\xa2\x02\x03TSX\xaa\x02\x14Toolsandbox.Setup.V1\xca\x02\x14Toolsandbox\\Setup\\V1\xe2\x02 Toolsandbox\\Setup\\V1\\GPBMetadata\xea\x02\x16Toolsandbox::Setup::V1b\x06proto3"
 
@@ -803,7 +877,7 @@ func file_toolsandbox_setup_v1_setup_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_setup_v1_setup_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 8)
+var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
 var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(Augmentation)(0),           // 0: toolsandbox.setup.v1.Augmentation
 	(*Clock)(nil),               // 1: toolsandbox.setup.v1.Clock
@@ -812,34 +886,36 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*ArgumentDescription)(nil), // 4: toolsandbox.setup.v1.ArgumentDescription
 	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
 	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
-	(*ToolModule)(nil),          // 7: toolsandbox.setup.v1.ToolModule
-	(*FunctionCalling)(nil),     // 8: toolsandbox.setup.v1.FunctionCalling
-	(*v1.Table)(nil),            // 9: toolsandbox.world.v1.Table
-	(*v1.Message)(nil),          // 10: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),             // 11: toolsandbox.world.v1.Turn
-	(*v1.TableSchema)(nil),      // 12: toolsandbox.world.v1.TableSchema
-	(*v1.Tool)(nil),             // 13: toolsandbox.world.v1.Tool
+	(*ConfirmedTool)(nil),       // 7: toolsandbox.setup.v1.ConfirmedTool
+	(*ToolModule)(nil),          // 8: toolsandbox.setup.v1.ToolModule
+	(*FunctionCalling)(nil),     // 9: toolsandbox.setup.v1.FunctionCalling
+	(*v1.Table)(nil),            // 10: toolsandbox.world.v1.Table
+	(*v1.Message)(nil),          // 11: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),             // 12: toolsandbox.world.v1.Turn
+	(*v1.TableSchema)(nil),      // 13: toolsandbox.world.v1.TableSchema
+	(*v1.Tool)(nil),             // 14: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
 	3,  // 1: toolsandbox.setup.v1.ToolSelection.descriptions:type_name -> toolsandbox.setup.v1.ToolDescription
 	4,  // 2: toolsandbox.setup.v1.ToolDescription.arguments:type_name -> toolsandbox.setup.v1.ArgumentDescription
 	1,  // 3: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
-	9,  // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
-	10, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
+	10, // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
+	11, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	11, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	11, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	12, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
+	12, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	12, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
-	8,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
-	7,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
-	13, // 13: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
-	14, // [14:14] is the sub-list for method output_type
-	14, // [14:14] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	13, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
+	9,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
+	8,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	7,  // 13: toolsandbox.setup.v1.Setup.confirm:type_name -> toolsandbox.setup.v1.ConfirmedTool
+	14, // 14: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
+	15, // [15:15] is the sub-list for method output_type
+	15, // [15:15] is the sub-list for method input_type
+	15, // [15:15] is the sub-list for extension type_name
+	15, // [15:15] is the sub-list for extension extendee
+	0,  // [0:15] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }
@@ -854,7 +930,7 @@ func file_toolsandbox_setup_v1_setup_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_setup_v1_setup_proto_rawDesc), len(file_toolsandbox_setup_v1_setup_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   8,
+			NumMessages:   9,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

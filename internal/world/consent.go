@@ -1,0 +1,44 @@
+package world
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Consent holds what the user has allowed the agent to do. A setup declares the table where tools
+// need that.
+const Consent = "CONSENT"
+
+// The scopes of a consent.
+const (
+	// ConsentOnce is for one call, which uses the consent up.
+	ConsentOnce = "once"
+	// ConsentConversation is for every call until the consent expires.
+	ConsentConversation = "conversation"
+)
+
+// ConsentSchema returns the table as a setup declares it. The result is the caller's own.
+func ConsentSchema() *worldv1.TableSchema {
+	column := func(name string, kind Kind, description string) *worldv1.Column {
+		return &worldv1.Column{Name: name, Type: worldv1.CellType(kind), Measure: DefaultMeasure, Description: description}
+	}
+	return &worldv1.TableSchema{
+		Name: Consent, Description: "What the user has allowed the agent to do.",
+		Columns: []*worldv1.Column{
+			column("consent_id", KindText, "The consent's id."),
+			column("tool", KindText, "The real name of the tool that may be called."),
+			column("scope", KindText, "once for one call, conversation for every call until it expires."),
+			column("expires", KindNumber, "From when on it does not hold any more, in POSIX seconds."),
+			column("used", KindBool, "Whether a call has used it up."),
+		},
+	}
+}
+
+// HasConsent says whether a schema declares the table as ConsentSchema does.
+func HasConsent(declared []*worldv1.TableSchema) bool {
+	want := ConsentSchema()
+	return slices.ContainsFunc(declared, func(table *worldv1.TableSchema) bool { return proto.Equal(table, want) })
+}
