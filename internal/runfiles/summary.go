@@ -16,9 +16,12 @@ import (
 const (
 	// AllCategories is the category that every scenario belongs to.
 	AllCategories = "ALL_CATEGORIES"
-	// threeDistractionTools does not count for scenarios with a scrambling, which all include it.
+	// threeDistractionTools does not count for scenarios with a scrambling, which all include it, and
+	// noDistractionTools not for those in which tools need consent.
 	threeDistractionTools = "THREE_DISTRACTION_TOOLS"
+	noDistractionTools    = "NO_DISTRACTION_TOOLS"
 	scrambledSuffix       = "_SCRAMBLED"
+	confirmation          = "CONFIRMATION"
 )
 
 // Summary is the content of result_summary.json. It has exactly the original's keys. RunFile has
@@ -220,12 +223,10 @@ func Scored(result *busv1.Result) bool {
 // caller owns the result.
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
-	var counted []string
-	for _, name := range categories {
-		if !scrambled || name != threeDistractionTools {
-			counted = append(counted, name)
-		}
-	}
+	confirmed := slices.Contains(categories, confirmation)
+	counted := slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
+		return scrambled && name == threeDistractionTools || confirmed && name == noDistractionTools
+	})
 	return append(counted, AllCategories)
 }
 

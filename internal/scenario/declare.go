@@ -48,6 +48,9 @@ func (l *loader) loadSchema() {
 		r.require(doc, "tables")
 		for _, item := range r.items(doc.get("tables")) {
 			table := r.declaredTable(item)
+			if table.GetName() == world.Consent {
+				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorText(world.Consent))
+			}
 			if len(r.errors) > 0 {
 				continue
 			}

@@ -128,7 +128,8 @@ func shown(m *worldv1.Message) bool {
 
 // demonstrations checks that the user has the tools that its demonstrations call, and that each
 // call is answered.
-func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.ToolSelection) {
+func (c *checker) demonstrations(setup *setupv1.Setup) {
+	messages := setup.GetMessages()
 	var open []int
 	unanswered := func() {
 		for _, i := range open {
@@ -141,7 +142,7 @@ func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.Too
 		case !shown(m):
 			unanswered()
 		case m.GetSender() == worldv1.Role_ROLE_USER:
-			c.shownCall(messagePath(i)+".call", m.GetCall(), tools)
+			c.shownCall(messagePath(i)+".call", m.GetCall(), setup)
 			open = append(open, i)
 		default:
 			id := m.GetResult().GetId()
@@ -159,13 +160,13 @@ func (c *checker) demonstrations(messages []*worldv1.Message, tools *setupv1.Too
 func messagePath(i int) string { return fmt.Sprintf("setup.messages[%d]", i) }
 
 // shownCall checks one call of a demonstration.
-func (c *checker) shownCall(path string, call *worldv1.ToolCall, tools *setupv1.ToolSelection) {
+func (c *checker) shownCall(path string, call *worldv1.ToolCall, setup *setupv1.Setup) {
 	tool := call.GetTool()
 	if !c.opts.known(tool) {
 		c.tool(path+".tool", tool)
 		return
 	}
-	if reason := notInHand(tools, tool); reason != "" {
+	if reason := notInHand(setup, tool); reason != "" {
 		c.fail(path+".tool", "%s", reason)
 		return
 	}
@@ -175,4 +176,5 @@ func (c *checker) shownCall(path string, call *worldv1.ToolCall, tools *setupv1.
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)
+	c.allows(path+".arguments_json", call, setup.GetConfirm())
 }

@@ -63,7 +63,11 @@ func (l *loader) unpack() ([]Loaded, error) {
 // share gives a scenario what all scenarios of the pack have.
 func (l *loader) share(s *scenariov1.Scenario) {
 	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
-	s.Setup.Schema, s.Evaluation.Schema = l.declared, l.declared
+	s.Setup.Schema = l.declared
+	if len(s.Setup.GetConfirm()) > 0 {
+		s.Setup.Schema = gatedSchema(l.declared)
+	}
+	s.Evaluation.Schema = s.Setup.Schema
 }
 
 // built is what is in a section.
@@ -126,6 +130,7 @@ func (l *loader) loadSection(part section) built {
 			continue
 		}
 		l.share(made)
+		gate(made, l.opts.confirmed(made.GetSetup().GetTools()))
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := pack(Loaded{
 			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,

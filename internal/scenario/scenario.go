@@ -26,14 +26,18 @@ type Options struct {
 	// Tools are the names that a message about an unknown tool may suggest. May be empty.
 	Tools []string
 
+	// Confirm are the built-in tools that need the user's consent where a scenario says so.
+	Confirm []*setupv1.ConfirmedTool
+
 	// Impossible accepts targets that no call of the agent reaches; one of the original's scenarios
 	// has them.
 	Impossible bool
 
 	// Compile returns all tools of a setup, of which it reads the pack's files in Python, tables and
-	// backend: those of the files, and the built-in ones unless the pack stands alone. Or it returns
-	// what is wrong with the files. Nil accepts every file.
-	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, Errors)
+	// backend: those of the files, and the built-in ones unless the pack stands alone. It also returns
+	// those of the files that always need the user's consent. Or it returns what is wrong with the
+	// files. Nil accepts every file.
+	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, Errors)
 	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
 	Backend string
 
@@ -44,6 +48,8 @@ type Options struct {
 	modules []*setupv1.ToolModule
 	alone   bool
 	backend string
+	// confirm are those of the modules' tools that need consent.
+	confirm []*setupv1.ConfirmedTool
 	// backends are those of the known tools, without DefaultBackend.
 	backends []string
 	// shapes describes tools; calls of those that are not there are not checked.

@@ -65,7 +65,7 @@ func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
 	if o.Compile == nil || same && o.alone == standalone && o.backend == backend {
 		return o, nil
 	}
-	tools, mistakes := o.Compile(setup)
+	tools, confirm, mistakes := o.Compile(setup)
 	if len(mistakes) > 0 {
 		return o, mistakes
 	}
@@ -73,7 +73,7 @@ func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules, known.alone, known.backend = modules, standalone, backend
+	known.modules, known.alone, known.backend, known.confirm = modules, standalone, backend, confirm
 	return known, nil
 }
 

@@ -59,7 +59,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.clock(setup.GetClock())
 	c.tables(setup.GetTables())
 	c.messages(setup.GetMessages())
-	c.demonstrations(setup.GetMessages(), setup.GetTools())
+	c.demonstrations(setup)
 	for i, name := range setup.GetTools().GetAllow() {
 		c.tool(fmt.Sprintf("setup.tools.allow[%d]", i), name)
 	}
@@ -67,8 +67,9 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 		c.tool(fmt.Sprintf("setup.tools.deny[%d]", i), name)
 	}
 	c.userTools(setup.GetTools().GetUser())
+	c.confirm(setup)
 	c.descriptions(setup.GetTools().GetDescriptions())
-	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notInHand(setup.GetTools(), tool) })
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notInHand(setup, tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return notAllowed(setup.GetTools(), tool)
 	})
@@ -114,11 +115,14 @@ func (c *checker) userTools(names []string) {
 }
 
 // notInHand says why a user may not call a tool, or nothing.
-func notInHand(tools *setupv1.ToolSelection, tool string) string {
-	if tool == endTool || slices.Contains(tools.GetUser(), tool) {
+func notInHand(setup *setupv1.Setup, tool string) string {
+	own := append(slices.Clone(setup.GetTools().GetUser()), endTool)
+	if len(setup.GetConfirm()) > 0 {
+		own = append(own, AllowTool)
+	}
+	if slices.Contains(own, tool) {
 		return ""
 	}
-	own := append(slices.Clone(tools.GetUser()), endTool)
 	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(own, ", "))
 }
 
@@ -134,8 +138,8 @@ func notAllowed(tools *setupv1.ToolSelection, tool string) string {
 // tools to a scenario's own.
 func takenAway(tools *setupv1.ToolSelection, tool string) string {
 	switch {
-	case tool == endTool:
-		return fmt.Sprintf("the agent cannot call %s, only the user can", endTool)
+	case tool == endTool, tool == AllowTool:
+		return fmt.Sprintf("the agent cannot call %s, only the user can", tool)
 	case slices.Contains(tools.GetDeny(), tool):
 		return fmt.Sprintf("the agent may not call %q: it is taken away", tool)
 	}

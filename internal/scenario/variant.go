@@ -97,22 +97,28 @@ type Expanded struct {
 	Suffix string
 
 	from          *scenariov1.Scenario
-	augmentations []setupv1.Augmentation // those that make it of from; nil if it is from
+	augmentations []setupv1.Augmentation   // those that make it of from; nil if it is from
+	confirm       []*setupv1.ConfirmedTool // for the variant in which tools need consent
 }
 
 // Scenario returns what is played. It is made when it is asked for, since most variants never are;
 // see Variants for what it shares.
 func (e *Expanded) Scenario() *scenariov1.Scenario {
-	if e.augmentations == nil {
+	switch {
+	case e.confirm != nil:
+		return confirming(e.from, e.confirm)
+	case e.augmentations == nil:
 		return e.from
 	}
 	return Variant{e.Suffix, e.augmentations}.of(e.from)
 }
 
-// Expand returns every variant of every scenario, sorted by name. A scenario of the catalogue that
+// Expand returns every variant of every scenario, sorted by name: the eight, and one more for a
+// base scenario whose agent has some of the given tools, in which these need the user's consent. A
+// scenario of the catalogue that
 // is called as a variant would be stands for that variant, so that a catalogue which holds variants
 // already stays as it is.
-func Expand(scenarios []*scenariov1.Scenario) []Expanded {
+func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []Expanded {
 	own := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {
 		own[s.GetSetup().GetName()] = s
@@ -125,10 +131,18 @@ func Expand(scenarios []*scenariov1.Scenario) []Expanded {
 			continue
 		}
 		base := s.GetSetup().GetName()
-		for _, v := range variants {
+		all := variants
+		need := needConsent(s, confirm)
+		if len(need) > 0 {
+			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
+		}
+		for _, v := range all {
 			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, from: s, augmentations: v.Augmentations}
+			if v.Suffix == ConfirmationSuffix {
+				made.confirm = need
+			}
 			if written := own[made.Name]; written != nil {
-				made.from, made.augmentations = written, nil
+				made.from, made.augmentations, made.confirm = written, nil, nil
 			}
 			if !taken[made.Name] {
 				out = append(out, made)

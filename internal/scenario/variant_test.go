@@ -109,7 +109,7 @@ func TestExpand(t *testing.T) {
 	recorded := proto.CloneOf(base) // as an exported catalogue has it: the tools are listed, the category says why
 	recorded.Setup.Name = "one_3_distraction_tools"
 	recorded.Setup.Categories = []string{"SINGLE_TOOL_CALL", "THREE_DISTRACTION_TOOLS"}
-	expanded := Expand([]*scenariov1.Scenario{alone, base, own, recorded})
+	expanded := Expand([]*scenariov1.Scenario{alone, base, own, recorded}, nil)
 	var names []string
 	for _, e := range expanded {
 		name := e.Scenario().GetSetup().GetName()

@@ -24,9 +24,9 @@ func TestPackTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := list.GetTools()[len(list.GetTools())-1]
-	if len(list.GetTools()) != len(Tools())+1 || last.GetTool().GetName() != "look" || last.GetModule() != "lamp" || !last.GetReadOnly() {
-		t.Errorf("got %d tools, at last %v, want one more than %d, look of lamp, which only reads", len(list.GetTools()), last, len(Tools()))
+	own := list.GetTools()[len(Tools())-1] // before the one that gives consent
+	if len(list.GetTools()) != len(Tools())+1 || own.GetTool().GetName() != "look" || own.GetModule() != "lamp" || !own.GetReadOnly() {
+		t.Errorf("got %d tools, behind the others %v, want one more than %d, look of lamp, which only reads", len(list.GetTools()), own, len(Tools()))
 	}
 	for name, module := range map[string]*setupv1.ToolModule{
 		"tools/lamp.py:1:1: add_contact: ": {Name: "lamp", Source: strings.Replace(good.GetSource(), "look", "add_contact", 1)},

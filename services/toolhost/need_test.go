@@ -34,8 +34,8 @@ func TestNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatalf("list tools: %v", err)
 	}
-	if got := len(list.GetTools()); got != 34 {
-		t.Errorf("tools: got %d, want 34", got)
+	if got := len(list.GetTools()); got != 35 {
+		t.Errorf("tools: got %d, want 35", got)
 	}
 	for number, info := range list.GetTools() {
 		name := info.GetTool().GetName()

@@ -308,5 +308,5 @@ func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) 
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "tool_modules: %v", err)
 	}
-	return &toolhostv1.ListToolsResponse{Tools: describe(catalogue.All())}, nil
+	return &toolhostv1.ListToolsResponse{Tools: listed(catalogue)}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"google.golang.org/grpc"
@@ -92,21 +93,42 @@ func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 
 // Tools returns all tools as ListTools does, in the original's order. The result is the caller's
 // own.
-func Tools() []*toolhostv1.ToolInfo { return describe(tool.Builtin().All()) }
+func Tools() []*toolhostv1.ToolInfo { return listed(tool.Builtin()) }
+
+// listed describes the tools of a catalogue, and the one by which a user gives its consent.
+func listed(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
+	return describe(append(slices.Clip(catalogue.All()), tool.AllowTool()))
+}
+
+// ConfirmedTools returns the built-in tools that need the user's consent where a scenario says so.
+// The result is the caller's own.
+func ConfirmedTools() []*setupv1.ConfirmedTool { return confirmed(tool.Builtin().All()) }
+
+func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
+	var list []*setupv1.ConfirmedTool
+	for _, t := range tools {
+		if t.Confirm != "" {
+			list = append(list, &setupv1.ConfirmedTool{Tool: t.Name, Action: t.Confirm})
+		}
+	}
+	return list
+}
 
 // ToolMistake is something wrong in a pack's file of tools.
 type ToolMistake = tool.Mistake
 
 // PackTools returns the tools that a setup has: those of its pack, and the built-in ones unless the
 // pack stands alone. It reads the setup's files of tools, their backend and the tables, and runs
-// none of their code. The error says what is wrong with the files. The result is the caller's own.
-func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []ToolMistake) {
+// none of their code. It also returns the pack's tools that always need the user's consent. The
+// mistakes are what is wrong with the files. The results are the caller's own.
+func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, []ToolMistake) {
 	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
 	var mistakes tool.Mistakes
 	if errors.As(err, &mistakes) {
-		return nil, mistakes
+		return nil, nil, mistakes
 	}
-	return describe(catalogue.All()), nil
+	own := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.OfPack() })
+	return listed(catalogue), confirmed(own), nil
 }
 
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {

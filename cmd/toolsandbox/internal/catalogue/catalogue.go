@@ -33,7 +33,7 @@ const testScenarios = 4
 const (
 	// PlainVariant is the variant of a scenario that is the scenario itself.
 	PlainVariant = "plain"
-	// AllVariants names all variants. Other names of variants are suffixes of scenarios' names.
+	// AllVariants names the eight variants of the original. Other names of variants are suffixes of scenarios' names.
 	AllVariants = "all"
 )
 
@@ -138,7 +138,7 @@ func (c *Selection) Expanded() ([]scenario.Expanded, error) {
 	if err != nil {
 		return nil, err
 	}
-	return scenario.Expand(bases), nil
+	return scenario.Expand(bases, toolhost.ConfirmedTools()), nil
 }
 
 // bases returns the scenarios as they are written.
@@ -214,7 +214,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Compile = compile
+	opts.Compile, opts.Confirm = compile, toolhost.ConfirmedTools()
 	if opts.Backend, err = c.preferred(); err != nil {
 		return nil, err
 	}
@@ -263,13 +263,13 @@ func (c *Selection) preferred() (string, error) {
 }
 
 // compile reads the tools of a pack's own.
-func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, scenario.Errors) {
-	tools, wrong := toolhost.PackTools(setup)
+func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
+	tools, confirm, wrong := toolhost.PackTools(setup)
 	mistakes := make(scenario.Errors, len(wrong))
 	for i, m := range wrong {
 		mistakes[i] = &scenario.Error{File: "tools/" + m.Module + ".py", Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
 	}
-	return tools, mistakes
+	return tools, confirm, mistakes
 }
 
 // Schema returns the tables of all sources, and the categories that they declare.
@@ -319,16 +319,23 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
+	others := []string{scenario.ConfirmationSuffix}
 	for _, v := range scenario.AllVariants()[1:] {
-		name := strings.TrimPrefix(v.Suffix, "_")
+		others = append(others, v.Suffix)
+	}
+	for _, suffix := range others {
+		name := strings.TrimPrefix(suffix, "_")
 		known = append(known, name)
-		suffixes[name] = v.Suffix
+		suffixes[name] = suffix
 	}
 	for _, name := range c.Variants {
 		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
 		switch {
 		case name == AllVariants:
-			return func(string) bool { return true }, nil
+			for _, v := range scenario.AllVariants() {
+				chosen[v.Suffix] = true
+			}
+			continue
 		case !ok:
 			return nil, process.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
 		}

@@ -46,7 +46,7 @@ func (p Pack) Tools() []*toolhostv1.ToolInfo {
 	if len(p.Modules) == 0 {
 		return nil
 	}
-	all, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack has no mistakes
+	all, _, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack has no mistakes
 	return slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
 		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() })
 	})

@@ -5,6 +5,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
@@ -21,10 +22,12 @@ type count struct {
 
 // counts is the output of scenario list --counts.
 type counts struct {
-	// Base is the number of base scenarios, Scenarios that with all variants.
-	Base       int     `json:"base"`
-	Scenarios  int     `json:"scenarios"`
-	Categories []count `json:"categories"`
+	// Base is the number of base scenarios, Scenarios that with the eight variants, Confirmation that
+	// of the variants in which tools need consent. Only the eight count for categories.
+	Base         int     `json:"base"`
+	Scenarios    int     `json:"scenarios"`
+	Confirmation int     `json:"confirmation"`
+	Categories   []count `json:"categories"`
 	// Tools counts the base scenarios that list each tool; those that list none, and so get all,
 	// are AnyTool.
 	Tools   []count `json:"tools"`
@@ -33,7 +36,7 @@ type counts struct {
 
 // listCounts counts the chosen scenarios over all variants.
 func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
-	from.Variants = []string{catalogue.AllVariants}
+	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
 	chosen, err := from.LoadExpanded(args)
 	if err != nil {
 		return err
@@ -50,7 +53,7 @@ func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bo
 		title string
 		lines []count
 	}{
-		{"scenarios", []count{{"base scenarios", counted.Base}, {"with all variants", counted.Scenarios}}},
+		{"scenarios", []count{{"base scenarios", counted.Base}, {"with all variants", counted.Scenarios}, {"variants with confirmation", counted.Confirmation}}},
 		{"scenarios by category, over all variants", counted.Categories},
 		{"base scenarios by tool", tools},
 	}
@@ -68,9 +71,14 @@ func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bo
 }
 
 func countScenarios(chosen []scenario.Expanded) *counts {
-	out := &counts{Scenarios: len(chosen)}
+	out := &counts{}
 	categories, tools := make(map[string]int), make(map[string]int)
 	for _, e := range chosen {
+		if e.Suffix == scenario.ConfirmationSuffix {
+			out.Confirmation++
+			continue
+		}
+		out.Scenarios++
 		setup := e.Scenario().GetSetup()
 		for _, name := range runfiles.CountedCategories(setup.GetCategories()) {
 			categories[name]++
@@ -103,8 +111,10 @@ func countScenarios(chosen []scenario.Expanded) *counts {
 		out.Categories = append(out.Categories, count{name, categories[name]})
 	}
 	for _, info := range toolhost.Tools() {
-		out.Tools = append(out.Tools, count{info.GetTool().GetName(), tools[info.GetTool().GetName()]})
-		delete(tools, info.GetTool().GetName())
+		if name := info.GetTool().GetName(); name != scenario.AllowTool {
+			out.Tools = append(out.Tools, count{name, tools[name]})
+			delete(tools, name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(tools)) { // those of packs
 		out.Tools = append(out.Tools, count{name, tools[name]})

@@ -23,7 +23,7 @@ func TestCountOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := countScenarios(scenario.Expand(scenarios.All()))
+	got := countScenarios(scenario.Expand(scenarios.All(), nil))
 	want := []count{
 		{"STATE_DEPENDENCY", 192}, {"CANONICALIZATION", 472}, {"SINGLE_TOOL_CALL", 152}, {"MULTIPLE_TOOL_CALL", 656},
 		{"SINGLE_USER_TURN", 584}, {"MULTIPLE_USER_TURN", 224}, {"INSUFFICIENT_INFORMATION", 224}, {"COREFERENCE", 0}, {"DISAMBIGUATION", 0},
@@ -57,7 +57,7 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, ours := countScenarios(scenario.Expand(scenarios.All())), countScenarios(chosen)
+	theirs, ours := countScenarios(scenario.Expand(scenarios.All(), nil)), countScenarios(chosen)
 	if ours.Base < theirs.Base || ours.Scenarios < theirs.Scenarios {
 		t.Errorf("got %d base scenarios and %d in all, want at least %d and %d", ours.Base, ours.Scenarios, theirs.Base, theirs.Scenarios)
 	}

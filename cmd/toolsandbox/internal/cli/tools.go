@@ -34,6 +34,7 @@ the following command prints, and a test compares both.
 
 An argument with a question mark may be left out. Without the service that a tool needs, the call fails; *location_service by
 default* means that it is needed unless the optional arguments say where. Read-only tools never change the world.
+allow_action is there for users where tools [need their consent](confirmation.md).
 
 `
 

@@ -125,7 +125,7 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 	}
 	scopes := []string{world.ConsentOnce, world.ConsentConversation}
 	t := &Tool{
-		Name: allowName, Module: "confirmation", User: true,
+		Name: allowName, Module: "user_tools", User: true,
 		Description: "Allows the assistant to do something that it has asked you for.",
 		Params: []Param{
 			{Name: "action", Type: Str(), Choices: names, Description: "What the assistant may do."},

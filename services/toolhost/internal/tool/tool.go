@@ -79,6 +79,9 @@ type Tool struct {
 	program bool
 }
 
+// OfPack says whether the tool is a function of a pack.
+func (t *Tool) OfPack() bool { return t.program }
+
 // VisibleTo returns the role that may call the tool.
 func (t *Tool) VisibleTo() worldv1.Role {
 	if t.User {

@@ -1,0 +1,303 @@
+package scenario
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// AllowTool is the tool by which the user gives its consent. It is there where a tool needs that, and
+// no scenario lists it.
+const AllowTool = "allow_action"
+
+const (
+	// ConfirmationSuffix ends the name of the variant in which built-in tools need consent.
+	ConfirmationSuffix = "_confirmation"
+
+	// allowText tells the simulated user how it gives its consent.
+	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
+		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
+	// askText begins what the oracle of the variant asks, goAheadText is what its user answers.
+	askText     = "May I "
+	goAheadText = "Yes, you may."
+
+	// askMessages are those that one question takes: it, the user's call, the answer to that, and
+	// what the user says.
+	askMessages = 4
+	// consentMinutes is how long a consent holds that does not say how long.
+	consentMinutes   = 10
+	secondsPerMinute = 60
+)
+
+// confirmed returns those tools of a loaded scenario that need consent: the pack's own that say so,
+// and with the augmentation the built-in ones.
+func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedTool {
+	list := o.confirm
+	if slices.Contains(tools.GetAugmentations(), setupv1.Augmentation_AUGMENTATION_CONFIRMATION) {
+		list = slices.Concat(o.Confirm, o.confirm)
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(entry *setupv1.ConfirmedTool) bool {
+		return !o.known(entry.GetTool()) || slices.Contains(tools.GetDeny(), entry.GetTool())
+	})
+}
+
+// gate lets the agent call tools with the user's consent alone: it adds the table of consents,
+// which no automatic guardrail guards, and tells the user. It changes the scenario, its setup and
+// its evaluation, and nothing that they refer to.
+func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
+	setup, evaluation := s.GetSetup(), s.GetEvaluation()
+	again := len(setup.GetConfirm()) > 0
+	if setup.Confirm = confirm; again || len(confirm) == 0 {
+		return
+	}
+	setup.Schema = gatedSchema(setup.GetSchema())
+	evaluation.Schema = setup.GetSchema()
+	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
+	setup.Messages = slices.Clone(setup.GetMessages())
+	for i, m := range setup.GetMessages() {
+		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
+			told := proto.CloneOf(m)
+			before, after, _ := strings.Cut(m.GetText(), goalTitle)
+			if after != "" {
+				after = goalTitle + after
+			} else if !strings.HasSuffix(before, "\n") {
+				before += "\n"
+			}
+			told.Body = &worldv1.Message_Text{Text: before + allowText + after}
+			setup.Messages[i] = told
+		}
+	}
+	user := &evaluationv1.User{}
+	share(evaluation.GetUser(), user)
+	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
+	evaluation.User = user
+	evaluation.Milestones, evaluation.Minefields = unguarded(evaluation.GetMilestones()), unguarded(evaluation.GetMinefields())
+}
+
+// gatedSchema returns declared tables with that of consents.
+func gatedSchema(declared []*worldv1.TableSchema) []*worldv1.TableSchema {
+	return append(slices.Clip(declared), world.ConsentSchema())
+}
+
+// unguarded returns a graph in which no automatic guardrail guards consents.
+func unguarded(graph *evaluationv1.Graph) *evaluationv1.Graph {
+	out := &evaluationv1.Graph{}
+	share(graph, out)
+	out.Nodes = make([]*evaluationv1.Node, len(graph.GetNodes()))
+	for i, node := range graph.GetNodes() {
+		free := &evaluationv1.Node{}
+		share(node, free)
+		free.UnguardedTables = append(slices.Clip(free.GetUnguardedTables()), world.Consent)
+		out.Nodes[i] = free
+	}
+	return out
+}
+
+// needConsent returns those of some tools that the variant of a scenario asks consent for: the
+// agent has them, and they do not need it already. None means that there is no such variant.
+func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*setupv1.ConfirmedTool {
+	setup := s.GetSetup()
+	if setup.GetFunctionCalling() != nil || !IsBase(s) || alone(setup.GetSchema()) {
+		return nil
+	}
+	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil && len(setup.GetConfirm()) == 0 {
+		return nil // a table of its own is called so
+	}
+	return slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
+		return notAllowed(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
+			return other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction()
+		})
+	})
+}
+
+// confirming returns the variant of a base scenario in which some of its tools need consent. Its
+// oracle asks before the first call of each, its user allows that, and all else is the same.
+func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
+	made := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.of(s)
+	evaluation := &evaluationv1.Evaluation{}
+	share(s.GetEvaluation(), evaluation)
+	made.Evaluation = evaluation
+	setup := made.GetSetup()
+	setup.MaxMessages += askMessages * int32(len(confirm))
+	gate(made, slices.Concat(setup.GetConfirm(), confirm))
+	q := newQuestions(setup, confirm)
+	script, user := q.put(s.GetSetup().GetOracleScript())
+	if len(script) > len(s.GetSetup().GetOracleScript()) {
+		if at := slices.Index(setup.GetCategories(), singleUserTurn); at >= 0 {
+			setup.Categories[at] = multipleUserTurn
+		}
+	}
+	setup.OracleScript, setup.UserScript = script, user
+	if s.GetProof() != nil {
+		made.Proof = &scenariov1.Proof{}
+		share(s.GetProof(), made.Proof)
+		made.Proof.Orders = q.orders(s, script, user)
+	}
+	return made
+}
+
+// question asks for consent to calls of one tool.
+type question struct {
+	tool  string
+	ask   *worldv1.Turn
+	reply []*worldv1.Turn
+}
+
+// questions are what a solution needs to ask.
+type questions struct {
+	list []question
+	user []*worldv1.Turn
+	// first says that the user speaks before the agent does.
+	first bool
+}
+
+// newQuestions returns those of a setup that still has the scripts of its base scenario.
+func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *questions {
+	messages := setup.GetMessages()
+	q := &questions{user: setup.GetUserScript()}
+	q.first = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
+	minutes := int(math.Ceil(setup.GetClock().GetStep() * float64(setup.GetMaxMessages()) / secondsPerMinute))
+	for i, entry := range confirm {
+		arguments := `{"action": ` + jsonString(entry.GetAction())
+		if count := callsOf(setup.GetOracleScript(), entry.GetTool()); count > 1 {
+			arguments += `, "scope": "` + world.ConsentConversation + `"`
+		}
+		if minutes > consentMinutes {
+			arguments += `, "minutes": ` + strconv.Itoa(minutes)
+		}
+		allow := &worldv1.ToolCall{Id: proto.String("call_allow_" + strconv.Itoa(i+1)), Tool: AllowTool, ArgumentsJson: arguments + "}"}
+		q.list = append(q.list, question{
+			tool: entry.GetTool(), ask: &worldv1.Turn{Say: askText + entry.GetAction() + "?"},
+			reply: []*worldv1.Turn{{Calls: []*worldv1.ToolCall{allow}}, {Say: goAheadText}},
+		})
+	}
+	return q
+}
+
+// put returns a script with the questions in it, each before the first call that needs it, and the
+// user's script that answers.
+func (q *questions) put(script []*worldv1.Turn) (asking, answering []*worldv1.Turn) {
+	left, open := q.user, slices.Clone(q.list)
+	reply := func() { // what the user does until it has spoken
+		for spoken := false; !spoken && len(left) > 0 && callsOf(left[:1], endTool) == 0; left = left[1:] {
+			answering, spoken = append(answering, left[0]), left[0].GetSay() != ""
+		}
+	}
+	if q.first {
+		reply()
+	}
+	for _, turn := range script {
+		open = slices.DeleteFunc(open, func(ask question) bool {
+			if callsOf([]*worldv1.Turn{turn}, ask.tool) == 0 {
+				return false
+			}
+			asking, answering = append(asking, ask.ask), append(answering, ask.reply...)
+			return true
+		})
+		if asking = append(asking, turn); turn.GetSay() != "" {
+			reply()
+		}
+	}
+	return asking, append(answering, left...)
+}
+
+// orders returns the orders of the base scenario's oracle as orders of the asking one, without
+// those in which the user would have to answer in another order.
+func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.Turn) []*scenariov1.Order {
+	var out []*scenariov1.Order
+	base := s.GetSetup().GetOracleScript()
+	for _, order := range s.GetProof().GetOrders() {
+		permuted := make([]*worldv1.Turn, len(base))
+		for i, at := range order.GetTurns() {
+			permuted[i] = base[at]
+		}
+		script, user := q.put(permuted)
+		if !slices.Equal(user, answering) {
+			continue
+		}
+		moved := &scenariov1.Order{}
+		for _, turn := range script {
+			moved.Turns = append(moved.Turns, int32(slices.Index(asking, turn)))
+		}
+		out = append(out, moved)
+	}
+	return out
+}
+
+// callsOf returns how often a script calls a tool.
+func callsOf(script []*worldv1.Turn, tool string) int {
+	count := 0
+	for _, turn := range script {
+		for _, call := range turn.GetCalls() {
+			if call.GetTool() == tool {
+				count++
+			}
+		}
+	}
+	return count
+}
+
+// confirm checks which tools need consent, and that the scenario has what that takes.
+func (c *checker) confirm(setup *setupv1.Setup) {
+	confirm, tools := setup.GetConfirm(), setup.GetTools()
+	for i, entry := range confirm {
+		path := fmt.Sprintf("setup.confirm[%d]", i)
+		c.tool(path, entry.GetTool())
+		if entry.GetAction() == "" {
+			c.fail(path, "does not say what the user allows")
+		}
+		for _, other := range confirm[:i] {
+			if other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction() {
+				c.fail(path, "tool %q or action %q is there twice", entry.GetTool(), entry.GetAction())
+			}
+		}
+	}
+	for _, entry := range c.opts.confirm {
+		listed := slices.ContainsFunc(confirm, func(other *setupv1.ConfirmedTool) bool { return other.GetTool() == entry.GetTool() })
+		if !listed && takenAway(tools, entry.GetTool()) == "" {
+			c.fail("setup.confirm", "lacks %q, which @confirm marks", entry.GetTool())
+		}
+	}
+	if declared := world.HasConsent(setup.GetSchema()); declared != (len(confirm) > 0) {
+		c.fail("setup.schema", "declares the table %s: %v, expected it where tools need consent and nowhere else", world.AuthorText(world.Consent), declared)
+	}
+	if asks := slices.Contains(tools.GetAugmentations(), setupv1.Augmentation_AUGMENTATION_CONFIRMATION); asks && len(confirm) == 0 {
+		c.fail("setup.tools", "CONFIRMATION changes nothing: the agent has no tool that needs consent")
+	}
+	for _, list := range [][]string{tools.GetAllow(), tools.GetDeny(), tools.GetUser()} {
+		if slices.Contains(list, AllowTool) {
+			c.fail("setup.tools", "%s is the user's by itself where tools need consent; leave it out", AllowTool)
+		}
+	}
+	for i, turn := range setup.GetUserScript() {
+		for j, call := range turn.GetCalls() {
+			c.allows(fmt.Sprintf("setup.user_script[%d].calls[%d].arguments_json", i, j), call, confirm)
+		}
+	}
+}
+
+// allows checks what a call of the user's allows.
+func (c *checker) allows(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
+	var given struct{ Action string }
+	if call.GetTool() != AllowTool || len(confirm) == 0 || json.Unmarshal([]byte(call.GetArgumentsJson()), &given) != nil || given.Action == "" {
+		return // the script's own check says so
+	}
+	actions := make([]string, len(confirm))
+	for i, entry := range confirm {
+		actions[i] = entry.GetAction()
+	}
+	if !slices.Contains(actions, given.Action) {
+		c.fail(path, "nothing is called %q%s", given.Action, hint(given.Action, actions))
+	}
+}
