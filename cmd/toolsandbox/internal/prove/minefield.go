@@ -31,6 +31,7 @@ func (s *candidate) planTrips() {
 			}, s.scenario, script)
 			setup := e.scenario.GetSetup()
 			setup.MaxMessages += slack
+			allowAll(setup)
 			// A trap may lie in a tool that only some variants add.
 			if setup.GetTools() != nil {
 				setup.Tools.Augmentations = []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_ALL_TOOLS}

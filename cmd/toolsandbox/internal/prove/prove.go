@@ -23,6 +23,7 @@ const (
 	ruleMinefield = "minefield"
 	ruleTool      = "tool"
 	ruleCategory  = "category"
+	ruleConsent   = "consent"
 )
 
 // Prove proves scenarios, which must have passed scenario.Validate, on an installation that runs.
@@ -135,6 +136,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	}
 	s.checkConstraints()
 	s.planFaults()
+	s.planUnasked()
 	s.planTrips()
 	return nil
 }
