@@ -23,7 +23,7 @@ func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.
 // TestCalls checks what a user calls and what it writes into a call, however deep.
 func TestCalls(t *testing.T) {
 	told := baker()
-	told.Tools = []string{"send_message"}
+	told.Tools = []string{"send_message", "allow_action"}
 	for name, test := range map[string]struct {
 		tool, arguments string
 		want            []string
@@ -31,6 +31,7 @@ func TestCalls(t *testing.T) {
 		"the agent's tool":          {"remove_contact", `{"person_id": "5551234"}`, []string{"assistant: remove_contact"}},
 		"the agent's, refused":      {"remove_contact__", `{}`, []string{"assistant: remove_contact"}},
 		"its own":                   {"send_message", `{"content": "my baker is Emil Sand"}`, nil},
+		"what it allows":            {"allow_action", `{"action": "remove a contact", "minutes": 351225559999}`, nil},
 		"a tool of nobody":          {"hang_up", `{}`, []string{"assistant: hang_up"}},
 		"ends at its time":          {"end_conversation", `{}`, nil},
 		"a known number":            {"send_message", `{"phone_number": 3023125042, "on": true, "x": null}`, nil},
@@ -57,14 +58,15 @@ func TestCalls(t *testing.T) {
 // TestHands shows that a user has what it was given: it may report what it does with its own tools,
 // and a call of another one gives it none.
 func TestHands(t *testing.T) {
-	handed := baker()
+	handed, allowing := baker(), baker()
+	allowing.Tools = []string{"allow_action"}
 	handed.Tools = []string{"send_message"}
 	before := append(view("Who?"), message(user, environment, sandbox.ComposeSource("call_1", "remove_contact", python.Repr(python.DictOf()))), message(environment, user, "None"))
 	said := message(user, agent, "I've updated the contact.")
 	for _, test := range []struct {
 		told *evaluationv1.User
 		want []string
-	}{{handed, nil}, {baker(), []string{"assistant: I've updated the contact"}}} {
+	}{{handed, nil}, {allowing, []string{"assistant: I've updated the contact"}}, {baker(), []string{"assistant: I've updated the contact"}}} {
 		if diff := cmp.Diff(test.want, flagged(test.told, before, said)); diff != "" {
 			t.Errorf("with the tools %q (-want +got):\n%s", test.told.GetTools(), diff)
 		}

@@ -41,6 +41,8 @@ const (
 	// MaxFlags bounds the flags of a trajectory.
 	MaxFlags = 100
 	endTool  = "end_conversation"
+	// allowTool is the tool by which a user gives consent. Its arguments are choices.
+	allowTool = "allow_action"
 )
 
 // Check checks the user's messages and calls from a position on. user is its instructions. Flags
@@ -84,14 +86,15 @@ type check struct {
 	agent        string   // the agent's last text, empty if there is none
 	answers      int      // number of the agent's texts
 	own          string   // the user's last text
-	hasTools     bool     // the user has tools of its own
+	hasTools     bool     // the user has tools of its own, beside allowTool
 	ended        bool     // an early end was already flagged
 	read         int      // bytes of seen messages
 }
 
 // newCheck returns the state before the first message.
 func newCheck(user *evaluationv1.User) *check {
-	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal(), hasTools: len(user.GetTools()) > 0}
+	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal()}
+	c.hasTools = slices.ContainsFunc(c.tools, func(tool string) bool { return tool != allowTool })
 	c.learn(truncate(user.GetGoal()))
 	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
 		c.learn(truncate(item))
@@ -181,6 +184,9 @@ func (c *check) call(m *worldv1.Message) []finding {
 	}
 	if evidence := c.unknownTool(call.GetTool()); evidence != "" {
 		return []finding{{Assistant, evidence}}
+	}
+	if call.GetTool() == allowTool {
+		return nil
 	}
 	arguments, err := sandbox.Arguments(call)
 	if err != nil {
