@@ -95,6 +95,8 @@ type Expanded struct {
 	Base string
 	// Suffix is that of the variant.
 	Suffix string
+	// Varied says that the base scenario has variants.
+	Varied bool
 
 	from          *scenariov1.Scenario
 	augmentations []setupv1.Augmentation   // those that make it of from; nil if it is from
@@ -137,7 +139,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
 		}
 		for _, v := range all {
-			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, from: s, augmentations: v.Augmentations}
+			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, Varied: true, from: s, augmentations: v.Augmentations}
 			if v.Suffix == ConfirmationSuffix {
 				made.confirm = need
 			}

@@ -376,8 +376,12 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := take(func(e *scenario.Expanded) bool {
 			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Name))
-		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) })
-		if !found {
+		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.Varied && e.Suffix == "") })
+		switch {
+		case found:
+		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):
+			return nil, process.Usage("--variants: %q has no variant %s: see docs/confirmation.md", pattern, strings.Join(c.Variants, ", "))
+		default:
 			return nil, c.unknown(pattern, all)
 		}
 	}
