@@ -17,8 +17,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// AllowTool is the tool by which the user gives its consent. It is there where a tool needs that, and
-// no scenario lists it.
+// AllowTool is the tool by which the user gives its consent. It is there where a tool needs that,
+// and no scenario lists it.
 const AllowTool = "allow_action"
 
 const (

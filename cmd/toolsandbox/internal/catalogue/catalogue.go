@@ -33,7 +33,8 @@ const testScenarios = 4
 const (
 	// PlainVariant is the variant of a scenario that is the scenario itself.
 	PlainVariant = "plain"
-	// AllVariants names the eight variants of the original. Other names of variants are suffixes of scenarios' names.
+	// AllVariants names the eight variants of the original. Other names of variants are suffixes of
+	// scenarios' names.
 	AllVariants = "all"
 )
 

@@ -139,13 +139,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	selection, err := catalogue.Select(setup.GetTools())
-	if err == nil {
-		selection, err = catalogue.Gate(selection, setup.GetConfirm())
-	}
-	if err == nil && len(setup.GetConfirm()) > 0 && !world.HasConsent(setup.GetSchema()) {
-		err = errors.New("schema: tools need consent, and the table CONSENT is not declared as it has to be")
-	}
+	selection, err := selected(catalogue, setup)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -196,6 +190,18 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	}
 	s.response.Versions = s.newest.list(schema)
 	return s, nil
+}
+
+// selected returns the tools of a setup, behind a gate where the agent needs consent.
+func selected(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selection, error) {
+	selection, err := catalogue.Select(setup.GetTools())
+	if err != nil {
+		return nil, err
+	}
+	if len(setup.GetConfirm()) > 0 && !world.HasConsent(setup.GetSchema()) {
+		return nil, errors.New("schema: tools need consent, and the table CONSENT is not declared as it has to be")
+	}
+	return catalogue.Gate(selection, setup.GetConfirm())
 }
 
 // created returns what is said of a new session's tools: the selected ones, or the functions of a
