@@ -128,7 +128,7 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 		Name: allowName, Module: "user_tools", User: true,
 		Description: "Allows the assistant to do something that it has asked you for.",
 		Params: []Param{
-			{Name: "action", Type: Str(), Choices: names, Description: "What the assistant may do."},
+			{Name: "action", Type: Str(), Choices: names, Description: choice("What the assistant may do", names)},
 			{Name: "scope", Type: Str(), Choices: scopes, Optional: true, Default: python.Str(world.ConsentOnce),
 				Description: "once for one time, conversation for as often as it wants to; once if left out."},
 			{Name: "minutes", Type: Number(), Optional: true, Default: python.Int(defaultMinutes),
@@ -156,6 +156,14 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 	}
 	t.sign()
 	return t
+}
+
+// choice describes an argument in words, for models that are not shown an enumeration.
+func choice(what string, among []string) string {
+	if len(among) == 0 {
+		return what + "."
+	}
+	return what + ", one of: " + strings.Join(among, ", ") + "."
 }
 
 func unknownChoice(param, value string, choices []string) error {
