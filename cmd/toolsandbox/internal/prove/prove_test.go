@@ -20,6 +20,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 var update = flag.Bool("update", false, "write the golden file")
@@ -58,7 +59,7 @@ func services(t *testing.T) Services {
 // load reads the scenarios of a directory by name.
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
-	loaded, err := scenario.LoadDir(dir, scenario.Options{})
+	loaded, err := scenario.LoadDir(dir, scenario.Options{Confirm: toolhost.ConfirmedTools()})
 	var mistakes scenario.Errors
 	if errors.As(err, &mistakes) {
 		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)
