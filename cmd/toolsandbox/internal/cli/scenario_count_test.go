@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
 // TestCountOriginal counts the original's own scenarios, whose numbers are known.
@@ -23,7 +24,24 @@ func TestCountOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := countScenarios(scenario.Expand(scenarios.All(), nil))
+	opts, err := scenario.For(toolhost.Tools())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts.Impossible = true
+	expanded := scenario.Expand(scenarios.All(), toolhost.ConfirmedTools())
+	for _, e := range expanded {
+		if e.Suffix != scenario.ConfirmationSuffix {
+			continue
+		}
+		if problems := scenario.Validate(e.Scenario(), opts); problems != nil {
+			t.Errorf("%s: got %v, want no problem", e.Name, problems)
+		}
+	}
+	got := countScenarios(expanded)
+	if got.Confirmation == 0 {
+		t.Error("variants with confirmation: got none, want some")
+	}
 	want := []count{
 		{"STATE_DEPENDENCY", 192}, {"CANONICALIZATION", 472}, {"SINGLE_TOOL_CALL", 152}, {"MULTIPLE_TOOL_CALL", 656},
 		{"SINGLE_USER_TURN", 584}, {"MULTIPLE_USER_TURN", 224}, {"INSUFFICIENT_INFORMATION", 224}, {"COREFERENCE", 0}, {"DISAMBIGUATION", 0},
