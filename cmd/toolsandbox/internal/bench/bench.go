@@ -1,5 +1,5 @@
-// Package bench measures the real path: scripted rollouts through all four services of one process,
-// bus, disk and scoring included.
+// Package bench measures the real path: rollouts through all four services of one process, bus,
+// disk and scoring included.
 package bench
 
 import (
@@ -20,12 +20,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
 const (
-	// sampled is how many rollouts' times are looked at.
+	// sampled is how many rollouts' trajectories are looked at.
 	sampled = 500
 	// idleSessions is how many sessions are opened to weigh one.
 	idleSessions = 10_000
@@ -70,10 +71,9 @@ type Share struct {
 
 // Config says what is measured.
 type Config struct {
-	Engine   standalone.Config
-	Parts    rpc.Options
-	Spec     sweep.Spec
-	Rollouts int
+	Engine standalone.Config
+	Parts  rpc.Options
+	Spec   sweep.Spec
 	// Profile receives the CPU profile of the sweep; empty for none.
 	Profile string
 }
@@ -132,7 +132,7 @@ func (m *meter) play(ctx context.Context, spec sweep.Spec) (*sweep.Sweep, []*bus
 // sweep measures throughput under load.
 func (m *meter) sweep(ctx context.Context, report *Report) error {
 	spec := m.cfg.Spec
-	spec.ID, spec.Trials = "measured", max(m.cfg.Rollouts/len(spec.Scenarios), 1)
+	spec.ID = "measured"
 	var planned *sweep.Sweep
 	var results []*busv1.Result
 	wall, cpu, err := m.profiled(func() (err error) {
@@ -191,18 +191,29 @@ func (m *meter) aloneTimes(ctx context.Context, report *Report) error {
 
 // times returns median and 99th percentile of the rollouts' times in milliseconds.
 func times(ctx context.Context, planned *sweep.Sweep, results []*busv1.Result) (p50, p99 float64, err error) {
-	step := max(len(results)/sampled, 1)
 	var millis []float64
-	for i := 0; i < len(results); i += step {
-		trajectory, err := planned.Trajectory(ctx, results[i].GetRollout().GetId())
-		if err != nil {
-			return 0, 0, err
-		}
+	err = sample(ctx, planned, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
 		took := trajectory.GetUpdated().AsTime().Sub(trajectory.GetBegun().AsTime())
 		millis = append(millis, float64(took)/float64(time.Millisecond))
+	})
+	if err != nil {
+		return 0, 0, err
 	}
 	slices.Sort(millis)
 	return millis[len(millis)/2], millis[len(millis)*99/100], nil
+}
+
+// sample calls look with the trajectories of some of the rollouts.
+func sample(ctx context.Context, planned *sweep.Sweep, results []*busv1.Result, look func(*orchestratorv1.GetTrajectoryResponse)) error {
+	step := max(len(results)/sampled, 1)
+	for i := 0; i < len(results); i += step {
+		trajectory, err := planned.Trajectory(ctx, results[i].GetRollout().GetId())
+		if err != nil {
+			return err
+		}
+		look(trajectory)
+	}
+	return nil
 }
 
 // weigh opens sessions and returns the heap that each keeps.

@@ -3,7 +3,6 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -11,48 +10,35 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
-	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// ModelReport is what rollouts cost whose agent is a slow model.
+// ModelReport is what rollouts cost whose agent is a model.
 type ModelReport struct {
 	Rollouts int `json:"rollouts"`
 	Parallel int `json:"parallel"`
-	// Delay is how long the model thinks about each turn, Chain how often in a row it does in one
-	// rollout.
+	// Chain is how many turns in a row the model takes in one rollout, at most.
+	Chain int `json:"chain"`
+	// Wall covers the sweep from its creation to the last score.
+	Wall float64 `json:"wall_seconds"`
+	// Delay is how long the model takes for each turn, as the caller says. Ratio is that of Wall to
+	// Chain times Delay, below which no program can be; 0 if Delay is 0.
 	Delay float64 `json:"delay_seconds"`
-	Chain int     `json:"chain"`
-	// Wall covers the sweep from its creation to the last score; Ratio is to Chain times Delay,
-	// below which no program can be.
-	Wall  float64 `json:"wall_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
 	// Stolen is the time of all processors together in which a virtual machine could have run, and
 	// its host ran something else; 0 where that is not known.
 	Stolen float64 `json:"stolen_seconds"`
-	// Requests is how many the model was asked.
-	Requests int64 `json:"requests"`
-	// PeakBytes is the largest memory that the process had, model included.
+	// PeakBytes is the largest memory that the process had.
 	PeakBytes int64 `json:"peak_bytes"`
 }
 
-// Model measures rollouts that are played all at once against a model behind HTTP which answers
-// each request after a delay: calls turns with a call, then a text. With http2 requests share
-// connections.
-func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http2 bool) (report *ModelReport, err error) {
-	if !http2 { // both ends of a connection are in this process
-		if err := descriptor.Check(2 * min(cfg.Spec.Parallel, cfg.Rollouts)); err != nil {
-			return nil, fmt.Errorf("--parallel %d: %w: raise it, lower --parallel, or let requests share connections with --model-http2", cfg.Spec.Parallel, err)
-		}
-	}
-	served, err := serveModel(ctx, delay, calls, http2)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, served.close()) }()
+// Model measures rollouts whose agent is a model that takes delay for each answer; 0 if that is not
+// known.
+func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelReport, err error) {
 	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
 	if err != nil {
 		return nil, err
@@ -60,29 +46,28 @@ func Model(ctx context.Context, cfg Config, delay time.Duration, calls int, http
 	defer func() { err = errors.Join(err, running.Close()) }()
 	m := &meter{cfg: cfg, orchestrator: running.Node().Conn(rpc.Orchestrator), evaluator: running.Node().Conn(rpc.Evaluator)}
 	spec := cfg.Spec
-	spec.ID, spec.Trials = "slow", max(cfg.Rollouts/len(spec.Scenarios), 1)
-	spec.Agents = []*agentgwv1.Player{{Name: "slow", Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{
-		Provider: "openai", Model: "slow", BaseUrl: served.address,
-	}}}}
+	spec.ID = "model"
+	var planned *sweep.Sweep
 	var results []*busv1.Result
 	stolen := stolenTime()
 	wall, cpu, err := m.profiled(func() (err error) {
-		_, results, err = m.play(ctx, spec)
+		planned, results, err = m.play(ctx, spec)
 		return err
 	})
 	if err != nil {
-		return nil, errors.Join(err, served.failure())
-	}
-	if least := int64(min(calls, 1)); served.calling.Load() < least {
-		return nil, errors.New("the model found no tool to call in any request")
+		return nil, err
 	}
 	report = &ModelReport{
-		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Chain: calls + 1, Wall: wall.Seconds(), CPU: cpu.Seconds(),
-		Stolen:   (stolenTime() - stolen).Seconds(),
-		Requests: served.requests.Load(), PeakBytes: peakMemory(),
+		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Wall: wall.Seconds(), CPU: cpu.Seconds(),
+		Stolen: (stolenTime() - stolen).Seconds(), PeakBytes: peakMemory(),
 	}
-	report.Ratio = report.Wall / (report.Delay * float64(report.Chain))
-	return report, nil
+	err = sample(ctx, planned, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
+		report.Chain = max(report.Chain, len(trajectory.GetUsage()))
+	})
+	if ideal := report.Delay * float64(report.Chain); ideal > 0 {
+		report.Ratio = report.Wall / ideal
+	}
+	return report, err
 }
 
 // ticksPerSecond is the unit of /proc/stat.

@@ -13,11 +13,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/bench"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
@@ -28,24 +30,23 @@ type benchOptions struct {
 	asJSON             bool
 	profile            string
 	rollouts, parallel int
+	agent, baseURL     string
 	delay              time.Duration
-	calls              int
-	http2              bool
 	network            rpc.Config
 }
 
 func newBench() *cobra.Command {
-	options := &benchOptions{rollouts: 5000, parallel: 64, calls: 8, network: rpc.DefaultConfig()}
+	options := &benchOptions{rollouts: 5000, parallel: 64, agent: "oracle", network: rpc.DefaultConfig()}
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
 		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator of one
 process, and prints what one rollout costs. It measures the real path; only result files are not written.
 
-With --model-delay the agent is a model behind HTTP in this process that answers each request after that time, and the
-time of the whole is compared with the longest chain of its answers.`,
+If --agent is a model, bench plays one sweep with it. With --model-delay it compares the time of the whole with the longest
+chain of answers that take so long each.`,
 		Example: "  toolsandbox bench\n  toolsandbox bench --rollouts 20000 --json\n" +
-			"  toolsandbox bench --model-delay 5s --rollouts 5000 --parallel 5000 report_all_switches",
+			"  toolsandbox bench --agent openai:slow --base-url http://localhost:8000/v1 --model-delay 5s --rollouts 5000 --parallel 5000",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -55,18 +56,17 @@ time of the whole is compared with the longest chain of its answers.`,
 	flags.IntVar(&options.rollouts, "rollouts", options.rollouts, "rollouts to measure")
 	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
 	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
-	flags.DurationVar(&options.delay, "model-delay", 0, "let a model play the agent that answers after this time; 0 lets the oracle play")
-	flags.IntVar(&options.calls, "model-calls", options.calls, "turns with a call that this model takes")
-	flags.BoolVar(&options.http2, "model-http2", false, "let requests to this model share connections, over HTTP/2 without TLS")
+	flags.StringVar(&options.agent, "agent", options.agent, "who plays the agent")
+	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model that plays the agent (default: the provider's)")
+	flags.DurationVar(&options.delay, "model-delay", 0, "how long such a model takes for an answer, to compare with; 0 compares with nothing")
 	options.network.Sync.RegisterFlag(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 || o.calls < 0 {
-		return process.Usage("--rollouts, --parallel, --model-delay and --model-calls: %d, %d, %s and %d given, expected at least 1, 1 to 100000, and nothing below 0",
-			o.rollouts, o.parallel, o.delay, o.calls)
+	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 {
+		return process.Usage("--rollouts, --parallel and --model-delay: %d, %d and %s given, expected at least 1, 1 to 100000, and nothing below 0", o.rollouts, o.parallel, o.delay)
 	}
 	scenarios, err := o.catalogue.Load(args)
 	if err == nil {
@@ -80,21 +80,21 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	spec, err := benchSpec(o.parallel)
+	spec, err := o.spec(scenarios)
 	if err != nil {
 		return err
 	}
-	spec.Scenarios = scenarios
 	services := standalone.DefaultConfig()
 	services.Network = o.network
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
+	if err := runner.CheckSockets(services, spec); err != nil {
+		return err
+	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	config := bench.Config{Engine: services, Parts: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Rollouts: o.rollouts, Profile: o.profile}
-	if o.delay > 0 {
-		services.AgentGateway.Getenv = func(name string) string { return map[string]string{"OPENAI_API_KEY": "none"}[name] }
-		config.Engine = services
-		measured, err := bench.Model(ctx, config, o.delay, o.calls, o.http2)
+	config := bench.Config{Engine: services, Parts: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Profile: o.profile}
+	if spec.Agents[0].GetModel() != nil {
+		measured, err := bench.Model(ctx, config, o.delay)
 		if err != nil {
 			return err
 		}
@@ -113,26 +113,35 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	return writeReport(stdout, measured)
 }
 
-func writeModelReport(w io.Writer, r *bench.ModelReport) error {
-	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of %d turns of a model that takes %.1f s each
-%8.2f s, %.2f times the %.1f s that the model alone takes
-%8.2f s of processor time, model included, and %.2f s that the host of this machine took for something else
-%8d requests
-%8.0f MB of memory at most, model included
-`, r.Rollouts, r.Parallel, r.Chain, r.Delay, r.Wall, r.Ratio, r.Delay*float64(r.Chain), r.CPU, r.Stolen, r.Requests, float64(r.PeakBytes)/1e6)
-	return err
-}
-
-func benchSpec(parallel int) (sweep.Spec, error) {
-	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, "oracle")
+// spec returns the sweep that is measured.
+func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error) {
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
-		return sweep.Spec{}, err
+		return sweep.Spec{}, process.Usage("--agent: %w", err)
+	}
+	if o.baseURL != "" {
+		if err := player.SetBaseURL(agent, o.baseURL); err != nil {
+			return sweep.Spec{}, process.Usage("--base-url: %w", err)
+		}
 	}
 	user, err := player.Parse(worldv1.Role_ROLE_USER, "scripted")
-	if err != nil {
-		return sweep.Spec{}, err
+	return sweep.Spec{
+		Scenarios: scenarios, Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{user},
+		Trials: max(o.rollouts/len(scenarios), 1), Parallel: o.parallel,
+	}, err
+}
+
+func writeModelReport(w io.Writer, r *bench.ModelReport) error {
+	compared := ""
+	if r.Ratio > 0 {
+		compared = fmt.Sprintf(", %.2f times the %.1f s that the model alone takes at %.1f s a turn", r.Ratio, r.Delay*float64(r.Chain), r.Delay)
 	}
-	return sweep.Spec{Agents: []*agentgwv1.Player{agent}, Users: []*agentgwv1.Player{user}, Trials: 1, Parallel: parallel}, nil
+	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of up to %d turns of a model
+%8.2f s%s
+%8.2f s of processor time, and %.2f s that the host of this machine took for something else
+%8.0f MB of memory at most
+`, r.Rollouts, r.Parallel, r.Chain, r.Wall, compared, r.CPU, r.Stolen, float64(r.PeakBytes)/1e6)
+	return err
 }
 
 func writeReport(w io.Writer, r *bench.Report) error {

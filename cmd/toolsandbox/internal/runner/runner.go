@@ -150,12 +150,9 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
-	if err := o.checkSockets(spec); err != nil {
-		return sweep.Spec{}, err
-	}
 	o.engine.Orchestrator.Parallel = o.parallel
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
-	return spec, nil
+	return spec, CheckSockets(o.engine, spec)
 }
 
 // validate returns what is out of range in the flags that are not about what is run.
