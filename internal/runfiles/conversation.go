@@ -179,10 +179,17 @@ func (g *graphText) node(i int) object {
 	for _, c := range g.guardrails(i) {
 		constraints = append(constraints, g.constraint(c))
 	}
+	guardable := g.guardable(node)
+	var excluded []string
+	for _, schema := range g.schema.Tables() {
+		if !slices.Contains(guardable, schema.Name) {
+			excluded = append(excluded, schema.Name)
+		}
+	}
 	return object{
 		{"snapshot_constraints", constraints},
-		{"guardrail_database_list", append([]string{}, g.guardable(node)...)},
-		{"guardrail_database_exclusion_list", nullIfEmpty(node.GetUnguardedTables())},
+		{"guardrail_database_list", append([]string{}, guardable...)},
+		{"guardrail_database_exclusion_list", nullIfEmpty(excluded)},
 	}
 }
 
