@@ -55,7 +55,7 @@ func TestDecodeTrajectory(t *testing.T) {
 		},
 		Recordings: []*setupv1.RecordedAnswer{{Url: "https://x", ParamsJson: `{"q": 1}`, ResponseJson: "[1.50]"}},
 	}
-	setup := got.scenario.GetSetup()
+	setup := got.Scenario.GetSetup()
 	played := &setupv1.Setup{OracleScript: setup.GetOracleScript(), UserScript: setup.GetUserScript(), Recordings: setup.GetRecordings()}
 	if diff := cmp.Diff(want, played, protocmp.Transform()); diff != "" {
 		t.Errorf("scripts (-want +got):\n%s", diff)
@@ -66,9 +66,9 @@ func TestDecodeTrajectory(t *testing.T) {
 	if match := got.want.Milestones[0]; match != (recordedMatch{index: 4, similarity: 0.25}) {
 		t.Errorf("milestone 0: got %v, want message 4, 0.25", match)
 	}
-	whole := got.scoring()
-	if len(whole.messages) != 4 || len(whole.tables) != 2 || whole.tables[1].GetIndex() != 4 {
-		t.Errorf("whole trajectory: got %d messages and the tables %v, want 4 messages and a last version at 4", len(whole.messages), whole.tables)
+	whole := got.Scoring()
+	if len(whole.Messages) != 4 || len(whole.Tables) != 2 || whole.Tables[1].GetIndex() != 4 {
+		t.Errorf("whole trajectory: got %d messages and the tables %v, want 4 messages and a last version at 4", len(whole.Messages), whole.Tables)
 	}
 }
 

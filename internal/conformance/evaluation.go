@@ -6,22 +6,36 @@ import (
 	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/internal/importer"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// scoring is a finished trajectory with its graphs and its printed score.
-type scoring struct {
-	evaluation *evaluationv1.Evaluation
-	messages   []*worldv1.Message
-	tables     []*worldv1.Table
+// Scoring is a trajectory with its graphs and the score that the original printed.
+type Scoring struct {
+	Evaluation *evaluationv1.Evaluation
+	Messages   []*worldv1.Message
+	Tables     []*worldv1.Table
 	want       recordedResult
+}
+
+// Evaluations returns the cases of a file of evaluations, in order. The error names the line.
+func Evaluations(path string) ([]*Scoring, error) { return decodeAll(path, decodeScoring) }
+
+// Scored says whether the original scored the trajectory: one that it did not finish it did not.
+func (s *Scoring) Scored() bool { return s.want.ExceptionType == "" }
+
+// Differences compares a result with what the original printed.
+func (s *Scoring) Differences(got *busv1.Result) []Difference {
+	var c comparison
+	c.result(&s.want, got)
+	return c.differences
 }
 
 func openEvaluation(_ context.Context, r *Runner, _ string) (player, error) {
 	return r.perCase(func(ctx context.Context, l line) outcome {
-		s, err := decodeScoring(l.raw)
+		s, err := decodeScoring(l)
 		if err != nil {
 			return outcome{differences: failure(err)}
 		}
@@ -29,43 +43,41 @@ func openEvaluation(_ context.Context, r *Runner, _ string) (player, error) {
 	}), nil
 }
 
-func decodeScoring(raw []byte) (*scoring, error) {
+func decodeScoring(l line) (*Scoring, error) {
 	var recorded struct {
 		Messages, Tables       json.RawMessage
 		Milestones, Minefields json.RawMessage
 		Result                 recordedResult
 	}
-	if err := json.Unmarshal(raw, &recorded); err != nil {
+	if err := json.Unmarshal(l.raw, &recorded); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	s := &scoring{want: recorded.Result}
+	s := &Scoring{want: recorded.Result}
 	var err error
-	if s.messages, err = importer.Messages(recorded.Messages, 0); err != nil {
+	if s.Messages, err = importer.Messages(recorded.Messages, 0); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.tables, err = importer.Tables(recorded.Tables); err != nil {
+	if s.Tables, err = importer.Tables(recorded.Tables); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	if s.evaluation, err = importer.Evaluation(recorded.Milestones, recorded.Minefields); err != nil {
+	if s.Evaluation, err = importer.Evaluation(recorded.Milestones, recorded.Minefields); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
 	return s, nil
 }
 
-// score lets the evaluator score a trajectory. One that the original did not finish is not scored.
-func (r *Runner) score(ctx context.Context, s *scoring) outcome {
-	if s.want.ExceptionType != "" {
+// score lets the evaluator score a trajectory, if the original did.
+func (r *Runner) score(ctx context.Context, s *Scoring) outcome {
+	if !s.Scored() {
 		return outcome{unchecked: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	response, err := evaluatorv1.NewEvaluatorServiceClient(r.services.Evaluator).ScoreTrajectory(ctx, &evaluatorv1.ScoreTrajectoryRequest{
-		Evaluation: s.evaluation, Messages: s.messages, Tables: s.tables,
+		Evaluation: s.Evaluation, Messages: s.Messages, Tables: s.Tables,
 	})
 	if err != nil {
 		return outcome{differences: failure(err)}
 	}
-	var c comparison
-	c.result(&s.want, response.GetResult())
-	return outcome{differences: c.differences}
+	return outcome{differences: s.Differences(response.GetResult())}
 }

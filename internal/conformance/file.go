@@ -86,6 +86,21 @@ func eachLine(path string, visit func(line) bool) (err error) {
 	return nil
 }
 
+// decodeAll returns what each line of a file holds.
+func decodeAll[T any](path string, decode func(line) (T, error)) (all []T, err error) {
+	var wrong error
+	err = eachLine(path, func(l line) bool {
+		var one T
+		if one, wrong = decode(l); wrong != nil {
+			wrong = fmt.Errorf("%s:%d: %w", path, l.number, wrong)
+			return false
+		}
+		all = append(all, one)
+		return true
+	})
+	return all, errors.Join(err, wrong)
+}
+
 // findUpward returns the file of the given name in the folder of path or the nearest parent. flag
 // is how the user can name it.
 func findUpward(path, name, flag string) (string, error) {

@@ -34,14 +34,14 @@ func mergeTables(starting, later []*worldv1.Table) []*worldv1.Table {
 // replay plays recorded rollouts through all services, in one sweep for each way to treat mistakes.
 func (r *Runner) replay(ctx context.Context, scenarios lookup, lines []line) []outcome {
 	var outcomes []outcome
-	playable := make(map[bool][]*trajectory)
+	playable := make(map[bool][]*Trajectory)
 	for _, l := range lines {
 		t, err := decodeTrajectory(scenarios, l)
 		if err != nil {
 			outcomes = append(outcomes, outcome{line: l.number, differences: failure(err)})
 			continue
 		}
-		if tool := r.missing(toolsOf(t.scenario)); tool != "" {
+		if tool := r.missing(toolsOf(t.Scenario)); tool != "" {
 			outcomes = append(outcomes, outcome{line: l.number, missing: tool})
 			continue
 		}
@@ -56,14 +56,14 @@ func (r *Runner) replay(ctx context.Context, scenarios lookup, lines []line) []o
 }
 
 // sweep plays trajectories in one sweep and compares what happened.
-func (r *Runner) sweep(ctx context.Context, batch []*trajectory, compat bool) []outcome {
+func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []outcome {
 	results, err := r.playSweep(ctx, batch, compat)
 	outcomes := make([]outcome, len(batch))
 	limit := make(chan struct{}, r.cfg.Parallel)
 	var group sync.WaitGroup
 	for i, t := range batch {
 		outcomes[i].line = t.line
-		result := results[t.scenario.GetSetup().GetName()]
+		result := results[t.Scenario.GetSetup().GetName()]
 		if result == nil {
 			outcomes[i].differences = failure(cmp.Or(err, errors.New("no result")))
 			continue
@@ -80,7 +80,7 @@ func (r *Runner) sweep(ctx context.Context, batch []*trajectory, compat bool) []
 
 // playSweep runs a sweep to its end and returns the results by scenario, those that came before an
 // error too.
-func (r *Runner) playSweep(ctx context.Context, batch []*trajectory, compat bool) (map[string]*busv1.Result, error) {
+func (r *Runner) playSweep(ctx context.Context, batch []*Trajectory, compat bool) (map[string]*busv1.Result, error) {
 	request := &orchestratorv1.CreateSweepRequest{
 		SweepId: fmt.Sprintf("%s-%t", r.id(batch[0].line), compat),
 		Spec: &orchestratorv1.SweepSpec{
@@ -97,7 +97,7 @@ func (r *Runner) playSweep(ctx context.Context, batch []*trajectory, compat bool
 	}
 	for i, t := range batch {
 		request.Spec.Scenarios = append(request.Spec.Scenarios,
-			&orchestratorv1.SweepScenario{Setup: t.scenario.GetSetup(), EvaluationDigest: digests[i]})
+			&orchestratorv1.SweepScenario{Setup: t.Scenario.GetSetup(), EvaluationDigest: digests[i]})
 	}
 	client := orchestratorv1.NewOrchestratorServiceClient(r.services.Orchestrator)
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
@@ -134,11 +134,11 @@ func scripted(name string) *agentgwv1.Player {
 	}}
 }
 
-func (r *Runner) putEvaluations(ctx context.Context, batch []*trajectory) ([]string, error) {
+func (r *Runner) putEvaluations(ctx context.Context, batch []*Trajectory) ([]string, error) {
 	request := &evaluatorv1.PutEvaluationsRequest{}
 	for _, t := range batch {
 		request.Evaluations = append(request.Evaluations,
-			&evaluatorv1.NamedEvaluation{Scenario: t.scenario.GetSetup().GetName(), Evaluation: t.scenario.GetEvaluation()})
+			&evaluatorv1.NamedEvaluation{Scenario: t.Scenario.GetSetup().GetName(), Evaluation: t.Scenario.GetEvaluation()})
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -153,7 +153,7 @@ func (r *Runner) putEvaluations(ctx context.Context, batch []*trajectory) ([]str
 }
 
 // compareRollout compares a played rollout with the recorded one.
-func (r *Runner) compareRollout(ctx context.Context, t *trajectory, result *busv1.Result) []Difference {
+func (r *Runner) compareRollout(ctx context.Context, t *Trajectory, result *busv1.Result) []Difference {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if end := result.GetEnd(); end.GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
@@ -167,8 +167,8 @@ func (r *Runner) compareRollout(ctx context.Context, t *trajectory, result *busv
 	starting := min(int(played.GetStartingMessages()), len(played.GetMessages()))
 	var c comparison
 	c.text("exception_type", t.want.ExceptionType, result.GetEnd().GetExceptionType())
-	c.messages(t.messages, played.GetMessages()[starting:])
-	c.versions(t.tables, slices.DeleteFunc(played.GetTables(), func(table *worldv1.Table) bool {
+	c.messages(t.Messages, played.GetMessages()[starting:])
+	c.versions(t.Tables, slices.DeleteFunc(played.GetTables(), func(table *worldv1.Table) bool {
 		return int(table.GetIndex()) < starting
 	}))
 	c.result(&t.want, result)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/importer"
@@ -18,18 +19,31 @@ const (
 	rolloutBatch = 128
 )
 
-// trajectory is one recorded rollout.
-type trajectory struct {
+// Trajectory is one recorded rollout.
+type Trajectory struct {
 	line int
-	// scenario has the recorded turns as its scripts and a name that is unique in its file.
-	scenario *scenariov1.Scenario
+	// Scenario has the recorded turns as its scripts and a name that is unique in its file.
+	Scenario *scenariov1.Scenario
 	// compat rollouts abort where the original does.
 	compat bool
-	// messages and tables came after the starting ones.
-	messages []*worldv1.Message
-	tables   []*worldv1.Table
+	// Messages and Tables came after the starting ones.
+	Messages []*worldv1.Message
+	Tables   []*worldv1.Table
 	want     recordedResult
 }
+
+// Trajectories returns the cases of a file of trajectories, in order; their scenarios are in the
+// nearest scenarios.json above it. The error names the line.
+func Trajectories(path string) ([]*Trajectory, error) {
+	scenarios, err := New(Services{}, Config{}).scenariosFor(path)
+	if err != nil {
+		return nil, err
+	}
+	return decodeAll(path, func(l line) (*Trajectory, error) { return decodeTrajectory(scenarios, l) })
+}
+
+// ExceptionType is the exception that ended the original's rollout, empty if none did.
+func (t *Trajectory) ExceptionType() string { return t.want.ExceptionType }
 
 type recordedTrajectory struct {
 	Scenario, Variant, Label string
@@ -61,7 +75,7 @@ func openTrajectory(ctx context.Context, r *Runner, path string) (player, error)
 			if err != nil {
 				return outcome{differences: failure(err)}
 			}
-			return r.score(ctx, t.scoring())
+			return r.score(ctx, t.Scoring())
 		}), nil
 	}
 	if err := r.loadTools(ctx); err != nil {
@@ -73,7 +87,7 @@ func openTrajectory(ctx context.Context, r *Runner, path string) (player, error)
 }
 
 // decodeTrajectory decodes a line.
-func decodeTrajectory(scenarios lookup, l line) (*trajectory, error) {
+func decodeTrajectory(scenarios lookup, l line) (*Trajectory, error) {
 	var recorded recordedTrajectory
 	if err := json.Unmarshal(l.raw, &recorded); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
@@ -87,16 +101,16 @@ func decodeTrajectory(scenarios lookup, l line) (*trajectory, error) {
 	setup.OracleScript = decodeTurns(recorded.Agent)
 	setup.UserScript = decodeTurns(recorded.User)
 	setup.Recordings = decodeRecordings(recorded.API)
-	t := &trajectory{
+	t := &Trajectory{
 		line:     l.number,
-		scenario: scenario,
+		Scenario: scenario,
 		compat:   recorded.Label == unknownLabel || recorded.Result.ExceptionType != "",
 		want:     recorded.Result,
 	}
-	if t.messages, err = importer.Messages(recorded.Messages, len(setup.GetMessages())); err != nil {
+	if t.Messages, err = importer.Messages(recorded.Messages, len(setup.GetMessages())); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
-	if t.tables, err = importer.Tables(recorded.Versions); err != nil {
+	if t.Tables, err = importer.Tables(recorded.Versions); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
 	}
 	return t, nil
@@ -113,13 +127,13 @@ func decodeTurns(recorded []recordedTurn) []*worldv1.Turn {
 	return turns
 }
 
-// scoring returns the recorded trajectory as a whole.
-func (t *trajectory) scoring() *scoring {
-	setup := t.scenario.GetSetup()
-	return &scoring{
-		evaluation: t.scenario.GetEvaluation(),
-		messages:   append(setup.GetMessages(), t.messages...),
-		tables:     mergeTables(setup.GetTables(), t.tables),
+// Scoring returns the recorded trajectory as a whole.
+func (t *Trajectory) Scoring() *Scoring {
+	setup := t.Scenario.GetSetup()
+	return &Scoring{
+		Evaluation: t.Scenario.GetEvaluation(),
+		Messages:   slices.Concat(setup.GetMessages(), t.Messages),
+		Tables:     mergeTables(setup.GetTables(), t.Tables),
 		want:       t.want,
 	}
 }

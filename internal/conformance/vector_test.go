@@ -55,7 +55,7 @@ func TestDecodeVectors(t *testing.T) {
 		{"tools/parallel.jsonl", toolCaseOf(decodeParallel)},
 		{"tools/raw_source.jsonl", toolCaseOf(decodeSource)},
 		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeTrajectory(scenarios.Scenario, l); return err }},
-		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoring(l.raw); return err }},
+		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoring(l); return err }},
 	} {
 		t.Run(test.pattern, func(t *testing.T) {
 			cases := 0

@@ -67,30 +67,3 @@ func TestNonPrintableVectors(t *testing.T) {
 		}
 	}
 }
-
-func TestDictLiteralVectors(t *testing.T) {
-	t.Parallel()
-	type vector struct {
-		Arguments, Literal, Content, Exception string
-		ExceptionType                          string `json:"exception_type"`
-	}
-	vectorLines(t, "dict_literal.jsonl", func(line int, c vector) {
-		v, err := python.ParseJSON(c.Arguments)
-		if c.ExceptionType != "" {
-			if err == nil || err.Error() != c.Exception {
-				t.Errorf("line %d: ParseJSON(%q) error = %v, want %s", line, c.Arguments, err, c.Exception)
-			}
-			return
-		}
-		if err != nil {
-			t.Errorf("line %d: ParseJSON(%q): %v", line, c.Arguments, err)
-			return
-		}
-		if v.Kind() == python.KindStr {
-			return
-		}
-		if got := python.Repr(v); got != c.Literal {
-			t.Errorf("line %d: Repr = %s, want %s", line, got, c.Literal)
-		}
-	})
-}

@@ -11,7 +11,6 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -33,32 +32,6 @@ func TestReadTrajectory(t *testing.T) {
 	want := &Trajectory{Messages: r.Messages, Tables: []*worldv1.Table{r.Tables[1], r.Tables[0], r.Tables[2]}}
 	if diff := gocmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
-	}
-}
-
-// TestReadTrajectoryVectors reads files of the original.
-func TestReadTrajectoryVectors(t *testing.T) {
-	scenarios := vectorEvaluations(t)
-	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, folder := range folders {
-		if !folder.IsDir() || folder.Name() == "combined" {
-			continue
-		}
-		vector := vectortest.Dir(t, filepath.Join("results", folder.Name()))
-		r := loadVector(t, vector, scenarios)
-		dir := t.TempDir()
-		place(t, dir, folder.Name(), read(t, vector, ContextFile))
-		got, err := ReadTrajectory(dir, folder.Name(), "", world.Builtin())
-		if err != nil {
-			t.Error(err)
-			continue
-		}
-		if diff := gocmp.Diff(&Trajectory{Messages: r.Messages, Tables: r.Tables}, got, protocmp.Transform()); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", folder.Name(), diff)
-		}
 	}
 }
 

@@ -165,8 +165,7 @@ func explain(t *testing.T, cases []recorded) {
 func TestExplainEvaluations(t *testing.T) { explain(t, evaluations(t)) }
 
 func TestExplainTrajectories(t *testing.T) {
-	imported, _ := scenarios(t)
 	for _, label := range labels {
-		t.Run(label, func(t *testing.T) { explain(t, trajectories(t, imported, label)) })
+		t.Run(label, func(t *testing.T) { explain(t, trajectories(t, label)) })
 	}
 }
