@@ -2,7 +2,6 @@ package bus_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -36,9 +35,15 @@ func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 	return ends[1:]
 }
 
-// TestDamagedLog takes away or replaces each entry of a log in turn: reading it names the stream
-// and the sequence, and it can be opened anew.
-func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in three ways
+// damageable is a bus with one shard, and the stream that its logs are in.
+type damageable struct {
+	*bus.Bus
+	js     jetstream.JetStream
+	stream jetstream.Stream
+}
+
+func openDamageable(t *testing.T) damageable {
+	t.Helper()
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)
 	js, err := jetstream.New(conn)
@@ -49,21 +54,32 @@ func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in th
 	if err != nil {
 		t.Fatal(err)
 	}
-	const entries = 4
-	forge := func(ctx context.Context, subject string, raw []byte, after uint64) error {
-		msg := nats.NewMsg(subject)
-		msg.Data = raw
-		_, err := js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequencePerSubject(after))
-		return err
+	return damageable{b, js, stream}
+}
+
+// forge appends bytes to a log behind the given sequence.
+func (d damageable) forge(t *testing.T, id string, raw []byte, after uint64) {
+	t.Helper()
+	msg := nats.NewMsg("bus.0." + id)
+	msg.Data = raw
+	if _, err := d.js.PublishMsg(t.Context(), msg, jetstream.WithExpectLastSequencePerSubject(after)); err != nil {
+		t.Fatal(err)
 	}
+}
+
+// TestLogWithoutEntry takes away each entry of a log in turn: reading it names the stream and the
+// sequence, and it can be opened anew.
+func TestLogWithoutEntry(t *testing.T) {
+	d := openDamageable(t)
+	const entries = 4
 	for at := range entries - 1 {
 		t.Run(fmt.Sprint("without entry ", at), func(t *testing.T) {
 			id := fmt.Sprintf("gone.%d", at)
-			ends := logOf(t, b, id, entries)
-			if err := stream.DeleteMsg(t.Context(), ends[at].Sequence); err != nil {
+			ends := logOf(t, d.Bus, id, entries)
+			if err := d.stream.DeleteMsg(t.Context(), ends[at].Sequence); err != nil {
 				t.Fatal(err)
 			}
-			log, err := b.ReadLog(t.Context(), id)
+			log, err := d.ReadLog(t.Context(), id)
 			want := fmt.Sprintf("log of rollout %s, stream BUS_0, sequence %d: entry %d is gone", id, ends[at].Sequence, at)
 			if !errors.Is(err, bus.ErrDamaged) || !strings.Contains(err.Error(), want) {
 				t.Fatalf("ReadLog: got %v, want %q", err, want)
@@ -71,42 +87,43 @@ func TestDamagedLog(t *testing.T) { //nolint:funlen // one stream, damaged in th
 			if len(log.Entries) != entries-1-at || log.End.Sequence != ends[entries-1].Sequence {
 				t.Errorf("ReadLog: got %d entries up to %d, want those behind the damage", len(log.Entries), log.End.Sequence)
 			}
-			if _, err := b.Reopen(t.Context(), id, opening(id, 7), log.End); err != nil {
+			if _, err := d.Reopen(t.Context(), id, opening(id, 7), log.End); err != nil {
 				t.Fatal(err)
 			}
-			if log, err = b.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 || log.Entries[0].GetClaim().GetAttempt() != 7 {
+			if log, err = d.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 || log.Entries[0].GetClaim().GetAttempt() != 7 {
 				t.Errorf("ReadLog of the new log: got %v and %v, want its one entry", log, err)
 			}
 		})
 	}
+}
+
+// TestLogWithForgedEntry appends what is no entry of a log: reading it says so, and it can be
+// opened anew.
+func TestLogWithForgedEntry(t *testing.T) {
+	d := openDamageable(t)
 	for name, raw := range map[string][]byte{"foreign bytes": []byte("foreign"), "nothing": nil, "an entry without digest": marshal(t, entry(9))} {
 		t.Run(name, func(t *testing.T) {
 			id := "forged." + strings.ReplaceAll(name, " ", "-")
-			ends := logOf(t, b, id, 2)
-			if err := forge(t.Context(), "bus.0."+id, raw, ends[1].Sequence); err != nil {
-				t.Fatal(err)
-			}
-			if log, err := b.ReadLog(t.Context(), id); !errors.Is(err, bus.ErrDamaged) || log.End.Sequence != 0 {
+			d.forge(t, id, raw, logOf(t, d.Bus, id, 2)[1].Sequence)
+			if log, err := d.ReadLog(t.Context(), id); !errors.Is(err, bus.ErrDamaged) || log.End.Sequence != 0 {
 				t.Fatalf("ReadLog: got %v and %v, want damage and no end", log, err)
 			}
-			if _, err := b.Reopen(t.Context(), id, opening(id, 7), bus.Position{}); err != nil {
+			if _, err := d.Reopen(t.Context(), id, opening(id, 7), bus.Position{}); err != nil {
 				t.Fatal(err)
 			}
-			if log, err := b.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 {
+			if log, err := d.ReadLog(t.Context(), id); err != nil || len(log.Entries) != 1 {
 				t.Errorf("ReadLog of the new log: got %v and %v, want its one entry", log, err)
 			}
 		})
 	}
 	t.Run("an entry of another log", func(t *testing.T) {
-		first, second := logOf(t, b, "one.0", 2), logOf(t, b, "two.0", 3)
-		stolen, err := stream.GetMsg(t.Context(), second[2].Sequence)
+		first, second := logOf(t, d.Bus, "one.0", 2), logOf(t, d.Bus, "two.0", 3)
+		stolen, err := d.stream.GetMsg(t.Context(), second[2].Sequence)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := forge(t.Context(), "bus.0.one.0", stolen.Data, first[1].Sequence); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := b.ReadLog(t.Context(), "one.0"); !errors.Is(err, bus.ErrDamaged) {
+		d.forge(t, "one.0", stolen.Data, first[1].Sequence)
+		if _, err := d.ReadLog(t.Context(), "one.0"); !errors.Is(err, bus.ErrDamaged) {
 			t.Errorf("ReadLog: got %v, want %v", err, bus.ErrDamaged)
 		}
 	})

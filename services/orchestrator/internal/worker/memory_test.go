@@ -13,6 +13,30 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
+// answer says a text to whoever did not ask.
+func answer(req *agentgwv1.RespondRequest, text string) *agentgwv1.RespondResponse {
+	recipient := user
+	if req.GetRole() == user {
+		recipient = agent
+	}
+	return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: text}}}}
+}
+
+// enqueueLimited queues four rollouts with a limit on their bytes, and returns their ids.
+func (s *stage) enqueueLimited(t *testing.T, maxBytes int64) (ids []string) {
+	t.Helper()
+	var jobs []*busv1.Job
+	for i := range 4 {
+		r := s.rollout("s." + strconv.Itoa(i))
+		r.MaxBytes = maxBytes
+		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
+	}
+	if err := s.Enqueue(t.Context(), jobs); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
 // TestByteLimitEndsRollouts plays rollouts whose agent never ends, several at once. There is room
 // for one long conversation at a time: never are two agents asked to go on with one, and all come
 // to their end.
@@ -27,22 +51,9 @@ func TestByteLimitEndsRollouts(t *testing.T) {
 			}
 			defer long.Add(-1)
 		}
-		recipient := user
-		if req.GetRole() == user {
-			recipient = agent
-		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: text}}}}, nil
+		return answer(req, text), nil
 	}
-	var jobs []*busv1.Job
-	var ids []string
-	for i := range 4 {
-		r := s.rollout("s." + strconv.Itoa(i))
-		r.MaxBytes = 3 * longBytes
-		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
-	}
-	if err := s.Enqueue(t.Context(), jobs); err != nil {
-		t.Fatal(err)
-	}
+	ids := s.enqueueLimited(t, 3*longBytes)
 	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 4 * longBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		end := state.End()
@@ -83,22 +94,9 @@ func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 	s := newStage(t)
 	text := strings.Repeat("x", longBytes)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-		recipient := user
-		if req.GetRole() == user {
-			recipient = agent
-		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{{Index: req.GetIndex(), Sender: req.GetRole(), Recipient: recipient, Body: &worldv1.Message_Text{Text: text}}}}, nil
+		return answer(req, text), nil
 	}
-	var jobs []*busv1.Job
-	var ids []string
-	for i := range 4 {
-		r := s.rollout("s." + strconv.Itoa(i))
-		r.MaxBytes = 2 * mediumBytes
-		jobs, ids = append(jobs, &busv1.Job{Rollout: r}), append(ids, r.GetId())
-	}
-	if err := s.Enqueue(t.Context(), jobs); err != nil {
-		t.Fatal(err)
-	}
+	ids := s.enqueueLimited(t, 2*mediumBytes)
 	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 2 * mediumBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		if end := state.End(); end.GetExceptionType() != rollout.TooLarge || state.Claims() != 1 || len(state.Messages()) != 9 {
