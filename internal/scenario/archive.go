@@ -33,7 +33,7 @@ func OpenPack(name string) (fs.FS, error) {
 	case info.IsDir():
 		return directory(name), nil
 	case !strings.HasSuffix(strings.ToLower(name), ".zip"):
-		return nil, fmt.Errorf("%w: %s is neither a directory nor a .zip file", ErrPack, name)
+		return nil, fmt.Errorf("%w: %s is neither a directory nor a .zip file of a pack, nor a .json or .jsonl file of records", ErrPack, name)
 	}
 	data, err := ReadFile(name, maxCatalogue)
 	if err != nil {
