@@ -145,6 +145,7 @@ func (r *reader) only(data []byte, what string) *value {
 
 // loadModules reads the pack's own tools.
 func (l *loader) loadModules() {
+	before := len(l.mistakes)
 	names, mistakes := l.list(toolFolder, ".py")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
@@ -167,10 +168,10 @@ func (l *loader) loadModules() {
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
 	}
-	if len(mistakes) > 0 { // what is wrong with their calls follows from that
+	l.mistakes = append(l.mistakes, mistakes...)
+	if len(l.mistakes) > before { // what is wrong with their calls follows from that
 		l.opts.Compile, l.opts.Known = nil, nil
 	}
-	l.mistakes = append(l.mistakes, mistakes...)
 }
 
 // loadTools reads what agents are told about tools, a mapping by tool.

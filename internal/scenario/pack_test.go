@@ -129,6 +129,22 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
+// TestBrokenToolFile says what is wrong with a file of tools, and nothing of calls of its tools.
+func TestBrokenToolFile(t *testing.T) {
+	for _, c := range []struct{ name, content, want string }{
+		{"tools/Lend.py", "", `tools/Lend.py:1:1: document: the name is "Lend", expected up to 60 lower-case letters, digits and underscores that start with a letter`},
+		{"tools/lend.py", "\xff", "tools/lend.py:1:1: document: is not UTF-8"},
+	} {
+		fsys := testPack(t)
+		fsys[c.name] = &fstest.MapFile{Data: []byte(c.content)}
+		fsys["lends.yaml"] = &fstest.MapFile{Data: []byte(named("lends", strings.ReplaceAll(testScenario, "set_wifi_status", "lend")))}
+		_, err := LoadPack(fsys, testOptions())
+		if got := errorText(err); got != c.want {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
+	}
+}
+
 // TestManifest reads what a pack is, and tells packs apart by what is in their files.
 func TestManifest(t *testing.T) {
 	load := func(files fs.FS) *Pack {
