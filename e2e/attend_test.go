@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -60,8 +61,8 @@ func TestAttendanceElsewhere(t *testing.T) {
 	services := start(t)
 	t.Setenv("OPENAI_API_KEY", "the client's")
 	for player, want := range map[string]string{
-		"openai:m":                 "cannot be asked: no key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE (with --remote: where the agent gateway runs)\n",
-		"grpc://" + freeAddress(t): "connection refused: start it or correct its address; --wait 5m waits longer than 3s\n",
+		"openai:m":                      "cannot be asked: no key: set OPENAI_API_KEY or OPENAI_API_KEY_FILE (with --remote: where the agent gateway runs)\n",
+		"grpc://" + porttest.Address(t): "connection refused: start it or correct its address; --wait 5m waits longer than 3s\n",
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"run", "--agent", player, "--out", out, "turn_off_wifi"}, services.ClientArgs()...)
@@ -89,7 +90,7 @@ func TestAttendanceElsewhere(t *testing.T) {
 // TestAttachedAwaited plays an agent that attaches itself after the run has said that it waits for
 // it.
 func TestAttachedAwaited(t *testing.T) {
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	p := sit(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.await(t, "toolsandbox: --agent attached:mine: no agent is attached yet as mine: the rollouts wait until one is\n")
 	ctx, stop := context.WithCancel(t.Context())

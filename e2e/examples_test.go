@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
 // exampleLines is how long an example may be at most.
@@ -88,7 +90,7 @@ func playExample(t *testing.T, name, file string, environment ...string) {
 		answers, steps = codeAnswers(), nil
 	}
 	model := startCrafted(t, answers)
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	agent := pythonIn(t, "examples", file)
 	agent.Args = append(agent.Args, address)
 	agent.Env = append(agent.Env, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=none", "OPENAI_MODEL=crafted")

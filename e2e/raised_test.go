@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -29,7 +30,7 @@ func TestAgentRaises(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gateway := freeAddress(t)
+	gateway := porttest.Address(t)
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 2)
 	go func() { served <- agent.ServeListener(ctx, listener, raise) }()

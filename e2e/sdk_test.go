@@ -45,7 +45,7 @@ func TestReadmeAgents(t *testing.T) {
 			if lines := agentLines(source); lines > maxAgentLines {
 				t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
 			}
-			address := freeAddress(t)
+			address := porttest.Address(t)
 			file := filepath.Join(t.TempDir(), test.file)
 			if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
 				t.Fatal(err)
@@ -77,7 +77,7 @@ func TestPageAgents(t *testing.T) {
 			if lines := agentLines(source); lines > maxAgentLines {
 				t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
 			}
-			address := freeAddress(t)
+			address := porttest.Address(t)
 			file := filepath.Join(t.TempDir(), "main.py")
 			if err := os.WriteFile(file, []byte(strings.Replace(source, "localhost:9000", address, 1)), 0o600); err != nil {
 				t.Fatal(err)
@@ -103,7 +103,7 @@ func TestPageUser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	user, agentAddress := freeAddress(t), freeAddress(t)
+	user, agentAddress := porttest.Address(t), porttest.Address(t)
 	file := filepath.Join(t.TempDir(), "impatient.py")
 	if err := os.WriteFile(file, []byte(strings.Replace(block(t, string(page), "python"), "localhost:9000", user, 1)), 0o600); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestPageUser(t *testing.T) {
 // TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that
 // starts after them.
 func TestAttachedAgents(t *testing.T) {
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		attached := make(chan error, 1)
@@ -233,21 +233,6 @@ func pythonIn(t *testing.T, environment, file string) *exec.Cmd {
 	cmd := exec.CommandContext(t.Context(), python, file)
 	cmd.Env = append(os.Environ(), "PYTHONPATH="+source, "PYTHONDONTWRITEBYTECODE=1")
 	return cmd
-}
-
-// freeAddress returns an address on which nobody listens but whom the test tells of it.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := release(); err != nil {
-			t.Error(err)
-		}
-	})
-	return address
 }
 
 // startAgent starts the program and ends it with the test.

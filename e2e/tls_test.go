@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -79,13 +80,13 @@ func TestSecureAgents(t *testing.T) {
 		},
 	} {
 		t.Run(name+" is dialled", func(t *testing.T) {
-			address := freeAddress(t)
+			address := porttest.Address(t)
 			begin(t, address, true)
 			waitFor(t, address)
 			play(t, "--agent", "grpcs://"+address, "--agent-ca", cert)
 		})
 		t.Run(name+" attaches itself", func(t *testing.T) {
-			address := freeAddress(t)
+			address := porttest.Address(t)
 			begin(t, address, false)
 			play(t, "--agent", "attached:mine", "--attach-listen", address, "--attach-cert", cert, "--attach-key", key)
 		})

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
 // TestServicesMissing runs a sweep on services that are not there: soon it says who is waited for,
 // where, and for how long.
 func TestServicesMissing(t *testing.T) {
-	evaluator := freeAddress(t)
-	p := sit(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", freeAddress(t),
+	evaluator := porttest.Address(t)
+	p := sit(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.await(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; given up in `)
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -29,7 +30,7 @@ func TestServicesMissing(t *testing.T) {
 // TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says
 // so, and then it plays.
 func TestAgentMissing(t *testing.T) {
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.await(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
 	listener, err := net.Listen("tcp", address)
@@ -53,7 +54,7 @@ func TestAgentMissing(t *testing.T) {
 // TestAgentGivenUp interrupts a run that waits for its agent: there is nothing to go on with, and
 // the same directory does for the next run.
 func TestAgentGivenUp(t *testing.T) {
-	address, out := freeAddress(t), filepath.Join(t.TempDir(), "out")
+	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
 	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")
 	p.await(t, "waiting for up to 1h0m0s\n")
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {

@@ -14,21 +14,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
-// freeAddress returns an address on which nobody listens but whom the test tells of it.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := release(); err != nil {
-			t.Error(err)
-		}
-	})
-	return address
-}
-
 // quiet sends what a process writes to its standard error away for the duration of the test.
 func quiet(t *testing.T) {
 	t.Helper()
@@ -48,7 +33,7 @@ func quiet(t *testing.T) {
 
 func TestProcess(t *testing.T) {
 	quiet(t)
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	nats, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +59,7 @@ func TestProcess(t *testing.T) {
 		{"body fails", []string{running, "--extra=5"}, nil, broken, ExitFailure, "broken"},
 		{"bad variable", nil, map[string]string{"TOOLSANDBOX_EXTRA": "x"}, nil, ExitUsage, "environment variable TOOLSANDBOX_EXTRA: "},
 		{"out of range", []string{"--grace=-1s", "--log-format=xml"}, nil, nil, ExitUsage, "--log-format: \"xml\" given, expected text or json; --grace: -1s given, expected 0 or more"},
-		{"no NATS", []string{"--nats-url=nats://" + freeAddress(t)}, nil, nil, ExitFailure, "cannot be reached"},
+		{"no NATS", []string{"--nats-url=nats://" + porttest.Address(t)}, nil, nil, ExitFailure, "cannot be reached"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -79,7 +80,7 @@ func TestNATSErrors(t *testing.T) {
 }
 
 func TestNATSUnreachable(t *testing.T) {
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	tests := []struct{ name, url, want string }{
 		{"plain", "nats://" + address, "NATS at nats://" + address + " cannot be reached: …: start it or give another --nats-url"},
 		{"password", "nats://me:secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},

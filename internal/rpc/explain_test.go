@@ -16,15 +16,7 @@ import (
 
 // TestExplain stops NATS under a service: what fails then says so, and nothing else does.
 func TestExplain(t *testing.T) {
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := release(); err != nil {
-			t.Error(err)
-		}
-	}()
+	address := porttest.Address(t)
 	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)

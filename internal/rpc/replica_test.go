@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/resolver"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -58,7 +59,7 @@ func TestLongNewReplica(t *testing.T) {
 	url := startNATS(t)
 	var second atomic.Int32
 	start := func(trajectory func(context.Context, string) (*orchestratorv1.GetTrajectoryResponse, error)) {
-		address := freeAddress(t)
+		address := porttest.Address(t)
 		cfg := configure(nil)
 		cfg.NATSURL, cfg.Service, cfg.Orchestrators = url, rpc.Orchestrator, []string{address}
 		m, err := rpc.Connect(t.Context(), cfg, options())

@@ -57,25 +57,10 @@ func echo(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, 
 	return named(id), nil
 }
 
-// freeAddress returns an address on which nobody listens but whom the test tells of it.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := release(); err != nil {
-			t.Error(err)
-		}
-	})
-	return address
-}
-
 // startNATS starts a server and returns its URL.
 func startNATS(t *testing.T) string {
 	t.Helper()
-	address := freeAddress(t)
+	address := porttest.Address(t)
 	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})
 	if err != nil {
 		t.Fatal(err)
@@ -117,7 +102,7 @@ func transports() map[string]func(t *testing.T, change func(*rpc.Config)) link {
 			t.Helper()
 			cfg := configure(change)
 			cfg.NATSURL = startNATS(t)
-			cfg.Orchestrators = []string{freeAddress(t)}
+			cfg.Orchestrators = []string{porttest.Address(t)}
 			server := cfg
 			server.Service = rpc.Orchestrator
 			m, err := rpc.Connect(t.Context(), server, options())

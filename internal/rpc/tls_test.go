@@ -22,6 +22,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -116,7 +117,7 @@ func TestLongTLS(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			cfg := rpc.DefaultConfig()
-			cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{freeAddress(t)}
+			cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{porttest.Address(t)}
 			client := cfg
 			cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = serverCert, serverKey, test.ca
 			m, err := rpc.Connect(t.Context(), cfg, options())
@@ -144,7 +145,7 @@ func TestTLSWithoutClientCertificate(t *testing.T) {
 	pool.AddCert(ours.parsed(t))
 	for ca, want := range map[string]codes.Code{"": codes.OK, ours.file: codes.Unavailable} {
 		cfg := rpc.DefaultConfig()
-		cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{freeAddress(t)}
+		cfg.Service, cfg.NATSURL, cfg.Orchestrators = rpc.Orchestrator, nats, []string{porttest.Address(t)}
 		cfg.TLSCert, cfg.TLSKey, cfg.TLSCA = cert, key, ca
 		m, err := rpc.Connect(t.Context(), cfg, options())
 		link{server: closed(t, m, err)}.serve(t, &orchestrator{trajectory: echo})

@@ -36,17 +36,6 @@ func listen(t *testing.T) net.Listener {
 	return listener
 }
 
-// closedAddress returns an address on which nobody listens.
-func closedAddress(t *testing.T) string {
-	t.Helper()
-	address, release, err := porttest.Reserve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = release() })
-	return address
-}
-
 // silentAddress returns an address that takes connections and never says anything.
 func silentAddress(t *testing.T) string {
 	t.Helper()
@@ -143,7 +132,7 @@ func TestAttendance(t *testing.T) { //nolint:tparallel // it sets variables, so 
 	t.Cleanup(secure.Close)
 	web := httptest.NewServer(http.NotFoundHandler())
 	t.Cleanup(web.Close)
-	closed, silent, deaf := closedAddress(t), silentAddress(t), deafAddress(t)
+	closed, silent, deaf := porttest.Address(t), silentAddress(t), deafAddress(t)
 	for name, test := range absentPlayers(closed, silent, deaf, web.URL, secure.URL) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,7 +158,7 @@ func TestAttendance(t *testing.T) { //nolint:tparallel // it sets variables, so 
 // TestAttendanceProxy asks for a model behind proxies that do not work. Their passwords are not
 // told.
 func TestAttendanceProxy(t *testing.T) {
-	closed := closedAddress(t)
+	closed := porttest.Address(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer proxy.Close()
 	// The environment's proxies are read once in a process, so that the check runs in one of its
