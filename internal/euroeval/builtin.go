@@ -20,6 +20,3 @@ func Files() fs.FS {
 	}
 	return files
 }
-
-// Builtin reads the data set that is part of the program. The error is that of Load.
-func Builtin() ([]DataSet, error) { return Load(Files(), BuiltinName, "") }

@@ -37,7 +37,7 @@ type builtinCall struct {
 
 func builtinTasks(t *testing.T) []builtinTask {
 	t.Helper()
-	sets, err := Builtin()
+	sets, err := Load(Files(), BuiltinName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -442,7 +442,7 @@ func TestBuiltinCounts(t *testing.T) {
 // TestBuiltinOrder wants English first, then a data set for each other language by its code.
 func TestBuiltinOrder(t *testing.T) {
 	t.Parallel()
-	sets, err := Builtin()
+	sets, err := Load(Files(), BuiltinName, "")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -175,7 +175,7 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 	}
 	questions := File{Name: name, Data: data}
 	if prepared(data) {
-		return ReadPrepared(questions)
+		return readPrepared(questions)
 	}
 	category, err := CategoryOf(path.Base(name))
 	if err != nil {
@@ -185,7 +185,7 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 		}}
 	}
 	if category == CategoryIrrelevance {
-		return ReadBFCL(questions, nil)
+		return readBFCL(questions, nil)
 	}
 	answers := File{Name: path.Join(path.Dir(name), answerFolder, path.Base(name))}
 	if answers.Data, err = readBounded(files, answers.Name); errors.Is(err, fs.ErrNotExist) {
@@ -195,7 +195,7 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	return ReadBFCL(questions, &answers)
+	return readBFCL(questions, &answers)
 }
 
 // maxFile bounds a file of records in bytes.

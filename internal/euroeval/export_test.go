@@ -54,7 +54,7 @@ func scenariosOf(t *testing.T, set *DataSet, split SplitName) []*scenariov1.Scen
 // same scenarios in the same order, and all records are there.
 func TestExportReadsBack(t *testing.T) {
 	t.Parallel()
-	sets, err := Builtin()
+	sets, err := Load(Files(), BuiltinName, "")
 	if err != nil {
 		t.Fatal(err)
 	}

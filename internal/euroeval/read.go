@@ -51,10 +51,10 @@ type File struct {
 	Data []byte
 }
 
-// ReadBFCL reads the records of a BFCL v4 single-turn file in its order. answers is the file of
+// readBFCL reads the records of a BFCL v4 single-turn file in its order. answers is the file of
 // possible answers with the same ids; nil for a category of irrelevance, where no call is expected.
 // The error joins the first *LineError of each faulty line, at most 20.
-func ReadBFCL(questions File, answers *File) ([]Record, error) {
+func readBFCL(questions File, answers *File) ([]Record, error) {
 	var faults lineErrors
 	possible := make(map[string]locatedObject)
 	if answers != nil {
@@ -107,9 +107,9 @@ func ReadBFCL(questions File, answers *File) ([]Record, error) {
 	return records, nil
 }
 
-// ReadPrepared reads records as EuroEval prepares them: the columns text, function and target_text,
-// the latter two JSON in a text; id and question are optional. The errors are those of ReadBFCL.
-func ReadPrepared(file File) ([]Record, error) {
+// readPrepared reads records as EuroEval prepares them: the columns text, function and target_text,
+// the latter two JSON in a text; id and question are optional. The errors are those of readBFCL.
+func readPrepared(file File) ([]Record, error) {
 	var faults lineErrors
 	var records []Record
 	faults.each(file, func(line int, columns *python.Dict) error {

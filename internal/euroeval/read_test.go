@@ -15,7 +15,7 @@ const (
 func TestReadBFCL(t *testing.T) {
 	t.Parallel()
 	answers := &File{Name: "answer.json", Data: []byte(sampleAnswer)}
-	got, err := ReadBFCL(File{Name: "simple.json", Data: []byte(sampleQuestion + "\n\n")}, answers)
+	got, err := readBFCL(File{Name: "simple.json", Data: []byte(sampleQuestion + "\n\n")}, answers)
 	if err != nil || len(got) != 1 {
 		t.Fatalf("got %d records and %v, want 1", len(got), err)
 	}
@@ -28,7 +28,7 @@ func TestReadBFCL(t *testing.T) {
 	if got[0] != want {
 		t.Errorf("got %+v, want %+v", got[0], want)
 	}
-	irrelevant, err := ReadBFCL(File{Name: "irrelevance.json", Data: []byte(sampleQuestion)}, nil)
+	irrelevant, err := readBFCL(File{Name: "irrelevance.json", Data: []byte(sampleQuestion)}, nil)
 	if err != nil || len(irrelevant) != 1 || irrelevant[0].TargetText != "[]" {
 		t.Errorf("irrelevance: got %+v and %v, want a record that expects no call", irrelevant, err)
 	}
@@ -53,7 +53,7 @@ func TestReadErrors(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := ReadBFCL(File{Name: "q.json", Data: []byte(test.questions)}, &File{Name: "a.json", Data: []byte(test.answers)})
+			_, err := readBFCL(File{Name: "q.json", Data: []byte(test.questions)}, &File{Name: "a.json", Data: []byte(test.answers)})
 			first, ok := errors.AsType[*LineError](err)
 			if !ok {
 				t.Fatalf("got %v, want a *LineError", err)
@@ -68,11 +68,11 @@ func TestReadErrors(t *testing.T) {
 func TestReadPrepared(t *testing.T) {
 	t.Parallel()
 	good := `{"text": "Functions: …", "function": "[{\"name\": \"f\"}]", "target_text": "[{\"f\": {}}]"}`
-	got, err := ReadPrepared(File{Name: "p.jsonl", Data: []byte(good)})
+	got, err := readPrepared(File{Name: "p.jsonl", Data: []byte(good)})
 	if err != nil || len(got) != 1 || got[0].ID != "1" {
 		t.Errorf("got %+v and %v, want one record with id 1", got, err)
 	}
-	_, err = ReadPrepared(File{Name: "p.jsonl", Data: []byte(good + "\n" + strings.Replace(good, `"[{\"f`, `"{\"f`, 1))})
+	_, err = readPrepared(File{Name: "p.jsonl", Data: []byte(good + "\n" + strings.Replace(good, `"[{\"f`, `"{\"f`, 1))})
 	if fault, ok := errors.AsType[*LineError](err); !ok || fault.Line != 2 || fault.Field != "target_text" {
 		t.Errorf("got %v, want a fault of target_text in line 2", err)
 	}
@@ -84,8 +84,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(sampleQuestion, `{"id": "simple_0", "ground_truth": []}`)
 	f.Add(`{"id": "1", "text": "t", "function": "[{\"name\": \"f\"}]", "target_text": "[{\"f\": {}}]"}`, "{}")
 	f.Fuzz(func(t *testing.T, questions, answers string) {
-		records, err := ReadBFCL(File{Name: "q", Data: []byte(questions)}, &File{Name: "a", Data: []byte(answers)})
-		prepared, preparedErr := ReadPrepared(File{Name: "q", Data: []byte(questions)})
+		records, err := readBFCL(File{Name: "q", Data: []byte(questions)}, &File{Name: "a", Data: []byte(answers)})
+		prepared, preparedErr := readPrepared(File{Name: "q", Data: []byte(questions)})
 		for _, err := range []error{err, preparedErr} {
 			if _, ok := errors.AsType[*LineError](err); err != nil && !ok {
 				t.Errorf("got %v, want a *LineError", err)

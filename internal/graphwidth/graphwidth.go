@@ -11,8 +11,8 @@ import (
 const (
 	// MaxNodes is the largest number of nodes of a graph.
 	MaxNodes = 64
-	// MaxWidth is the largest accepted width.
-	MaxWidth = 10
+	// maxWidth is the largest accepted width.
+	maxWidth = 10
 )
 
 // Node is a node of an acyclic graph with its dependencies as bit sets.
@@ -32,23 +32,23 @@ type Error struct {
 // Error returns the problem and a remedy.
 func (e *Error) Error() string {
 	return fmt.Sprintf("too many references cross each other: the matches of %d nodes would have to be tried together, at most %d are; "+
-		"refer to a node directly before or to the start, or split the graph into chains", e.Width, MaxWidth)
+		"refer to a node directly before or to the start, or split the graph into chains", e.Width, maxWidth)
 }
 
-// Check returns an *Error if the graph's width exceeds MaxWidth, else nil. There may be at most
+// Check returns an *Error if the graph's width exceeds maxWidth, else nil. There may be at most
 // MaxNodes nodes.
 func Check(nodes []Node) error {
-	if node, width := Width(nodes); width > MaxWidth {
+	if node, width := widest(nodes); width > maxWidth {
 		return &Error{Node: node, Width: width}
 	}
 	return nil
 }
 
-// Width returns the maximal number of matched nodes that matching has to distinguish at once, and
+// widest returns the maximal number of matched nodes that matching has to distinguish at once, and
 // the node at which that happens. Matching branches on one node at a time: in each connected
 // component on the node without predecessor that has most neighbours. Components in which each node
 // depends on at most one other need no branching, so their width is 0.
-func Width(nodes []Node) (node, width int) {
+func widest(nodes []Node) (node, width int) {
 	g := graph{before: make([]uint64, len(nodes)), near: make([]uint64, len(nodes)), nodes: nodes}
 	for i, n := range nodes {
 		g.before[i] = n.After | n.References

@@ -47,13 +47,13 @@ func TestWidth(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			node, got := Width(test.nodes)
+			node, got := widest(test.nodes)
 			if got != test.want || (got == 0) != (node < 0) {
-				t.Errorf("Width: got %d at node %d, want %d", got, node, test.want)
+				t.Errorf("widest: got %d at node %d, want %d", got, node, test.want)
 			}
 			var tangled *Error
-			if err := Check(test.nodes); (err != nil) != (test.want > MaxWidth) || err != nil && !errors.As(err, &tangled) {
-				t.Errorf("Check: got %v, want an error for a width above %d", err, MaxWidth)
+			if err := Check(test.nodes); (err != nil) != (test.want > maxWidth) || err != nil && !errors.As(err, &tangled) {
+				t.Errorf("Check: got %v, want an error for a width above %d", err, maxWidth)
 			}
 		})
 	}

@@ -14,9 +14,9 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// ExchangesFile holds the exchanges with model providers, one line per turn. Rollouts without a
+// exchangesFile holds the exchanges with model providers, one line per turn. Rollouts without a
 // model have none.
-const ExchangesFile = "exchanges.jsonl"
+const exchangesFile = "exchanges.jsonl"
 
 // Exchange is the exchange with a model provider about one turn.
 type Exchange struct {
@@ -26,7 +26,7 @@ type Exchange struct {
 	Said *agentgwv1.Exchange
 }
 
-// WriteExchanges writes ExchangesFile into the directory of a rollout. name is a name that
+// WriteExchanges writes exchangesFile into the directory of a rollout. name is a name that
 // WriteTrajectory accepted.
 func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	var out bytes.Buffer
@@ -34,7 +34,7 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
 	target := filepath.Join(dir, TrajectoriesDirectory, name)
-	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, ExchangesFile), out.Bytes(), false)); err != nil {
+	if err := errors.Join(os.MkdirAll(target, 0o755), writeFile(filepath.Join(target, exchangesFile), out.Bytes(), false)); err != nil {
 		return fmt.Errorf("write exchanges of %s: %w", name, err)
 	}
 	return nil

@@ -34,7 +34,7 @@ func TestWriteExchanges(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	raw, err := os.ReadFile(filepath.Join(dir, TrajectoriesDirectory, "wifi", ExchangesFile))
+	raw, err := os.ReadFile(filepath.Join(dir, TrajectoriesDirectory, "wifi", exchangesFile))
 	if err != nil {
 		t.Fatal(err)
 	}

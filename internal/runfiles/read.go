@@ -37,7 +37,7 @@ func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory
 	var context struct {
 		Tables map[string][]cells `json:"_dbs"`
 	}
-	file := filepath.Join(TrajectoriesDirectory, name, ContextFile)
+	file := filepath.Join(TrajectoriesDirectory, name, contextFile)
 	if err := readFile(dir, file, digest, &context); err != nil {
 		return nil, err
 	}

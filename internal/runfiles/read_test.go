@@ -42,7 +42,7 @@ func place(t *testing.T, dir, name, content string) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(path, ContextFile), []byte(content), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(path, contextFile), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

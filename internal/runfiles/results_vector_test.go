@@ -42,8 +42,8 @@ func TestVectors(t *testing.T) {
 				t.Fatal(err)
 			}
 			trajectory := filepath.Join(out, TrajectoriesDirectory, r.directory())
-			if diff := gocmp.Diff(read(t, dir, ContextFile), read(t, trajectory, ContextFile)); diff != "" {
-				t.Errorf("%s (-want +got):\n%s", ContextFile, diff)
+			if diff := gocmp.Diff(read(t, dir, contextFile), read(t, trajectory, contextFile)); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", contextFile, diff)
 			}
 			if diff := gocmp.Diff(withoutTraceback(t, dir), withoutTraceback(t, out)); diff != "" {
 				t.Errorf("%s (-want +got):\n%s", SummaryFile, diff)
@@ -57,18 +57,18 @@ func TestVectors(t *testing.T) {
 // compareConversation compares conversation.json, which neither may have.
 func compareConversation(t *testing.T, dir, trajectory string) {
 	t.Helper()
-	want, wantErr := os.ReadFile(filepath.Join(dir, ConversationFile))
-	got, gotErr := os.ReadFile(filepath.Join(trajectory, ConversationFile))
+	want, wantErr := os.ReadFile(filepath.Join(dir, conversationFile))
+	got, gotErr := os.ReadFile(filepath.Join(trajectory, conversationFile))
 	if (wantErr == nil) != (gotErr == nil) {
-		t.Fatalf("%s: want error %v, got %v", ConversationFile, wantErr, gotErr)
+		t.Fatalf("%s: want error %v, got %v", conversationFile, wantErr, gotErr)
 	}
 	if wantErr != nil || string(want) == string(got) {
 		return
 	}
 	if diff := gocmp.Diff(sortGuardrails(t, want), sortGuardrails(t, got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", ConversationFile, diff)
+		t.Errorf("%s (-want +got):\n%s", conversationFile, diff)
 	} else {
-		t.Logf("%s differs in the order of guardrails only", ConversationFile)
+		t.Logf("%s differs in the order of guardrails only", conversationFile)
 	}
 }
 

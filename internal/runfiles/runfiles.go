@@ -28,12 +28,12 @@ const (
 	SummaryFile = "result_summary.json"
 	// TrajectoriesDirectory holds one directory per rollout.
 	TrajectoriesDirectory = "trajectories"
-	// ConversationFile holds the agent's view as chat messages, with the matches.
-	ConversationFile = "conversation.json"
-	// ContextFile holds every message and every version of every table.
-	ContextFile = "execution_context.json"
-	// PrettyFile holds the messages as a table for people.
-	PrettyFile = "pretty_print.txt"
+	// conversationFile holds the agent's view as chat messages, with the matches.
+	conversationFile = "conversation.json"
+	// contextFile holds every message and every version of every table.
+	contextFile = "execution_context.json"
+	// prettyFile holds the messages as a table for people.
+	prettyFile = "pretty_print.txt"
 )
 
 // ErrName: a name cannot be that of a directory.
@@ -115,9 +115,9 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 		name  string
 		write func() ([]byte, error)
 	}{
-		{ConversationFile, func() ([]byte, error) { return encode(conversation(r), "  ") }},
-		{ContextFile, func() ([]byte, error) { return encode(executionContext(r), "    ") }},
-		{PrettyFile, func() ([]byte, error) { return prettyPrint(r), nil }},
+		{conversationFile, func() ([]byte, error) { return encode(conversation(r), "  ") }},
+		{contextFile, func() ([]byte, error) { return encode(executionContext(r), "    ") }},
+		{prettyFile, func() ([]byte, error) { return prettyPrint(r), nil }},
 	}
 	if r.failed() {
 		files = files[1:]
@@ -134,7 +134,7 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 		if err != nil {
 			return "", fmt.Errorf("write trajectory %s: %w", name, err)
 		}
-		if file.name == ContextFile {
+		if file.name == contextFile {
 			digest = digestOf(data)
 		}
 	}

@@ -58,7 +58,7 @@ func loadVector(t *testing.T, dir string, scenarios *importer.Scenarios) Rollout
 		played, err = scenarios.Scenario(base, suffix)
 	}
 	run := t.TempDir()
-	place(t, run, entry.Name, read(t, dir, ContextFile))
+	place(t, run, entry.Name, read(t, dir, contextFile))
 	trajectory, err := ReadTrajectory(run, entry.Name, "", world.Builtin())
 	if err != nil {
 		t.Fatal(err)

@@ -16,8 +16,8 @@ import (
 // MaxTables is how many tables a schema may have.
 const MaxTables = 64
 
-// MaxColumns is how many columns a table may have.
-const MaxColumns = 64
+// maxColumns is how many columns a table may have.
+const maxColumns = 64
 
 // DefaultMeasure is the measure of a column that declares none.
 const DefaultMeasure = "exact"
@@ -77,8 +77,8 @@ func newSchema(tables []Table) (*Schema, error) {
 		if len(table.Columns) == 0 || table.Columns[0].Kind != KindText {
 			return nil, fmt.Errorf("table %s: the first column is the id of a row, expected a text", table.Name)
 		}
-		if len(table.Columns) > MaxColumns {
-			return nil, fmt.Errorf("table %s: %d columns, at most %d are possible", table.Name, len(table.Columns), MaxColumns)
+		if len(table.Columns) > maxColumns {
+			return nil, fmt.Errorf("table %s: %d columns, at most %d are possible", table.Name, len(table.Columns), maxColumns)
 		}
 		for j, column := range table.Columns {
 			if table.Column(column.Name) != j {

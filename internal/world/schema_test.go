@@ -66,7 +66,7 @@ func TestNewSchemaAlone(t *testing.T) {
 func TestNewSchemaRefuses(t *testing.T) {
 	id := declaredColumn("id", KindText)
 	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}
-	for i := range MaxColumns {
+	for i := range maxColumns {
 		wide.Columns = append(wide.Columns, declaredColumn(fmt.Sprint("c", i), KindText))
 	}
 	var many []*worldv1.TableSchema
