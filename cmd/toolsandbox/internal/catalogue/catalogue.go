@@ -320,14 +320,10 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
-	others := []string{scenario.ConfirmationSuffix}
-	for _, v := range scenario.AllVariants()[1:] {
-		others = append(others, v.Suffix)
-	}
-	for _, suffix := range others {
-		name := strings.TrimPrefix(suffix, "_")
+	for _, v := range append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix}) {
+		name := strings.TrimPrefix(v.Suffix, "_")
 		known = append(known, name)
-		suffixes[name] = suffix
+		suffixes[name] = v.Suffix
 	}
 	for _, name := range c.Variants {
 		suffix, ok := suffixes[strings.TrimPrefix(name, "_")]
