@@ -35,6 +35,8 @@ const (
 	// askMessages are those that one question takes: it, the user's call, the answer to that, and
 	// what the user says.
 	askMessages = 4
+	// mostMessages is the highest limit of a setup.
+	mostMessages = 10000
 	// consentMinutes is how long a consent holds that does not say how long.
 	consentMinutes   = 10
 	secondsPerMinute = 60
@@ -65,17 +67,12 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	evaluation.Schema = setup.GetSchema()
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
 	setup.Messages = slices.Clone(setup.GetMessages())
-	for i, m := range setup.GetMessages() {
+	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
 			told := proto.CloneOf(m)
-			before, after, _ := strings.Cut(m.GetText(), goalTitle)
-			if after != "" {
-				after = goalTitle + after
-			} else if !strings.HasSuffix(before, "\n") {
-				before += "\n"
-			}
-			told.Body = &worldv1.Message_Text{Text: before + allowText + after}
+			told.Body = &worldv1.Message_Text{Text: allowing(m.GetText())}
 			setup.Messages[i] = told
+			break
 		}
 	}
 	user := &evaluationv1.User{}
@@ -83,6 +80,15 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	evaluation.User = user
 	evaluation.Milestones, evaluation.Minefields = unguarded(evaluation.GetMilestones()), unguarded(evaluation.GetMinefields())
+}
+
+// allowing returns a user's instruction with how it gives consent, before the goal if it has one.
+func allowing(instruction string) string {
+	before, goal, found := strings.Cut(instruction, goalTitle)
+	if found {
+		return before + allowText + goalTitle + goal
+	}
+	return strings.TrimSuffix(before, "\n") + "\n" + allowText
 }
 
 // gatedSchema returns declared tables with that of consents.
@@ -111,14 +117,18 @@ func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*se
 	if setup.GetFunctionCalling() != nil || !IsBase(s) || alone(setup.GetSchema()) {
 		return nil
 	}
-	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil && len(setup.GetConfirm()) == 0 {
-		return nil // a table of its own is called so
-	}
-	return slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
+	need := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
 		return notAllowed(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
 			return other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction()
 		})
 	})
+	if len(need) == 0 || len(setup.GetConfirm()) > 0 {
+		return need
+	}
+	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil {
+		return nil // a table of its own is called so
+	}
+	return need
 }
 
 // confirming returns the variant of a base scenario in which some of its tools need consent. Its
@@ -129,7 +139,7 @@ func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scena
 	share(s.GetEvaluation(), evaluation)
 	made.Evaluation = evaluation
 	setup := made.GetSetup()
-	setup.MaxMessages += askMessages * int32(len(confirm))
+	setup.MaxMessages = min(setup.GetMaxMessages()+askMessages*int32(len(confirm)), mostMessages)
 	gate(made, slices.Concat(setup.GetConfirm(), confirm))
 	q := newQuestions(setup, confirm)
 	script, user := q.put(s.GetSetup().GetOracleScript())

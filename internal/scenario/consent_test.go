@@ -220,6 +220,7 @@ func TestBadConsent(t *testing.T) {
 		"twice":        func(s *setupv1.Setup) { s.Confirm = append(s.GetConfirm(), s.GetConfirm()[0]) },
 		"unknown tool": func(s *setupv1.Setup) { s.Confirm[0].Tool = "nope" },
 		"no action":    func(s *setupv1.Setup) { s.Confirm[0].Action = "" },
+		"own text":     func(s *setupv1.Setup) { s.Tools.Descriptions = []*setupv1.ToolDescription{{Tool: AllowTool}} },
 	} {
 		wrong := proto.CloneOf(made)
 		change(wrong.GetSetup())

@@ -113,6 +113,9 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 	for i, text := range texts {
 		path := fmt.Sprintf("setup.tools.descriptions[%d]", i)
 		c.tool(path, text.GetTool())
+		if text.GetTool() == AllowTool {
+			c.fail(path, "%s says which tools need consent, and has no other text; leave it out", AllowTool)
+		}
 		if seen[text.GetTool()] {
 			c.fail(path, "%s is described twice", text.GetTool())
 		}
