@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // CallSteps is what a call counts beside the steps that it takes.
@@ -62,6 +63,24 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 		return 0, steps, f.failure(args, "gives %s, expected a number from 0 to 1", excerpt(python.Repr(result)))
 	}
 	return number, steps, nil
+}
+
+// Probe compares a cell with itself. Its error is an *Error.
+func (f *Function) Probe(cell *worldv1.Value) error {
+	value := python.None()
+	switch kind := cell.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		value = python.Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		value = python.Float(kind.Number)
+	case *worldv1.Value_Text:
+		value = python.Str(kind.Text)
+	}
+	if calls, _ := f.Calls(value, value); !calls {
+		return nil
+	}
+	_, _, err := f.Compare(value, value)
+	return err
 }
 
 // Named is a value that an extractor took: an int, a float, a str or a bool.

@@ -90,6 +90,9 @@ func (m Mistakes) Error() string {
 // Set is the functions of a pack by name. The nil Set is empty.
 type Set struct{ functions []*Function }
 
+// Functions returns all of them. Do not change the result.
+func (s *Set) Functions() []*Function { return s.functions }
+
 // Find returns the function of a name and a kind, nil if there is none.
 func (s *Set) Find(name string, kind Kind) *Function {
 	if s == nil {
