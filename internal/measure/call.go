@@ -14,6 +14,23 @@ import (
 // CallSteps is what a call counts beside the steps that it takes.
 const CallSteps = 20
 
+// MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: about
+// a second of work.
+const MaxSteps = 1 << 24
+
+// ErrSteps says that they took more.
+var ErrSteps = fmt.Errorf("the pack's measures take more than %d steps for one trajectory: compare fewer rows, or by fewer steps", MaxSteps)
+
+// Exception is the type of the failure that ends a rollout of which a measure failed. Its messages
+// can be scored when the measure is mended.
+const Exception = "MeasureError"
+
+// Failed says whether an error is that of a measure: an *Error or ErrSteps.
+func Failed(err error) bool {
+	var failure *Error
+	return errors.As(err, &failure) || errors.Is(err, ErrSteps)
+}
+
 // Error says that a function gave nothing for some inputs. Its text holds file, line, name and
 // inputs.
 type Error struct {

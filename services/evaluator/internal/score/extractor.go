@@ -61,7 +61,7 @@ func (w *prepared) extract(c *call, from *extractor) *extraction {
 	var alternatives [][]named
 	var err error
 	if from.own != nil {
-		if alternatives, err = w.own.extract(from.own, c); errors.Is(err, ErrMeasures) {
+		if alternatives, err = w.own.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
 			w.failed(err)
 		}
 	} else {

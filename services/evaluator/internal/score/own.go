@@ -1,7 +1,6 @@
 package score
 
 import (
-	"errors"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -11,15 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// maxOwnSteps bounds the steps that measures and extractors of the pack's own may take for one
-// trajectory in all: about a second of work.
-const maxOwnSteps = 1 << 24
-
 // lenience is how many times as many an explanation may take.
 const lenience = 16
-
-// ErrMeasures says that scoring was given up because of the steps that measures took.
-var ErrMeasures = errors.New("the pack's measures take more than 16,777,216 steps for one trajectory: compare fewer rows, or by fewer steps")
 
 // owned calls measures of the pack's own and keeps what they give. What it gives follows from the
 // order of the calls.
@@ -51,19 +43,19 @@ type comparison struct {
 	err        error
 }
 
-// spend counts the steps of a call. Its error is ErrMeasures.
+// spend counts the steps of a call. Its error is measure.ErrSteps.
 func (o *owned) spend(steps int) error {
-	most := maxOwnSteps
+	most := measure.MaxSteps
 	if o.lenient {
 		most *= lenience
 	}
 	if o.steps += steps; o.steps > most {
-		return ErrMeasures
+		return measure.ErrSteps
 	}
 	return nil
 }
 
-// cells compares two cells. Its error is a *measure.Error or ErrMeasures.
+// cells compares two cells. Its error is a *measure.Error or measure.ErrSteps.
 func (o *owned) cells(own *measure.Function, wanted, found Value) (float64, error) {
 	calls, equal := own.Calls(wanted.python(), found.python())
 	if !calls {
