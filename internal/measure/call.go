@@ -12,10 +12,10 @@ import (
 )
 
 // CallSteps is what a call counts beside the steps that it takes.
-const CallSteps = 20
+const CallSteps = 40
 
-// MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: about
-// a second of work.
+// MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: one
+// or two seconds of work.
 const MaxSteps = 1 << 24
 
 // ErrSteps says that they took more.
