@@ -179,10 +179,8 @@ func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 			h.null = true
 			continue
 		case *syntax.Name:
-			known := false
-			if h.cell, known = cells()[part.ID]; !known {
-				ok = false
-			}
+			kind, known := cells()[part.ID]
+			h.cell, ok = kind, ok && known
 			h.null = h.null || part.ID == "Any"
 		default:
 			h.rows = isList(part)

@@ -20,8 +20,8 @@ const PreviousSummaryFile = "result_summary.previous.json"
 // result from its messages.
 func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
 
-// MeasureFailed reports whether the rollout has no score because a measure of the pack's own failed.
-// Its messages are there to be scored again.
+// MeasureFailed reports whether the rollout has no score because a measure of the pack's own
+// failed. Its messages are there to be scored again.
 func (s ScenarioResult) MeasureFailed() bool {
 	return s.ExceptionType != nil && *s.ExceptionType == measure.Exception
 }

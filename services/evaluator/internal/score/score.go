@@ -10,8 +10,8 @@ type Result struct {
 	Similarity float64
 	// TurnCount is the number of messages that count as turns.
 	TurnCount int
-	// Err is ErrWork if a graph could not be matched, measure.ErrSteps or a *measure.Error if a measure of
-	// the pack's own failed; the similarities are then of no use.
+	// Err is ErrWork if a graph could not be matched, measure.ErrSteps or a *measure.Error if a
+	// measure of the pack's own failed; the similarities are then of no use.
 	Err error
 }
 
