@@ -1,6 +1,7 @@
 package runfiles
 
 import (
+	"cmp"
 	"strings"
 
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -26,14 +27,14 @@ func (g *graphText) constraint(c *evaluationv1.Constraint) object {
 		measure := column.Measure
 		for _, override := range c.GetOverrides() {
 			if override.GetColumn() == column.Name {
-				measure = strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_"))
+				measure = cmp.Or(override.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
 			}
 		}
 		measures = append(measures, member{column.Name, columnMeasure(measure)})
 	}
 	return object{
 		{"database_namespace", c.GetTable()},
-		{"snapshot_constraint", snapshotMeasure(c.GetMeasure())},
+		{"snapshot_constraint", snapshotMeasure(c)},
 		{"reference_milestone_node_index", c.Reference},
 		{"target_dataframe", target},
 		{"column_similarity_measure", measures},
@@ -41,8 +42,8 @@ func (g *graphText) constraint(c *evaluationv1.Constraint) object {
 }
 
 // snapshotMeasure names a measure as the original does.
-func snapshotMeasure(m evaluationv1.SnapshotMeasure) string {
-	return strings.ToLower(strings.TrimPrefix(m.String(), "SNAPSHOT_MEASURE_")) + "_similarity"
+func snapshotMeasure(c *evaluationv1.Constraint) string {
+	return cmp.Or(c.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))) + "_similarity"
 }
 
 // columnMeasure names a measure as the original does.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -18,6 +19,12 @@ const PreviousSummaryFile = "result_summary.previous.json"
 // Failed reports whether the rollout ended in a failure or has no score, so that its entry does not
 // result from its messages.
 func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
+
+// MeasureFailed reports whether the rollout has no score because a measure of the pack's own
+// failed. Its messages are there to be scored again.
+func (s ScenarioResult) MeasureFailed() bool {
+	return s.ExceptionType != nil && *s.ExceptionType == measure.Exception
+}
 
 // Scored reports whether the rollout has a score.
 func (s ScenarioResult) Scored() bool {

@@ -32,6 +32,7 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: defaultLimits()}}}
 	manifest := &Manifest{}
 	l.loadManifest(manifest)
+	l.loadMeasures()
 	if l.loadSchema(); len(l.mistakes) > 0 {
 		return nil, nil, l.mistakes
 	}
@@ -102,6 +103,14 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 	out.Measure = measure.text
 	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
 	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
+	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
+		if own, ok := r.own.find(measure.text, OfCells); !ok {
+			r.fail(measure, "%s", r.own.unknown(measure.text, OfCells))
+		} else if own != nil && column.Kind != 0 && own.unsuited(column) != "" {
+			r.fail(measure, "%s", own.unsuited(column))
+		}
+		return out
+	}
 	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
 		r.fail(measure, "%s", reason)
 	}

@@ -39,7 +39,7 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	if found == nil || fill != "tool_trace" && fill != "content" {
 		return
 	}
-	names := found.Names()
+	names := found.names
 	for i, row := range constraint.GetTarget() {
 		filled := false
 		for j, cell := range row.GetCells() {
@@ -60,9 +60,13 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
+// foundExtractor is what is known of an extractor. What one of a pack's own gives is only known
+// when it is called: it has no names.
+type foundExtractor struct{ names []string }
+
 // findExtractor returns the extractor of a constraint, or nil after recording what is wrong with
 // it.
-func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *celexpr.Extractor {
+func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *foundExtractor {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {
 	case name == "" && text == "":
@@ -72,24 +76,34 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 	case text != "":
 		found, err := celexpr.CompileExtractor(text)
 		if err == nil {
-			return found
+			return &foundExtractor{found.Names()}
 		}
 		c.fail(path, "%v", err)
 	default:
 		if found, ok := celexpr.BuiltIn(name); ok {
-			return found
+			return &foundExtractor{found.Names()}
 		}
-		c.fail(path, "unknown extractor %q%s", name, hint(name, celexpr.BuiltInNames()))
+		if _, ok := c.opts.own.find(name, OfCall); ok {
+			return &foundExtractor{}
+		}
+		c.fail(path, "%s", c.opts.own.unknown(name, OfCall))
 	}
 	return nil
 }
 
-// fillsText checks that a text has places for what an extractor gives, and for nothing else.
+// fillsText checks that a text has places for what an extractor gives, and for nothing else. Of one
+// without names any will do.
 func (c *checker) fillsText(path, text string, names []string) {
 	given := strings.Join(names, ", ")
 	template, err := celexpr.ParseTemplate(text)
 	if err != nil {
 		c.fail(path, "%v", err)
+		return
+	}
+	if len(names) == 0 {
+		if len(template.Names) == 0 {
+			c.fail(path, "has no place for what the extractor gives; write the name of a value in braces")
+		}
 		return
 	}
 	if unknown, ok := template.Unknown(names); ok {

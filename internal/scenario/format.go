@@ -69,7 +69,7 @@ func forms(schema *world.Schema) map[string]form {
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "ownMeasure": ownMeasureForm(),
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
@@ -368,6 +368,17 @@ var toolTextForm = sync.OnceValue(func() form {
 var schemaForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones.", true},
+	}}
+})
+
+// rowsKey says that a measure compares rows.
+const rowsKey = "rows"
+
+// ownMeasureForm is an entry of measures.yaml.
+var ownMeasureForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{expressionKey, "text", "A number from 0 to 1, or a truth value, in CEL over wanted and found.", true},
+		{rowsKey, "yes", "It compares the rows of a table instead of two cells.", false},
 	}}
 })
 

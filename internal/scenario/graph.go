@@ -20,6 +20,8 @@ const (
 
 	snapshotPrefix = "SNAPSHOT_MEASURE_"
 	columnPrefix   = "COLUMN_MEASURE_"
+	// ownMeasure ends the name of what stands for measures of a pack's own.
+	ownMeasure = "OWN"
 )
 
 // graphBuilder builds one graph.
@@ -155,6 +157,9 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	}
 	if measure := v.get("measure"); g.want(measure, shapeText) {
 		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
+		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {
+			c.OwnMeasure = measure.text
+		}
 	}
 	g.mark(path+".measure", v.get("measure"))
 	c.Reference = g.reference(v.get("reference"), path)
@@ -344,7 +349,11 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 			measure = measure.get("measure")
 		}
 		if g.want(measure, shapeText) {
+			g.mark(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
 			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
+				override.OwnMeasure = measure.text
+			}
 		}
 		out = append(out, override)
 	}
@@ -367,17 +376,17 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 	return out
 }
 
-// measure looks a measure up by its lower-case name.
+// measure looks a measure up by its lower-case name. A name that is none of a built-in one is taken
+// as that of one of the pack's own.
 func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int32 {
 	for name, number := range numbers {
-		if number != 0 && measureName(prefix, name) == v.text {
+		if number != 0 && name != prefix+ownMeasure && measureName(prefix, name) == v.text {
 			return number
 		}
 	}
 	if now, renamed := formerValues("measure")[v.text]; renamed {
 		r.renamed(v, v.text, now)
-	} else {
-		r.fail(v, "unknown measure %q%s", v.text, hint(v.text, measureNames(prefix, numbers)))
+		return 0
 	}
-	return 0
+	return numbers[prefix+ownMeasure]
 }

@@ -24,7 +24,7 @@ type packed struct {
 
 	name string
 	// wire is the scenario without what it shares with others: its tables, their schema, texts of
-	// tools and the pack's own tools.
+	// tools and the pack's own tools and measures.
 	wire   []byte
 	tables []*worldv1.Table
 }
@@ -34,7 +34,8 @@ func pack(loaded Loaded) (packed, error) {
 	setup := loaded.Scenario.GetSetup()
 	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
 	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
-	loaded.Scenario.Evaluation.Schema = nil
+	evaluation := loaded.Scenario.GetEvaluation()
+	evaluation.Schema, evaluation.MeasureModules, evaluation.MeasureExpressions = nil, nil, nil
 	var err error
 	out.wire, err = proto.Marshal(loaded.Scenario)
 	out.Scenario = nil
@@ -68,6 +69,14 @@ func (l *loader) share(s *scenariov1.Scenario) {
 		s.Setup.Schema = gatedSchema(l.declared)
 	}
 	s.Evaluation.Schema = s.Setup.Schema
+	l.shareMeasures(s)
+}
+
+// shareMeasures gives a scenario the pack's own measures, if there are any.
+func (l *loader) shareMeasures(s *scenariov1.Scenario) {
+	if evaluation := s.GetEvaluation(); evaluation != nil && len(l.measures.GetMeasureModules())+len(l.measures.GetMeasureExpressions()) > 0 {
+		evaluation.MeasureModules, evaluation.MeasureExpressions = l.measures.GetMeasureModules(), l.measures.GetMeasureExpressions()
+	}
 }
 
 // built is what is in a section.

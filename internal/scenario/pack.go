@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -25,6 +26,8 @@ const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
 	schemaFile      = "schema.yaml"
+	measureFile     = "measures.yaml"
+	measureFolder   = "measures"
 	catalogueWire   = "catalogue.binpb"
 	catalogueJSON   = "catalogue.json"
 	worldFolder     = "worlds"
@@ -52,7 +55,8 @@ type Pack struct {
 // LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
 // worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
 // in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
-// tools of its own in tools/*.py, texts of tools in tools.yaml, and what the pack is in pack.yaml.
+// tools of its own in tools/*.py, measures and extractors of its own in measures/*.py and
+// measures.yaml, texts of tools in tools.yaml, and what the pack is in pack.yaml.
 // Mistakes of all files are collected, up to a limit: the error then is of type Errors and nothing
 // else is returned. Scenarios that start with the same rows share them: rows must not be changed in
 // place. LoadPack keeps no state and may run concurrently.
@@ -65,6 +69,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: limits}, sums: make(map[string][sha256.Size]byte)}, opts: opts}
 	pack := &Pack{}
 	l.loadManifest(&pack.Manifest)
+	l.loadMeasures()
 	l.loadSchema()
 	l.loadWorlds()
 	l.loadModules()
@@ -95,8 +100,10 @@ type loader struct {
 	recordings map[string][]*setupv1.RecordedAnswer
 	// modules are the pack's own tools, which opts knows, and backend is the one that is preferred;
 	// empty if none of them has it.
-	modules  []*setupv1.ToolModule
-	backend  string
+	modules []*setupv1.ToolModule
+	backend string
+	// measures has the files of the pack's own measures, which opts knows.
+	measures evaluationv1.Evaluation
 	texts    []*setupv1.ToolDescription
 	loaded   []packed
 	mistakes Errors
@@ -108,7 +115,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile && name != schemaFile {
+		if name != packFile && name != toolsFile && name != schemaFile && name != measureFile {
 			l.file(name, read)
 		}
 	}
@@ -116,7 +123,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 
 // file calls read with a file, and keeps the mistakes that it records.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := &reader{file: name, schema: l.schema}
+	r := &reader{file: name, schema: l.schema, own: l.opts.own}
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}
@@ -274,6 +281,7 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 	if len(l.modules) > 0 && s.GetSetup() != nil {
 		s.Setup.ToolModules, s.Setup.ToolBackend = l.modules, l.backend
 	}
+	l.shareMeasures(s)
 	opts := l.opts
 	opts.Impossible = true
 	for _, problem := range Validate(s, opts) {

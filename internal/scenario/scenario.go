@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -38,6 +39,9 @@ type Options struct {
 	// those of the files that always need the user's consent. Or it returns what is wrong with the
 	// files. Nil accepts every file.
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, Errors)
+	// Measures returns the measures and extractors of a pack's own, of which evaluation has the files
+	// and nothing else, or what is wrong with them. Nil accepts every file.
+	Measures func(evaluation *evaluationv1.Evaluation) ([]OwnMeasure, Errors)
 	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
 	Backend string
 
@@ -52,6 +56,8 @@ type Options struct {
 	confirm []*setupv1.ConfirmedTool
 	// backends are those of the known tools, without DefaultBackend.
 	backends []string
+	// own are the pack's own measures.
+	own ownMeasures
 	// shapes describes tools; calls of those that are not there are not checked.
 	shapes map[string]*toolShape
 	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // object is a JSON object of the schema.
@@ -18,8 +17,9 @@ type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
 // with the tables and the categories of a pack. A file of scenarios or a world fits the whole;
-// pack.yaml, schema.yaml, tools.yaml and recordings/*.yaml fit the definitions pack, schema, tools
-// and recordings. The text is always the same, indented, and ends with a newline.
+// pack.yaml, schema.yaml, tools.yaml, measures.yaml and recordings/*.yaml fit the definitions pack,
+// schema, tools, measures and recordings. The text is always the same, indented, and ends with a
+// newline.
 func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {
@@ -33,6 +33,7 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions["scenarios"] = holding("{scenario}")
 	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
+	definitions["measures"] = object{"type": "object", "additionalProperties": reference("ownMeasure")}
 	definitions["recordings"] = holding("[recording]")
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -145,17 +146,21 @@ func primitives(schema *world.Schema) map[string]object {
 		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
-		"measure":       {"enum": measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)},
-		"columnMeasure": {"enum": measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)},
-		"into":          {"enum": []string{"content", "tool_trace"}},
+		"measure": orOwn(builtInNames(OfRows)), "columnMeasure": orOwn(builtInNames(OfCells)),
+		"into": {"enum": []string{"content", "tool_trace"}},
 	}
+}
+
+// orOwn accepts names of built-in measures, which editors offer, and those of a pack's own.
+func orOwn(names []string) object {
+	return object{"anyOf": []object{{"enum": names}, {"type": "string", "pattern": declaredPattern}}}
 }
 
 // measureNames returns how authors write the measures of an enumeration, in alphabetical order.
 func measureNames(prefix string, numbers map[string]int32) []string {
 	var names []string
 	for name, number := range numbers {
-		if number != 0 {
+		if number != 0 && name != prefix+ownMeasure {
 			names = append(names, measureName(prefix, name))
 		}
 	}

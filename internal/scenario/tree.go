@@ -98,6 +98,8 @@ type reader struct {
 	file string
 	// schema is that of the pack's tables; nil is the built-in one.
 	schema *world.Schema
+	// own are the pack's own measures, for its tables.
+	own    ownMeasures
 	errors Errors
 }
 

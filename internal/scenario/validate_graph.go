@@ -220,6 +220,7 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 			c.fail(at, "lists other columns than the first row; all rows list the same, in the same order")
 		}
 	}
+	c.probe(path, schema, constraint)
 	for i, override := range constraint.GetOverrides() {
 		at := fmt.Sprintf("%s.overrides[%d]", path, i)
 		if column := c.column(at, schema, override.GetColumn()); column >= 0 {
@@ -236,6 +237,10 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 // override checks that a measure fits a column, and its tolerances the measure.
 func (c *checker) override(path string, column world.Column, override *evaluationv1.ColumnOverride) {
 	measure := override.GetMeasure()
+	if measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
+		c.ownOverride(path, column, override)
+		return
+	}
 	name := measureName(columnPrefix, measure.String())
 	if reason := unsuited(measure, column); reason != "" {
 		c.fail(path, "%s", reason)
@@ -281,6 +286,9 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	switch constraint.GetMeasure() {
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT:
 		needsReference = false
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN:
+		needsReference = false
+		c.ownRows(path, constraint)
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if constraint.GetTable() == world.Sandbox {

@@ -13,6 +13,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -67,7 +68,11 @@ func (j *scorer) decide(ctx context.Context, trajectory *assemble.Trajectory) er
 		// Nothing will make this trajectory scorable: say so as its result instead of trying for
 		// ever.
 		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
-		result, err = &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}}, nil
+		end := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}
+		if measure.Failed(err) {
+			end.ExceptionType = measure.Exception
+		}
+		result, err = &busv1.Result{End: end}, nil
 	}
 	if err != nil {
 		return err

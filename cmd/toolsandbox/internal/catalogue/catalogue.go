@@ -215,7 +215,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	opts.Compile, opts.Confirm = compile, toolhost.ConfirmedTools()
+	opts.Compile, opts.Confirm, opts.Measures = compile, toolhost.ConfirmedTools(), measures
 	if opts.Backend, err = c.preferred(); err != nil {
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func newScore() *cobra.Command {
 		Short: "Score finished trajectories again with the evaluations as they are now",
 		Long: `score applies the milestones and minefields of the catalogue to the trajectories of a run, without running agents
 again, and shows which scores moved. It also checks again how their users kept to their role. RUN is the --out directory of the run, NAMEs are rollouts or scenarios, with * and ?;
-default all. Rollouts that ended in a failure keep their score.`,
+default all. Rollouts that ended in a failure keep their score; those of which a measure of the pack's own failed get one.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox score out
   toolsandbox score out 'turn_*' --json
@@ -165,7 +165,7 @@ func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *runfiles.ScenarioResult) error {
 	scenario := r.scenarios[played(entry.Name, r.scenarios)]
 	switch {
-	case entry.Failed():
+	case entry.Failed() && !entry.MeasureFailed():
 		r.outcome.Failed = append(r.outcome.Failed, entry.Name)
 		return nil
 	case scenario == nil:

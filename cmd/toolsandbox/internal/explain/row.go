@@ -71,6 +71,12 @@ func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
 	message := c.GetTable() == world.Sandbox
 	for _, pair := range c.GetRows() {
 		switch {
+		case c.GetOwnMeasure() != "" && pair.Wanted == nil:
+			p.line("found %s", row(schema, pair.GetFound()))
+			continue
+		case c.GetOwnMeasure() != "":
+			p.line("wanted %s", wantedCells(pair))
+			continue
 		case pair.Wanted == nil:
 			p.line("not wanted: %s", row(schema, pair.GetFound()))
 			continue
@@ -84,6 +90,15 @@ func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
 		}
 		p.inside(func() { p.cells(pair, message || pair.GetFound() != nil) })
 	}
+}
+
+// wantedCells is a wanted row as column=value.
+func wantedCells(pair *evaluatorv1.RowExplanation) string {
+	var cells []string
+	for _, c := range pair.GetCells() {
+		cells = append(cells, c.GetColumn()+"="+value(c.GetWanted()))
+	}
+	return strings.Join(cells, " ")
 }
 
 // cells prints pairs of cells; without a found row what is wanted.
@@ -112,10 +127,16 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 		similarity = "does not count"
 	}
 	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), value(c.GetWanted()), found)
+	if c.GetProblem() != "" {
+		p.inside(func() { p.line("%s", clean(c.GetProblem())) })
+	}
 }
 
 // measure is the name of a column measure.
 func measure(c *evaluatorv1.CellExplanation) string {
+	if own := c.GetOwnMeasure(); own != "" {
+		return own
+	}
 	return strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_"))
 }
 

@@ -139,7 +139,7 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
 }
 
 func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.ConstraintExplanation) {
-	measure := strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))
+	measure := cmp.Or(c.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
 	since := ""
 	if c.Reference != nil {
 		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), reference(graph, c.GetReference()))
@@ -147,7 +147,7 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), measure, since)
 	p.inside(func() {
 		if c.GetProblem() != "" {
-			p.line("%s", c.GetProblem())
+			p.line("%s", clean(c.GetProblem()))
 		}
 		for _, extracted := range c.GetExtracted() {
 			p.line("with %s = %s", extracted.GetName(), extracted.GetValue())

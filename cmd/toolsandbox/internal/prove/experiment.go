@@ -60,9 +60,12 @@ type experiment struct {
 	dropped    string // the id of the call that was dropped, if one was
 	fault      string // what is wrong in it, for people
 	remedy     string // what an author can do if it does not count, for people
+	part       string // what of the solution is wrong, an argument or a text
+	wrong      string // the wrong value as JSON, which a measure of the pack's own may accept
 
 	result     *busv1.Result // nil until it is played
 	equivalent bool          // a mutant that changes nothing
+	tolerated  bool          // a measure of the pack's own accepts it
 }
 
 // solved says whether the rollout counts as a solution.

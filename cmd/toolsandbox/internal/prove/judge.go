@@ -119,6 +119,7 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 		case solves, observed:
 		}
 	}
+	s.checkTolerated()
 	if err := s.judgeTrips(ctx, p, tripped); err != nil {
 		return err
 	}
@@ -142,6 +143,10 @@ func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) er
 		if e.equivalent = s.equivalent(e, t); e.equivalent {
 			return nil
 		}
+	}
+	accepted, err := s.judgeTolerated(ctx, p, e)
+	if err != nil || accepted {
+		return err
 	}
 	s.failBy(e, "%s: %s", e.fault, e.remedy)
 	return nil
@@ -302,7 +307,7 @@ func (s *candidate) finish() *Report {
 		if e.kind == lower {
 			r.Mutants++
 			switch {
-			case e.equivalent:
+			case e.equivalent || e.tolerated:
 				r.Equivalent++
 			case e.result.GetSimilarity() < perfectScore:
 				r.Killed++
@@ -310,7 +315,7 @@ func (s *candidate) finish() *Report {
 		}
 		r.Experiments = append(r.Experiments, Outcome{
 			Name: e.name, Rule: e.rule, Expected: e.expectation(), Score: e.result.GetSimilarity(),
-			Minefields: e.result.GetMinefieldSimilarity(), Equivalent: e.equivalent,
+			Minefields: e.result.GetMinefieldSimilarity(), Equivalent: e.equivalent || e.tolerated,
 		})
 	}
 	return r

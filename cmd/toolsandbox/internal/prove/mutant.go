@@ -99,6 +99,9 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 			continue
 		}
 		wrong := append(a.wrong(s.tolerance(a.name)), s.others(a, st.index)...)
+		if s.hasOwn() {
+			wrong = append(wrong, a.farOff()...)
+		}
 		for _, w := range wrong {
 			call := proto.CloneOf(st.call)
 			call.ArgumentsJson = replaced(arguments, i, w.value)
@@ -106,6 +109,7 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, same: sameAnswers,
 				fault:  fmt.Sprintf("%s may have a wrong %s, %s instead of %s", st.text(), a.name, w.value, a.value),
 				remedy: "let a milestone check it",
+				part:   st.text() + " " + a.name, wrong: w.value,
 			}, s.with(st, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}}))
 		}
 	}
@@ -146,12 +150,13 @@ func (s *candidate) planTexts(st *step) {
 	remedy := "let the milestone's text hold the fact, compared by rouge_l or exact"
 	s.addFault(&experiment{
 		name: st.text() + " without facts", rule: ruleMutant, kind: lower,
-		fault: fmt.Sprintf("the agent may say %q instead of %s", blank, st.text()), remedy: remedy,
+		fault: fmt.Sprintf("the agent may say %q instead of %s", blank, st.text()), remedy: remedy, part: st.text(),
 	}, s.with(st, &worldv1.Turn{Say: blank}))
 	for _, wrong := range s.wrongTexts(st) {
 		s.addFault(&experiment{
 			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower,
 			fault: fmt.Sprintf("the agent may say %q", wrong.value), remedy: remedy,
+			part: st.text(), wrong: quote(wrong.value),
 		}, s.with(st, &worldv1.Turn{Say: wrong.value}))
 	}
 }

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
@@ -35,8 +35,9 @@ type AutomaticGuardrail struct {
 
 // Graph is a compiled Definition. It is immutable and safe for concurrent use.
 type Graph struct {
-	schema *world.Schema
-	nodes  []node
+	schema   *world.Schema
+	measures *measure.Set
+	nodes    []node
 	// matched are the nodes that take part in matching.
 	matched uint64
 	// sorted are the nodes that take part, each behind all that must be matched before it.
@@ -75,15 +76,17 @@ type guardrail struct{ table, reference int }
 
 // constraint is one compiled constraint.
 type constraint struct {
-	table     int // place in the schema
-	measure   SnapshotMeasure
+	table   int // place in the schema
+	measure SnapshotMeasure
+	// own compares the version in place of measure, which is then Snapshot; nil for built-in ones.
+	own       *measure.Function
 	reference int
 	slot      int
 	target    [][]cell
 	// senders and recipients are the roles that the only target row of a SANDBOX constraint
 	// accepts, one bit each.
 	senders, recipients uint8
-	extractor           *celexpr.Extractor
+	extractor           *extractor
 	// fill is the column that extracted values complete, −1 if the target has none.
 	fill int
 	// template is the content to complete, nil if there is none or nothing can complete it.
@@ -94,8 +97,10 @@ type constraint struct {
 // cell is one compiled target cell. The cells of a row stand in the order in which they are
 // cheapest to compare.
 type cell struct {
-	column    int
-	measure   ColumnMeasure
+	column  int
+	measure ColumnMeasure
+	// own compares the cell if measure is OwnColumn.
+	own       *measure.Function
 	value     Value
 	tolerance float64
 	target    *rouge.Target
@@ -119,7 +124,7 @@ func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 // not depend on a trajectory. Its error joins one *DefinitionError per mistake.
 func Compile(definition Definition) (*Graph, error) {
 	check := &checker{name: definition.Name}
-	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), nodes: make([]node, len(definition.Nodes))}
+	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), measures: definition.Measures, nodes: make([]node, len(definition.Nodes))}
 	if len(definition.Nodes) > maxNodes {
 		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(definition.Nodes), maxNodes)
 		return nil, errors.Join(check.errors...)
@@ -136,7 +141,7 @@ func Compile(definition Definition) (*Graph, error) {
 			}
 		}
 		for j := range definition.Nodes[i].Constraints {
-			c := constraintCompiler{check: check, schema: graph.schema, node: i, at: j, nodes: len(definition.Nodes)}
+			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, at: j, nodes: len(definition.Nodes)}
 			result := c.compile(&definition.Nodes[i].Constraints[j])
 			result.slot = graph.slots
 			graph.slots++
@@ -163,7 +168,7 @@ func Compile(definition Definition) (*Graph, error) {
 func (g *Graph) checkMeasures(check *checker) {
 	for _, table := range g.schema.Tables() {
 		for _, column := range table.Columns {
-			if !suits(measureOf(column.Measure), column.Kind) {
+			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Takes(column.Kind)) && !suits(measureOf(column.Measure), column.Kind) {
 				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
 			}
 		}

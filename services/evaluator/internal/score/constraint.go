@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
@@ -14,6 +15,7 @@ import (
 type constraintCompiler struct {
 	check    *checker
 	schema   *world.Schema
+	measures *measure.Set
 	table    world.Table
 	node, at int
 	nodes    int
@@ -37,6 +39,8 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 	}
 	k.table = k.schema.Tables()[result.table]
 	switch source.Measure {
+	case OwnSnapshot:
+		k.own(source, &result)
 	case Addition, Removal, Update:
 		if result.table == sandbox {
 			k.fail("table", "%v compares stored tables, not SANDBOX", nameOf(source.Measure))
@@ -74,10 +78,23 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 	return result
 }
 
+// own finds the measure of the pack's own that compares the rows of a table.
+func (k *constraintCompiler) own(source *Constraint, result *constraint) {
+	result.measure, result.own = Snapshot, k.measures.Find(source.Own, measure.Rows)
+	switch {
+	case result.own == nil:
+		k.fail("measure", "unknown measure of rows %q", source.Own)
+	case result.table == sandbox:
+		k.fail("table", "%s compares stored tables, not SANDBOX", source.Own)
+	case len(source.Overrides) > 0:
+		k.fail("columns", "%s compares whole rows and takes none", source.Own)
+	}
+}
+
 // reference checks the reference.
 func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
 	if source.Reference == nil {
-		if source.Measure != Snapshot {
+		if source.Measure != Snapshot && source.Measure != OwnSnapshot {
 			k.fail("reference", "%v needs a reference", nameOf(source.Measure))
 		}
 		return
@@ -91,7 +108,7 @@ func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
 
 // dependant checks what only ToolTraceDependant has.
 func (k *constraintCompiler) dependant(source *Constraint, result *constraint) {
-	found, err := findExtractor(source)
+	found, err := findExtractor(source, k.measures)
 	if err != nil {
 		k.fail("extractor", "%v", err)
 		return
@@ -115,7 +132,12 @@ func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
 			k.fail(field, "%s has no column %q", source.Table, override.Column)
 			continue
 		}
-		if !suits(override.Measure, k.table.Columns[column].Kind) {
+		if override.Measure == OwnColumn {
+			if own := k.measures.Find(override.Own, measure.Cells); own == nil || !own.Takes(k.table.Columns[column].Kind) {
+				k.fail(field, "measure %q does not compare a %v", override.Own, k.table.Columns[column].Kind)
+				continue
+			}
+		} else if !suits(override.Measure, k.table.Columns[column].Kind) {
 			k.fail(field, "measure %q does not compare a %v", nameOf(override.Measure), k.table.Columns[column].Kind)
 			continue
 		}
@@ -190,6 +212,8 @@ func sameColumns(a, b []Cell) bool {
 // cost orders measures by what they cost.
 func cost(measure ColumnMeasure) int {
 	switch measure {
+	case OwnColumn:
+		return 4
 	case RougeL:
 		return 3
 	case ToolTrace:
@@ -206,9 +230,13 @@ func (k *constraintCompiler) cell(
 ) cell {
 	spec := k.table.Columns[column]
 	c := cell{column: column, measure: measureOf(spec.Measure), value: value, tolerance: -1}
+	own := spec.Measure
+	if c.measure == 0 {
+		c.measure = OwnColumn
+	}
 	var tolerances map[string]float64
 	if override != nil {
-		c.measure = override.Measure
+		c.measure, own = override.Measure, override.Own
 		tolerances = make(map[string]float64, len(override.Tolerances))
 		for _, tolerance := range override.Tolerances {
 			tolerances[tolerance.Name] = tolerance.Absolute
@@ -222,6 +250,9 @@ func (k *constraintCompiler) cell(
 		if value.IsNull() {
 			c.value = zero(spec.Kind)
 		}
+	}
+	if c.measure == OwnColumn {
+		c.own = k.measures.Find(own, measure.Cells)
 	}
 	if c.value.IsNull() {
 		return c
@@ -240,7 +271,7 @@ func (k *constraintCompiler) cell(
 		c.target = rouge.NewTarget(c.value.text)
 	}
 	if filled && column == columnContent {
-		if parsed, ok := parseTemplate(value.text, result.extractor.Names()); ok {
+		if parsed, ok := parseTemplate(value.text, result.extractor); ok {
 			result.template = &parsed
 		}
 	}

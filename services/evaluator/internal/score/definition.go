@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
@@ -25,11 +26,13 @@ const (
 	RougeL = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	// ToolTrace is 1 if a trace of the cell fits one of the target's traces.
 	ToolTrace = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
+	// OwnColumn is a measure of the pack's own.
+	OwnColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN
 )
 
-// measureOf returns the column measure of a name; the zero value is none.
+// measureOf returns the built-in column measure of a name; the zero value is none.
 func measureOf(name string) ColumnMeasure {
-	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); nameOf(m) == name {
+	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); m != OwnColumn && nameOf(m) == name {
 		return m
 	}
 	return 0
@@ -53,6 +56,8 @@ const (
 	ToolTraceDependant = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT
 	// Guardrail is 1 if the version equals the reference's.
 	Guardrail = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
+	// OwnSnapshot compares the version as a whole by a measure of the pack's own.
+	OwnSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN
 )
 
 // nameOf returns a measure's name, e.g. rouge_l.
@@ -87,6 +92,8 @@ type Override struct {
 	Column string
 	// Measure is the measure to use.
 	Measure ColumnMeasure
+	// Own names it if it is OwnColumn.
+	Own string
 	// Tolerances are read by Close and ToolTrace.
 	Tolerances []Tolerance
 }
@@ -97,6 +104,8 @@ type Constraint struct {
 	Table string
 	// Measure is how it is compared.
 	Measure SnapshotMeasure
+	// Own names the measure if it is OwnSnapshot.
+	Own string
 	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if
 	// there is none.
 	Reference *int
@@ -107,7 +116,8 @@ type Constraint struct {
 	// FillTo is the column that extracted values complete, tool_trace or content; for
 	// ToolTraceDependant only.
 	FillTo string
-	// Extractor names what is taken from a trace; for ToolTraceDependant only.
+	// Extractor names what is taken from a trace, a built-in extractor or one of the pack's own; for
+	// ToolTraceDependant only.
 	Extractor string
 	// ExtractorExpression says in CEL what is taken from a trace, instead of Extractor.
 	ExtractorExpression string
@@ -154,6 +164,8 @@ type Definition struct {
 	Name string
 	// Schema is that of the tables; nil is the built-in one.
 	Schema *world.Schema
+	// Measures are the measures and extractors of the pack's own; nil is none.
+	Measures *measure.Set
 	// Nodes are the nodes; their position is their number.
 	Nodes []Node
 	// Edges are the order. Nodes of a larger graph that no edge mentions are never matched.

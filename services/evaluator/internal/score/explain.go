@@ -15,6 +15,7 @@ import (
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
 	result := Score(trajectory, milestones, minefields)
 	w := prepare(trajectory)
+	w.own.lenient = true
 	return Explanation{
 		Result:     result,
 		Milestones: w.explain(milestones, result.Milestones),
@@ -199,6 +200,8 @@ func (x *explainer) constraint(c *constraint, index int) *evaluatorv1.Constraint
 		e.Reference, e.ReferenceIndex = proto.Int32(int32(c.reference)), proto.Int32(int32(x.resolve(c.reference)))
 	}
 	switch {
+	case c.own != nil:
+		x.ownRows(e, c, index)
 	case c.table != sandbox:
 		x.stored(e, c, index)
 	case len(c.target) != 1:

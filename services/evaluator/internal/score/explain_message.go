@@ -24,11 +24,14 @@ type completion struct {
 
 // completions returns all completions of a target from the calls at its reference, in the order in
 // which they are tried.
-func (c *constraint) completions(calls []call) []completion {
+func (x *explainer) completions(c *constraint, calls []call) []completion {
 	var all []completion
 	for i := range calls {
-		for _, values := range calls[i].extract(c.extractor).alternatives {
+		for _, values := range x.extract(&calls[i], c.extractor).alternatives {
 			if c.fill == columnContent {
+				if !c.template.takes(values) {
+					continue
+				}
 				all = append(all, completion{fill: c.fill, content: c.template.fill(values), values: values})
 				continue
 			}
@@ -50,11 +53,11 @@ func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *co
 	}
 	reference := int(e.GetReferenceIndex())
 	calls := x.calls(reference)
-	all := c.completions(calls)
+	all := x.completions(c, calls)
 	if len(all) == 0 {
-		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.extractor.Names(), " and "))
+		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.gives(), " and "))
 		for i := range calls {
-			if problem := calls[i].extract(c.extractor).problem; problem != nil {
+			if problem := x.extract(&calls[i], c.extractor).problem; problem != nil {
 				e.Problem += fmt.Sprintf("; %s: %v", calls[i].tool, problem)
 			}
 		}
@@ -127,14 +130,15 @@ func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExpla
 	} else {
 		e.Found = value.wire()
 	}
-	var similarity float64
-	if target.target == nil || value.IsNull() {
-		similarity = target.plain(value)
-	} else {
-		similarity = single(target.target.FMeasure(x.tokens(value.text)))
-		if !x.brief {
-			e.Text = compared(target.value.text, value.text)
+	if target.own != nil {
+		e.OwnMeasure = target.own.Name
+		if _, err := x.own.cells(target.own, target.value, value); err != nil {
+			e.Problem = err.Error()
 		}
+	}
+	similarity := x.compareCell(&target, value)
+	if target.target != nil && !value.IsNull() && !x.brief {
+		e.Text = compared(target.value.text, value.text)
 	}
 	if e.NoResult = math.IsNaN(similarity); !e.GetNoResult() {
 		e.Similarity = similarity

@@ -63,6 +63,22 @@ func (x *explainer) stored(e *evaluatorv1.ConstraintExplanation, c *constraint, 
 	}
 }
 
+// ownRows explains a comparison by a measure of the pack's own, which pairs no rows.
+func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
+	h := &x.tables[c.table]
+	rows := h.versions[h.at[index]].Rows
+	e.Measure, e.OwnMeasure = OwnSnapshot, c.own.Name
+	if _, err := x.own.rows(c.own, c.target, rows, x.columns(c.table)); err != nil {
+		e.Problem = err.Error()
+	}
+	for j, row := range c.target {
+		e.Rows = append(e.Rows, x.missing(c.table, j, row))
+	}
+	for _, row := range rows {
+		e.Rows = append(e.Rows, &evaluatorv1.RowExplanation{Found: wireRow(row)})
+	}
+}
+
 // row explains a pair of rows.
 func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted)), Found: wireRow(row)}
@@ -79,9 +95,11 @@ func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluato
 func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted))}
 	for _, cell := range byColumn(target) {
-		e.Cells = append(e.Cells, &evaluatorv1.CellExplanation{
-			Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value.wire(), Found: world.Null(),
-		})
+		missing := &evaluatorv1.CellExplanation{Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value.wire(), Found: world.Null()}
+		if cell.own != nil {
+			missing.OwnMeasure = cell.own.Name
+		}
+		e.Cells = append(e.Cells, missing)
 	}
 	return e
 }
@@ -147,10 +165,7 @@ func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
 func (x *explainer) near(target []cell, row []Value) float64 {
 	sum := 0.0
 	for i := range target {
-		similarity := target[i].plain(row[target[i].column])
-		if target[i].target != nil && !row[target[i].column].IsNull() {
-			similarity = target[i].target.FMeasure(x.tokens(row[target[i].column].text))
-		}
+		similarity := x.compareCell(&target[i], row[target[i].column])
 		if !math.IsNaN(similarity) {
 			sum += similarity
 		}

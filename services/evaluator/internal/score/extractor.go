@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 )
 
 // named is one extracted value.
@@ -16,39 +18,69 @@ type named struct {
 	value datum
 }
 
+// extractor is one in CEL or one of the pack's own in Python.
+type extractor struct {
+	cel *celexpr.Extractor
+	own *measure.Function
+}
+
 // extraction is what an extractor took from a call.
 type extraction struct {
-	extractor    *celexpr.Extractor
+	extractor    extractor
 	alternatives [][]named
 	// problem says why there is no alternative.
 	problem error
 }
 
 // findExtractor returns the extractor that a constraint names or writes out.
-func findExtractor(source *Constraint) (*celexpr.Extractor, error) {
+func findExtractor(source *Constraint, measures *measure.Set) (*extractor, error) {
 	switch {
 	case source.Extractor != "" && source.ExtractorExpression != "":
 		return nil, errors.New("both a name and an expression")
 	case source.ExtractorExpression != "":
-		return celexpr.CompileExtractor(source.ExtractorExpression)
+		compiled, err := celexpr.CompileExtractor(source.ExtractorExpression)
+		return &extractor{cel: compiled}, err
 	}
-	if extractor, ok := celexpr.BuiltIn(source.Extractor); ok {
-		return extractor, nil
+	if builtin, ok := celexpr.BuiltIn(source.Extractor); ok {
+		return &extractor{cel: builtin}, nil
+	}
+	if own := measures.Find(source.Extractor, measure.Extractor); own != nil {
+		return &extractor{own: own}, nil
 	}
 	return nil, fmt.Errorf("unknown extractor %q", source.Extractor)
 }
 
 // extract returns what an extractor takes from the call. It is asked for again at each message that
 // is compared.
-func (c *call) extract(extractor *celexpr.Extractor) *extraction {
+func (w *prepared) extract(c *call, from *extractor) *extraction {
 	for i := range c.extracted {
-		if c.extracted[i].extractor == extractor {
+		if c.extracted[i].extractor == *from {
 			return &c.extracted[i]
 		}
 	}
-	alternatives, err := c.alternatives(extractor)
-	c.extracted = append(c.extracted, extraction{extractor, alternatives, err})
+	var alternatives [][]named
+	var err error
+	if from.own != nil {
+		if alternatives, err = w.own.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
+			w.failed(err)
+		}
+	} else {
+		alternatives, err = c.alternatives(from.cel)
+	}
+	c.extracted = append(c.extracted, extraction{*from, alternatives, err})
 	return &c.extracted[len(c.extracted)-1]
+}
+
+// gives returns the names of the values that an extractor of the constraint gives, as far as they
+// are known.
+func (c *constraint) gives() []string {
+	switch {
+	case c.extractor.cel != nil:
+		return c.extractor.cel.Names()
+	case c.template != nil:
+		return c.template.Names
+	}
+	return []string{"values"}
 }
 
 // alternatives evaluates an extractor.
@@ -121,21 +153,30 @@ func datumOf(value any) datum {
 }
 
 // parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that
-// known does not list can never be completed, which is no mistake here: ok is false and nothing
-// fits it.
-func parseTemplate(text string, known []string) (t template, ok bool) {
+// the extractor does not give can never be completed, which is no mistake here: ok is false and
+// nothing fits it. What one in Python gives is only known when it is called.
+func parseTemplate(text string, from *extractor) (t template, ok bool) {
 	parsed, err := celexpr.ParseTemplate(text)
 	if err != nil {
 		return t, false
 	}
-	if _, unknown := parsed.Unknown(known); unknown {
-		return t, false
+	if from.cel != nil {
+		if _, unknown := parsed.Unknown(from.cel.Names()); unknown {
+			return t, false
+		}
 	}
 	return template(parsed), true
 }
 
 // template is a text with places for extracted values.
 type template celexpr.Template
+
+// takes says whether there is a value for each place.
+func (t *template) takes(values []named) bool {
+	return !slices.ContainsFunc(t.Names, func(name string) bool {
+		return !slices.ContainsFunc(values, func(v named) bool { return v.name == name })
+	})
+}
 
 // fill returns the text with the values in their places.
 func (t *template) fill(values []named) string {

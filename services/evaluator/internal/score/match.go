@@ -218,6 +218,9 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	}
 	if cache[place] == unknown {
 		cache[place] = m.evaluate(c, index, reference)
+		if m.failure != nil { // the matching is given up
+			m.work = maxWork + 1
+		}
 	}
 	return cache[place]
 }

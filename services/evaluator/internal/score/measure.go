@@ -32,6 +32,19 @@ func (c *cell) plain(value Value) float64 {
 	return truth(c.value.Equal(value))
 }
 
+// compareCell compares a cell with a target by every measure but traces.
+func (w *prepared) compareCell(c *cell, value Value) float64 {
+	switch {
+	case c.own != nil:
+		similarity, err := w.own.cells(c.own, c.value, value)
+		w.failed(err)
+		return similarity
+	case c.target != nil && !value.IsNull():
+		return single(c.target.FMeasure(w.tokens(value.text)))
+	}
+	return c.plain(value)
+}
+
 // truth is 1 for true.
 func truth(b bool) float64 {
 	if b {
@@ -63,12 +76,7 @@ func (w *prepared) row(target []cell, row []Value) float64 {
 	for i := range target {
 		c := &target[i]
 		value := row[c.column]
-		var similarity float64
-		if c.target != nil && !value.IsNull() {
-			similarity = single(c.target.FMeasure(w.tokens(value.text)))
-		} else {
-			similarity = c.plain(value)
-		}
+		similarity := w.compareCell(c, value)
 		if math.IsNaN(similarity) {
 			if len(target) == 1 {
 				return similarity
@@ -99,10 +107,8 @@ func (w *prepared) message(target []cell, index, fill int, accepted []wanted, co
 			similarity = truth(anyFits(goldens, w.calls(index)))
 		case c.column == fill && fill == columnContent && !c.value.IsNull():
 			similarity = w.filledText(c, message.Content, content)
-		case c.target != nil && !message.cell(c.column).IsNull():
-			similarity = single(c.target.FMeasure(w.tokens(message.cell(c.column).text)))
 		default:
-			similarity = c.plain(message.cell(c.column))
+			similarity = w.compareCell(c, message.cell(c.column))
 		}
 		if math.IsNaN(similarity) {
 			if len(target) == 1 {
@@ -119,9 +125,9 @@ func (w *prepared) message(target []cell, index, fill int, accepted []wanted, co
 
 // filledText compares a message's content with a completed target text.
 func (w *prepared) filledText(c *cell, value Value, content string) float64 {
-	completed := cell{measure: c.measure, value: String(content), tolerance: -1}
+	completed := cell{measure: c.measure, own: c.own, value: String(content), tolerance: -1}
 	if c.measure != RougeL {
-		return completed.plain(value)
+		return w.compareCell(&completed, value)
 	}
 	if value.IsNull() {
 		return 0
@@ -175,9 +181,11 @@ func (w *prepared) fillings(c *constraint, reference int) []filling {
 	list := []filling{}
 	calls := w.calls(reference)
 	for i := range calls {
-		for _, values := range calls[i].extract(c.extractor).alternatives {
+		for _, values := range w.extract(&calls[i], c.extractor).alternatives {
 			if c.fill == columnContent {
-				list = append(list, filling{content: c.template.fill(values)})
+				if c.template.takes(values) {
+					list = append(list, filling{content: c.template.fill(values)})
+				}
 			} else {
 				list = append(list, filling{accepted: c.completed(values, true)}, filling{accepted: c.completed(values, false)})
 			}

@@ -25,6 +25,16 @@ type prepared struct {
 	solver   assign.Solver
 	costs    []float64
 	selected [][]Value
+	own      owned
+	// failure is the first failure of a measure of the pack's own.
+	failure error
+}
+
+// failed keeps the first failure, unless the score is known already.
+func (w *prepared) failed(err error) {
+	if w.failure == nil && !w.own.lenient {
+		w.failure = err
+	}
 }
 
 // history is the stored versions of one table.
@@ -203,6 +213,11 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	}
 	h := &w.tables[c.table]
 	rows := h.at[index]
+	if c.own != nil {
+		similarity, err := w.own.rows(c.own, c.target, h.versions[rows].Rows, w.columns(c.table))
+		w.failed(err)
+		return similarity
+	}
 	if c.measure == Snapshot {
 		return w.rows(c.target, h.versions[rows].Rows)
 	}

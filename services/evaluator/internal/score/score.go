@@ -10,7 +10,8 @@ type Result struct {
 	Similarity float64
 	// TurnCount is the number of messages that count as turns.
 	TurnCount int
-	// Err is ErrWork if a graph could not be matched; the similarities are then of no use.
+	// Err is ErrWork if a graph could not be matched, measure.ErrSteps or a *measure.Error if a
+	// measure of the pack's own failed; the similarities are then of no use.
 	Err error
 }
 
@@ -46,7 +47,7 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	var failed [2]error
 	result.Milestones, failed[0] = w.score(milestones, 1)
 	result.Minefields, failed[1] = w.score(minefields, 0)
-	result.Err = cmp.Or(failed[0], failed[1])
+	result.Err = cmp.Or(w.failure, failed[0], failed[1])
 	if result.Minefields.Similarity == 0 {
 		result.Similarity = result.Milestones.Similarity
 	}

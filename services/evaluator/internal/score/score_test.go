@@ -186,17 +186,17 @@ func TestExtractors(t *testing.T) {
 		{"min_temperature_extractor", "{min_temperature}", "NaN", "nan|nan|nan|nan"},
 		{"min_temperature_extractor", "{min_temperature}", `["5"]`, ""},
 	} {
-		x, err := findExtractor(&Constraint{Extractor: test.extractor})
+		x, err := findExtractor(&Constraint{Extractor: test.extractor}, nil)
 		if err != nil {
 			t.Fatalf("findExtractor(%s): %v", test.extractor, err)
 		}
-		filling, ok := parseTemplate(test.template, x.Names())
+		filling, ok := parseTemplate(test.template, x)
 		if !ok {
 			t.Fatalf("parseTemplate(%s) fails", test.template)
 		}
 		var texts []string
 		c := call{tool: "t", result: test.result}
-		for _, values := range c.extract(x).alternatives {
+		for _, values := range (&prepared{}).extract(&c, x).alternatives {
 			texts = append(texts, filling.fill(values))
 		}
 		if got := strings.Join(texts, "|"); got != test.want {
@@ -204,7 +204,11 @@ func TestExtractors(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"{", "}", "{other}", "{}"} {
-		if _, ok := parseTemplate(text, []string{"days"}); ok {
+		days, err := findExtractor(&Constraint{Extractor: "days_extractor"}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := parseTemplate(text, days); ok {
 			t.Errorf("parseTemplate(%q) succeeds, want it to fail", text)
 		}
 	}

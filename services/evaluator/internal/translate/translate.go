@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
@@ -28,17 +29,21 @@ type Evaluation struct {
 }
 
 // Compile compiles both graphs of an evaluation, and its task. Its error joins
-// *score.DefinitionError values, or wraps a *euroeval.FieldError.
+// *score.DefinitionError values, is measure.Mistakes, or wraps a *euroeval.FieldError.
 func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	schema, err := world.NewSchema(evaluation.GetSchema())
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	milestones, err := score.Compile(definition("milestones", schema, evaluation.GetMilestones()))
+	measures, err := measure.Compile(evaluation)
 	if err != nil {
 		return nil, err
 	}
-	minefields, err := score.Compile(definition("minefields", schema, evaluation.GetMinefields()))
+	milestones, err := score.Compile(definition("milestones", schema, measures, evaluation.GetMilestones()))
+	if err != nil {
+		return nil, err
+	}
+	minefields, err := score.Compile(definition("minefields", schema, measures, evaluation.GetMinefields()))
 	if err != nil {
 		return nil, err
 	}
@@ -51,8 +56,8 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	return compiled, nil
 }
 
-func definition(name string, schema *world.Schema, graph *evaluationv1.Graph) score.Definition {
-	d := score.Definition{Name: name, Schema: schema}
+func definition(name string, schema *world.Schema, measures *measure.Set, graph *evaluationv1.Graph) score.Definition {
+	d := score.Definition{Name: name, Schema: schema, Measures: measures}
 	for _, node := range graph.GetNodes() {
 		d.Nodes = append(d.Nodes, score.Node{Constraints: constraints(node.GetConstraints()), Guard: guard(node)})
 	}
@@ -79,6 +84,7 @@ func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 		constraint := score.Constraint{
 			Table:               c.GetTable(),
 			Measure:             c.GetMeasure(),
+			Own:                 c.GetOwnMeasure(),
 			FillTo:              c.GetFillTo(),
 			Extractor:           c.GetExtractor(),
 			ExtractorExpression: c.GetExtractorExpression(),
@@ -95,7 +101,7 @@ func constraints(list []*evaluationv1.Constraint) []score.Constraint {
 			constraint.Target = append(constraint.Target, cells)
 		}
 		for _, override := range c.GetOverrides() {
-			o := score.Override{Column: override.GetColumn(), Measure: override.GetMeasure()}
+			o := score.Override{Column: override.GetColumn(), Measure: override.GetMeasure(), Own: override.GetOwnMeasure()}
 			for _, tolerance := range override.GetTolerances() {
 				o.Tolerances = append(o.Tolerances, score.Tolerance{Name: tolerance.GetName(), Absolute: tolerance.GetAbsolute()})
 			}

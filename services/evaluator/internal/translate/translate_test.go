@@ -61,7 +61,7 @@ func TestDefinition(t *testing.T) {
 		},
 		Edges: []score.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
 	}
-	if diff := cmp.Diff(want, definition("milestones", nil, graph)); diff != "" {
+	if diff := cmp.Diff(want, definition("milestones", nil, nil, graph)); diff != "" {
 		t.Errorf("definition (-want +got):\n%s", diff)
 	}
 }

@@ -2,14 +2,12 @@ package tool
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -137,32 +135,26 @@ type module struct {
 
 // fail records a mistake at an offset of the source.
 func (m *module) fail(at int, function, format string, args ...any) {
-	before := m.source[:min(at, len(m.source))]
-	line := before[strings.LastIndexByte(before, '\n')+1:]
+	line, column := source.Place(m.source, at)
 	m.mistakes = append(m.mistakes, Mistake{
-		Module: m.name, Line: 1 + strings.Count(before, "\n"), Column: 1 + utf8.RuneCountInString(line), Function: function,
+		Module: m.name, Line: line, Column: column, Function: function,
 		Reason: fmt.Sprintf(format, args...),
 	})
 }
 
 // compile makes tools of the public functions.
 func (m *module) compile() {
-	program, err := syntax.Parse(m.source)
-	var wrong *syntax.Error
-	if errors.As(err, &wrong) {
-		m.fail(wrong.At, "", "Python cannot read this: %s", wrong.Reason)
+	m.program, m.defs = source.Read(m.source, "tools may import json and typing; the world is there as world", m.fail)
+	if m.program == nil {
 		return
 	}
-	m.program, m.defs = program, make(map[string]*syntax.Def)
-	for _, s := range program.Body {
-		m.statement(s)
-	}
-	for _, s := range program.Body {
+	for _, s := range m.program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {
 			m.names("", []syntax.Stmt{s})
 			continue
 		}
+		m.decorators(def)
 		m.names(def.Name.ID, []syntax.Stmt{def})
 		if !strings.HasPrefix(def.Name.ID, "_") && m.defs[def.Name.ID] == def {
 			m.tools = append(m.tools, m.tool(def))
@@ -172,75 +164,6 @@ func (m *module) compile() {
 		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
 	}
 	slices.SortStableFunc(m.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
-}
-
-// statement checks one of the top level, which is executed anew for each call.
-func (m *module) statement(s syntax.Stmt) {
-	const only = "only imports, constants and functions stand at the top of a file; move it into a function"
-	switch s := s.(type) {
-	case *syntax.Def:
-		name := s.Name.ID
-		if m.defs[name] != nil {
-			m.fail(s.Offset(), name, "there are two functions %s; rename one of them", name)
-			return
-		}
-		m.defs[name] = s
-		m.decorators(s)
-	case *syntax.Import:
-		m.imported(s.Offset(), s.Module)
-	case *syntax.ImportFrom:
-		m.imported(s.Offset(), s.Module)
-	case *syntax.Assign:
-		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { return !variable(x) }) {
-			m.fail(s.Offset(), "", only)
-		}
-	case *syntax.AnnAssign:
-		if !variable(s.Target) || s.X != nil && !literal(s.X) {
-			m.fail(s.Offset(), "", only)
-		}
-	case *syntax.ExprStmt:
-		if _, text := s.X.(*syntax.Constant); !text {
-			m.fail(s.Offset(), "", only)
-		}
-	case *syntax.Branch:
-	default:
-		m.fail(s.Offset(), "", only)
-	}
-}
-
-// imported checks an import.
-func (m *module) imported(at int, name string) {
-	if strings.HasPrefix(name, "tool_sandbox") || !interp.Importable(name) {
-		m.fail(at, "", "%s cannot be imported: tools may import json and typing; the world is there as world", name)
-	}
-}
-
-// variable says whether a target is a name, or several.
-func variable(target syntax.Expr) bool {
-	if several, ok := target.(*syntax.Sequence); ok {
-		return !slices.ContainsFunc(several.Items, func(x syntax.Expr) bool { return !variable(x) })
-	}
-	_, ok := target.(*syntax.Name)
-	return ok
-}
-
-// literal says whether an expression is a constant.
-func literal(x syntax.Expr) bool {
-	all := func(list []syntax.Expr) bool {
-		return !slices.ContainsFunc(list, func(x syntax.Expr) bool { return x == nil || !literal(x) })
-	}
-	switch x := x.(type) {
-	case *syntax.Constant:
-		return true
-	case *syntax.Unary:
-		return literal(x.X)
-	case *syntax.Sequence:
-		return all(x.Items)
-	case *syntax.Dict:
-		return all(x.Keys) && all(x.Values)
-	default:
-		return false
-	}
 }
 
 // suggest returns what may help with a misspelt name.

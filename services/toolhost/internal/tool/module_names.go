@@ -4,13 +4,18 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // names checks what the names in a block mean, and what can be seen of tables and columns.
 func (m *module) names(function string, body []syntax.Stmt) {
-	syntax.Walk(body, (&reading{module: m, function: function, field: -1, inner: make(map[syntax.Expr]bool)}).visit)
+	r := &reading{module: m, function: function, inner: make(map[syntax.Expr]bool)}
+	source.Walk(body, func(node syntax.Expr, field int) bool {
+		r.field = field
+		return r.visit(node)
+	})
 }
 
 // reading is the check of a function's names.
@@ -45,15 +50,6 @@ func (r *reading) visit(node syntax.Expr) bool {
 		r.tableCall(node)
 	case *syntax.Name:
 		r.name(node)
-	case *syntax.JoinedStr:
-		field := *r
-		if field.field < 0 {
-			field.field = node.Offset()
-		}
-		for _, part := range node.Parts {
-			syntax.WalkExpr(part, field.visit)
-		}
-		return false
 	}
 	return true
 }

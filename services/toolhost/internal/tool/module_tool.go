@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
@@ -202,7 +203,7 @@ func constant(x syntax.Expr) (python.Value, bool) {
 // hinted returns the type that a hint names; ok is false if no tool can take it.
 func hinted(hint syntax.Expr) (t Type, ok bool) {
 	var parts []syntax.Expr
-	if parts, ok = alternatives(hint, nil); !ok {
+	if parts, ok = source.Alternatives(hint, nil); !ok {
 		return Type{}, false
 	}
 	var of []class
@@ -238,40 +239,4 @@ func hinted(hint syntax.Expr) (t Type, ok bool) {
 		return Type{}, false
 	}
 	return typeOf(of, nullable, maybe), true
-}
-
-// alternatives appends the types that a hint is a union of.
-func alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
-	switch hint := hint.(type) {
-	case *syntax.Constant, *syntax.Name:
-		return append(to, hint), true
-	case *syntax.Binary:
-		if hint.Op != "|" {
-			return nil, false
-		}
-		if to, ok = alternatives(hint.X, to); !ok {
-			return nil, false
-		}
-		return alternatives(hint.Y, to)
-	case *syntax.Subscript:
-		of, named := hint.X.(*syntax.Name)
-		switch {
-		case named && of.ID == "Optional":
-			to, ok = alternatives(hint.Index, to)
-			return append(to, &syntax.Constant{}), ok
-		case named && of.ID == "Union":
-			items := []syntax.Expr{hint.Index}
-			if several, is := hint.Index.(*syntax.Sequence); is {
-				items = several.Items
-			}
-			for _, item := range items {
-				if to, ok = alternatives(item, to); !ok {
-					return nil, false
-				}
-			}
-			return to, true
-		}
-		return append(to, hint), true
-	}
-	return nil, false
 }

@@ -45,6 +45,8 @@ const (
 	SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT SnapshotMeasure = 5
 	// Equal to the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL SnapshotMeasure = 6
+	// The version as a whole against the target, by a measure of the pack's own.
+	SnapshotMeasure_SNAPSHOT_MEASURE_OWN SnapshotMeasure = 7
 )
 
 // Enum value maps for SnapshotMeasure.
@@ -57,6 +59,7 @@ var (
 		4: "SNAPSHOT_MEASURE_UPDATE",
 		5: "SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT",
 		6: "SNAPSHOT_MEASURE_GUARDRAIL",
+		7: "SNAPSHOT_MEASURE_OWN",
 	}
 	SnapshotMeasure_value = map[string]int32{
 		"SNAPSHOT_MEASURE_UNSPECIFIED":          0,
@@ -66,6 +69,7 @@ var (
 		"SNAPSHOT_MEASURE_UPDATE":               4,
 		"SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT": 5,
 		"SNAPSHOT_MEASURE_GUARDRAIL":            6,
+		"SNAPSHOT_MEASURE_OWN":                  7,
 	}
 )
 
@@ -114,6 +118,8 @@ const (
 	ColumnMeasure_COLUMN_MEASURE_ROUGE_L ColumnMeasure = 5
 	// A trace of the cell fits one of the target's traces.
 	ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE ColumnMeasure = 6
+	// By a measure of the pack's own.
+	ColumnMeasure_COLUMN_MEASURE_OWN ColumnMeasure = 7
 )
 
 // Enum value maps for ColumnMeasure.
@@ -126,6 +132,7 @@ var (
 		4: "COLUMN_MEASURE_CONTAINS",
 		5: "COLUMN_MEASURE_ROUGE_L",
 		6: "COLUMN_MEASURE_TOOL_TRACE",
+		7: "COLUMN_MEASURE_OWN",
 	}
 	ColumnMeasure_value = map[string]int32{
 		"COLUMN_MEASURE_UNSPECIFIED": 0,
@@ -135,6 +142,7 @@ var (
 		"COLUMN_MEASURE_CONTAINS":    4,
 		"COLUMN_MEASURE_ROUGE_L":     5,
 		"COLUMN_MEASURE_TOOL_TRACE":  6,
+		"COLUMN_MEASURE_OWN":         7,
 	}
 )
 
@@ -228,7 +236,9 @@ type ColumnOverride struct {
 	// The measure to use.
 	Measure ColumnMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.ColumnMeasure" json:"measure,omitempty"`
 	// Tolerances for CLOSE and TOOL_TRACE.
-	Tolerances    []*Tolerance `protobuf:"bytes,3,rep,name=tolerances,proto3" json:"tolerances,omitempty"`
+	Tolerances []*Tolerance `protobuf:"bytes,3,rep,name=tolerances,proto3" json:"tolerances,omitempty"`
+	// For OWN: the name of the measure.
+	OwnMeasure    string `protobuf:"bytes,4,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -282,6 +292,13 @@ func (x *ColumnOverride) GetTolerances() []*Tolerance {
 		return x.Tolerances
 	}
 	return nil
+}
+
+func (x *ColumnOverride) GetOwnMeasure() string {
+	if x != nil {
+		return x.OwnMeasure
+	}
+	return ""
 }
 
 // TargetCell is one wanted cell.
@@ -402,13 +419,15 @@ type Constraint struct {
 	Overrides []*ColumnOverride `protobuf:"bytes,5,rep,name=overrides,proto3" json:"overrides,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the column that the extracted values fill, tool_trace or content.
 	FillTo string `protobuf:"bytes,6,opt,name=fill_to,json=fillTo,proto3" json:"fill_to,omitempty"`
-	// For TOOL_TRACE_DEPENDANT: the name of a built-in extractor.
+	// For TOOL_TRACE_DEPENDANT: the name of a built-in extractor or of one of the pack's own.
 	Extractor string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
 	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL, which takes a list of
 	// maps, the alternatives, from the variables trace.tool_name, trace.arguments and trace.result.
 	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
-	unknownFields       protoimpl.UnknownFields
-	sizeCache           protoimpl.SizeCache
+	// For OWN: the name of the measure.
+	OwnMeasure    string `protobuf:"bytes,9,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Constraint) Reset() {
@@ -493,6 +512,13 @@ func (x *Constraint) GetExtractor() string {
 func (x *Constraint) GetExtractorExpression() string {
 	if x != nil {
 		return x.ExtractorExpression
+	}
+	return ""
+}
+
+func (x *Constraint) GetOwnMeasure() string {
+	if x != nil {
+		return x.OwnMeasure
 	}
 	return ""
 }
@@ -778,8 +804,12 @@ type Evaluation struct {
 	User *User `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	// Set if the agent's one turn is graded instead of graphs.
 	FunctionCalling *FunctionCalling `protobuf:"bytes,5,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The pack's own measures and extractors in Python.
+	MeasureModules []*MeasureModule `protobuf:"bytes,6,rep,name=measure_modules,json=measureModules,proto3" json:"measure_modules,omitempty"`
+	// The pack's own measures in CEL.
+	MeasureExpressions []*MeasureExpression `protobuf:"bytes,7,rep,name=measure_expressions,json=measureExpressions,proto3" json:"measure_expressions,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
@@ -847,6 +877,141 @@ func (x *Evaluation) GetFunctionCalling() *FunctionCalling {
 	return nil
 }
 
+func (x *Evaluation) GetMeasureModules() []*MeasureModule {
+	if x != nil {
+		return x.MeasureModules
+	}
+	return nil
+}
+
+func (x *Evaluation) GetMeasureExpressions() []*MeasureExpression {
+	if x != nil {
+		return x.MeasureExpressions
+	}
+	return nil
+}
+
+// MeasureModule is a file of measures and extractors: each function whose name begins with a letter
+// is one. A function of wanted and found is a measure, one of tool_name, arguments and result an
+// extractor.
+type MeasureModule struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name of the file without its ending. Unique in the pack.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Python.
+	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MeasureModule) Reset() {
+	*x = MeasureModule{}
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MeasureModule) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MeasureModule) ProtoMessage() {}
+
+func (x *MeasureModule) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MeasureModule.ProtoReflect.Descriptor instead.
+func (*MeasureModule) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *MeasureModule) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MeasureModule) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+// MeasureExpression is a measure in CEL, over the variables wanted and found.
+type MeasureExpression struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Unique among the pack's measures and extractors.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Gives a number from 0 to 1 or a truth value.
+	Expression string `protobuf:"bytes,2,opt,name=expression,proto3" json:"expression,omitempty"`
+	// Whether it compares the rows of a table instead of two cells.
+	Rows          bool `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MeasureExpression) Reset() {
+	*x = MeasureExpression{}
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MeasureExpression) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MeasureExpression) ProtoMessage() {}
+
+func (x *MeasureExpression) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MeasureExpression.ProtoReflect.Descriptor instead.
+func (*MeasureExpression) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *MeasureExpression) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MeasureExpression) GetExpression() string {
+	if x != nil {
+		return x.Expression
+	}
+	return ""
+}
+
+func (x *MeasureExpression) GetRows() bool {
+	if x != nil {
+		return x.Rows
+	}
+	return false
+}
+
 // FunctionCalling is a record of EuroEval's tool-calling task: which calls answer a question.
 type FunctionCalling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -863,7 +1028,7 @@ type FunctionCalling struct {
 
 func (x *FunctionCalling) Reset() {
 	*x = FunctionCalling{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -875,7 +1040,7 @@ func (x *FunctionCalling) String() string {
 func (*FunctionCalling) ProtoMessage() {}
 
 func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[10]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -888,7 +1053,7 @@ func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
 func (*FunctionCalling) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{10}
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *FunctionCalling) GetFunctionsJson() string {
@@ -935,7 +1100,7 @@ type RecordPlace struct {
 
 func (x *RecordPlace) Reset() {
 	*x = RecordPlace{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -947,7 +1112,7 @@ func (x *RecordPlace) String() string {
 func (*RecordPlace) ProtoMessage() {}
 
 func (x *RecordPlace) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -960,7 +1125,7 @@ func (x *RecordPlace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPlace.ProtoReflect.Descriptor instead.
 func (*RecordPlace) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{11}
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RecordPlace) GetDataSet() string {
@@ -1019,20 +1184,22 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"*toolsandbox/evaluation/v1/evaluation.proto\x12\x19toolsandbox.evaluation.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"K\n" +
 	"\tTolerance\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
-	"\babsolute\x18\x02 \x01(\x01B\x0e\xbaH\v\x12\t)\x00\x00\x00\x00\x00\x00\x00\x00R\babsolute\"\xc7\x01\n" +
+	"\babsolute\x18\x02 \x01(\x01B\x0e\xbaH\v\x12\t)\x00\x00\x00\x00\x00\x00\x00\x00R\babsolute\"\xe8\x01\n" +
 	"\x0eColumnOverride\x12\x1f\n" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x12N\n" +
 	"\ameasure\x18\x02 \x01(\x0e2(.toolsandbox.evaluation.v1.ColumnMeasureB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\ameasure\x12D\n" +
 	"\n" +
 	"tolerances\x18\x03 \x03(\v2$.toolsandbox.evaluation.v1.ToleranceR\n" +
-	"tolerances\"h\n" +
+	"tolerances\x12\x1f\n" +
+	"\vown_measure\x18\x04 \x01(\tR\n" +
+	"ownMeasure\"h\n" +
 	"\n" +
 	"TargetCell\x12\x1f\n" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x129\n" +
 	"\x05value\x18\x02 \x01(\v2\x1b.toolsandbox.world.v1.ValueB\x06\xbaH\x03\xc8\x01\x01R\x05value\"H\n" +
 	"\tTargetRow\x12;\n" +
-	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\xe3\x03\n" +
+	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\x84\x04\n" +
 	"\n" +
 	"Constraint\x12\x1d\n" +
 	"\x05table\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x05table\x12P\n" +
@@ -1043,7 +1210,9 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\toverrides\x18\x05 \x03(\v2).toolsandbox.evaluation.v1.ColumnOverrideR\toverrides\x12\x17\n" +
 	"\afill_to\x18\x06 \x01(\tR\x06fillTo\x12\x1c\n" +
 	"\textractor\x18\a \x01(\tR\textractor\x12;\n" +
-	"\x14extractor_expression\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x13extractorExpression:&\xbaH#\"!\n" +
+	"\x14extractor_expression\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x13extractorExpression\x12\x1f\n" +
+	"\vown_measure\x18\t \x01(\tR\n" +
+	"ownMeasure:&\xbaH#\"!\n" +
 	"\textractor\n" +
 	"\x14extractor_expressionB\f\n" +
 	"\n" +
@@ -1064,7 +1233,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x04goal\x18\x01 \x01(\tR\x04goal\x12\x1c\n" +
 	"\tknowledge\x18\x02 \x03(\tR\tknowledge\x12\x18\n" +
 	"\aunknown\x18\x03 \x03(\tR\aunknown\x12\x14\n" +
-	"\x05tools\x18\x04 \x03(\tR\x05tools\"\xd7\x02\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\"\x89\x04\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -1075,7 +1244,19 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"minefields\x129\n" +
 	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x123\n" +
 	"\x04user\x18\x04 \x01(\v2\x1f.toolsandbox.evaluation.v1.UserR\x04user\x12U\n" +
-	"\x10function_calling\x18\x05 \x01(\v2*.toolsandbox.evaluation.v1.FunctionCallingR\x0ffunctionCalling\"\xab\x01\n" +
+	"\x10function_calling\x18\x05 \x01(\v2*.toolsandbox.evaluation.v1.FunctionCallingR\x0ffunctionCalling\x12Q\n" +
+	"\x0fmeasure_modules\x18\x06 \x03(\v2(.toolsandbox.evaluation.v1.MeasureModuleR\x0emeasureModules\x12]\n" +
+	"\x13measure_expressions\x18\a \x03(\v2,.toolsandbox.evaluation.v1.MeasureExpressionR\x12measureExpressions\"`\n" +
+	"\rMeasureModule\x12.\n" +
+	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12\x1f\n" +
+	"\x06source\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06source\"\x83\x01\n" +
+	"\x11MeasureExpression\x12.\n" +
+	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12*\n" +
+	"\n" +
+	"expression\x18\x02 \x01(\tB\n" +
+	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\n" +
+	"expression\x12\x12\n" +
+	"\x04rows\x18\x03 \x01(\bR\x04rows\"\xab\x01\n" +
 	"\x0fFunctionCalling\x12.\n" +
 	"\x0efunctions_json\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\rfunctionsJson\x12*\n" +
 	"\fanswers_json\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vanswersJson\x12<\n" +
@@ -1088,7 +1269,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x05index\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12&\n" +
 	"\n" +
 	"train_size\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ttrainSize\x12\"\n" +
-	"\bval_size\x18\a \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\avalSize*\xf7\x01\n" +
+	"\bval_size\x18\a \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\avalSize*\x91\x02\n" +
 	"\x0fSnapshotMeasure\x12 \n" +
 	"\x1cSNAPSHOT_MEASURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SNAPSHOT_MEASURE_SNAPSHOT\x10\x01\x12\x1d\n" +
@@ -1096,7 +1277,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x18SNAPSHOT_MEASURE_REMOVAL\x10\x03\x12\x1b\n" +
 	"\x17SNAPSHOT_MEASURE_UPDATE\x10\x04\x12)\n" +
 	"%SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT\x10\x05\x12\x1e\n" +
-	"\x1aSNAPSHOT_MEASURE_GUARDRAIL\x10\x06*\xd3\x01\n" +
+	"\x1aSNAPSHOT_MEASURE_GUARDRAIL\x10\x06\x12\x18\n" +
+	"\x14SNAPSHOT_MEASURE_OWN\x10\a*\xeb\x01\n" +
 	"\rColumnMeasure\x12\x1e\n" +
 	"\x1aCOLUMN_MEASURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COLUMN_MEASURE_EXACT\x10\x01\x12\x18\n" +
@@ -1104,7 +1286,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x12COLUMN_MEASURE_ONE\x10\x03\x12\x1b\n" +
 	"\x17COLUMN_MEASURE_CONTAINS\x10\x04\x12\x1a\n" +
 	"\x16COLUMN_MEASURE_ROUGE_L\x10\x05\x12\x1d\n" +
-	"\x19COLUMN_MEASURE_TOOL_TRACE\x10\x06B\x8b\x02\n" +
+	"\x19COLUMN_MEASURE_TOOL_TRACE\x10\x06\x12\x16\n" +
+	"\x12COLUMN_MEASURE_OWN\x10\aB\x8b\x02\n" +
 	"\x1dcom.toolsandbox.evaluation.v1B\x0fEvaluationProtoP\x01ZSgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1;evaluationv1\xa2\x02\x03TEX\xaa\x02\x19Toolsandbox.Evaluation.V1\xca\x02\x19Toolsandbox\\Evaluation\\V1\xe2\x02%Toolsandbox\\Evaluation\\V1\\GPBMetadata\xea\x02\x1bToolsandbox::Evaluation::V1b\x06proto3"
 
 var (
@@ -1120,29 +1303,31 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_evaluation_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
-	(SnapshotMeasure)(0),    // 0: toolsandbox.evaluation.v1.SnapshotMeasure
-	(ColumnMeasure)(0),      // 1: toolsandbox.evaluation.v1.ColumnMeasure
-	(*Tolerance)(nil),       // 2: toolsandbox.evaluation.v1.Tolerance
-	(*ColumnOverride)(nil),  // 3: toolsandbox.evaluation.v1.ColumnOverride
-	(*TargetCell)(nil),      // 4: toolsandbox.evaluation.v1.TargetCell
-	(*TargetRow)(nil),       // 5: toolsandbox.evaluation.v1.TargetRow
-	(*Constraint)(nil),      // 6: toolsandbox.evaluation.v1.Constraint
-	(*Node)(nil),            // 7: toolsandbox.evaluation.v1.Node
-	(*Edge)(nil),            // 8: toolsandbox.evaluation.v1.Edge
-	(*Graph)(nil),           // 9: toolsandbox.evaluation.v1.Graph
-	(*User)(nil),            // 10: toolsandbox.evaluation.v1.User
-	(*Evaluation)(nil),      // 11: toolsandbox.evaluation.v1.Evaluation
-	(*FunctionCalling)(nil), // 12: toolsandbox.evaluation.v1.FunctionCalling
-	(*RecordPlace)(nil),     // 13: toolsandbox.evaluation.v1.RecordPlace
-	(*v1.Value)(nil),        // 14: toolsandbox.world.v1.Value
-	(*v1.TableSchema)(nil),  // 15: toolsandbox.world.v1.TableSchema
+	(SnapshotMeasure)(0),      // 0: toolsandbox.evaluation.v1.SnapshotMeasure
+	(ColumnMeasure)(0),        // 1: toolsandbox.evaluation.v1.ColumnMeasure
+	(*Tolerance)(nil),         // 2: toolsandbox.evaluation.v1.Tolerance
+	(*ColumnOverride)(nil),    // 3: toolsandbox.evaluation.v1.ColumnOverride
+	(*TargetCell)(nil),        // 4: toolsandbox.evaluation.v1.TargetCell
+	(*TargetRow)(nil),         // 5: toolsandbox.evaluation.v1.TargetRow
+	(*Constraint)(nil),        // 6: toolsandbox.evaluation.v1.Constraint
+	(*Node)(nil),              // 7: toolsandbox.evaluation.v1.Node
+	(*Edge)(nil),              // 8: toolsandbox.evaluation.v1.Edge
+	(*Graph)(nil),             // 9: toolsandbox.evaluation.v1.Graph
+	(*User)(nil),              // 10: toolsandbox.evaluation.v1.User
+	(*Evaluation)(nil),        // 11: toolsandbox.evaluation.v1.Evaluation
+	(*MeasureModule)(nil),     // 12: toolsandbox.evaluation.v1.MeasureModule
+	(*MeasureExpression)(nil), // 13: toolsandbox.evaluation.v1.MeasureExpression
+	(*FunctionCalling)(nil),   // 14: toolsandbox.evaluation.v1.FunctionCalling
+	(*RecordPlace)(nil),       // 15: toolsandbox.evaluation.v1.RecordPlace
+	(*v1.Value)(nil),          // 16: toolsandbox.world.v1.Value
+	(*v1.TableSchema)(nil),    // 17: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
 	2,  // 1: toolsandbox.evaluation.v1.ColumnOverride.tolerances:type_name -> toolsandbox.evaluation.v1.Tolerance
-	14, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
+	16, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
 	4,  // 3: toolsandbox.evaluation.v1.TargetRow.cells:type_name -> toolsandbox.evaluation.v1.TargetCell
 	0,  // 4: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
 	5,  // 5: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
@@ -1152,15 +1337,17 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
 	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
 	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	15, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	17, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
 	10, // 13: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
-	12, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
-	13, // 15: toolsandbox.evaluation.v1.FunctionCalling.place:type_name -> toolsandbox.evaluation.v1.RecordPlace
-	16, // [16:16] is the sub-list for method output_type
-	16, // [16:16] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	14, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
+	12, // 15: toolsandbox.evaluation.v1.Evaluation.measure_modules:type_name -> toolsandbox.evaluation.v1.MeasureModule
+	13, // 16: toolsandbox.evaluation.v1.Evaluation.measure_expressions:type_name -> toolsandbox.evaluation.v1.MeasureExpression
+	15, // 17: toolsandbox.evaluation.v1.FunctionCalling.place:type_name -> toolsandbox.evaluation.v1.RecordPlace
+	18, // [18:18] is the sub-list for method output_type
+	18, // [18:18] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }
@@ -1175,7 +1362,7 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc), len(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   12,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -716,7 +716,9 @@ type ConstraintExplanation struct {
 	// For guardrails, ADDITION, REMOVAL and UPDATE: what changed since the reference.
 	Changes []*RowChange `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the values that the target was completed with.
-	Extracted     []*ExtractedValue `protobuf:"bytes,9,rep,name=extracted,proto3" json:"extracted,omitempty"`
+	Extracted []*ExtractedValue `protobuf:"bytes,9,rep,name=extracted,proto3" json:"extracted,omitempty"`
+	// For OWN: the name of the measure.
+	OwnMeasure    string `protobuf:"bytes,10,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -812,6 +814,13 @@ func (x *ConstraintExplanation) GetExtracted() []*ExtractedValue {
 		return x.Extracted
 	}
 	return nil
+}
+
+func (x *ConstraintExplanation) GetOwnMeasure() string {
+	if x != nil {
+		return x.OwnMeasure
+	}
+	return ""
 }
 
 // RowExplanation is a pair of rows.
@@ -912,7 +921,12 @@ type CellExplanation struct {
 	// For ROUGE_L between two texts.
 	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	// For TOOL_TRACE with at least one accepted trace.
-	Trace         *TraceComparison `protobuf:"bytes,9,opt,name=trace,proto3" json:"trace,omitempty"`
+	Trace *TraceComparison `protobuf:"bytes,9,opt,name=trace,proto3" json:"trace,omitempty"`
+	// For OWN: the name of the measure.
+	OwnMeasure string `protobuf:"bytes,10,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
+	// For OWN, for people: why the measure gives nothing for these cells; empty if it does. It did not
+	// have to compare them to find the score.
+	Problem       string `protobuf:"bytes,11,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1008,6 +1022,20 @@ func (x *CellExplanation) GetTrace() *TraceComparison {
 		return x.Trace
 	}
 	return nil
+}
+
+func (x *CellExplanation) GetOwnMeasure() string {
+	if x != nil {
+		return x.OwnMeasure
+	}
+	return ""
+}
+
+func (x *CellExplanation) GetProblem() string {
+	if x != nil {
+		return x.Problem
+	}
+	return ""
 }
 
 // TextComparison is ROUGE-L in detail; the similarity is the harmonic mean of precision and recall,
@@ -1491,7 +1519,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\vconstraints\x18\x03 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\vconstraints\x12O\n" +
 	"\n" +
 	"guardrails\x18\x04 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\n" +
-	"guardrails\"\xe5\x03\n" +
+	"guardrails\"\x86\x04\n" +
 	"\x15ConstraintExplanation\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\tR\x05table\x12D\n" +
 	"\ameasure\x18\x02 \x01(\x0e2*.toolsandbox.evaluation.v1.SnapshotMeasureR\ameasure\x12!\n" +
@@ -1503,7 +1531,10 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\aproblem\x18\x06 \x01(\tR\aproblem\x12<\n" +
 	"\x04rows\x18\a \x03(\v2(.toolsandbox.evaluator.v1.RowExplanationR\x04rows\x12=\n" +
 	"\achanges\x18\b \x03(\v2#.toolsandbox.evaluator.v1.RowChangeR\achanges\x12F\n" +
-	"\textracted\x18\t \x03(\v2(.toolsandbox.evaluator.v1.ExtractedValueR\textractedB\f\n" +
+	"\textracted\x18\t \x03(\v2(.toolsandbox.evaluator.v1.ExtractedValueR\textracted\x12\x1f\n" +
+	"\vown_measure\x18\n" +
+	" \x01(\tR\n" +
+	"ownMeasureB\f\n" +
 	"\n" +
 	"_referenceB\x12\n" +
 	"\x10_reference_index\"\xca\x01\n" +
@@ -1514,7 +1545,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"similarity\x18\x03 \x01(\x01R\n" +
 	"similarity\x12?\n" +
 	"\x05cells\x18\x04 \x03(\v2).toolsandbox.evaluator.v1.CellExplanationR\x05cellsB\t\n" +
-	"\a_wanted\"\xb2\x03\n" +
+	"\a_wanted\"\xed\x03\n" +
 	"\x0fCellExplanation\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12B\n" +
 	"\ameasure\x18\x02 \x01(\x0e2(.toolsandbox.evaluation.v1.ColumnMeasureR\ameasure\x123\n" +
@@ -1527,7 +1558,11 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"similarity\x12\x1b\n" +
 	"\tno_result\x18\a \x01(\bR\bnoResult\x12<\n" +
 	"\x04text\x18\b \x01(\v2(.toolsandbox.evaluator.v1.TextComparisonR\x04text\x12?\n" +
-	"\x05trace\x18\t \x01(\v2).toolsandbox.evaluator.v1.TraceComparisonR\x05trace\"\x84\x01\n" +
+	"\x05trace\x18\t \x01(\v2).toolsandbox.evaluator.v1.TraceComparisonR\x05trace\x12\x1f\n" +
+	"\vown_measure\x18\n" +
+	" \x01(\tR\n" +
+	"ownMeasure\x12\x18\n" +
+	"\aproblem\x18\v \x01(\tR\aproblem\"\x84\x01\n" +
 	"\x0eTextComparison\x12\x1c\n" +
 	"\tprecision\x18\x01 \x01(\x01R\tprecision\x12\x16\n" +
 	"\x06recall\x18\x02 \x01(\x01R\x06recall\x12<\n" +

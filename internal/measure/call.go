@@ -1,0 +1,225 @@
+package measure
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// CallSteps is what a call counts beside the steps that it takes.
+const CallSteps = 40
+
+// MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: one
+// or two seconds of work.
+const MaxSteps = 1 << 24
+
+// ErrSteps says that they took more.
+var ErrSteps = fmt.Errorf("the pack's measures take more than %d steps for one trajectory: compare fewer rows, or by fewer steps", MaxSteps)
+
+// Exception is the type of the failure that ends a rollout of which a measure failed. Its messages
+// can be scored when the measure is mended.
+const Exception = "MeasureError"
+
+// Failed says whether an error is that of a measure: an *Error or ErrSteps.
+func Failed(err error) bool {
+	var failure *Error
+	return errors.As(err, &failure) || errors.Is(err, ErrSteps)
+}
+
+// Error says that a function gave nothing for some inputs. Its text holds file, line, name and
+// inputs.
+type Error struct {
+	// Function is the one that was called.
+	Function *Function
+	// Inputs are its arguments as Python writes them, cut if they are long.
+	Inputs string
+	// Reason says what is wrong.
+	Reason string
+}
+
+// Error returns one line.
+func (e *Error) Error() string {
+	line := ""
+	if e.Function.Line > 0 {
+		line = fmt.Sprintf(":%d", e.Function.Line)
+	}
+	return fmt.Sprintf("%s%s: %s(%s): %s", e.Function.File, line, e.Function.Name, e.Inputs, e.Reason)
+}
+
+// Calls says whether a measure of cells is called for two cells. Where it takes no null, two nulls
+// are equal and one is not: equal says which.
+func (f *Function) Calls(wanted, found python.Value) (calls, equal bool) {
+	if wanted.IsNone() && !f.wantedNull || found.IsNone() && !f.foundNull {
+		return false, wanted.IsNone() && found.IsNone()
+	}
+	return true, false
+}
+
+// Compare calls a measure. It returns a similarity from 0 to 1 and the steps that this took, of
+// which there may be limit.Steps at most. Its error is an *Error.
+func (f *Function) Compare(wanted, found python.Value) (similarity float64, steps int, err error) {
+	args := []python.Arg{{Name: wantedName, Value: wanted, Given: true}, {Name: foundName, Value: found, Given: true}}
+	var result python.Value
+	if f.expression != nil {
+		var native any
+		native, steps, err = f.expression.Compare(nativeOf(wanted), nativeOf(found))
+		result = python.ValueOf(native)
+	} else {
+		result, steps, err = f.call(args)
+	}
+	if err != nil {
+		return 0, steps, f.failure(args, "%s", err)
+	}
+	number, ok := result.Number()
+	if !ok || !(number >= 0 && number <= 1) { // also not a number
+		return 0, steps, f.failure(args, "gives %s, expected a number from 0 to 1", excerpt(python.Repr(result)))
+	}
+	return number, steps, nil
+}
+
+// Probe compares a cell with itself. Its error is an *Error.
+func (f *Function) Probe(cell *worldv1.Value) error {
+	value := python.None()
+	switch kind := cell.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		value = python.Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		value = python.Float(kind.Number)
+	case *worldv1.Value_Text:
+		value = python.Str(kind.Text)
+	}
+	if calls, _ := f.Calls(value, value); !calls {
+		return nil
+	}
+	_, _, err := f.Compare(value, value)
+	return err
+}
+
+// Named is a value that an extractor took: an int, a float, a str or a bool.
+type Named struct {
+	Name  string
+	Value python.Value
+}
+
+// maxAlternatives is how many alternatives of one call count, as for an extractor in CEL.
+const maxAlternatives = 64
+
+// Extract calls an extractor. It returns the alternatives that a call of a tool gives, at most the
+// first 64. Its error is an *Error.
+func (f *Function) Extract(tool string, arguments, result python.Value) (alternatives [][]Named, steps int, err error) {
+	args := []python.Arg{
+		{Name: toolName, Value: python.Str(tool), Given: true}, {Name: argumentsName, Value: arguments, Given: true},
+		{Name: resultName, Value: result, Given: true},
+	}
+	given, steps, err := f.call(args)
+	if err != nil {
+		return nil, steps, f.failure(args, "%s", err)
+	}
+	list, ok := given.AsList()
+	if !ok {
+		return nil, steps, f.failure(args, "gives %s, expected a list of dicts", excerpt(python.Repr(given)))
+	}
+	for _, item := range list[:min(len(list), maxAlternatives)] {
+		dict, ok := item.AsDict()
+		if !ok || dict.Len() == 0 {
+			return nil, steps, f.failure(args, "an alternative is %s, expected a dict of values by name", excerpt(python.Repr(item)))
+		}
+		var values []Named
+		for _, member := range dict.Items() {
+			switch member.Value.Kind() {
+			case python.KindInt, python.KindFloat, python.KindStr, python.KindBool:
+				values = append(values, Named{member.Key, member.Value})
+			default:
+				return nil, steps, f.failure(args, "%s is %s, expected a number, a text or a truth value",
+					excerpt(python.Repr(python.Str(member.Key))), excerpt(python.Repr(member.Value)))
+			}
+		}
+		alternatives = append(alternatives, values)
+	}
+	return alternatives, steps, nil
+}
+
+// call runs a function in Python. Its error is what the function raised, or that it took too much.
+func (f *Function) call(args []python.Arg) (result python.Value, steps int, err error) {
+	result, outcome := library().Call(context.Background(), f.program, f.def, args, nobody{})
+	return result, outcome.Steps, outcome.Err
+}
+
+// failure says what came of a call.
+func (f *Function) failure(args []python.Arg, format string, values ...any) *Error {
+	inputs := make([]string, len(args))
+	for i, arg := range args {
+		inputs[i] = arg.Name + "=" + excerpt(python.Repr(clipped(arg.Value)))
+	}
+	return &Error{Function: f, Inputs: strings.Join(inputs, ", "), Reason: plain(fmt.Sprintf(format, values...))}
+}
+
+// longestExcerpt bounds what is shown of a value, in bytes, and mostItems how many items of it are
+// printed to be cut.
+const (
+	longestExcerpt = 200
+	mostItems      = 100
+)
+
+// clipped returns a value of which printing does not take long.
+func clipped(v python.Value) python.Value {
+	if text, ok := v.AsStr(); ok && len(text) > longestExcerpt {
+		return python.Str(text[:longestExcerpt])
+	}
+	if list, ok := v.AsList(); ok && len(list) > mostItems {
+		return python.List(list[:mostItems]...)
+	}
+	return v
+}
+
+// excerpt cuts a text.
+func excerpt(text string) string {
+	if len(text) <= longestExcerpt {
+		return plain(text)
+	}
+	cut := longestExcerpt
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return plain(text[:cut]) + "…"
+}
+
+// plain replaces what is no UTF-8, such as lone surrogates, and puts a text on one line.
+func plain(text string) string {
+	return strings.Join(strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))), " ")
+}
+
+// nativeOf returns a value as CEL reads it.
+func nativeOf(v python.Value) any {
+	if list, ok := v.AsList(); ok {
+		items := make([]any, len(list))
+		for i := range list {
+			items[i] = nativeOf(list[i])
+		}
+		return items
+	}
+	if dict, ok := v.AsDict(); ok {
+		members := make(map[string]any, dict.Len())
+		for _, item := range dict.Items() {
+			members[item.Key] = nativeOf(item.Value)
+		}
+		return members
+	}
+	return v.Interface()
+}
+
+// nobody is a host without functions.
+type nobody struct{}
+
+// Callable implements interp.Host.
+func (nobody) Callable(string) bool { return false }
+
+// Call implements interp.Host.
+func (nobody) Call(name string, _ []python.Value, _ *python.Dict) (python.Value, error) {
+	return python.Value{}, errors.New("there is no function " + name)
+}

@@ -1,0 +1,163 @@
+// Package measure compiles and calls the measures and extractors of a pack: functions in Python or
+// expressions in CEL. What they give follows from their inputs alone. They know no file, network,
+// clock or chance, and their steps are counted.
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// Bounds of the files of a pack, which are part of every evaluation.
+const (
+	maxModules = 64
+	maxSource  = 1 << 17 // bytes in all
+)
+
+// Kind says what a function is for.
+type Kind uint8
+
+// The kinds of functions.
+const (
+	// Cells compares two cells.
+	Cells Kind = iota + 1
+	// Rows compares the rows of a table with the wanted ones.
+	Rows
+	// Extractor takes values from a call.
+	Extractor
+)
+
+// String says what a function of the kind is.
+func (k Kind) String() string {
+	return [...]string{"nothing", "a measure of cells", "a measure of rows", "an extractor"}[k]
+}
+
+// Function is a measure or an extractor. It is immutable and safe for concurrent use.
+type Function struct {
+	// Name is what scenarios call it.
+	Name string
+	Kind Kind
+	// File is where it stands in the pack. Line and Column count from 1; they are 0 for one in CEL.
+	File         string
+	Line, Column int
+
+	// cell is what a measure of cells takes beside null, 0 if anything.
+	cell world.Kind
+	// wantedNull and foundNull say whether it takes null as well.
+	wantedNull, foundNull bool
+
+	program    *syntax.Module
+	def        *syntax.Def
+	expression *celexpr.Measure
+}
+
+// Takes says whether a measure of cells can compare those of a kind.
+func (f *Function) Takes(kind world.Kind) bool {
+	return f.Kind == Cells && kind != world.KindTexts && (f.cell == 0 || f.cell == kind)
+}
+
+// Mistake is something wrong in a file of measures.
+type Mistake struct {
+	// File is where, below the folder of the pack.
+	File string
+	// Line and Column count from 1; a column is a character.
+	Line, Column int
+	// Function is the one in which it is, if any.
+	Function string
+	// Reason says what is wrong and what to write instead.
+	Reason string
+}
+
+// Mistakes are all mistakes of a pack's measures, by file and line. It is never empty.
+type Mistakes []Mistake
+
+// Error returns one line for each.
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i := range m {
+		lines[i] = fmt.Sprintf("%s:%d:%d: %s: %s", m[i].File, m[i].Line, m[i].Column, cmp.Or(m[i].Function, "file"), m[i].Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Set is the functions of a pack by name. The nil Set is empty.
+type Set struct{ functions []*Function }
+
+// Functions returns all of them. Do not change the result.
+func (s *Set) Functions() []*Function { return s.functions }
+
+// Find returns the function of a name and a kind, nil if there is none.
+func (s *Set) Find(name string, kind Kind) *Function {
+	if s == nil {
+		return nil
+	}
+	at := slices.IndexFunc(s.functions, func(f *Function) bool { return f.Name == name && f.Kind == kind })
+	if at < 0 {
+		return nil
+	}
+	return s.functions[at]
+}
+
+// Compile compiles the measures and extractors of an evaluation. Its error is Mistakes.
+func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
+	functions, mistakes := Read(evaluation.GetMeasureModules())
+	set := &Set{functions: functions}
+	for _, source := range evaluation.GetMeasureExpressions() {
+		f, err := Expression(source)
+		if err != nil {
+			mistakes = append(mistakes, Mistake{File: ExpressionFile, Line: 1, Column: 1, Function: source.GetName(), Reason: err.Error()})
+			continue
+		}
+		set.functions = append(set.functions, f)
+	}
+	if len(mistakes) == 0 {
+		mistakes = twice(set.functions)
+	}
+	if len(mistakes) > 0 {
+		return nil, mistakes
+	}
+	return set, nil
+}
+
+// twice finds names that several functions have.
+func twice(functions []*Function) (mistakes Mistakes) {
+	first := make(map[string]*Function, len(functions))
+	for _, f := range functions {
+		if other := first[f.Name]; other != nil {
+			mistakes = append(mistakes, Mistake{
+				File: f.File, Line: max(1, f.Line), Column: max(1, f.Column), Function: f.Name,
+				Reason: fmt.Sprintf("%s has a function of that name; rename one of them", other.File),
+			})
+		}
+		first[f.Name] = f
+	}
+	return mistakes
+}
+
+// The files of a pack.
+const (
+	// Folder holds files of functions in Python.
+	Folder = "measures"
+	// ExpressionFile holds expressions in CEL by name.
+	ExpressionFile = "measures.yaml"
+)
+
+// Expression compiles a measure in CEL. Its error is a *celexpr.Error. It takes no null.
+func Expression(source *evaluationv1.MeasureExpression) (*Function, error) {
+	compiled, err := celexpr.CompileMeasure(source.GetExpression())
+	if err != nil {
+		return nil, err
+	}
+	f := &Function{Name: source.GetName(), Kind: Cells, File: ExpressionFile, expression: compiled}
+	if source.GetRows() {
+		f.Kind = Rows
+	}
+	return f, nil
+}

@@ -1,0 +1,277 @@
+package measure
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// compiled returns the function f of a file or, without a def in it, of an expression.
+func compiled(t *testing.T, source string, kind Kind) *Function {
+	t.Helper()
+	evaluation := &evaluationv1.Evaluation{}
+	if strings.Contains(source, "def ") {
+		evaluation.MeasureModules = []*evaluationv1.MeasureModule{{Name: "mine", Source: source}}
+	} else {
+		evaluation.MeasureExpressions = []*evaluationv1.MeasureExpression{{Name: "f", Expression: source, Rows: kind == Rows}}
+	}
+	set, err := Compile(evaluation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := set.Find("f", kind)
+	if f == nil {
+		t.Fatalf("there is no f that is %v", kind)
+	}
+	return f
+}
+
+// python1 is a function f with a body of one line.
+func python1(hint, body string) string {
+	return "from typing import Any, Dict, List, Optional\nimport json\n\n\ndef f(wanted: " + hint + ", found: " + hint + ") -> float:\n" +
+		"    \"\"\"Compares.\"\"\"\n    " + body + "\n"
+}
+
+func TestCompare(t *testing.T) {
+	number, text := python.Float, python.Str
+	for _, c := range []struct {
+		name, source  string
+		wanted, found python.Value
+		want          float64
+		wrong         string
+	}{
+		{"python", python1("float", "return max(0.0, 1 - abs(wanted - found) / 10)"), number(5), number(10), 0.5, ""},
+		{"int", python1("float", "return 1"), number(5), number(10), 1, ""},
+		{"truth value", python1("str", "return wanted.lower() == found.lower()"), text("A"), text("a"), 1, ""},
+		{"cel", "abs(wanted - found) < 5.0 ? 1.0 : 0.25", number(5), number(11), 0.25, ""},
+		{"cel truth value", "wanted == found", text("a"), text("b"), 0, ""},
+		{"cel int", "found.startsWith(wanted) ? 1 : 0", text("a"), text("ab"), 1, ""},
+		{"too large", python1("float", "return 1.2"), number(5), number(1), 0, "measures/mine.py:5: f(wanted=5.0, found=1.0): gives 1.2, expected a number from 0 to 1"},
+		{"negative", python1("float", "return -0.5"), number(5), number(1), 0, "gives -0.5"},
+		{"not a number", python1("float", "return float('nan')"), number(5), number(1), 0, "gives nan"},
+		{"infinite", python1("float", "return float('inf')"), number(5), number(1), 0, "gives inf"},
+		{"overflow", python1("float", "return found * 10 - found * 10"), number(1), number(1e308), 0, "gives nan"},
+		{"large int", python1("float", "return 10 ** 400"), number(1), number(1), 0, "gives 1000"},
+		{"text", python1("float", "return '1'"), number(5), number(1), 0, "gives '1', expected a number"},
+		{"nothing", python1("float", "pass"), number(5), number(1), 0, "gives None"},
+		{"function", python1("float", "return f"), number(5), number(1), 0, "TypeError: Object of type function is not JSON serializable"},
+		{"division", python1("float", "return wanted / found"), number(5), number(0), 0, "(wanted=5.0, found=0.0): ZeroDivisionError: "},
+		{"loop", python1("float", "while True: pass"), number(5), number(0), 0, "TimeoutError: more than 200000 steps"},
+		{"recursion", python1("float", "return f(wanted, found)"), number(5), number(0), 0, "RecursionError"},
+		{"memory", python1("str", "return len(found * 100000)"), text("a"), text(strings.Repeat("a", 1000)), 0, "MemoryError"},
+		{"surrogate", python1("str", "raise ValueError('\\ud800' + found)"), text("a"), text("\xed\xa0\x80"), 0, `found='\ud800'): ValueError: �`},
+		{"lines", python1("str", "raise ValueError(found)"), text("a"), text("x\ny"), 0, `found='x\ny'): ValueError: x y`},
+		{"no clock", python1("float", "return json.dumps({'a': 1.0}) == '{\"a\": 1.0}'"), number(1), number(1), 1, ""},
+		{"cel type", "wanted + 1", number(1), number(1), 0, "measures.yaml: f(wanted=1.0, found=1.0): no such overload"},
+		{"cel too large", "2.0", number(1), number(1), 0, "gives 2.0, expected a number from 0 to 1"},
+		{"cel text", "wanted", text("a"), text("b"), 0, "gives string"},
+		{"cel steps", "[1,2,3,4,5,6,7,8,9,10].all(x, [1,2,3,4,5,6,7,8,9,10].all(y, found.contains(wanted) || true))", text(strings.Repeat("b", 500)), text(strings.Repeat("a", 10_000)), 0, "cost limit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, steps, err := compiled(t, c.source, Cells).Compare(c.wanted, c.found)
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) || strings.ContainsAny(err.Error(), "\n") {
+					t.Errorf("got %v and %v, want an error with %q", got, err, c.wrong)
+				}
+				return
+			}
+			if err != nil || got != c.want || steps <= 0 {
+				t.Errorf("got %v after %d steps and %v, want %v", got, steps, err, c.want)
+			}
+		})
+	}
+}
+
+// TestInputs expects a measure that changes its inputs, or that remembers, to change nothing.
+func TestInputs(t *testing.T) {
+	f := compiled(t, `from typing import Dict, List
+
+SEEN = []
+
+
+def f(wanted: List[Dict], found: List[Dict]) -> bool:
+    """Compares."""
+    SEEN.append(1)
+    found.append({"a": 2.0})
+    wanted[0]["a"] = 7.0
+    return len(SEEN) == 1 and len(found) == 2
+`, Rows)
+	rows := func() python.Value {
+		return python.List(python.DictOf(python.Item{Key: "a", Value: python.Float(1)}))
+	}
+	wanted, found := rows(), rows()
+	for range 3 {
+		if got, _, err := f.Compare(wanted, found); err != nil || got != 1 {
+			t.Fatalf("got %v and %v, want 1", got, err)
+		}
+	}
+	for _, input := range []python.Value{wanted, found} {
+		if diff := cmp.Diff(python.Repr(rows()), python.Repr(input)); diff != "" {
+			t.Errorf("input after calls (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestRows(t *testing.T) {
+	rows := func(values ...float64) python.Value {
+		var list []python.Value
+		for _, v := range values {
+			list = append(list, python.DictOf(python.Item{Key: "price", Value: python.Float(v)}))
+		}
+		return python.List(list...)
+	}
+	for _, source := range []string{
+		"wanted.all(w, found.exists(f, f.price == w.price))",
+		python1("List[Dict[str, Any]]", "return all(any(r['price'] == w['price'] for r in found) for w in wanted)"),
+	} {
+		f := compiled(t, source, Rows)
+		for _, c := range []struct {
+			found python.Value
+			want  float64
+		}{{rows(1, 2, 3), 1}, {rows(1), 0}, {rows(), 0}} {
+			if got, _, err := f.Compare(rows(2, 1), c.found); err != nil || got != c.want {
+				t.Errorf("%s: got %v and %v, want %v", source, got, err, c.want)
+			}
+		}
+	}
+}
+
+func TestNull(t *testing.T) {
+	for _, c := range []struct {
+		hint          string
+		wanted, found python.Value
+		calls, equal  bool
+	}{
+		{"float", python.None(), python.None(), false, true},
+		{"float", python.Float(1), python.None(), false, false},
+		{"float", python.None(), python.Float(1), false, false},
+		{"float", python.Float(1), python.Float(1), true, false},
+		{"Optional[float]", python.None(), python.None(), true, false},
+		{"float | None", python.Float(1), python.None(), true, false},
+		{"Any", python.None(), python.Float(1), true, false},
+	} {
+		calls, equal := compiled(t, python1(c.hint, "return 1.0"), Cells).Calls(c.wanted, c.found)
+		if calls != c.calls || equal != c.equal {
+			t.Errorf("%s of %s and %s: got %v, %v, want %v, %v", c.hint, python.Repr(c.wanted), python.Repr(c.found), calls, equal, c.calls, c.equal)
+		}
+	}
+}
+
+func TestExtract(t *testing.T) {
+	source := func(body string) string {
+		return "from typing import Any, Dict, List\n\n\ndef f(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str, Any]]:\n" +
+			"    \"\"\"Takes.\"\"\"\n    " + body + "\n"
+	}
+	for _, c := range []struct{ name, body, want, wrong string }{
+		{"values", `return [{"a": result["x"], "b": tool_name}, {"a": arguments["y"]}]`, "[a=1 b='t'] [a=True]", ""},
+		{"none", `return []`, "", ""},
+		{"many", `return [{"a": n} for n in range(100)]`, "64", ""},
+		{"raises", `return [{"a": result["z"]}]`, "", "measures/mine.py:4: f(tool_name='t', arguments={'y': True}, result={'x': 1}): KeyError: 'z'"},
+		{"no list", `return {"a": 1}`, "", "gives {'a': 1}, expected a list of dicts"},
+		{"no dict", `return [1]`, "", "an alternative is 1"},
+		{"empty", `return [{}]`, "", "an alternative is {}"},
+		{"no value", `return [{"a": None}]`, "", "'a' is None, expected a number"},
+		{"loop", `while True: pass`, "", "TimeoutError"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, _, err := compiled(t, source(c.body), Extractor).Extract("t",
+				python.DictOf(python.Item{Key: "y", Value: python.Bool(true)}), python.DictOf(python.Item{Key: "x", Value: python.Int(1)}))
+			if c.wrong != "" {
+				if err == nil || !strings.Contains(err.Error(), c.wrong) {
+					t.Errorf("got %v, want an error with %q", err, c.wrong)
+				}
+				return
+			}
+			var texts []string
+			for _, values := range got {
+				var parts []string
+				for _, v := range values {
+					parts = append(parts, v.Name+"="+python.Repr(v.Value))
+				}
+				texts = append(texts, "["+strings.Join(parts, " ")+"]")
+			}
+			if c.want == "64" && len(got) == 64 {
+				return
+			}
+			if text := strings.Join(texts, " "); err != nil || text != c.want {
+				t.Errorf("got %s and %v, want %s", text, err, c.want)
+			}
+		})
+	}
+}
+
+func TestMistakes(t *testing.T) {
+	const doc = "\n    \"\"\"Compares.\"\"\"\n    return 1.0\n"
+	for _, c := range []struct{ name, source, want string }{
+		{"syntax", "def f(wanted: float, found: float) -> float\n", "measures/mine.py:1:44: file: Python cannot read this: "},
+		{"no function", "X = 1\n", "measures/mine.py:1:1: file: there is no measure"},
+		{"statement", "print(1)\ndef f(wanted: float, found: float) -> float:" + doc, "measures/mine.py:1:1: file: only imports, constants and functions"},
+		{"import", "import random\ndef f(wanted: float, found: float) -> float:" + doc, "random cannot be imported: measures may import json and typing"},
+		{"docstring", "def f(wanted: float, found: float) -> float:\n    return 1.0\n", "1:1: f: there is no docstring"},
+		{"parameters", "def f(a: float, b: float) -> float:" + doc, "f: takes (a, b), expected (wanted, found) of a measure, or (tool_name, arguments, result)"},
+		{"default", "def f(wanted: float, found: float = 1.0) -> float:" + doc, "f: takes (wanted, found), expected"},
+		{"star", "def f(wanted: float, *, found: float) -> float:" + doc, "without defaults"},
+		{"no hint", "def f(wanted, found: float) -> float:" + doc, "wanted has no type; write wanted: float, str or bool for cells"},
+		{"hint", "def f(wanted: int, found: int) -> float:" + doc, "1:15: f: the type of wanted is none of a measure; write wanted: float"},
+		{"two types", "def f(wanted: float, found: str) -> float:" + doc, "wanted and found have different types"},
+		{"union", "from typing import Union\ndef f(wanted: Union[float, str], found: Union[float, str]) -> float:" + doc, "the type of wanted is none of a measure"},
+		{"optional rows", "from typing import List, Optional\ndef f(wanted: Optional[List], found: List) -> float:" + doc, "the type of wanted is none of a measure"},
+		{"return", "def f(wanted: float, found: float) -> str:" + doc, "a measure gives a number from 0 to 1; write -> float"},
+		{"no return", "def f(wanted: float, found: float):" + doc, "a measure gives a number from 0 to 1; write -> float"},
+		{"extractor", "def f(tool_name: str, arguments: dict, result: str) -> str:" + doc, "an extractor gives a list of alternatives"},
+		{"name", "def Near(wanted: float, found: float) -> float:" + doc, "Near: the name has to be up to 60 lower-case letters"},
+		{"taken", "def max(wanted: float, found: float) -> float:" + doc, "max means something in Python already"},
+		{"world", "def f(wanted: float, found: float) -> float:\n    \"\"\"C.\"\"\"\n    return world.now()\n", `3:12: f: name "world" is not defined; measures know their arguments`},
+		{"f-string", "def f(wanted: float, found: float) -> float:\n    \"\"\"C.\"\"\"\n    return f'{nothing}'\n", `3:12: f: name "nothing" is not defined`},
+		{"decorator", "@user\ndef f(wanted: float, found: float) -> float:" + doc, "measures have no decorators"},
+		{"twice", "def f(wanted: float, found: float) -> float:" + doc + "def f(wanted: float, found: float) -> float:" + doc, "there are two functions f"},
+		{"size", "def f(wanted: float, found: float) -> float:" + doc + strings.Repeat("#", maxSource), "have more than 131072 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Compile(&evaluationv1.Evaluation{MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: c.source}}})
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want an error with %q", err, c.want)
+			}
+		})
+	}
+	same := "def f(wanted: float, found: float) -> float:" + doc
+	for _, c := range []struct {
+		evaluation *evaluationv1.Evaluation
+		want       string
+	}{
+		{&evaluationv1.Evaluation{MeasureModules: []*evaluationv1.MeasureModule{{Name: "a", Source: same}, {Name: "b", Source: same}}}, "measures/b.py:1:1: f: measures/a.py has a function of that name"},
+		{&evaluationv1.Evaluation{
+			MeasureModules:     []*evaluationv1.MeasureModule{{Name: "a", Source: same}},
+			MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "f", Expression: "1.0"}},
+		}, "measures.yaml:1:1: f: measures/a.py has a function of that name"},
+		{&evaluationv1.Evaluation{MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "f", Expression: "wanted +"}}}, "measures.yaml:1:1: f: column 9 of the expression"},
+		{&evaluationv1.Evaluation{MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "f", Expression: "'a'"}}}, "gives string, expected a number"},
+		{&evaluationv1.Evaluation{MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "f", Expression: "now"}}}, "undeclared reference to 'now'"},
+	} {
+		if _, err := Compile(c.evaluation); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("got %v, want an error with %q", err, c.want)
+		}
+	}
+}
+
+func TestTakes(t *testing.T) {
+	for hint, want := range map[string][]world.Kind{
+		"float": {world.KindNumber}, "Optional[str]": {world.KindText}, "bool": {world.KindBool}, "Any": {world.KindText, world.KindNumber, world.KindBool},
+	} {
+		f := compiled(t, python1(hint, "return 1.0"), Cells)
+		var got []world.Kind
+		for _, kind := range []world.Kind{world.KindText, world.KindNumber, world.KindBool, world.KindTexts} {
+			if f.Takes(kind) {
+				got = append(got, kind)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", hint, diff)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package measure
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/python/interp"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
+	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+// library is what measures know besides Python itself: nothing of the world.
+var library = sync.OnceValue(func() *interp.Library { return interp.NewLibrary(interp.Names{}) })
+
+// functionName is what the name of a function must look like.
+var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
+
+// Read compiles files of measures and extractors in Python. The functions come in the order of the
+// files and within them of the source.
+func Read(modules []*evaluationv1.MeasureModule) ([]*Function, Mistakes) {
+	var functions []*Function
+	var mistakes Mistakes
+	size := 0
+	for i, source := range modules {
+		m := &module{file: Folder + "/" + source.GetName() + ".py", source: source.GetSource()}
+		size += len(m.source)
+		if size > maxSource || i >= maxModules {
+			m.fail(0, "", "with this file, the pack's measures have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
+		} else {
+			m.compile()
+		}
+		functions, mistakes = append(functions, m.functions...), append(mistakes, m.mistakes...)
+	}
+	if len(mistakes) == 0 {
+		mistakes = twice(functions)
+	}
+	return functions, mistakes
+}
+
+// module is a file of measures while it is read.
+type module struct {
+	file, source string
+	program      *syntax.Module
+	functions    []*Function
+	mistakes     Mistakes
+}
+
+// fail records a mistake at an offset of the source.
+func (m *module) fail(at int, function, format string, args ...any) {
+	line, column := source.Place(m.source, at)
+	m.mistakes = append(m.mistakes, Mistake{File: m.file, Line: line, Column: column, Function: function, Reason: fmt.Sprintf(format, args...)})
+}
+
+// compile makes measures and extractors of the public functions.
+func (m *module) compile() {
+	program, defs := source.Read(m.source, "measures may import json and typing", m.fail)
+	if program == nil {
+		return
+	}
+	m.program = program
+	for _, s := range program.Body {
+		def, ok := s.(*syntax.Def)
+		if !ok {
+			m.names("", []syntax.Stmt{s})
+			continue
+		}
+		m.names(def.Name.ID, []syntax.Stmt{def})
+		for _, x := range def.Decorators {
+			m.fail(x.Offset(), def.Name.ID, "measures have no decorators; take it out")
+		}
+		if !strings.HasPrefix(def.Name.ID, "_") && defs[def.Name.ID] == def {
+			m.functions = append(m.functions, m.function(def))
+		}
+	}
+	if len(m.functions) == 0 && len(m.mistakes) == 0 {
+		m.fail(0, "", "there is no measure: a measure is a function whose name begins with a letter; begin those of helpers with _")
+	}
+	slices.SortStableFunc(m.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+}
+
+// names finds those that mean nothing.
+func (m *module) names(function string, body []syntax.Stmt) {
+	source.Walk(body, func(node syntax.Expr, field int) bool {
+		if name, ok := node.(*syntax.Name); ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID) {
+			at := name.Offset()
+			if field >= 0 {
+				at = field
+			}
+			m.fail(at, function, "name %q is not defined; measures know their arguments and what the file defines, and no world", name.ID)
+		}
+		return true
+	})
+}
+
+// function makes a measure or an extractor of a function.
+func (m *module) function(def *syntax.Def) *Function {
+	f, name := def.Function, def.Name.ID
+	out := &Function{Name: name, File: m.file, program: m.program, def: def}
+	out.Line, out.Column = source.Place(m.source, def.Offset())
+	switch {
+	case !functionName.MatchString(name):
+		m.fail(def.Offset(), name, "the name has to be up to 60 lower-case letters, digits and underscores; begin those of helpers with _")
+	case library().Has(name):
+		m.fail(def.Offset(), name, "%s means something in Python already; rename the function", name)
+	}
+	if f.Doc == "" {
+		m.fail(def.Offset(), name, `there is no docstring; write """What it compares.""" below the first line`)
+	}
+	var params []string
+	plain := f.Args < 0 && f.Kwargs < 0 && f.PositionalOnly == 0 && f.Positional == len(f.Params)
+	for _, p := range f.Params {
+		params = append(params, p.Name)
+		plain = plain && p.Default == nil
+	}
+	switch {
+	case plain && slices.Equal(params, []string{wantedName, foundName}):
+		m.measure(def, out)
+	case plain && slices.Equal(params, []string{toolName, argumentsName, resultName}):
+		out.Kind = Extractor
+		if !isList(f.Returns) {
+			m.fail(def.Offset(), name, "an extractor gives a list of alternatives; write -> List[Dict[str, Any]]")
+		}
+	default:
+		m.fail(def.Offset(), name, "takes (%s), expected (wanted, found) of a measure, or (tool_name, arguments, result) of an extractor, "+
+			"without defaults; begin the names of helpers with _", strings.Join(params, ", "))
+	}
+	return out
+}
+
+// The names of parameters.
+const (
+	wantedName, foundName               = "wanted", "found"
+	toolName, argumentsName, resultName = "tool_name", "arguments", "result"
+)
+
+// measure reads the hints of a measure.
+func (m *module) measure(def *syntax.Def, out *Function) {
+	f, name := def.Function, def.Name.ID
+	if word, ok := f.Returns.(*syntax.Name); !ok || word.ID != "float" && word.ID != "bool" {
+		m.fail(def.Offset(), name, "a measure gives a number from 0 to 1; write -> float, or -> bool for one that gives True or False")
+	}
+	wanted, wantedOK := m.hint(def, &f.Params[0])
+	found, foundOK := m.hint(def, &f.Params[1])
+	if wantedOK && foundOK && (wanted.rows != found.rows || wanted.cell != found.cell) {
+		m.fail(def.Offset(), name, "wanted and found have different types; both are the cells of one column, or both the rows of a table")
+	}
+	out.Kind, out.cell, out.wantedNull, out.foundNull = Cells, wanted.cell, wanted.null, found.null
+	if wanted.rows {
+		out.Kind = Rows
+	}
+}
+
+// hint is the type of a parameter of a measure.
+type hint struct {
+	rows bool
+	cell world.Kind
+	null bool
+}
+
+// hint reads the type of a parameter.
+func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
+	const expected = "write %s: float, str or bool for cells, perhaps in Optional[…], Any for cells of any type, or List[Dict] for the rows of a table"
+	if p.Hint == nil {
+		m.fail(def.Offset(), def.Name.ID, "%s has no type; "+expected, p.Name, p.Name)
+		return h, false
+	}
+	parts, ok := source.Alternatives(p.Hint, nil)
+	types := 0
+	for _, part := range parts {
+		switch part := part.(type) {
+		case *syntax.Constant:
+			ok = ok && part.Value == nil
+			h.null = true
+			continue
+		case *syntax.Name:
+			kind, known := cells()[part.ID]
+			h.cell, ok = kind, ok && known
+			h.null = h.null || part.ID == "Any"
+		default:
+			h.rows = isList(part)
+			ok = ok && h.rows
+		}
+		types++
+	}
+	if !ok || types != 1 || h.rows && h.null {
+		m.fail(p.Hint.Offset(), def.Name.ID, "the type of %s is none of a measure; "+expected, p.Name, p.Name)
+		return h, false
+	}
+	return h, true
+}
+
+// cells are the types of cells as hints name them.
+func cells() map[string]world.Kind {
+	return map[string]world.Kind{"float": world.KindNumber, "str": world.KindText, "bool": world.KindBool, "Any": 0}
+}
+
+// isList says whether a hint is a list of anything.
+func isList(hint syntax.Expr) bool {
+	if of, ok := hint.(*syntax.Subscript); ok {
+		hint = of.X
+	}
+	name, ok := hint.(*syntax.Name)
+	return ok && (name.ID == "List" || name.ID == "list")
+}

@@ -1,0 +1,276 @@
+package scenario
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Use is where the name of a measure or an extractor of a pack's own stands.
+type Use int
+
+// The uses.
+const (
+	// OfCells: where a column measure stands.
+	OfCells Use = iota
+	// OfRows: where the measure of a constraint stands.
+	OfRows
+	// OfCall: where an extractor stands.
+	OfCall
+)
+
+// OwnMeasure is a measure or an extractor of a pack's own.
+type OwnMeasure struct {
+	Name string
+	Use  Use
+	// Takes says whether a measure of cells compares those of a kind.
+	Takes func(kind world.Kind) bool
+	// Probe compares a cell with itself; the error says why that cannot be done. Only of measures of
+	// cells.
+	Probe func(cell *worldv1.Value) error
+	// Position is where it stands in the pack.
+	Position Position
+}
+
+// builtInNames returns the names of the built-in ones.
+func builtInNames(use Use) []string {
+	switch use {
+	case OfCells:
+		return measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)
+	case OfRows:
+		return measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)
+	default:
+		return celexpr.BuiltInNames()
+	}
+}
+
+// ownMeasures are those of a pack. Names that only its files know are accepted if nobody can read
+// these.
+type ownMeasures struct {
+	list   []OwnMeasure
+	unread bool
+	// of has the files that they were read from.
+	of *evaluationv1.Evaluation
+}
+
+// find returns one by name and use. It is nil if there is none; ok is true if there may be one all
+// the same.
+func (m ownMeasures) find(name string, use Use) (own *OwnMeasure, ok bool) {
+	at := slices.IndexFunc(m.list, func(o OwnMeasure) bool { return o.Name == name && o.Use == use })
+	if at < 0 {
+		return nil, m.unread
+	}
+	return &m.list[at], true
+}
+
+// unknown says that a name is none, and what may be meant.
+func (m ownMeasures) unknown(name string, use Use) string {
+	known := builtInNames(use)
+	for _, o := range m.list {
+		if o.Name == name {
+			wants := map[Use]string{OfCells: "two cells", OfRows: "the rows of a table", OfCall: "values from a call"}
+			verb := "compares "
+			if o.Use == OfCall {
+				verb = "takes "
+			}
+			return fmt.Sprintf("%s %s%s, expected a name of what is about %s", name, verb, wants[o.Use], wants[use])
+		}
+		if o.Use == use {
+			known = append(known, o.Name)
+		}
+	}
+	what := "measure"
+	if use == OfCall {
+		what = "extractor"
+	}
+	return fmt.Sprintf("unknown %s %q%s", what, name, hint(name, known))
+}
+
+// withMeasures returns options that know the measures and extractors of an evaluation.
+func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Errors) {
+	files := &evaluationv1.Evaluation{MeasureModules: evaluation.GetMeasureModules(), MeasureExpressions: evaluation.GetMeasureExpressions()}
+	if o.own.of != nil && sameMeasures(o.own.of, files) {
+		return o, nil
+	}
+	o.own = ownMeasures{of: files}
+	if len(files.GetMeasureModules())+len(files.GetMeasureExpressions()) == 0 {
+		return o, nil
+	}
+	if o.Measures == nil {
+		o.own.unread = true
+		return o, nil
+	}
+	list, mistakes := o.Measures(files)
+	for _, own := range list {
+		for _, use := range []Use{OfCells, OfRows, OfCall} {
+			if slices.Contains(builtInNames(use), own.Name) {
+				mistakes = append(mistakes, &Error{
+					File: own.Position.File, Line: own.Position.Line, Column: own.Position.Column, Field: own.Name,
+					Reason: "a built-in measure or extractor has the name; take another one",
+				})
+			}
+		}
+	}
+	if o.own.list = list; len(mistakes) > 0 {
+		o.own.unread = true // what is wrong where they are named follows from that
+	}
+	return o, mistakes
+}
+
+func sameMeasures(a, b *evaluationv1.Evaluation) bool {
+	return slices.EqualFunc(a.GetMeasureModules(), b.GetMeasureModules(), func(a, b *evaluationv1.MeasureModule) bool { return a == b || proto.Equal(a, b) }) &&
+		slices.EqualFunc(a.GetMeasureExpressions(), b.GetMeasureExpressions(), func(a, b *evaluationv1.MeasureExpression) bool { return a == b || proto.Equal(a, b) })
+}
+
+// loadMeasures reads the pack's own measures and extractors.
+func (l *loader) loadMeasures() {
+	names, mistakes := l.list(measureFolder, ".py")
+	l.mistakes = append(l.mistakes, mistakes...)
+	for _, name := range names {
+		l.file(name, func(r *reader, data []byte) {
+			stem := strings.TrimSuffix(path.Base(name), ".py")
+			switch {
+			case !declaredExpression.MatchString(stem):
+				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(stem))
+			case !utf8.Valid(data):
+				r.fail(top(), "is not UTF-8")
+			case len(data) == 0:
+				r.fail(top(), "is empty, expected a function of wanted and found")
+			default:
+				l.measures.MeasureModules = append(l.measures.MeasureModules, &evaluationv1.MeasureModule{Name: stem, Source: string(data)})
+			}
+		})
+	}
+	l.optional(measureFile, func(r *reader, data []byte) {
+		doc := r.only(data, "mapping by measure")
+		if !r.want(doc, shapeMapping) {
+			return
+		}
+		for _, f := range doc.fields {
+			if expression := r.measureExpression(f); expression != nil {
+				l.measures.MeasureExpressions = append(l.measures.MeasureExpressions, expression)
+			}
+		}
+	})
+	l.opts, mistakes = l.opts.withMeasures(&l.measures)
+	l.mistakes = append(l.mistakes, mistakes...)
+}
+
+// measureExpression reads a measure in CEL; nil after recording what is wrong with it.
+func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
+	before := len(r.errors)
+	if !declaredExpression.MatchString(f.key) {
+		r.fail(f.place, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(f.key))
+	}
+	v := r.object(f.value, ownMeasureForm())
+	if v == nil {
+		return nil
+	}
+	source := v.get(expressionKey)
+	if !r.want(source, shapeText) {
+		return nil
+	}
+	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
+		r.fail(rows, "is %s, expected true; leave it out for a measure of cells", rows.what())
+	}
+	if _, err := celexpr.CompileMeasure(source.text); err != nil {
+		r.failInside(source, err)
+	}
+	for _, use := range []Use{OfCells, OfRows, OfCall} {
+		if slices.Contains(builtInNames(use), f.key) {
+			r.fail(f.place, "a built-in measure or extractor has the name; take another one")
+		}
+	}
+	if len(r.errors) > before {
+		return nil
+	}
+	return &evaluationv1.MeasureExpression{Name: f.key, Expression: source.text, Rows: v.get(rowsKey) != nil}
+}
+
+// measures reads the pack's own measures and extractors, unless they are known.
+func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
+	var mistakes Errors
+	c.opts, mistakes = c.opts.withMeasures(evaluation)
+	for _, mistake := range mistakes {
+		c.fail("evaluation.measure_modules", "%v", mistake)
+	}
+}
+
+// ownOverride checks a measure of the pack's own that an override names.
+func (c *checker) ownOverride(path string, column world.Column, override *evaluationv1.ColumnOverride) {
+	own, ok := c.opts.own.find(override.GetOwnMeasure(), OfCells)
+	switch {
+	case !ok:
+		c.fail(path+".measure", "%s", c.opts.own.unknown(override.GetOwnMeasure(), OfCells))
+	case own != nil:
+		if reason := own.unsuited(column); reason != "" {
+			c.fail(path+".measure", "%s", reason)
+		}
+	}
+	if len(override.GetTolerances()) > 0 {
+		c.fail(path, "%s takes no tolerance, only close and tool_trace do", override.GetOwnMeasure())
+	}
+}
+
+// unsuited says why a measure of the pack's own cannot compare the cells of a column; empty if it
+// can.
+func (m *OwnMeasure) unsuited(column world.Column) string {
+	if m.Takes(column.Kind) {
+		return ""
+	}
+	return fmt.Sprintf("%s does not compare the cells of %s, which is a %s", m.Name, column.Name, column.Kind)
+}
+
+// ownRows checks a measure of the pack's own that a constraint names.
+func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
+	name := constraint.GetOwnMeasure()
+	if _, ok := c.opts.own.find(name, OfRows); !ok {
+		c.fail(path+".measure", "%s", c.opts.own.unknown(name, OfRows))
+		return
+	}
+	if constraint.GetTable() == world.Sandbox {
+		c.fail(path+".table", "is sandbox, but %s compares stored tables", name)
+	}
+	if len(constraint.GetOverrides()) > 0 {
+		c.fail(path+".overrides[0]", "%s compares whole rows and reads no measures of columns", name)
+	}
+	if constraint.Reference != nil {
+		c.fail(path+".reference", "%s compares the table as it is and has no reference", name)
+	}
+}
+
+// probe calls the pack's own measures with each wanted cell as the found one.
+func (c *checker) probe(path string, schema world.Table, constraint *evaluationv1.Constraint) {
+	if len(c.opts.own.list) == 0 || constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT ||
+		constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {
+		return
+	}
+	for i, row := range constraint.GetTarget() {
+		for j, cell := range row.GetCells() {
+			column := schema.Column(cell.GetColumn())
+			if column < 0 || !world.Fits(cell.GetValue(), schema.Columns[column].Kind) {
+				continue
+			}
+			name := schema.Columns[column].Measure
+			for _, override := range constraint.GetOverrides() {
+				if override.GetColumn() == cell.GetColumn() {
+					name = override.GetOwnMeasure()
+				}
+			}
+			if own, _ := c.opts.own.find(name, OfCells); own != nil && own.Takes(schema.Columns[column].Kind) {
+				if err := own.Probe(cell.GetValue()); err != nil {
+					c.fail(fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), "%v", err)
+				}
+			}
+		}
+	}
+}

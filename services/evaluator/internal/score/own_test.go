@@ -1,0 +1,307 @@
+package score
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+)
+
+const ownSource = `from typing import Any, Dict, List, Optional
+
+
+def part(wanted: str, found: str) -> bool:
+    """Gives 1 for a text that contains the wanted one."""
+    return wanted in found
+
+
+def near(wanted: float, found: float) -> float:
+    """Gives less the further a number is off."""
+    return max(0.0, 1 - abs(wanted - found) / 10)
+
+
+def maybe(wanted: Optional[str], found: Optional[str]) -> float:
+    """Gives a half where either is nothing."""
+    return 0.5 if wanted is None or found is None else 1
+
+
+def division(wanted: float, found: float) -> float:
+    """Fails for 0."""
+    return min(1.0, wanted / found)
+
+
+def slow(wanted: str, found: str) -> float:
+    """Takes many steps."""
+    for i in range(10000):
+        pass
+    return 0.0
+
+
+def share(wanted: List[Dict[str, Any]], found: List[Dict[str, Any]]) -> float:
+    """Gives the share of the wanted names that are there."""
+    names = [row["name"] for row in found]
+    return sum(row["name"] in names for row in wanted) / len(wanted)
+
+
+def digits(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str, Any]]:
+    """Takes a number with and without decimals."""
+    return [{"n": float(result)}, {"n": int(result)}]
+
+
+def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str, Any]]:
+    """Takes a lone surrogate, or another name."""
+    return [{"n": "\ud800"}] if result == "surrogate" else [{"m": 1}]
+`
+
+// ownSet compiles the functions above, and a measure in CEL.
+func ownSet(tb testing.TB) *measure.Set {
+	tb.Helper()
+	set, err := measure.Compile(&evaluationv1.Evaluation{
+		MeasureModules:     []*evaluationv1.MeasureModule{{Name: "mine", Source: ownSource}},
+		MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "starts", Expression: "found.startsWith(wanted)"}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return set
+}
+
+// ownGraph compiles a chain of nodes with one constraint each.
+func ownGraph(tb testing.TB, constraints ...Constraint) *Graph {
+	tb.Helper()
+	d := Definition{Name: "milestones", Edges: Chain(len(constraints)), Measures: ownSet(tb)}
+	for _, c := range constraints {
+		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}, Guard: Guard{Mode: GuardOnly}})
+	}
+	graph, err := Compile(d)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return graph
+}
+
+// person is a row of CONTACT.
+func person(id, name string) []Value {
+	return []Value{String(id), String(name), String("+1"), Null(), Bool(false)}
+}
+
+// byOwn compares rows of a table by a measure of the pack's own in one column.
+func byOwn(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
+	c := Constraint{Table: table, Measure: kind, Overrides: []Override{{Column: column, Measure: OwnColumn, Own: own}}}
+	if kind != Snapshot {
+		c.Reference = at(FirstUserMessage)
+	}
+	for _, v := range values {
+		c.Target = append(c.Target, []Cell{{Column: column, Value: v}})
+	}
+	return c
+}
+
+// TestOwnMeasures expects a measure that does what a built-in one does to give the same matching.
+func TestOwnMeasures(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for trial := range 60 {
+		trajectory := chat(strings.Split(strings.Repeat("hello ", 5+random.IntN(6)), " ")...)
+		var versions []Version
+		for index := range len(trajectory.Messages) {
+			if index > 0 && random.IntN(2) == 0 {
+				continue
+			}
+			rows := make([][]Value, random.IntN(5))
+			for i := range rows {
+				rows[i] = person(fmt.Sprint(i), strings.Repeat("ab", random.IntN(3))+"c")
+			}
+			versions = append(versions, Version{Index: index, Rows: rows})
+		}
+		store(trajectory, world.Contact, versions)
+		var own, builtIn []Constraint
+		for range 1 + random.IntN(4) {
+			kind := []SnapshotMeasure{Snapshot, Addition, Removal, Update}[random.IntN(4)]
+			var values []Value
+			for range random.IntN(3) {
+				values = append(values, String([]string{"a", "b", "abab", "c"}[random.IntN(4)]))
+			}
+			c := byOwn(kind, world.Contact, "name", "part", values...)
+			own = append(own, c)
+			c.Overrides = []Override{{Column: "name", Measure: Contains}}
+			builtIn = append(builtIn, c)
+		}
+		want, got := Score(trajectory, ownGraph(t, builtIn...), nil), Score(trajectory, ownGraph(t, own...), nil)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatalf("trial %d: by own measures (-built-in +own):\n%s", trial, diff)
+		}
+	}
+}
+
+func TestOwnMeasure(t *testing.T) {
+	reminder := func(content Value, due Value) []Value {
+		return []Value{String("1"), content, Number(0), due, Null(), Null()}
+	}
+	for _, test := range []struct {
+		name       string
+		constraint Constraint
+		row        []Value
+		want       float64
+	}{
+		{"graded", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), single(0.7)},
+		{"cel", byOwn(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
+		{"nothing found", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
+		{"nothing wanted", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
+		{"nothing twice", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
+		{"takes nothing", byOwn(Snapshot, world.Reminder, "content", "maybe", String("a")), reminder(Null(), Null()), 0.5},
+		{"huge", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(-1e308)), reminder(Null(), Number(1e308)), 0},
+	} {
+		trajectory := chat("hello", "hello")
+		store(trajectory, world.Reminder, []Version{{Index: 0, Rows: [][]Value{test.row}}})
+		if got := Score(trajectory, ownGraph(t, test.constraint), nil); got.Err != nil || got.Similarity != test.want {
+			t.Errorf("%s: got %v and %v, want %v", test.name, got.Similarity, got.Err, test.want)
+		}
+	}
+	said := say("Milk")
+	said.Overrides = []Override{{Column: "content", Measure: OwnColumn, Own: "part"}}
+	if got := Score(chat("hello", "Milk bought"), ownGraph(t, said), nil); got.Similarity != 1 {
+		t.Errorf("text by an own measure: got %v, want 1", got.Similarity)
+	}
+}
+
+func TestOwnRows(t *testing.T) {
+	trajectory := chat("hello", "hello")
+	store(trajectory, world.Contact, []Version{{Index: 0, Rows: [][]Value{person("1", "Ann"), person("2", "Bob"), person("3", "Cy")}}})
+	share := Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{
+		{{Column: "name", Value: String("Bob")}}, {{Column: "name", Value: String("Eve")}},
+	}}
+	graph := ownGraph(t, share)
+	if got := Score(trajectory, graph, nil); got.Err != nil || got.Similarity != 0.5 {
+		t.Errorf("got %v and %v, want 0.5", got.Similarity, got.Err)
+	}
+	e := Explain(trajectory, graph, nil).Milestones[0].GetMatch().GetConstraints()[0]
+	if e.GetMeasure() != OwnSnapshot || e.GetOwnMeasure() != "share" || e.GetSimilarity() != 0.5 || len(e.GetRows()) != 5 {
+		t.Errorf("explanation: got %v, want 2 wanted and 3 found rows by share", e)
+	}
+}
+
+// TestOwnFailure expects a measure that fails to leave no score, and no explanation that hides it.
+func TestOwnFailure(t *testing.T) {
+	trajectory := chat("hello", "hello", "hello")
+	row := func(n float64) [][]Value {
+		return [][]Value{{String("1"), Null(), Null(), Number(n), Null(), Null()}}
+	}
+	store(trajectory, world.Reminder, []Version{{Index: 0, Rows: row(2)}, {Index: 1, Rows: row(0)}})
+	c := byOwn(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
+	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
+	for _, graphs := range [][2]*Graph{{ownGraph(t, c), nil}, {nil, ownGraph(t, c)}, {ownGraph(t, c, c, c), ownGraph(t, say("x"))}} {
+		got := Score(trajectory, graphs[0], graphs[1])
+		if got.Err == nil || got.Err.Error() != want || !measure.Failed(got.Err) {
+			t.Errorf("got %v, want %s", got.Err, want)
+		}
+	}
+	store(trajectory, world.Reminder, []Version{{Index: 1, Rows: row(4)}})
+	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 0.25 {
+		t.Errorf("without 0: got %v and %v, want 0.25", got.Similarity, got.Err)
+	}
+}
+
+// ownTable has so many rows, the same in versions of their own at each message, and a constraint
+// that compares them all by a measure.
+func ownTable(rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
+	trajectory := chat("hello", "hello", "hello", "hello")
+	var found [][]Value
+	var wanted []Value
+	for i := range rows {
+		found = append(found, person(fmt.Sprint(i), name(i)))
+		wanted = append(wanted, String(name(i)))
+	}
+	var versions []Version
+	for index := range trajectory.Messages {
+		versions = append(versions, Version{Index: index, Rows: found})
+	}
+	store(trajectory, world.Contact, versions)
+	return trajectory, byOwn(Snapshot, world.Contact, "name", own, wanted...)
+}
+
+// TestOwnOnce expects equal values to be compared once.
+func TestOwnOnce(t *testing.T) {
+	trajectory, c := ownTable(500, "slow", func(int) string { return "a" })
+	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 0 {
+		t.Errorf("got %v and %v, want 0", got.Similarity, got.Err)
+	}
+}
+
+// TestLongOwnBounds expects 500 different rows to be compared, and too many steps to fail.
+func TestLongOwnBounds(t *testing.T) {
+	name := func(i int) string { return fmt.Sprintf("name %d", i) }
+	trajectory, c := ownTable(500, "part", name)
+	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 1 {
+		t.Errorf("got %v and %v, want 1", got.Similarity, got.Err)
+	}
+	trajectory, c = ownTable(500, "slow", name)
+	if got := Score(trajectory, ownGraph(t, c), nil); !errors.Is(got.Err, measure.ErrSteps) {
+		t.Errorf("slow measure: got %v, want %v", got.Err, measure.ErrSteps)
+	}
+}
+
+func TestOwnExtractor(t *testing.T) {
+	trajectory := chat("hello", "hello", "hello", "It is 5 in all")
+	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: []string{`{"tool_name": "t", "arguments": {}, "result": 5}`}}
+	derived := func(extractor string) Constraint {
+		return Constraint{
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", Extractor: extractor,
+			Target: [][]Cell{{{Column: "sender", Value: String("AGENT")}, {Column: "content", Value: String("It is {n} in all")}}},
+		}
+	}
+	called := Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{{{Column: "tool_trace", Value: String(`{"tool_name": "t", "arguments": {}}`)}}}}
+	graph := ownGraph(t, called, derived("digits"))
+	if got := Score(trajectory, graph, nil); got.Err != nil || got.Similarity != 1 {
+		t.Errorf("got %v and %v, want 1", got.Similarity, got.Err)
+	}
+	for result, want := range map[string]string{
+		`"x"`: "no call at message 1 gives n; t: measures/mine.py:", "null": "TypeError", `"surrogate"`: "",
+	} {
+		trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": ` + result + `}`}
+		name := "digits"
+		if want == "" {
+			name = "odd"
+		}
+		got := Explain(trajectory, ownGraph(t, called, derived(name)), nil)
+		e := got.Milestones[1].GetMatch().GetConstraints()[0]
+		if got.Result.Err != nil || !strings.Contains(e.GetProblem(), want) {
+			t.Errorf("%s: got %v, %q, want a problem with %q", result, got.Result.Err, e.GetProblem(), want)
+		}
+		if want == "" && (len(e.GetExtracted()) != 1 || e.GetExtracted()[0].GetValue() != "\uFFFD") {
+			t.Errorf("%s: got %v, want a text in UTF-8", result, e.GetExtracted())
+		}
+	}
+	trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": 1}`}
+	e := Explain(trajectory, ownGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
+	if e.GetSimilarity() != 0 || e.GetProblem() != "no call at message 1 gives n" {
+		t.Errorf("without the place's value: got %v, %q", e.GetSimilarity(), e.GetProblem())
+	}
+}
+
+func TestOwnDefinition(t *testing.T) {
+	columns := []Override{{Column: "name", Measure: OwnColumn, Own: "part"}}
+	for _, test := range []struct {
+		constraint Constraint
+		want       string
+	}{
+		{byOwn(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
+		{byOwn(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
+		{byOwn(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
+		{byOwn(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
+		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
+		{Constraint{Table: world.Sandbox, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
+		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
+	} {
+		d := Definition{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
+		if _, err := Compile(d); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("got %v, want an error with %q", err, test.want)
+		}
+	}
+}
