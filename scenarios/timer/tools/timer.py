@@ -55,7 +55,7 @@ def list_alarms(label: Union[str, NotGiven] = NOT_GIVEN) -> List[Dict[str, Any]]
         The id, the text, the time in POSIX seconds and who is notified, of each.
     """
     found = [
-        {"alarm_id": row["event_id"], "text": row["content"], "alarm_timestamp": row["due_timestamp"], "tells": row["recipient"]}
+        {"event_id": row["event_id"], "text": row["content"], "alarm_timestamp": row["due_timestamp"], "tells": row["recipient"]}
         for row in world.rows("event")
     ]
     if label != NOT_GIVEN:
@@ -63,16 +63,16 @@ def list_alarms(label: Union[str, NotGiven] = NOT_GIVEN) -> List[Dict[str, Any]]
     return sorted(found, key=lambda alarm: alarm["alarm_timestamp"])
 
 
-def cancel_alarm(alarm_id: str) -> None:
+def cancel_alarm(event_id: str) -> None:
     """Cancels a timer or an alarm that has not gone off.
 
     Args:
-        alarm_id: The id of the timer or alarm.
+        event_id: The id of the timer or alarm.
 
     Raises:
         NoDataError: If there is none of that id.
     """
-    world.unschedule(alarm_id)
+    world.unschedule(event_id)
 
 
 def _schedule(due_timestamp, kind, label, tell_user):

@@ -28,7 +28,7 @@ const (
 	scheduleMethod   = "schedule"
 	unscheduleMethod = "unschedule"
 
-	phoneName    = "check_phone"
+	phoneName = "check_phone"
 )
 
 func worldMethods() []string {
