@@ -100,9 +100,7 @@ func TestEvents(t *testing.T) {
 		if err != nil {
 			t.Fatalf("execution %d of %s: %v", index, id, err)
 		}
-		if id == "s" {
-			log = append(log, execution)
-		}
+		log = append(log, execution)
 		return execution.GetOutcome()
 	}
 	if got := do(server.client, "s", 3, 100, "print(plan(150.0, 'late', 'user'), plan(120.0, 'early', 'agent'))"); got.GetNextDue() != 120 {
@@ -132,25 +130,31 @@ func TestEvents(t *testing.T) {
 	}
 	fork("before", 3)
 	fork("after", 4)
-	if got := do(server.client, "before", 4, 120); got.GetAnswers()[0].GetText() != "early" {
-		t.Errorf("fork from before the event: got %v", got)
-	}
 	second := do(server.client, "s", 6, 150)
-	if got := do(server.client, "after", 6, 150); got.GetAnswers()[0].GetText() != "late" || second.NextDue != nil {
-		t.Errorf("fork from after the event: got %v, with another event at %v", got, second.NextDue)
+	if forked, err := at(t, server.client, "before", 4, 120); err != nil || forked.GetOutcome().GetAnswers()[0].GetText() != "early" {
+		t.Errorf("fork from before the event: got %v and %v", forked, err)
+	}
+	if forked, err := at(t, server.client, "after", 6, 150); err != nil || forked.GetOutcome().GetAnswers()[0].GetText() != "late" || second.NextDue != nil {
+		t.Errorf("fork from after the event: got %v and %v, with another event at %v", forked, err, second.NextDue)
 	}
 	_, err = at(t, server.client, "s", 8, 1000)
 	wantCode(t, "an event where there is none", err, codes.FailedPrecondition)
 	_, err = server.client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "s", Index: 8})
 	wantCode(t, "neither calls nor a time", err, codes.InvalidArgument)
 
+	checkRestored(t, server.client, log)
+}
+
+// checkRestored restores the session on a host that has nothing.
+func checkRestored(t *testing.T, client toolhostv1.ToolHostServiceClient, log []*toolhostv1.Execution) {
+	t.Helper()
 	fresh := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll)
 	request := &toolhostv1.RestoreSessionRequest{Create: &toolhostv1.CreateSessionRequest{SessionId: "s", Setup: eventSetup()}, Executions: log}
 	restored, err := fresh.client.RestoreSession(t.Context(), request)
 	if err != nil || restored.GetRepeated() != int32(len(log)) {
 		t.Fatalf("restore: got %v and %v, want %d executions", restored, err, len(log))
 	}
-	if diff := cmp.Diff(versions(t, server.client, "s"), versions(t, fresh.client, "s"), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(versions(t, client, "s"), versions(t, fresh.client, "s"), protocmp.Transform()); diff != "" {
 		t.Errorf("versions (-first +restored):\n%s", diff)
 	}
 }
