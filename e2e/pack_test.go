@@ -46,6 +46,38 @@ func TestLongExamplePacks(t *testing.T) {
 	}
 }
 
+// TestLongTimerPack proves the built-in pack of timers, whose tools schedule events.
+func TestLongTimerPack(t *testing.T) {
+	if printed := toolsandbox(t, "scenario", "prove", "--pack", "timer"); !strings.Contains(printed, "6 proven, 0 failed ") {
+		t.Errorf("prove: got\n%s\nwant all scenarios proven", printed)
+	}
+}
+
+// TestLongTimersKilled kills the tool host and the orchestrator in turns while events interrupt
+// conversations, and takes the tool host's disk away: every file is that of a calm run.
+func TestLongTimersKilled(t *testing.T) {
+	flags := []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80", "--parallel", "8", "--out"}
+	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, calm)...)
+	services := startCluster(t, cluster.Config{})
+	run := startRemote(t, services, append(flags, shaken)...)
+	for n := range 6 {
+		if !run.progress() {
+			t.Fatalf("the run ended before a service was killed\n%s", run.printed.String())
+		}
+		name := []string{cluster.ToolHost, cluster.Orchestrator}[n%2]
+		err := services.Kill(name)
+		if name == cluster.ToolHost && n > 0 {
+			err = errors.Join(err, os.RemoveAll(services.Sessions(name)))
+		}
+		if err := errors.Join(err, services.Start(t.Context(), name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run.succeed(t)
+	equalRuns(t, calm, shaken)
+}
+
 // slowPack is a pack whose tool takes some 10 ms, changes the world before and after, and draws
 // ids and numbers.
 var slowPack = map[string]string{

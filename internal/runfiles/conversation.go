@@ -55,6 +55,8 @@ func conversation(r Rollout) []any {
 			}
 			out = append(out, t.calls(r.Messages[i:i+calls]))
 			i += calls - 1
+		case sender == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && recipient == worldv1.Role_ROLE_AGENT && m.GetResult() == nil:
+			out = append(out, t.withDetails(object{{"role", "user"}, {"name", "notification"}, {"content", content(m)}}, "notification_details", m))
 		case sender == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && recipient == worldv1.Role_ROLE_AGENT:
 			out = append(out, t.withDetails(object{
 				{"tool_call_id", m.GetResult().Id}, {"role", "tool"}, {"name", m.GetResult().Name}, {"content", content(m)},

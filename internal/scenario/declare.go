@@ -46,22 +46,37 @@ func (l *loader) loadSchema() {
 		if doc == nil {
 			return
 		}
-		r.require(doc, "tables")
+		events := doc.get("events")
+		if events == nil {
+			r.require(doc, "tables")
+		}
 		for _, item := range r.items(doc.get("tables")) {
 			table := r.declaredTable(item)
 			if table.GetName() == world.Consent {
 				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorText(world.Consent))
 			}
-			if len(r.errors) > 0 {
-				continue
+			l.declare(r, item, table)
+		}
+		if r.want(events, shapeBool) {
+			if !events.boolean {
+				r.fail(events, "is false; leave it out")
 			}
-			if schema, err := world.NewSchema(append(l.declared, table)); err != nil {
-				r.fail(item, "%v", err)
-			} else {
-				l.declared, l.schema = append(l.declared, table), schema
-			}
+			l.declare(r, events, world.EventTable())
 		}
 	})
+}
+
+// declare adds a table to the schema, unless there is a mistake.
+func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
+	if len(r.errors) > 0 {
+		return
+	}
+	schema, err := world.NewSchema(append(l.declared, table))
+	if err != nil {
+		r.fail(at, "%v", err)
+		return
+	}
+	l.declared, l.schema = append(l.declared, table), schema
 }
 
 // declaredTable reads a table of a schema.

@@ -124,6 +124,8 @@ var clockForm = sync.OnceValue(func() form {
 		{"now", "time", "Local time like 2025-03-14T09:15, or POSIX seconds.", false},
 		{"time_zone", "text", "IANA name, e.g. America/Los_Angeles.", false},
 		{"step", "amount", "Seconds by which each message advances the clock.", false},
+		{"user_turn", "amount", "Seconds that each turn of the user takes.", false},
+		{"agent_turn", "amount", "Seconds that each turn of the agent takes.", false},
 	}}
 })
 
@@ -367,7 +369,8 @@ var toolTextForm = sync.OnceValue(func() form {
 // schemaForm is the document of schema.yaml.
 var schemaForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones.", true},
+		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones.", false},
+		{"events", "yes", "The pack's tools may schedule events, which the table event holds.", false},
 	}}
 })
 

@@ -67,6 +67,7 @@ func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluation
 		guardrails = own
 	}
 	g.guardrails(guardrails, node)
+	g.unguardEvents(node)
 	list := v.get("constraints")
 	if list == nil {
 		node.Constraints = append(node.Constraints, g.constraint(v, path+".constraints[0]"))
@@ -99,6 +100,14 @@ func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
 	}
 	for _, item := range g.items(v.get("except")) {
 		node.UnguardedTables = append(node.UnguardedTables, g.table(item))
+	}
+}
+
+// unguardEvents leaves the table of events out, which the environment changes by itself, unless the
+// author wants it guarded.
+func (g *graphBuilder) unguardEvents(node *evaluationv1.Node) {
+	if g.world().HasEvents() && guardable(node, world.Event) && !node.GetRestrictGuardrails() {
+		node.UnguardedTables = append(node.UnguardedTables, world.Event)
 	}
 }
 

@@ -173,8 +173,13 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	if math.IsNaN(clock.GetNow()) || math.IsInf(clock.GetNow(), 0) || clock.GetNow() <= 0 {
 		c.fail("setup.clock.now", "is %v, expected a time after 1970", clock.GetNow())
 	}
-	if !(clock.GetStep() >= 0) || math.IsInf(clock.GetStep(), 0) {
-		c.fail("setup.clock.step", "is %v, expected 0 or more seconds", clock.GetStep())
+	for _, of := range []struct {
+		name    string
+		seconds float64
+	}{{"step", clock.GetStep()}, {"user_turn", clock.GetUserTurn()}, {"agent_turn", clock.GetAgentTurn()}} {
+		if !(of.seconds >= 0) || math.IsInf(of.seconds, 0) {
+			c.fail("setup.clock."+of.name, "is %v, expected 0 or more seconds", of.seconds)
+		}
 	}
 }
 
@@ -208,11 +213,21 @@ func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 	if schema.Name == world.Setting && len(rows) != 1 {
 		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
 	}
+	events := schema.Name == world.Event && c.world.HasEvents()
+	if events && len(rows) > world.MaxEvents {
+		c.fail(path, "%d events are scheduled, at most %d may be", len(rows), world.MaxEvents)
+	}
 	for i, row := range rows {
 		at := fmt.Sprintf("%s.rows[%d]", path, i)
 		if len(row.GetCells()) != len(schema.Columns) {
 			c.fail(at, "a row of %s has %d cells, expected %d", name, len(row.GetCells()), len(schema.Columns))
 			continue
+		}
+		if events {
+			if _, err := world.NewEvent(row); err != nil {
+				c.fail(at, "%v", err)
+				continue
+			}
 		}
 		for j, cell := range row.GetCells() {
 			if !world.Fits(cell, schema.Columns[j].Kind) {

@@ -159,10 +159,11 @@ func (r *reader) clock(v *value, into *setupv1.Clock) {
 		zone := (&startWorld{clock: into}).zone()
 		into.Now = r.cell(now, world.KindNumber, zone).GetNumber()
 	}
-	if step := v.get("step"); step != nil {
-		into.Step = r.number(step)
-		if into.Step < 0 {
-			r.fail(step, "is %s, expected 0 or more seconds", step.text)
+	for name, seconds := range map[string]*float64{"step": &into.Step, "user_turn": &into.UserTurn, "agent_turn": &into.AgentTurn} {
+		if given := v.get(name); given != nil {
+			if *seconds = r.number(given); *seconds < 0 {
+				r.fail(given, "is %s, expected 0 or more seconds", given.text)
+			}
 		}
 	}
 }

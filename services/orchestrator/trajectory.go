@@ -65,6 +65,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,
 		SessionDigest:    state.SessionDigest(),
+		Times:            state.Times(),
 	}, nil
 }
 

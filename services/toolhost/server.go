@@ -113,10 +113,10 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	if err := checkCalls(req.GetCalls()); err != nil {
+	if err := checkCalls(req.GetCalls(), req.Now); err != nil {
 		return nil, err
 	}
-	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Digest: req.GetSessionDigest()}
+	batch := host.Batch{Index: req.GetIndex(), Calls: req.GetCalls(), Now: req.Now, Digest: req.GetSessionDigest()}
 	response, err := s.host.Execute(ctx, req.GetSessionId(), batch, observer(ctx))
 	if err != nil {
 		return nil, statusOf(err)
@@ -124,10 +124,10 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	return response, nil
 }
 
-// checkCalls refuses what is no batch of calls of one sender.
-func checkCalls(calls []*worldv1.Message) error {
-	if len(calls) == 0 {
-		return status.Error(codes.InvalidArgument, "calls: none given")
+// checkCalls refuses what is neither a batch of calls of one sender nor an interruption.
+func checkCalls(calls []*worldv1.Message, now *float64) error {
+	if len(calls) == 0 && now == nil {
+		return status.Error(codes.InvalidArgument, "calls: none given, and no time at which an event interrupts")
 	}
 	for i, call := range calls {
 		switch {
@@ -187,7 +187,7 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 		return nil, err
 	}
 	for i, execution := range req.GetExecutions() {
-		if err := checkCalls(execution.GetCalls()); err != nil {
+		if err := checkCalls(execution.GetCalls(), execution.GetOutcome().Now); err != nil {
 			return nil, status.Errorf(codes.InvalidArgument, "executions[%d].%s", i, status.Convert(err).Message())
 		}
 	}

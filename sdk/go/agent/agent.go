@@ -44,6 +44,9 @@ const (
 	Assistant Speaker = "agent"
 	// ToolResult is the result of a call.
 	ToolResult Speaker = "tool"
+	// Notification is the phone, which tells something that nobody asked for at this moment, e.g.
+	// that a timer is over. It answers no call.
+	Notification Speaker = "notification"
 )
 
 // Conversation is everything that an agent sees. It is valid during the call of Act.

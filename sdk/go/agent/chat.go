@@ -79,6 +79,9 @@ func (f ChatFunc) Act(ctx context.Context, c *Conversation) (Reply, error) {
 	return Calls(calls...), nil
 }
 
+// notified begins a notification as chat models are shown it: as a text of the user's.
+const notified = "[Notification on the phone] "
+
 func chatMessage(m Message) ChatMessage {
 	switch m.Speaker {
 	case ToolResult:
@@ -90,6 +93,8 @@ func chatMessage(m Message) ChatMessage {
 			message.ToolCalls = append(message.ToolCalls, ChatToolCall{ID: call.ID, Type: "function", Function: function})
 		}
 		return message
+	case Notification:
+		return ChatMessage{Role: string(User), Content: notified + m.Text}
 	case System, User:
 		return ChatMessage{Role: string(m.Speaker), Content: m.Text}
 	default:

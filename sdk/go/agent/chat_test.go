@@ -16,7 +16,8 @@ import (
 func TestChatFunc(t *testing.T) {
 	const wantSeen = `[[{"role":"system","content":"s"},{"role":"user","content":"u"},` +
 		`{"role":"assistant","content":"","tool_calls":[{"id":"c","type":"function","function":{"name":"n","arguments":"{\"a\":1}"}}]},` +
-		`{"role":"tool","content":"None","tool_call_id":"c","name":"n"}],` +
+		`{"role":"tool","content":"None","tool_call_id":"c","name":"n"},` +
+		`{"role":"user","content":"[Notification on the phone] ring"}],` +
 		`[{"type":"function","function":{"name":"n","description":"d","parameters":{"type":"object"}}}]]`
 	var seen []byte
 	answer, failure := agent.ChatMessage{}, error(nil)
@@ -34,6 +35,7 @@ func TestChatFunc(t *testing.T) {
 			{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "u"},
 			{Speaker: agentv1.Speaker_SPEAKER_AGENT, Calls: []*agentv1.ToolCall{{Id: "c", Name: "n", ArgumentsJson: `{"a":1}`}}},
 			{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "None", CallId: "c", ToolName: "n"},
+			{Speaker: agentv1.Speaker_SPEAKER_NOTIFICATION, Text: "ring"},
 		},
 		Tools: []*agentv1.Tool{{Name: "n", Description: "d", ParametersJson: `{"type":"object"}`}},
 	}

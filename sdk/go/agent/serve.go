@@ -233,6 +233,8 @@ func speaker(s agentv1.Speaker) Speaker {
 		return Assistant
 	case agentv1.Speaker_SPEAKER_TOOL:
 		return ToolResult
+	case agentv1.Speaker_SPEAKER_NOTIFICATION:
+		return Notification
 	case agentv1.Speaker_SPEAKER_UNSPECIFIED:
 		return ""
 	default:

@@ -102,6 +102,21 @@ class Loops(unittest.TestCase):
         self.assertEqual(player.calls, 2 * [['{"n": 1}', '{"n": 2}', '{"n": 3}'], ['{"n": 10}']])
         self.assertEqual(seen, [(None, ["help", "a"], ["double"]), (1, ["b"], ["double"])])
 
+    def test_notification_while_a_run_waits(self) -> None:
+        seen: list[Any] = []
+
+        async def run(session: agent.Session) -> str:
+            seen.append([(m.speaker, m.text) for m in session.new])
+            session.memory = True
+            return await session.call("double", {"n": 1})
+
+        with agent.Server(agent.loop_agent(run), "localhost:0") as server:
+            player = Player(server.address, "a", "b")
+            player.take(player.ask())
+            player.messages.append(agent_pb2.Message(speaker=agent_pb2.SPEAKER_NOTIFICATION, text="ring"))
+            self.assertEqual(player.play(), ["2", "2"])
+        self.assertEqual(seen[1:], [[(agent.Speaker.NOTIFICATION, "ring"), (agent.Speaker.USER, "b")]])
+
     def test_without_memory_all_is_new(self) -> None:
         async def run(session: agent.Session) -> str:
             return " ".join(texts(session.new))

@@ -66,7 +66,7 @@ type Pack struct {
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file to use instead of the built-in scenarios, or euroeval for the built-in records; may be repeated")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file to use instead of the built-in scenarios, or euroeval or timer, which are built in; may be repeated")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
 }
 

@@ -16,13 +16,17 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/scenarios"
 )
 
-// open returns the pack of that name: euroeval is built in, a file of JSON Lines holds records, and
+// open returns the pack of that name: euroeval and timer are built in, a file of JSON Lines holds records, and
 // so does a directory or archive with such files at its top or in folders of languages.
 func open(name string) (source, error) {
 	if name == euroeval.BuiltinName {
 		return source{files: euroeval.Files(), path: name, records: true}, nil
+	}
+	if name == scenarios.TimerName {
+		return source{files: scenarios.Timer(), path: name}, nil
 	}
 	from := source{path: name}
 	directory := name

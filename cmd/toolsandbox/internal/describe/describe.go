@@ -42,6 +42,14 @@ func Write(w io.Writer, subject Subject) error {
 	if step := setup.GetClock().GetStep(); step > 0 {
 		clock += fmt.Sprintf(", %s s later with each message", number(step))
 	}
+	for _, of := range []struct {
+		role    string
+		seconds float64
+	}{{"user", setup.GetClock().GetUserTurn()}, {"agent", setup.GetClock().GetAgentTurn()}} {
+		if of.seconds > 0 {
+			clock += fmt.Sprintf(", %s s for each turn of the %s", number(of.seconds), of.role)
+		}
+	}
 	p.pair("clock", clock)
 	p.pair("limit", fmt.Sprintf("%d messages", setup.GetMaxMessages()))
 	p.tools(setup)

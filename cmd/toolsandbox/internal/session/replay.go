@@ -41,13 +41,17 @@ type history struct {
 	// messages are all messages up to the last one to be replayed, its whole batch of answers
 	// included.
 	messages []*worldv1.Message
+	// times are those of the executions, as orchestratorv1.GetTrajectoryResponse has them.
+	times map[int32]float64
 	// to is the last message to be compared.
 	to int
 }
 
-// batch is what one speaker called at once, with the recorded answers.
+// batch is what one speaker called at once, with the recorded answers; or an event that took place,
+// without calls.
 type batch struct {
 	calls, answers []*worldv1.Message
+	now            *float64
 }
 
 // Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a
@@ -121,10 +125,10 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	end := last + 1
 	for end < len(messages) && messages[last].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
-		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !tells(messages[end]) {
 		end++
 	}
-	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], to: last}, nil
+	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], times: trajectory.GetTimes(), to: last}, nil
 }
 
 // root returns the session that a fork stems from and the last message that they share, -1 for a
@@ -156,24 +160,34 @@ func batches(recorded *history) []batch {
 		if messages[first].GetSender() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 			continue
 		}
-		begin, end := first, first
-		for begin > 0 && messages[begin-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
+		begin, end := first, first+1
+		for !tells(messages[first]) && begin > 0 && messages[begin-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
 			messages[begin-1].GetSender() == messages[first-1].GetSender() {
 			begin--
 		}
-		for end < len(messages) && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
+		for end < len(messages) && begin < first && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !tells(messages[end]) {
 			end++
 		}
-		found = append(found, batch{calls: messages[begin:first], answers: messages[first:end]})
+		made := batch{calls: messages[begin:first], answers: messages[first:end]}
+		if now, ok := recorded.times[messages[first].GetIndex()]; ok {
+			made.now = &now
+		}
+		found = append(found, made)
 		first = end - 1
 	}
 	return found
 }
 
+// tells says whether a message of the execution environment is an event's, and not an answer.
+func tells(m *worldv1.Message) bool {
+	_, text := m.GetBody().(*worldv1.Message_Text)
+	return text
+}
+
 // again executes a batch and returns how many of its answers were compared, those up to a message.
 func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
 	index := recorded.answers[0].GetIndex()
-	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls})
+	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now})
 	if err != nil {
 		return 0, plain(fmt.Sprintf("execute what message %d answers", index), err)
 	}

@@ -222,6 +222,8 @@ func (c *Console) message(self, other, mark string, m *agentv1.Message) {
 			outcome = "tool failed"
 		}
 		c.block(mark+outcome, m.GetToolName()+" → "+m.GetText())
+	case agentv1.Speaker_SPEAKER_NOTIFICATION:
+		c.block("notification", m.GetText())
 	case agentv1.Speaker_SPEAKER_UNSPECIFIED:
 	default:
 	}

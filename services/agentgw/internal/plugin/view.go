@@ -70,6 +70,9 @@ func message(e *conversation.Entry) *agentv1.Message {
 	case conversation.System:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_SYSTEM, Text: e.Text}
 	case conversation.User:
+		if e.Notification != "" {
+			return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_NOTIFICATION, Text: e.Notification}
+		}
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: e.Text}
 	case conversation.ToolCall:
 		return &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_AGENT, Code: &e.Code}

@@ -8,8 +8,10 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/attach"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
@@ -118,5 +120,16 @@ func TestValues(t *testing.T) {
 	}
 	if code := shown[len(shown)-2]; code.GetCode() != "f()" || len(code.GetCalls()) != 0 {
 		t.Errorf("code: got %v, want f() and no call", code)
+	}
+}
+
+// TestNotification gives a plug-in an event as a message of its own kind, whichever role it plays.
+func TestNotification(t *testing.T) {
+	for _, role := range []worldv1.Role{worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER} {
+		view := []*worldv1.Message{{Sender: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, Recipient: role, Body: &worldv1.Message_Text{Text: "Timer: eggs"}}}
+		want := []*agentv1.Message{{Speaker: agentv1.Speaker_SPEAKER_NOTIFICATION, Text: "Timer: eggs"}}
+		if diff := cmp.Diff(want, messages(role, view), protocmp.Transform()); diff != "" {
+			t.Errorf("%v (-want +got):\n%s", role, diff)
+		}
 	}
 }

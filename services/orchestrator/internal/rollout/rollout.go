@@ -12,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -33,6 +34,7 @@ type State struct {
 	claims   int
 	round    int32
 	end      *busv1.End
+	time     timeline
 }
 
 // Fold returns the state after a whole log.
@@ -66,6 +68,7 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 		s.limit = int(start.GetMaxMessages())
 		s.versions = start.GetVersions()
 		s.bytes = make(map[worldv1.Role]int64)
+		s.time = newTimeline(start)
 	}
 	if s.rollout == nil {
 		return fmt.Errorf("%w: no start", ErrLog)
@@ -114,9 +117,10 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	if first := turn.GetMessages()[0]; first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		s.executed = append(s.executed, &toolhostv1.Execution{Index: first.GetIndex(), Calls: s.Calls(), Outcome: &toolhostv1.ExecuteResponse{
 			Answers: turn.GetMessages(), Versions: turn.GetVersions(), Deactivated: turn.Deactivated,
-			SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(),
+			SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(), Now: turn.Now, NextDue: turn.NextDue,
 		}})
 	}
+	s.time.advance(turn)
 	s.messages = append(s.messages, turn.GetMessages()...)
 	for _, message := range turn.GetMessages() {
 		s.bytes[causer(message)] += int64(proto.Size(message))
@@ -127,8 +131,10 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 }
 
 // Start returns the first entry of a log.
-func Start(rollout *busv1.Rollout, messages []*worldv1.Message, versions []*worldv1.TableVersion, maxMessages int32) *busv1.Start {
-	return &busv1.Start{Rollout: rollout, Messages: carry(messages, true), Versions: versions, MaxMessages: maxMessages}
+func Start(rollout *busv1.Rollout, setup *setupv1.Setup, versions []*worldv1.TableVersion) *busv1.Start {
+	start := &busv1.Start{Rollout: rollout, Messages: carry(setup.GetMessages(), true), Versions: versions, MaxMessages: setup.GetMaxMessages()}
+	setTimes(start, setup)
+	return start
 }
 
 // Turn returns the entry for what was just said. versions are those that hold after it; nil means
@@ -149,6 +155,7 @@ func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersi
 func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	turn := s.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated)
 	turn.SessionDigest, turn.ServiceAnswers = response.GetSessionDigest(), response.GetServiceAnswers()
+	turn.Now, turn.NextDue = response.Now, response.NextDue
 	return turn
 }
 
@@ -190,7 +197,8 @@ func (s *State) Round() int32 { return s.round }
 // Versions returns the version of each table that holds now. Do not change them.
 func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
 
-// Executions returns what was executed, oldest first. Do not change it.
+// Executions returns what was executed, oldest first; one without calls is an event that took
+// place. Do not change it.
 func (s *State) Executions() []*toolhostv1.Execution { return s.executed }
 
 // SessionDigest returns the digest that the rollout's session has now.

@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
@@ -47,7 +48,7 @@ func start(maxMessages int32, messages ...*worldv1.Message) *busv1.LogEntry {
 	if len(messages) == 0 {
 		messages = []*worldv1.Message{message(0, user, agent)}
 	}
-	return &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{Id: "s.0"}, messages, nil, maxMessages), Claim: &busv1.Claim{}}
+	return &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{Id: "s.0"}, &setupv1.Setup{Messages: messages, MaxMessages: maxMessages}, nil), Claim: &busv1.Claim{}}
 }
 
 func fold(t *testing.T, entries ...*busv1.LogEntry) *rollout.State {
@@ -255,7 +256,7 @@ func TestFoldCounts(t *testing.T) {
 func TestVersionsHoldUntilTheyChange(t *testing.T) {
 	first := []*worldv1.TableVersion{{Name: world.Contact}}
 	second := []*worldv1.TableVersion{{Name: world.Contact, Index: 2}}
-	state := fold(t, &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{}, []*worldv1.Message{message(0, user, agent)}, first, 9)})
+	state := fold(t, &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{}, &setupv1.Setup{Messages: []*worldv1.Message{message(0, user, agent)}, MaxMessages: 9}, first)})
 	for i, step := range []struct{ given, want []*worldv1.TableVersion }{{nil, first}, {second, second}, {nil, second}} {
 		turn := state.Turn([]*worldv1.Message{message(int32(i)+1, agent, env)}, step.given, nil)
 		if diff := cmp.Diff(step.want, turn.GetVersions(), protocmp.Transform()); diff != "" {

@@ -142,7 +142,7 @@ func (r *runner) claim(ctx context.Context) error {
 // nobody else can go on with it. Players are not asked again for what is recorded.
 func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
 	entry := &busv1.LogEntry{
-		Start: rollout.Start(r.rollout, r.setup.GetMessages(), session.GetVersions(), r.setup.GetMaxMessages()),
+		Start: rollout.Start(r.rollout, r.setup, session.GetVersions()),
 		Claim: claim,
 	}
 	r.state, r.resumed = &rollout.State{}, true
@@ -158,7 +158,7 @@ func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Clai
 func (r *runner) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
 	r.state, r.end = &rollout.State{}, bus.Position{}
 	return r.append(ctx, &busv1.LogEntry{
-		Start: rollout.Start(r.rollout, r.setup.GetMessages(), session.GetVersions(), r.setup.GetMaxMessages()),
+		Start: rollout.Start(r.rollout, r.setup, session.GetVersions()),
 		Claim: claim,
 	})
 }
@@ -197,7 +197,7 @@ func (r *runner) failUnstarted(ctx context.Context, claim *busv1.Claim, cause er
 	}
 	r.state, r.end = &rollout.State{}, bus.Position{}
 	return r.append(ctx, &busv1.LogEntry{
-		Start: rollout.Start(r.rollout, r.setup.GetMessages(), nil, r.setup.GetMaxMessages()),
+		Start: rollout.Start(r.rollout, r.setup, nil),
 		Claim: claim,
 		End:   infrastructure(cause),
 	})
@@ -230,14 +230,17 @@ func (r *runner) turn(ctx context.Context) error {
 		return err
 	}
 	speaker, over := r.state.Next()
+	at, interrupted := r.state.Interruption(speaker)
 	var turn *busv1.Turn
 	var failure *busv1.End
 	var err error
 	switch {
 	case over != nil:
 		return r.append(ctx, &busv1.LogEntry{End: over})
+	case interrupted:
+		turn, failure, err = r.execute(ctx, &at)
 	case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
-		turn, failure, err = r.execute(ctx)
+		turn, failure, err = r.execute(ctx, r.state.Now())
 	case speaker == worldv1.Role_ROLE_AGENT:
 		turn, failure, err = r.respond(ctx, speaker, r.rollout.GetAgent(), r.setup.GetOracleScript())
 	case speaker == worldv1.Role_ROLE_USER:

@@ -12,15 +12,16 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// execute lets the tool host answer the trailing calls.
-func (r *runner) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
-	response, err := r.run(ctx)
+// execute lets the tool host answer the trailing calls or, where there are none, the next event
+// interrupt. now is the virtual time, nil if the log does not say.
+func (r *runner) execute(ctx context.Context, now *float64) (*busv1.Turn, *busv1.End, error) {
+	response, err := r.run(ctx, now)
 	if code := status.Code(err); code == codes.NotFound || code == codes.FailedPrecondition {
 		// The session is not where the log says: its host has lost it, or another worker had it.
 		if err := r.restoreSession(ctx); err != nil {
 			return nil, nil, err
 		}
-		response, err = r.run(ctx)
+		response, err = r.run(ctx, now)
 	}
 	if status.Code(err) == codes.ResourceExhausted {
 		return nil, exceeded(r.state, status.Convert(err).Message()), nil
@@ -35,7 +36,7 @@ func (r *runner) execute(ctx context.Context) (*busv1.Turn, *busv1.End, error) {
 }
 
 // run runs the trailing calls in the session as it is after the log.
-func (r *runner) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
+func (r *runner) run(ctx context.Context, now *float64) (*toolhostv1.ExecuteResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ExecuteTimeout)
 	defer cancel()
 	id := r.rollout.GetId()
@@ -44,6 +45,7 @@ func (r *runner) run(ctx context.Context) (*toolhostv1.ExecuteResponse, error) {
 		Index:         int32(len(r.state.Messages())),
 		Calls:         r.state.Calls(),
 		SessionDigest: r.state.SessionDigest(),
+		Now:           now,
 	})
 }
 

@@ -28,8 +28,10 @@ type Observer func(began time.Time, calls []*worldv1.Message, answers []executor
 type Batch struct {
 	// Index is that of the first answer.
 	Index int32
-	// Calls are the messages.
+	// Calls are the messages. Without any, the next event interrupts the conversation.
 	Calls []*worldv1.Message
+	// Now is the virtual time; nil follows from Index. It is set where there are no calls.
+	Now *float64
 	// Digest is the one that the session must have before; empty is not checked.
 	Digest []byte
 }
@@ -68,22 +70,12 @@ func (h *Host) run(
 	ctx context.Context, id string, l *live, batch Batch, observe Observer,
 ) (next *live, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
 	began, index := time.Now(), batch.Index
-	before := l.world
-	before.SetNow(l.start.now(index - 1))
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	frame, recorder := h.frameOf(l, id, index, cancel)
-	before.SetFrame(frame)
-	answers, world, err := l.start.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
-	if errors.Is(err, executor.ErrTooManyOrders) {
-		return nil, nil, nil, fmt.Errorf("session %s: %w: %w", id, ErrQuota, err)
-	}
+	world, answers, given, err := h.perform(ctx, id, l, batch)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	world.SetFrame(l.world.Frame())
-	if observe != nil {
-		observe(began, batch.Calls, answers)
+	if observe != nil && len(batch.Calls) > 0 {
+		observe(began, batch.Calls, answers.calls)
 	}
 	snapshot = &busv1.Snapshot{SessionId: id}
 	for _, table := range world.Tables() {
@@ -95,22 +87,57 @@ func (h *Host) run(
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	next = l.advance(index, &world, len(answers), snapshot.GetTables())
+	next = l.advance(index, &world, max(len(answers.calls), 1), snapshot.GetTables())
 	outcome = &toolhostv1.OutcomeRecord{
 		CallsDigest: callsDigest,
-		Response:    respond(batch.Calls, answers, index, l, next),
+		Response:    respond(batch, answers, l, next),
 		IdsDrawn:    world.Drawn(),
 		Ended:       !world.Active(),
 	}
 	for _, table := range snapshot.GetTables() {
 		outcome.Written = append(outcome.Written, table.GetName())
 	}
-	outcome.Response.ServiceAnswers = recorder.given()
+	outcome.Response.ServiceAnswers = given
 	if next.digest, err = digestAfter(l.digest, index, outcome); err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	outcome.Response.SessionDigest = next.digest
 	return next, outcome, snapshot, h.withinQuota(id, &world, outcome, snapshot)
+}
+
+// performed is what came of a batch: the answers to its calls or, without any, an event's message.
+type performed struct {
+	calls []executor.Answer
+	event *worldv1.Message
+}
+
+// perform runs the calls of a batch, or lets the next event take place, on a copy of the session's
+// world. given are the answers of hosted services.
+func (h *Host) perform(
+	ctx context.Context, id string, l *live, batch Batch,
+) (world session.World, answers performed, given []*toolhostv1.ServiceAnswer, err error) {
+	before := l.world
+	before.SetNow(l.start.now(batch.Index - 1))
+	if batch.Now != nil {
+		before.SetNow(*batch.Now)
+	}
+	if len(batch.Calls) == 0 {
+		world, answers.event, err = l.interrupt(before, batch.Index, *batch.Now)
+		return world, answers, nil, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	frame, recorder := h.frameOf(l, id, batch.Index, cancel)
+	before.SetFrame(frame)
+	answers.calls, world, err = l.start.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
+	if errors.Is(err, executor.ErrTooManyOrders) {
+		err = fmt.Errorf("%w: %w", ErrQuota, err)
+	}
+	if err != nil {
+		return session.World{}, performed{}, nil, err
+	}
+	world.SetFrame(l.world.Frame())
+	return world, answers, recorder.given(), nil
 }
 
 // digestAfter returns the digest of a session after an execution, of which the response has none
@@ -167,13 +194,18 @@ func (l *live) advance(index int32, world *session.World, answers int, written [
 }
 
 // respond makes the answers' messages.
-func respond(calls []*worldv1.Message, answers []executor.Answer, index int32, before, after *live) *toolhostv1.ExecuteResponse {
+func respond(batch Batch, answers performed, before, after *live) *toolhostv1.ExecuteResponse {
+	calls, index := batch.Calls, batch.Index
 	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.start.schema)}
+	after.setTimes(response, batch.Now)
+	if answers.event != nil {
+		response.Answers = []*worldv1.Message{answers.event}
+	}
 	if before.world.Active() && !after.world.Active() {
 		deactivated := index - 1
 		response.Deactivated = &deactivated
 	}
-	for i, answer := range answers {
+	for i, answer := range answers.calls {
 		call := calls[answer.Call]
 		result := &worldv1.ToolResult{Text: &answer.Content, Traces: answer.Traces}
 		result.Id, result.Name = sandbox.Answering(call)
@@ -253,6 +285,9 @@ func (h *Host) repeat(ctx context.Context, id string, l *live, batch Batch) (*to
 		if !bytes.Equal(digest, outcome.GetResponse().GetSessionDigest()) {
 			return nil, fmt.Errorf("session %s, index %d: %w: the calls or what came before them were others", id, batch.Index, ErrElsewhere)
 		}
+	}
+	if was := outcome.GetResponse().Now; batch.Now != nil && (was == nil || *was != *batch.Now) {
+		return nil, fmt.Errorf("session %s, index %d: %w: it was at another time", id, batch.Index, ErrElsewhere)
 	}
 	if !bytes.Equal(outcome.GetCallsDigest(), callsDigest) {
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)

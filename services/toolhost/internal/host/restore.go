@@ -145,7 +145,7 @@ func (h *Host) rerun(ctx context.Context, id string, l *live, execution *toolhos
 	}
 	offline := *l
 	offline.replay = true
-	next, outcome, snapshot, err := h.run(ctx, id, &offline, Batch{Index: index, Calls: execution.GetCalls()}, nil)
+	next, outcome, snapshot, err := h.run(ctx, id, &offline, Batch{Index: index, Calls: execution.GetCalls(), Now: want.Now}, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -249,6 +249,9 @@ func (s *start) check(version *worldv1.Table) error {
 			}
 		}
 	}
+	if version.GetName() == world.Event && s.schema.HasEvents() {
+		return world.CheckEvents(version.GetRows())
+	}
 	return nil
 }
 

@@ -48,6 +48,9 @@ type Frame struct {
 // schema returns the schema of the tables.
 func (f *Frame) schema() *world.Schema { return cmp.Or(f.Schema, world.Builtin()) }
 
+// HasEvents says whether events may be scheduled.
+func (f *Frame) HasEvents() bool { return f.schema().HasEvents() }
+
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which
 // no one changes in place, so a copy is cheap and independent. Methods with a pointer receiver are
 // not safe for concurrent use. While it is watched, its methods take down what they read and write.

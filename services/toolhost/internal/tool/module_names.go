@@ -44,6 +44,8 @@ func (r *reading) visit(node syntax.Expr) bool {
 			r.inner[node.X] = true
 			if !slices.Contains(worldMethods(), node.Name) {
 				r.wrong(node, "world has no %s%s", node.Name, suggest(node.Name, worldMethods()))
+			} else if slices.Contains(eventMethods(), node.Name) && !r.schema.HasEvents() {
+				r.wrong(node, "world.%s needs the table of events; write events: true in schema.yaml", node.Name)
 			}
 		}
 	case *syntax.Call:
@@ -107,6 +109,10 @@ func (r *reading) tableCall(call *syntax.Call) {
 	table, ok := storedTable(r.schema, name)
 	if !ok {
 		r.wrong(call.Args[0].X, "there is no table %q%s", name, suggest(name, tableNames(r.schema)))
+		return
+	}
+	if table.Name == world.Event && r.schema.HasEvents() && method.Name != rowsMethod {
+		r.wrong(call.Args[0].X, "%s", eventsOnly)
 		return
 	}
 	for _, arg := range call.Args[1:] {

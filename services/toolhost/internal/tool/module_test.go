@@ -237,7 +237,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
 		{body("w = world", "return f'{wrold}'"), []string{
-			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id, world.random",
+			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
 			`8:12: act: name "wrold" is not defined`}},
 		{body("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
 			`7:27: act: table note has no column titel; did you mean "title"?`,

@@ -24,11 +24,15 @@ const (
 	nowMethod    = "now"
 	idMethod     = "new_id"
 	randomMethod = "random"
-	phoneName    = "check_phone"
+
+	scheduleMethod   = "schedule"
+	unscheduleMethod = "unschedule"
+
+	phoneName = "check_phone"
 )
 
 func worldMethods() []string {
-	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod, randomMethod}
+	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod, randomMethod, scheduleMethod, unscheduleMethod}
 }
 
 // readingMethods change nothing.
@@ -57,6 +61,9 @@ func (moduleWorld) Callable(string) bool { return false }
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	of, method, _ := strings.Cut(name, ".")
+	if slices.Contains(eventMethods(), method) {
+		return m.event(method, positional, keyword)
+	}
 	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, of)]
 	if least := min(params, 2) - len(optionalParams(method)); len(positional) < least || len(positional) > params {
 		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
@@ -75,6 +82,9 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 		return python.Float(fraction(m.world.NewID())), nil
 	}
 	table, err := m.table(positional[0])
+	if err == nil && method != rowsMethod && m.events(table.Name) {
+		err = raise("TypeError", eventsOnly)
+	}
 	if err != nil {
 		return python.Value{}, err
 	}

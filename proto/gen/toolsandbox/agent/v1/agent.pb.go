@@ -40,6 +40,8 @@ const (
 	Speaker_SPEAKER_AGENT Speaker = 3
 	// The answer to a tool call.
 	Speaker_SPEAKER_TOOL Speaker = 4
+	// A notification, e.g. that a timer is over. It answers no call.
+	Speaker_SPEAKER_NOTIFICATION Speaker = 5
 )
 
 // Enum value maps for Speaker.
@@ -50,13 +52,15 @@ var (
 		2: "SPEAKER_USER",
 		3: "SPEAKER_AGENT",
 		4: "SPEAKER_TOOL",
+		5: "SPEAKER_NOTIFICATION",
 	}
 	Speaker_value = map[string]int32{
-		"SPEAKER_UNSPECIFIED": 0,
-		"SPEAKER_SYSTEM":      1,
-		"SPEAKER_USER":        2,
-		"SPEAKER_AGENT":       3,
-		"SPEAKER_TOOL":        4,
+		"SPEAKER_UNSPECIFIED":  0,
+		"SPEAKER_SYSTEM":       1,
+		"SPEAKER_USER":         2,
+		"SPEAKER_AGENT":        3,
+		"SPEAKER_TOOL":         4,
+		"SPEAKER_NOTIFICATION": 5,
 	}
 )
 
@@ -820,13 +824,14 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12:\n" +
 	"\arequest\x18\x02 \x01(\v2 .toolsandbox.agent.v1.ActRequestR\arequest\x12\x1d\n" +
 	"\n" +
-	"timeout_ms\x18\x03 \x01(\x03R\ttimeoutMs*m\n" +
+	"timeout_ms\x18\x03 \x01(\x03R\ttimeoutMs*\x87\x01\n" +
 	"\aSpeaker\x12\x17\n" +
 	"\x13SPEAKER_UNSPECIFIED\x10\x00\x12\x12\n" +
 	"\x0eSPEAKER_SYSTEM\x10\x01\x12\x10\n" +
 	"\fSPEAKER_USER\x10\x02\x12\x11\n" +
 	"\rSPEAKER_AGENT\x10\x03\x12\x10\n" +
-	"\fSPEAKER_TOOL\x10\x042Z\n" +
+	"\fSPEAKER_TOOL\x10\x04\x12\x18\n" +
+	"\x14SPEAKER_NOTIFICATION\x10\x052Z\n" +
 	"\fAgentService\x12J\n" +
 	"\x03Act\x12 .toolsandbox.agent.v1.ActRequest\x1a!.toolsandbox.agent.v1.ActResponse2h\n" +
 	"\rAttachService\x12W\n" +

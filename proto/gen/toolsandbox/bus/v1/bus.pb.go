@@ -11,6 +11,7 @@ package busv1
 
 import (
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	v13 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -779,7 +780,13 @@ type Start struct {
 	// The version of each table that holds after them.
 	Versions []*v12.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Messages beyond the starting ones after which the rollout stops.
-	MaxMessages   int32 `protobuf:"varint,4,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
+	MaxMessages int32 `protobuf:"varint,4,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
+	// The session's clock, if turns take time or events may be scheduled. Unset, the time follows from
+	// the number of messages alone.
+	Clock *v13.Clock `protobuf:"bytes,5,opt,name=clock,proto3" json:"clock,omitempty"`
+	// When the first of the events is due that the world starts with, in POSIX seconds. Unset if
+	// there is none.
+	NextDue       *float64 `protobuf:"fixed64,6,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -838,6 +845,20 @@ func (x *Start) GetVersions() []*v12.TableVersion {
 func (x *Start) GetMaxMessages() int32 {
 	if x != nil {
 		return x.MaxMessages
+	}
+	return 0
+}
+
+func (x *Start) GetClock() *v13.Clock {
+	if x != nil {
+		return x.Clock
+	}
+	return nil
+}
+
+func (x *Start) GetNextDue() float64 {
+	if x != nil && x.NextDue != nil {
+		return *x.NextDue
 	}
 	return 0
 }
@@ -931,8 +952,12 @@ type Turn struct {
 	SessionDigest []byte `protobuf:"bytes,6,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	// Of a turn of the execution environment: ExecuteResponse.service_answers.
 	ServiceAnswers []*v11.ServiceAnswer `protobuf:"bytes,7,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Of a turn of the execution environment: ExecuteResponse.now.
+	Now *float64 `protobuf:"fixed64,8,opt,name=now,proto3,oneof" json:"now,omitempty"`
+	// Of a turn of the execution environment: ExecuteResponse.next_due.
+	NextDue       *float64 `protobuf:"fixed64,9,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Turn) Reset() {
@@ -1005,6 +1030,20 @@ func (x *Turn) GetServiceAnswers() []*v11.ServiceAnswer {
 		return x.ServiceAnswers
 	}
 	return nil
+}
+
+func (x *Turn) GetNow() float64 {
+	if x != nil && x.Now != nil {
+		return *x.Now
+	}
+	return 0
+}
+
+func (x *Turn) GetNextDue() float64 {
+	if x != nil && x.NextDue != nil {
+		return *x.NextDue
+	}
+	return 0
 }
 
 // TurnUsage is what one turn of a model cost.
@@ -1656,7 +1695,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1712,25 +1751,32 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x12\x16\n" +
 	"\x06number\x18\x06 \x01(\x05R\x06number\x12\x1a\n" +
 	"\bprevious\x18\a \x01(\fR\bprevious\x12\x16\n" +
-	"\x06digest\x18\b \x01(\fR\x06digest\"\xdc\x01\n" +
+	"\x06digest\x18\b \x01(\fR\x06digest\"\xbc\x02\n" +
 	"\x05Start\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\"\x8f\x01\n" +
+	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\x121\n" +
+	"\x05clock\x18\x05 \x01(\v2\x1b.toolsandbox.setup.v1.ClockR\x05clock\x12\x1e\n" +
+	"\bnext_due\x18\x06 \x01(\x01H\x00R\anextDue\x88\x01\x01B\v\n" +
+	"\t_next_due\"\x8f\x01\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
-	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\xe5\x02\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\xb1\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
 	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x123\n" +
 	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12%\n" +
 	"\x0esession_digest\x18\x06 \x01(\fR\rsessionDigest\x12O\n" +
-	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
-	"\f_deactivated\"\x86\x01\n" +
+	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
+	"\x03now\x18\b \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
+	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01B\x0e\n" +
+	"\f_deactivatedB\x06\n" +
+	"\x04_nowB\v\n" +
+	"\t_next_due\"\x86\x01\n" +
 	"\tTurnUsage\x12.\n" +
 	"\x04role\x18\x01 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleR\x04role\x12\x14\n" +
 	"\x05index\x18\x02 \x01(\x05R\x05index\x123\n" +
@@ -1842,11 +1888,12 @@ var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
 	(*v1.SpendLimit)(nil),     // 21: toolsandbox.agentgw.v1.SpendLimit
 	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
 	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
-	(*v1.Usage)(nil),          // 24: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil), // 25: toolsandbox.toolhost.v1.ServiceAnswer
-	(v12.Role)(0),             // 26: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),      // 27: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),         // 28: toolsandbox.world.v1.Table
+	(*v13.Clock)(nil),         // 24: toolsandbox.setup.v1.Clock
+	(*v1.Usage)(nil),          // 25: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil), // 26: toolsandbox.toolhost.v1.ServiceAnswer
+	(v12.Role)(0),             // 27: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),      // 28: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),         // 29: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
@@ -1867,30 +1914,31 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	6,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
 	22, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
 	23, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	23, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	22, // 19: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 20: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	24, // 21: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	25, // 22: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	26, // 23: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	24, // 24: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	0,  // 25: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
-	11, // 26: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	27, // 27: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	28, // 28: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
-	6,  // 29: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	12, // 30: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
-	14, // 31: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
-	14, // 32: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
-	15, // 33: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
-	17, // 34: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
-	18, // 35: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
-	18, // 36: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
-	37, // [37:37] is the sub-list for method output_type
-	37, // [37:37] is the sub-list for method input_type
-	37, // [37:37] is the sub-list for extension type_name
-	37, // [37:37] is the sub-list for extension extendee
-	0,  // [0:37] is the sub-list for field type_name
+	24, // 18: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	23, // 19: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	22, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
+	25, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	26, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	27, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	25, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	0,  // 26: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
+	11, // 27: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	28, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	29, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	6,  // 30: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	12, // 31: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
+	14, // 32: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
+	14, // 33: toolsandbox.bus.v1.Result.minefields:type_name -> toolsandbox.bus.v1.Match
+	15, // 34: toolsandbox.bus.v1.Result.user_flags:type_name -> toolsandbox.bus.v1.UserFlag
+	17, // 35: toolsandbox.bus.v1.Result.call_grade:type_name -> toolsandbox.bus.v1.CallGrade
+	18, // 36: toolsandbox.bus.v1.CallGrade.euroeval:type_name -> toolsandbox.bus.v1.CallVerdict
+	18, // 37: toolsandbox.bus.v1.CallGrade.bfcl_strict:type_name -> toolsandbox.bus.v1.CallVerdict
+	38, // [38:38] is the sub-list for method output_type
+	38, // [38:38] is the sub-list for method input_type
+	38, // [38:38] is the sub-list for extension type_name
+	38, // [38:38] is the sub-list for extension extendee
+	0,  // [0:38] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_bus_v1_bus_proto_init() }
@@ -1899,6 +1947,7 @@ func file_toolsandbox_bus_v1_bus_proto_init() {
 		return
 	}
 	file_toolsandbox_bus_v1_bus_proto_msgTypes[1].OneofWrappers = []any{}
+	file_toolsandbox_bus_v1_bus_proto_msgTypes[7].OneofWrappers = []any{}
 	file_toolsandbox_bus_v1_bus_proto_msgTypes[9].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

@@ -808,6 +808,9 @@ type GetTrajectoryResponse struct {
 	LogDigest []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
 	// The digest that its session has by its log, as in ExecuteResponse.session_digest.
 	SessionDigest []byte `protobuf:"bytes,11,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
+	// The virtual time of each turn of the execution environment, by the index of its first message,
+	// if turns take time or events may be scheduled.
+	Times         map[int32]float64 `protobuf:"bytes,12,rep,name=times,proto3" json:"times,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -908,6 +911,13 @@ func (x *GetTrajectoryResponse) GetLogDigest() []byte {
 func (x *GetTrajectoryResponse) GetSessionDigest() []byte {
 	if x != nil {
 		return x.SessionDigest
+	}
+	return nil
+}
+
+func (x *GetTrajectoryResponse) GetTimes() map[int32]float64 {
+	if x != nil {
+		return x.Times
 	}
 	return nil
 }
@@ -1457,7 +1467,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\xf9\x03\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x88\x05\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
@@ -1470,7 +1480,12 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\n" +
 	"log_digest\x18\n" +
 	" \x01(\fR\tlogDigest\x12%\n" +
-	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\"\xba\x01\n" +
+	"\x0esession_digest\x18\v \x01(\fR\rsessionDigest\x12S\n" +
+	"\x05times\x18\f \x03(\v2=.toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntryR\x05times\x1a8\n" +
+	"\n" +
+	"TimesEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01\"\xba\x01\n" +
 	"\fRecordedItem\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12:\n" +
 	"\x04turn\x18\x02 \x01(\v2$.toolsandbox.agentgw.v1.RecordedTurnH\x00R\x04turn\x12@\n" +
@@ -1526,7 +1541,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescGZIP() []byte {
 	return file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDescData
 }
 
-var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 20)
+var file_toolsandbox_orchestrator_v1_orchestrator_proto_msgTypes = make([]protoimpl.MessageInfo, 21)
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*SweepSpec)(nil),             // 0: toolsandbox.orchestrator.v1.SweepSpec
 	(*SweepScenario)(nil),         // 1: toolsandbox.orchestrator.v1.SweepScenario
@@ -1548,65 +1563,67 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_goTypes = []any{
 	(*ListSweepsRequest)(nil),     // 17: toolsandbox.orchestrator.v1.ListSweepsRequest
 	(*SweepInfo)(nil),             // 18: toolsandbox.orchestrator.v1.SweepInfo
 	(*ListSweepsResponse)(nil),    // 19: toolsandbox.orchestrator.v1.ListSweepsResponse
-	(*v1.Player)(nil),             // 20: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),       // 21: toolsandbox.toolhost.v1.HostedServices
-	(*v12.Setup)(nil),             // 22: toolsandbox.setup.v1.Setup
-	(*v1.SpendLimit)(nil),         // 23: toolsandbox.agentgw.v1.SpendLimit
-	(*v13.Result)(nil),            // 24: toolsandbox.bus.v1.Result
-	(*v13.Rollout)(nil),           // 25: toolsandbox.bus.v1.Rollout
-	(*v14.Message)(nil),           // 26: toolsandbox.world.v1.Message
-	(*v14.Table)(nil),             // 27: toolsandbox.world.v1.Table
-	(*v13.End)(nil),               // 28: toolsandbox.bus.v1.End
-	(*timestamppb.Timestamp)(nil), // 29: google.protobuf.Timestamp
-	(*v13.TurnUsage)(nil),         // 30: toolsandbox.bus.v1.TurnUsage
-	(*v1.RecordedTurn)(nil),       // 31: toolsandbox.agentgw.v1.RecordedTurn
-	(*v11.ServiceAnswer)(nil),     // 32: toolsandbox.toolhost.v1.ServiceAnswer
+	nil,                           // 20: toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	(*v1.Player)(nil),             // 21: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 22: toolsandbox.toolhost.v1.HostedServices
+	(*v12.Setup)(nil),             // 23: toolsandbox.setup.v1.Setup
+	(*v1.SpendLimit)(nil),         // 24: toolsandbox.agentgw.v1.SpendLimit
+	(*v13.Result)(nil),            // 25: toolsandbox.bus.v1.Result
+	(*v13.Rollout)(nil),           // 26: toolsandbox.bus.v1.Rollout
+	(*v14.Message)(nil),           // 27: toolsandbox.world.v1.Message
+	(*v14.Table)(nil),             // 28: toolsandbox.world.v1.Table
+	(*v13.End)(nil),               // 29: toolsandbox.bus.v1.End
+	(*timestamppb.Timestamp)(nil), // 30: google.protobuf.Timestamp
+	(*v13.TurnUsage)(nil),         // 31: toolsandbox.bus.v1.TurnUsage
+	(*v1.RecordedTurn)(nil),       // 32: toolsandbox.agentgw.v1.RecordedTurn
+	(*v11.ServiceAnswer)(nil),     // 33: toolsandbox.toolhost.v1.ServiceAnswer
 }
 var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.orchestrator.v1.SweepSpec.scenarios:type_name -> toolsandbox.orchestrator.v1.SweepScenario
-	20, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
-	20, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
-	21, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
-	22, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
+	21, // 1: toolsandbox.orchestrator.v1.SweepSpec.agents:type_name -> toolsandbox.agentgw.v1.Player
+	21, // 2: toolsandbox.orchestrator.v1.SweepSpec.users:type_name -> toolsandbox.agentgw.v1.Player
+	22, // 3: toolsandbox.orchestrator.v1.SweepSpec.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
+	23, // 4: toolsandbox.orchestrator.v1.SweepScenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	0,  // 5: toolsandbox.orchestrator.v1.CreateSweepRequest.spec:type_name -> toolsandbox.orchestrator.v1.SweepSpec
-	23, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
+	24, // 6: toolsandbox.orchestrator.v1.CreateSweepRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	6,  // 7: toolsandbox.orchestrator.v1.WatchSweepResponse.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	24, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
+	25, // 8: toolsandbox.orchestrator.v1.WatchSweepResponse.result:type_name -> toolsandbox.bus.v1.Result
 	7,  // 9: toolsandbox.orchestrator.v1.WatchSweepResponse.end:type_name -> toolsandbox.orchestrator.v1.SweepEnd
 	18, // 10: toolsandbox.orchestrator.v1.CancelSweepResponse.sweep:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	25, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	26, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
-	27, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
-	28, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	29, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
-	29, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
-	30, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	31, // 18: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
-	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	12, // 20: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	12, // 21: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
-	6,  // 22: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
-	29, // 23: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
-	18, // 24: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
-	2,  // 25: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
-	4,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
-	8,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
-	10, // 28: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
-	13, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
-	15, // 30: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
-	17, // 31: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
-	3,  // 32: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
-	5,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
-	9,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
-	11, // 35: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
-	14, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
-	16, // 37: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
-	19, // 38: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
-	32, // [32:39] is the sub-list for method output_type
-	25, // [25:32] is the sub-list for method input_type
-	25, // [25:25] is the sub-list for extension type_name
-	25, // [25:25] is the sub-list for extension extendee
-	0,  // [0:25] is the sub-list for field type_name
+	26, // 11: toolsandbox.orchestrator.v1.GetTrajectoryResponse.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	27, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
+	28, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
+	29, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
+	30, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	30, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
+	31, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
+	20, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry
+	32, // 19: toolsandbox.orchestrator.v1.RecordedItem.turn:type_name -> toolsandbox.agentgw.v1.RecordedTurn
+	33, // 20: toolsandbox.orchestrator.v1.RecordedItem.answer:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	12, // 21: toolsandbox.orchestrator.v1.GetRecordingResponse.item:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	12, // 22: toolsandbox.orchestrator.v1.PutRecordingRequest.items:type_name -> toolsandbox.orchestrator.v1.RecordedItem
+	6,  // 23: toolsandbox.orchestrator.v1.SweepInfo.progress:type_name -> toolsandbox.orchestrator.v1.SweepProgress
+	30, // 24: toolsandbox.orchestrator.v1.SweepInfo.created:type_name -> google.protobuf.Timestamp
+	18, // 25: toolsandbox.orchestrator.v1.ListSweepsResponse.sweeps:type_name -> toolsandbox.orchestrator.v1.SweepInfo
+	2,  // 26: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:input_type -> toolsandbox.orchestrator.v1.CreateSweepRequest
+	4,  // 27: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:input_type -> toolsandbox.orchestrator.v1.WatchSweepRequest
+	8,  // 28: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:input_type -> toolsandbox.orchestrator.v1.CancelSweepRequest
+	10, // 29: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:input_type -> toolsandbox.orchestrator.v1.GetTrajectoryRequest
+	13, // 30: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:input_type -> toolsandbox.orchestrator.v1.GetRecordingRequest
+	15, // 31: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:input_type -> toolsandbox.orchestrator.v1.PutRecordingRequest
+	17, // 32: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:input_type -> toolsandbox.orchestrator.v1.ListSweepsRequest
+	3,  // 33: toolsandbox.orchestrator.v1.OrchestratorService.CreateSweep:output_type -> toolsandbox.orchestrator.v1.CreateSweepResponse
+	5,  // 34: toolsandbox.orchestrator.v1.OrchestratorService.WatchSweep:output_type -> toolsandbox.orchestrator.v1.WatchSweepResponse
+	9,  // 35: toolsandbox.orchestrator.v1.OrchestratorService.CancelSweep:output_type -> toolsandbox.orchestrator.v1.CancelSweepResponse
+	11, // 36: toolsandbox.orchestrator.v1.OrchestratorService.GetTrajectory:output_type -> toolsandbox.orchestrator.v1.GetTrajectoryResponse
+	14, // 37: toolsandbox.orchestrator.v1.OrchestratorService.GetRecording:output_type -> toolsandbox.orchestrator.v1.GetRecordingResponse
+	16, // 38: toolsandbox.orchestrator.v1.OrchestratorService.PutRecording:output_type -> toolsandbox.orchestrator.v1.PutRecordingResponse
+	19, // 39: toolsandbox.orchestrator.v1.OrchestratorService.ListSweeps:output_type -> toolsandbox.orchestrator.v1.ListSweepsResponse
+	33, // [33:40] is the sub-list for method output_type
+	26, // [26:33] is the sub-list for method input_type
+	26, // [26:26] is the sub-list for extension type_name
+	26, // [26:26] is the sub-list for extension extendee
+	0,  // [0:26] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_orchestrator_v1_orchestrator_proto_init() }
@@ -1629,7 +1646,7 @@ func file_toolsandbox_orchestrator_v1_orchestrator_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc), len(file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   20,
+			NumMessages:   21,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

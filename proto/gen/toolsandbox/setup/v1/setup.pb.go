@@ -115,7 +115,11 @@ type Clock struct {
 	// Seconds by which each message advances the clock.
 	Step float64 `protobuf:"fixed64,2,opt,name=step,proto3" json:"step,omitempty"`
 	// IANA name of the session's time zone, e.g. America/Los_Angeles.
-	TimeZone      string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	TimeZone string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
+	// Seconds that each turn of the user takes: it speaks so long after the message before it.
+	UserTurn float64 `protobuf:"fixed64,4,opt,name=user_turn,json=userTurn,proto3" json:"user_turn,omitempty"`
+	// Seconds that each turn of the agent takes.
+	AgentTurn     float64 `protobuf:"fixed64,5,opt,name=agent_turn,json=agentTurn,proto3" json:"agent_turn,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -169,6 +173,20 @@ func (x *Clock) GetTimeZone() string {
 		return x.TimeZone
 	}
 	return ""
+}
+
+func (x *Clock) GetUserTurn() float64 {
+	if x != nil {
+		return x.UserTurn
+	}
+	return 0
+}
+
+func (x *Clock) GetAgentTurn() float64 {
+	if x != nil {
+		return x.AgentTurn
+	}
+	return 0
 }
 
 // ToolSelection says which tools the agent and the user get.
@@ -792,11 +810,14 @@ var File_toolsandbox_setup_v1_setup_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/setup/v1/setup.proto\x12\x14toolsandbox.setup.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"n\n" +
+	" toolsandbox/setup/v1/setup.proto\x12\x14toolsandbox.setup.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"\xce\x01\n" +
 	"\x05Clock\x12\x19\n" +
 	"\x03now\x18\x01 \x01(\x01B\a\xbaH\x04\x12\x02@\x01R\x03now\x12$\n" +
 	"\x04step\x18\x02 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\x04step\x12$\n" +
-	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\"\xf3\x01\n" +
+	"\ttime_zone\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\btimeZone\x12-\n" +
+	"\tuser_turn\x18\x04 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\buserTurn\x12/\n" +
+	"\n" +
+	"agent_turn\x18\x05 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\tagentTurn\"\xf3\x01\n" +
 	"\rToolSelection\x12\x14\n" +
 	"\x05allow\x18\x01 \x03(\tR\x05allow\x12\x12\n" +
 	"\x04deny\x18\x02 \x03(\tR\x04deny\x12Y\n" +

@@ -259,7 +259,8 @@ func (x *CreateSessionResponse) GetToolsDigest() string {
 	return ""
 }
 
-// ExecuteRequest carries the trailing messages addressed to the execution environment.
+// ExecuteRequest carries the trailing messages addressed to the execution environment, or lets the
+// next event interrupt the conversation.
 type ExecuteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -267,11 +268,15 @@ type ExecuteRequest struct {
 	// Index that the first answer will have; also the index of the table versions that the calls
 	// store.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// The messages, all of one sender, in order. More than one are one parallel batch.
+	// The messages, all of one sender, in order. More than one are one parallel batch. Without any,
+	// the event that is due next at now interrupts: its row is removed, and the answer is its text.
 	Calls []*v11.Message `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
 	// The digest that the session has before the calls: ExecuteResponse.session_digest of the
 	// execution before, or the SHA-256 of the setup before the first one. Empty is not checked.
 	SessionDigest []byte `protobuf:"bytes,4,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
+	// The virtual time of the calls in POSIX seconds. Unset follows from index and the clock's step.
+	// Required without calls.
+	Now           *float64 `protobuf:"fixed64,5,opt,name=now,proto3,oneof" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,12 +339,19 @@ func (x *ExecuteRequest) GetSessionDigest() []byte {
 	return nil
 }
 
+func (x *ExecuteRequest) GetNow() float64 {
+	if x != nil && x.Now != nil {
+		return *x.Now
+	}
+	return 0
+}
+
 // Execution is one that a log holds.
 type Execution struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in ExecuteRequest.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// As in ExecuteRequest.
+	// As in ExecuteRequest; none of an interruption. The time is outcome.now.
 	Calls []*v11.Message `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	// What came of it.
 	Outcome       *ExecuteResponse `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
@@ -528,8 +540,12 @@ type ExecuteResponse struct {
 	// What hosted services answered to the calls, in the order in which they were asked; in the modes
 	// live and record only.
 	ServiceAnswers []*ServiceAnswer `protobuf:"bytes,6,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// ExecuteRequest.now.
+	Now *float64 `protobuf:"fixed64,7,opt,name=now,proto3,oneof" json:"now,omitempty"`
+	// When the next scheduled event is due, in POSIX seconds. Unset if there is none.
+	NextDue       *float64 `protobuf:"fixed64,8,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExecuteResponse) Reset() {
@@ -602,6 +618,20 @@ func (x *ExecuteResponse) GetServiceAnswers() []*ServiceAnswer {
 		return x.ServiceAnswers
 	}
 	return nil
+}
+
+func (x *ExecuteResponse) GetNow() float64 {
+	if x != nil && x.Now != nil {
+		return *x.Now
+	}
+	return 0
+}
+
+func (x *ExecuteResponse) GetNextDue() float64 {
+	if x != nil && x.NextDue != nil {
+		return *x.NextDue
+	}
+	return 0
 }
 
 // ReadTablesRequest asks for table versions.
@@ -1742,16 +1772,18 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
 	"user_tools\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\tuserTools\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\xf0\x01\n" +
+	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\x96\x02\n" +
 	"\x0eExecuteRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
-	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12@\n" +
-	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\v\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x05calls\x12.\n" +
-	"\x0esession_digest\x18\x04 \x01(\fB\a\xbaH\x04z\x02\x18 R\rsessionDigest\"\xb5\x01\n" +
+	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12>\n" +
+	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05calls\x12.\n" +
+	"\x0esession_digest\x18\x04 \x01(\fB\a\xbaH\x04z\x02\x18 R\rsessionDigest\x12\x1e\n" +
+	"\x03now\x18\x05 \x01(\x01B\a\xbaH\x04\x12\x02@\x01H\x00R\x03now\x88\x01\x01B\x06\n" +
+	"\x04_now\"\xab\x01\n" +
 	"\tExecution\x12\x1d\n" +
-	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12=\n" +
-	"\x05calls\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\x05calls\x12J\n" +
+	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x123\n" +
+	"\x05calls\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\x05calls\x12J\n" +
 	"\aoutcome\x18\x03 \x01(\v2(.toolsandbox.toolhost.v1.ExecuteResponseB\x06\xbaH\x03\xc8\x01\x01R\aoutcome\"\xaa\x01\n" +
 	"\x15RestoreSessionRequest\x12M\n" +
 	"\x06create\x18\x01 \x01(\v2-.toolsandbox.toolhost.v1.CreateSessionRequestB\x06\xbaH\x03\xc8\x01\x01R\x06create\x12B\n" +
@@ -1760,15 +1792,19 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"executions\"N\n" +
 	"\x16RestoreSessionResponse\x12\x1a\n" +
 	"\brepeated\x18\x01 \x01(\x05R\brepeated\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x05R\adropped\"\xd7\x02\n" +
+	"\adropped\x18\x02 \x01(\x05R\adropped\"\xa3\x03\n" +
 	"\x0fExecuteResponse\x127\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\aanswers\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
 	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12\x1c\n" +
 	"\texception\x18\x04 \x01(\tR\texception\x12%\n" +
 	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
-	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswersB\x0e\n" +
-	"\f_deactivated\"\x99\x01\n" +
+	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
+	"\x03now\x18\a \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
+	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01B\x0e\n" +
+	"\f_deactivatedB\x06\n" +
+	"\x04_nowB\v\n" +
+	"\t_next_due\"\x99\x01\n" +
 	"\x11ReadTablesRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
@@ -1983,6 +2019,7 @@ func file_toolsandbox_toolhost_v1_toolhost_proto_init() {
 	if File_toolsandbox_toolhost_v1_toolhost_proto != nil {
 		return
 	}
+	file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[2].OneofWrappers = []any{}
 	file_toolsandbox_toolhost_v1_toolhost_proto_msgTypes[6].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{

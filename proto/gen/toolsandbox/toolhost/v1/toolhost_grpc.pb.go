@@ -53,9 +53,9 @@ type ToolHostServiceClient interface {
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
 	// (session_id, index): the outcome is committed before it is returned, and a repeated request
 	// gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not
-	// have the digest that is given: nothing was run, RestoreSession helps), INVALID_ARGUMENT (no
-	// call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
+	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
+	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
 	// requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
 	// RestoreSession brings a session to where a log says that it stands: one that is missing is
@@ -249,9 +249,9 @@ type ToolHostServiceServer interface {
 	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
 	// (session_id, index): the outcome is committed before it is returned, and a repeated request
 	// gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, or the session does not
-	// have the digest that is given: nothing was run, RestoreSession helps), INVALID_ARGUMENT (no
-	// call, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
+	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
+	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
+	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
 	// requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
 	// RestoreSession brings a session to where a log says that it stands: one that is missing is

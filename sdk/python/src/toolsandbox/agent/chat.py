@@ -11,6 +11,8 @@ from .conversation import Act, Conversation, Message, Reply, Speaker, ToolCall
 
 ChatMessage = dict[str, Any]
 """A message of OpenAI's chat completions: role, content, and tool_calls or tool_call_id."""
+_NOTIFIED = "[Notification on the phone] "
+"""Begins a notification as chat models are shown it: as a text of the user's."""
 ToolSchema = dict[str, Any]
 """A tool of OpenAI's chat completions: {"type": "function", "function": {"name", "description", "parameters"}}."""
 ChatModel = Callable[[list[ChatMessage], list[ToolSchema]], Union[Any, Awaitable[Any]]]
@@ -72,6 +74,8 @@ def _chat_message(message: Message) -> ChatMessage:
     if message.calls:
         made = [{"id": c.id, "type": "function", "function": {"name": c.name, "arguments": _written(c)}} for c in message.calls]
         return {"role": "assistant", "content": message.text, "tool_calls": made}
+    if message.speaker is Speaker.NOTIFICATION:
+        return {"role": "user", "content": _NOTIFIED + message.text}
     role = "assistant" if message.speaker is Speaker.AGENT else message.speaker.value
     return {"role": role, "content": message.text if message.code is None else message.code}
 

@@ -20,6 +20,8 @@ class Speaker(enum.Enum):
     """The agent itself."""
     TOOL = "tool"
     """The answer to a call."""
+    NOTIFICATION = "notification"
+    """The phone, which tells something that nobody asked for at this moment, e.g. that a timer is over. It answers no call."""
 
 
 @dataclass(frozen=True)

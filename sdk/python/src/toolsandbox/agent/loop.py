@@ -109,6 +109,7 @@ class Session:
         self._changes = 0
         self._kept: Any = None  # memory after the last run that succeeded
         self._known = 0  # how many messages it stands for
+        self._missed: tuple[Message, ...] = ()  # notifications that came while a run waited for results
         self._outcome: Union[Reply, Exception, None] = None  # of a run that ended while no answer was due
         self._asking = 0
         self._timer: Optional[asyncio.TimerHandle] = None
@@ -171,6 +172,8 @@ class Session:
         sent, self._sent = self._sent, []
         for waiting, result in zip(sent, results):
             waiting.settle(result)
+        if self._outcome is not None or not self._task.done():
+            self._missed += tuple(m for m in further if m.speaker is Speaker.NOTIFICATION)
         if self._outcome is not None:
             self._deliver(self._outcome)
         elif self._task.done():
@@ -198,7 +201,8 @@ class Session:
 
     def _start(self) -> None:
         self.memory = self._kept
-        self.new = self._seen.messages if self.memory is None else self._seen.messages[self._known :]
+        self.new = self._seen.messages if self.memory is None else self._missed + self._seen.messages[self._known :]
+        self._missed = ()
         self._task = asyncio.ensure_future(self._play())
 
     async def _play(self) -> None:

@@ -35,6 +35,7 @@ _SPEAKERS = {
     agent_pb2.SPEAKER_USER: Speaker.USER,
     agent_pb2.SPEAKER_AGENT: Speaker.AGENT,
     agent_pb2.SPEAKER_TOOL: Speaker.TOOL,
+    agent_pb2.SPEAKER_NOTIFICATION: Speaker.NOTIFICATION,
 }
 
 

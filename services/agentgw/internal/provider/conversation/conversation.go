@@ -58,7 +58,13 @@ type Entry struct {
 	Value *string
 	// Failed: the result is an error.
 	Failed bool
+	// Notification is the text of an event that interrupts the conversation. It stands as a text of
+	// the user's, which says so, for chat models know no other message that answers no call.
+	Notification string
 }
+
+// notified begins the text of a notification.
+const notified = "[Notification on the phone] "
 
 // AgentView returns the transcript of an agent's view. It leaves out messages that neither come
 // from nor go to the agent.
@@ -72,6 +78,8 @@ func AgentView(view []*worldv1.Message) []Entry {
 		case m.GetSender() == agent && m.GetRecipient() == worldv1.Role_ROLE_USER:
 			entries = append(entries, text(Assistant, m))
 		case m.GetRecipient() != agent:
+		case tells(m):
+			entries = append(entries, notification(m))
 		case m.GetSender() == environment:
 			entries = append(entries, result(m, entries))
 		case m.GetSender() == worldv1.Role_ROLE_SYSTEM:
@@ -97,6 +105,8 @@ func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 		case from == user && to == environment:
 			open = append(open, call(m))
 			continue
+		case to == user && tells(m):
+			entries = append(entries, notification(m))
 		case from == environment && to == user:
 			if hasTools {
 				entries = append(entries, open...)
@@ -116,6 +126,16 @@ func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 
 func text(kind Kind, m *worldv1.Message) Entry {
 	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetText()}
+}
+
+// tells says whether a message is an event's: answers of the environment are results.
+func tells(m *worldv1.Message) bool {
+	_, said := m.GetBody().(*worldv1.Message_Text)
+	return said && m.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+}
+
+func notification(m *worldv1.Message) Entry {
+	return Entry{Kind: User, Index: m.GetIndex(), Text: notified + m.GetText(), Notification: m.GetText()}
 }
 
 // call returns the entry of a call, or of code as a call of the source tool.

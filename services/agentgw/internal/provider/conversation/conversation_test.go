@@ -145,3 +145,27 @@ func TestUserViewWithTools(t *testing.T) {
 		t.Errorf("Simulator (-want +got):\n%s", diff)
 	}
 }
+
+// TestNotification shows an event as a text of the user's to the one who is told, also between calls
+// that are answered, and an answer of the environment as the answer that it is.
+func TestNotification(t *testing.T) {
+	event := func(to worldv1.Role) *worldv1.Message {
+		return &worldv1.Message{Sender: environment, Recipient: to, Body: &worldv1.Message_Text{Text: "Timer: eggs"}}
+	}
+	view := []*worldv1.Message{
+		text0(user, agent, "Eggs!"), text0(agent, user, "Yes."), event(agent), text0(agent, user, "They are done."), event(user),
+	}
+	wantAgent := "user Eggs!\nassistant Yes.\nuser [Notification on the phone] Timer: eggs\nassistant They are done."
+	if diff := cmp.Diff(wantAgent, lines(AgentView(view))); diff != "" {
+		t.Errorf("agent (-want +got):\n%s", diff)
+	}
+	wantUser := "assistant Eggs!\nuser Yes.\nuser They are done.\nuser [Notification on the phone] Timer: eggs"
+	for _, hands := range []bool{false, true} {
+		if diff := cmp.Diff(wantUser, lines(UserView(view, hands))); diff != "" {
+			t.Errorf("user, hands %t (-want +got):\n%s", hands, diff)
+		}
+	}
+	if got := AgentView(view)[2].Notification; got != "Timer: eggs" {
+		t.Errorf("notification: got %q", got)
+	}
+}

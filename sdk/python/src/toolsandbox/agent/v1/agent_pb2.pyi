@@ -14,11 +14,13 @@ class Speaker(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     SPEAKER_USER: _ClassVar[Speaker]
     SPEAKER_AGENT: _ClassVar[Speaker]
     SPEAKER_TOOL: _ClassVar[Speaker]
+    SPEAKER_NOTIFICATION: _ClassVar[Speaker]
 SPEAKER_UNSPECIFIED: Speaker
 SPEAKER_SYSTEM: Speaker
 SPEAKER_USER: Speaker
 SPEAKER_AGENT: Speaker
 SPEAKER_TOOL: Speaker
+SPEAKER_NOTIFICATION: Speaker
 
 class ToolCall(_message.Message):
     __slots__ = ("id", "name", "arguments_json")

@@ -1,0 +1,97 @@
+package tool
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+)
+
+// eventsOnly says how the table of events is changed.
+const eventsOnly = "events are changed by world.schedule and world.unschedule alone"
+
+// Whom an event is told, as tools say it.
+const (
+	toAgent = "agent"
+	toUser  = "user"
+)
+
+// eventMethods change the table of events.
+func eventMethods() []string { return []string{scheduleMethod, unscheduleMethod} }
+
+// events says whether a table is that of the session's events.
+func (m moduleWorld) events(table string) bool {
+	return table == world.Event && m.world.Frame().HasEvents()
+}
+
+// event schedules an event, or takes one back.
+func (m moduleWorld) event(method string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+	if !m.events(world.Event) {
+		return python.Value{}, raise("KeyError", python.Repr(python.Str(world.AuthorText(world.Event))))
+	}
+	params := []string{"event_id"}
+	if method == scheduleMethod {
+		params = []string{"at", "text", "to"}
+	}
+	args := make([]python.Value, len(params))
+	given := copy(args, positional)
+	if len(positional) > len(params) {
+		return python.Value{}, raise("TypeError", worldName+"."+method+"() takes "+strconv.Itoa(len(params))+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
+	}
+	for _, item := range keyword.Items() {
+		at := slices.Index(params, item.Key)
+		if at < given {
+			return python.Value{}, raise("TypeError", worldName+"."+method+"() got an unexpected keyword argument "+python.Repr(python.Str(item.Key)))
+		}
+		args[at] = item.Value
+	}
+	if method == unscheduleMethod {
+		return python.None(), m.unschedule(args[0])
+	}
+	if args[2].IsNone() {
+		args[2] = python.Str(toAgent)
+	}
+	return m.schedule(args[0], args[1], args[2])
+}
+
+// schedule adds an event and returns its id.
+func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
+	due, isNumber := at.Number()
+	said, isText := text.AsStr()
+	told, _ := to.AsStr()
+	recipient := map[string]string{toAgent: world.EventToAgent, toUser: world.EventToUser}[told]
+	switch {
+	case !isNumber || at.Kind() == python.KindBool:
+		return python.Value{}, raise("TypeError", "the time of an event is a number of POSIX seconds, not '"+at.TypeName()+"'")
+	case math.IsNaN(due) || math.IsInf(due, 0):
+		return python.Value{}, raise("ValueError", "the time of an event is a finite number of POSIX seconds, not "+python.Repr(at))
+	case !isText || said == "":
+		return python.Value{}, raise("ValueError", "the text of an event is a text that is not empty")
+	case recipient == "":
+		return python.Value{}, raise("ValueError", "an event is told to '"+toAgent+"' or '"+toUser+"', not "+python.Repr(to))
+	}
+	if err := encodable(text); err != nil {
+		return python.Value{}, err
+	}
+	if m.world.Count(world.Event, session.All()) >= world.MaxEvents {
+		return python.Value{}, raise("RuntimeError", "at most "+strconv.Itoa(world.MaxEvents)+" events can be scheduled at a time")
+	}
+	id := m.world.NewID()
+	m.world.Append(world.Event, session.Row{python.Str(id), python.Float(due), python.Str(recipient), text})
+	return python.Str(id), nil
+}
+
+// unschedule takes an event back that has not taken place. Unlike Remove it takes back the last one,
+// too.
+func (m moduleWorld) unschedule(id python.Value) error {
+	rows := m.world.Rows(world.Event)
+	at := slices.IndexFunc(rows, func(row session.Row) bool { return row[0].Equal(id) })
+	if at < 0 {
+		return raise(noDataError, "No event has the id "+python.Repr(id))
+	}
+	m.world.Write(world.Event, slices.Delete(slices.Clone(rows), at, at+1))
+	return nil
+}
