@@ -1,0 +1,97 @@
+package rpc
+
+import (
+	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// Conversations are most of what services send each other: each turn sends all of it again. What
+// protovalidate and proto.Size find out about them by reflection is found here for less.
+
+// maxObeying is the length up to which a list of messages may be found to break no rule: no field
+// has a rule that fewer break, but that it is not empty.
+const maxObeying = 1000
+
+// unlessObeyed returns the option with which requests are validated: the validator leaves out the
+// lists of messages that are found to break no rule.
+func unlessObeyed() protovalidate.ValidationOption {
+	conversation := (*worldv1.Message)(nil).ProtoReflect().Descriptor()
+	return protovalidate.WithFilter(protovalidate.FilterFunc(func(message protoreflect.Message, of protoreflect.Descriptor) bool {
+		field, ok := of.(protoreflect.FieldDescriptor)
+		return !ok || field.Message() != conversation || !field.IsList() || !allObey(message.Get(field).List())
+	}))
+}
+
+// allObey says that a list of messages breaks no rule.
+func allObey(messages protoreflect.List) bool {
+	n := messages.Len()
+	for i := range n {
+		message, ok := messages.Get(i).Message().Interface().(*worldv1.Message)
+		if !ok || !obeys(message) {
+			return false
+		}
+	}
+	return n > 0 && n <= maxObeying
+}
+
+// obeys says that a message breaks none of the rules of its proto. Of any other one the validator
+// says which rule it breaks.
+func obeys(m *worldv1.Message) bool {
+	if m.GetIndex() < 0 || !speaks(m.GetSender()) || !speaks(m.GetRecipient()) {
+		return false
+	}
+	for _, role := range m.GetVisibleTo() {
+		if _, defined := worldv1.Role_name[int32(role)]; !defined {
+			return false
+		}
+	}
+	call := m.GetCall()
+	return call == nil || call.GetTool() != ""
+}
+
+// speaks says whether a role is one of those that are defined and valid.
+func speaks(role worldv1.Role) bool {
+	_, defined := worldv1.Role_name[int32(role)]
+	return defined && role != worldv1.Role_ROLE_UNSPECIFIED
+}
+
+const (
+	// fieldBytes is what a field has at most beside its text: tag and length, or a number.
+	fieldBytes = 16
+	// messageBytes is what a message has at most beside its body and who may read it.
+	messageBytes = 5 * fieldBytes
+)
+
+// atMost returns a number of bytes that the messages do not exceed on the wire.
+func atMost(messages []*worldv1.Message) (bytes int) {
+	for _, m := range messages {
+		bytes += messageBytes + fieldBytes*len(m.GetVisibleTo())
+		switch body := m.GetBody().(type) {
+		case *worldv1.Message_Text:
+			bytes += texts(body.Text)
+		case *worldv1.Message_Call:
+			call := body.Call
+			bytes += texts(call.GetId(), call.GetTool(), call.GetArgumentsJson(), call.GetArgumentsText(), call.GetName(), call.GetVariable())
+		case *worldv1.Message_Code:
+			bytes += texts(body.Code.GetSource(), body.Code.GetId(), body.Code.GetName())
+		case *worldv1.Message_Result:
+			result := body.Result
+			bytes += texts(result.GetId(), result.GetName(), result.GetText(), result.GetException())
+			for _, trace := range result.GetTraces() {
+				bytes += texts(trace.GetTool(), trace.GetArgumentsJson(), trace.GetResultJson())
+			}
+		}
+	}
+	return bytes
+}
+
+// texts returns what a part of a message with these fields does not exceed.
+func texts(fields ...string) int {
+	bytes := fieldBytes * (1 + len(fields))
+	for _, field := range fields {
+		bytes += len(field)
+	}
+	return bytes
+}
