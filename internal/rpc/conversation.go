@@ -24,7 +24,7 @@ func unlessObeyed() protovalidate.ValidationOption {
 	}))
 }
 
-// allObey says that a list of messages breaks no rule.
+// allObey reports that a list of messages breaks no rule.
 func allObey(messages protoreflect.List) bool {
 	n := messages.Len()
 	for i := range n {
@@ -36,7 +36,7 @@ func allObey(messages protoreflect.List) bool {
 	return n > 0 && n <= maxObeying
 }
 
-// obeys says that a message breaks none of the rules of its proto. Of any other one the validator
+// obeys reports whether a message breaks none of the rules of its proto. Of any other one the validator
 // says which rule it breaks.
 func obeys(m *worldv1.Message) bool {
 	if m.GetIndex() < 0 || !speaks(m.GetSender()) || !speaks(m.GetRecipient()) {
@@ -51,7 +51,7 @@ func obeys(m *worldv1.Message) bool {
 	return call == nil || call.GetTool() != ""
 }
 
-// speaks says whether a role is one of those that are defined and valid.
+// speaks reports whether a role is one of those that are defined and valid.
 func speaks(role worldv1.Role) bool {
 	_, defined := worldv1.Role_name[int32(role)]
 	return defined && role != worldv1.Role_ROLE_UNSPECIFIED
