@@ -1,9 +1,15 @@
 package rpc
 
 import (
+	"crypto/sha256"
+	"slices"
+
 	"buf.build/go/protovalidate"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -23,6 +29,42 @@ func unlessObeyed() protovalidate.ValidationOption {
 		return !ok || field.Message() != conversation || !field.IsList() || !allObey(message.Get(field).List())
 	}))
 }
+
+// obeysAll reports whether one of the requests that each turn makes breaks no rule. It knows players
+// that are scripted by their scenario; any other request is left to the validator.
+func obeysAll(request proto.Message) bool {
+	switch r := request.(type) {
+	case *toolhostv1.ExecuteRequest:
+		n := len(r.GetCalls())
+		return isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxObeying && !slices.ContainsFunc(r.GetCalls(), breaks) &&
+			len(r.GetSessionDigest()) <= sha256.Size
+	case *agentgwv1.RespondRequest:
+		player, script := r.GetPlayer(), r.GetPlayer().GetScripted()
+		return isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&
+			script.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && len(script.GetTurns()) == 0 && player.GetName() != "" && len(player.GetName()) <= 100 &&
+			len(r.GetView()) > 0 && !slices.ContainsFunc(r.GetView(), breaks) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
+			!slices.ContainsFunc(r.GetScripted().GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == "" }) &&
+			len(r.GetToolSetDigest()) <= 2*sha256.Size && r.GetRound() >= 0 && len(r.GetConversationDigest()) <= sha256.Size
+	}
+	return false
+}
+
+// isID reports whether a text is an id of a rollout or session.
+func isID(text string) bool {
+	dot := true // the character before is one, or there is none
+	for i := range len(text) {
+		c := text[i]
+		switch {
+		case c == '.' && dot, c != '.' && c != '_' && c != '-' && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9'):
+			return false
+		}
+		dot = c == '.'
+	}
+	return !dot && len(text) <= 200
+}
+
+// breaks is the opposite of obeys.
+func breaks(m *worldv1.Message) bool { return !obeys(m) }
 
 // allObey reports that a list of messages breaks no rule.
 func allObey(messages protoreflect.List) bool {

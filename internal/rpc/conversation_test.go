@@ -170,6 +170,113 @@ func TestObeys(t *testing.T) {
 	}
 }
 
+// TestObeysAll validates requests with each field at its limits: none obeys that the validator
+// refuses, and those of a scripted rollout all do.
+func TestObeysAll(t *testing.T) {
+	validator, err := protovalidate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT}}
+	requests := []proto.Message{
+		&toolhostv1.ExecuteRequest{SessionId: "s.0", Calls: said},
+		&agentgwv1.RespondRequest{
+			RolloutId: "s-_9.0.A", Role: worldv1.Role_ROLE_AGENT, View: said, Scripted: &worldv1.Turn{Calls: []*worldv1.ToolCall{{Tool: "tool"}}},
+			Player: &agentgwv1.Player{Name: "oracle", Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}}},
+		},
+	}
+	refused := 0
+	for _, request := range requests {
+		if err := validator.Validate(request); err != nil || !obeysAll(request) {
+			t.Errorf("%v: got %v, %v, want nil, true", request, err, obeysAll(request))
+		}
+		for _, changed := range extremes(request) {
+			if err := validator.Validate(changed); err != nil {
+				refused++
+				if obeysAll(changed) {
+					t.Errorf("%v: obeys, but %v", changed, err)
+				}
+			}
+		}
+	}
+	if refused < 40 {
+		t.Errorf("requests that break a rule: got %d, want at least 40", refused)
+	}
+}
+
+// extremes returns a message with each field in it, one at a time, cleared and at values that rules
+// forbid.
+func extremes(message proto.Message) (all []proto.Message) {
+	with := func(change func(m protoreflect.Message)) {
+		changed := proto.CloneOf(message)
+		change(changed.ProtoReflect())
+		all = append(all, changed)
+	}
+	fields := message.ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		field := fields.Get(i)
+		with(func(m protoreflect.Message) { m.Clear(field) })
+		switch {
+		case field.Message() != nil && message.ProtoReflect().Has(field):
+			inner := message.ProtoReflect().Get(field)
+			if field.IsList() {
+				inner = inner.List().Get(0)
+			}
+			for _, changed := range extremes(inner.Message().Interface()) {
+				with(func(m protoreflect.Message) {
+					if field.IsList() {
+						m.Mutable(field).List().Set(0, protoreflect.ValueOfMessage(changed.ProtoReflect()))
+					} else {
+						m.Set(field, protoreflect.ValueOfMessage(changed.ProtoReflect()))
+					}
+				})
+			}
+		case field.Message() != nil:
+			with(func(m protoreflect.Message) {
+				if field.IsList() {
+					m.Mutable(field).List().AppendMutable()
+				} else {
+					fill(m.Mutable(field).Message(), 0, 1)
+				}
+			})
+		default:
+			for _, value := range forbidden(field) {
+				with(func(m protoreflect.Message) {
+					if field.IsList() {
+						m.Mutable(field).List().Append(value)
+					} else {
+						m.Set(field, value)
+					}
+				})
+			}
+		}
+	}
+	return all
+}
+
+// forbidden returns values of a kind of field that rules may forbid.
+func forbidden(field protoreflect.FieldDescriptor) (values []protoreflect.Value) {
+	switch field.Kind() {
+	case protoreflect.StringKind:
+		for _, text := range []string{
+			"", ".", "a.", ".a", "a..b", "a b", "é", "a/b", "a:b", "a@", "a[", "a\x00", strings.Repeat("a", 65), strings.Repeat("a", 101), strings.Repeat("a", 201),
+		} {
+			values = append(values, protoreflect.ValueOfString(text))
+		}
+	case protoreflect.BytesKind:
+		values = append(values, protoreflect.ValueOfBytes(make([]byte, 33)))
+	case protoreflect.EnumKind:
+		for number := range protoreflect.EnumNumber(9) {
+			values = append(values, protoreflect.ValueOfEnum(number-1))
+		}
+	case protoreflect.Int32Kind:
+		values = append(values, protoreflect.ValueOfInt32(-1))
+	case protoreflect.Int64Kind:
+		values = append(values, protoreflect.ValueOfInt64(-1))
+	}
+	return values
+}
+
 // someMessage returns a message that may break a rule.
 func someMessage(random *rand.Rand) *worldv1.Message {
 	role := func() worldv1.Role {
