@@ -55,7 +55,7 @@ func (c copier) Clone(from any) (any, error) {
 
 func noMessage(v any) error { return status.Errorf(codes.Internal, "%T is no message", v) }
 
-// share copies what each turn of a rollout sends, but for what nobody changes once it is said or
+// share copies what each rollout and turn sends, but for what nobody changes once it is said or
 // stored: players, turns of scripts, tools and versions of tables become those of the sender. It
 // leaves out the conversation, and returns where it belongs and which one: its messages are not
 // changed either. Of anything else it copies nothing, and returns nil.
@@ -80,6 +80,12 @@ func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*wo
 		if to, ok := to.(*toolhostv1.ExecuteResponse); ok {
 			shareAnswers(to, from)
 			return &to.Answers, from.GetAnswers()
+		}
+	case *toolhostv1.CreateSessionResponse:
+		if to, ok := to.(*toolhostv1.CreateSessionResponse); ok {
+			to.AgentTools, to.UserTools = slices.Clone(from.GetAgentTools()), slices.Clone(from.GetUserTools())
+			to.Versions, to.ToolsDigest = slices.Clone(from.GetVersions()), from.GetToolsDigest()
+			return &[]*worldv1.Message{}, nil // it has no conversation
 		}
 	}
 	return nil, nil
