@@ -30,8 +30,8 @@ func unlessObeyed() protovalidate.ValidationOption {
 	}))
 }
 
-// obeysAll reports whether one of the requests that each turn makes breaks no rule. It knows players
-// that are scripted by their scenario; any other request is left to the validator.
+// obeysAll reports whether one of the requests that each turn makes breaks no rule. It knows
+// players that are scripted by their scenario; any other request is left to the validator.
 func obeysAll(request proto.Message) bool {
 	switch r := request.(type) {
 	case *toolhostv1.ExecuteRequest:
@@ -78,8 +78,8 @@ func allObey(messages protoreflect.List) bool {
 	return n > 0 && n <= maxObeying
 }
 
-// obeys reports whether a message breaks none of the rules of its proto. Of any other one the validator
-// says which rule it breaks.
+// obeys reports whether a message breaks none of the rules of its proto. Of any other one the
+// validator says which rule it breaks.
 func obeys(m *worldv1.Message) bool {
 	if m.GetIndex() < 0 || !speaks(m.GetSender()) || !speaks(m.GetRecipient()) {
 		return false
