@@ -51,7 +51,7 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 			raw, err = proto.Marshal(control)
 		}
 		if err == nil {
-			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, jetstream.WithExpectLastSequencePerSubject(revision))
+			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, expecting(revision))
 		}
 		if isWrongSequence(err) {
 			if _, err = b.conflicting(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {

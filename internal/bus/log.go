@@ -27,7 +27,7 @@ func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	}
 	shard := b.shardOf(rolloutID)
 	subject := logSubject(shard, rolloutID)
-	seq, repeated, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(after.Sequence))
+	seq, repeated, err := b.publish(ctx, subject, raw, expecting(after.Sequence))
 	if isWrongSequence(err) && repeated {
 		// The acknowledgement may be what was lost: look whether it was us who moved the log.
 		if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {

@@ -70,11 +70,11 @@ type TurnRecord struct {
 // RecordTurn stores a turn of a player. ErrExists if another one than that with the revision is
 // stored; after a lost acknowledgement that may be this one.
 func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
-	var header map[string]string
+	var cost []header
 	if turn.Spent != (Spent{}) {
-		header = map[string]string{headerSpent: turn.Spent.String(), headerAdded: turn.Added.String(), headerRecorder: turn.Recorder}
+		cost = []header{{headerSpent, turn.Spent.String()}, {headerAdded, turn.Added.String()}, {headerRecorder, turn.Recorder}}
 	}
-	if err := b.replace(ctx, header, recordingStream, turnSubject(turn.RolloutID, turn.Index), turn.Raw, turn.Revision); err != nil {
+	if err := b.replace(ctx, recordingStream, turnSubject(turn.RolloutID, turn.Index), turn.Raw, turn.Revision, cost...); err != nil {
 		return fmt.Errorf("record turn %d of %s: %w", turn.Index, turn.RolloutID, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -164,52 +165,12 @@ func streamOf(subject string) string {
 	return strings.ToUpper(kind)
 }
 
-// unsure reports whether a request failed in a way that leaves open whether the server acted on it.
-func unsure(err error) bool {
-	for _, lost := range []error{
-		context.DeadlineExceeded, nats.ErrTimeout, nats.ErrNoResponders, nats.ErrDisconnected, nats.ErrConnectionReconnecting,
-		nats.ErrStaleConnection, jetstream.ErrNoStreamResponse,
-	} {
-		if errors.Is(err, lost) {
-			return true
-		}
-	}
-	var api *jetstream.APIError
-	return errors.As(err, &api) && api.Code == 503
-}
-
-// publish sends a message and waits for its acknowledgement. repeated reports whether more than one
-// attempt was made, that is, whether an earlier one may be what is stored.
-func (b *store) publish(ctx context.Context, subject string, raw []byte, opts ...jetstream.PublishOpt) (seq uint64, repeated bool, err error) {
-	return b.publishWith(ctx, nil, subject, raw, opts...)
-}
-
-// publishWith is publish with headers beside those of message.
-func (b *store) publishWith(
-	ctx context.Context, header map[string]string, subject string, raw []byte, opts ...jetstream.PublishOpt,
-) (seq uint64, repeated bool, err error) {
-	attempts := 0
-	err = attempt(ctx, streamOf(subject), func(ctx context.Context) error {
-		attempts++
-		msg := message(ctx, subject, raw)
-		for name, value := range header {
-			msg.Header.Set(name, value)
-		}
-		ack, err := b.js.PublishMsg(ctx, msg, opts...)
-		if err == nil {
-			seq = ack.Sequence
-		}
-		return err
-	})
-	return seq, attempts > 1, err
-}
-
 // create publishes to a subject that must have no message yet, and returns nil. If it has one,
 // create returns that; after a lost acknowledgement that may be this call's own. A message that
 // cannot be read is lost: it is removed and the new one takes its place.
 func (b *store) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
 	for {
-		_, _, err := b.publish(ctx, subject, raw, jetstream.WithExpectLastSequencePerSubject(0))
+		_, _, err := b.publish(ctx, subject, raw, expecting(0))
 		if !isWrongSequence(err) {
 			return nil, err
 		}
@@ -226,9 +187,9 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte) 
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
 // be read. It removes those before. ErrExists if another message is the newest; after a lost
 // acknowledgement that may be this one.
-func (b *store) replace(ctx context.Context, header map[string]string, stream, subject string, raw []byte, before uint64) error {
+func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, before uint64, headers ...header) error {
 	for {
-		_, _, err := b.publishWith(ctx, header, subject, raw, jetstream.WithExpectLastSequencePerSubject(before))
+		_, _, err := b.publish(ctx, subject, raw, append(slices.Clip(headers), expecting(before))...)
 		if err == nil && before > 0 {
 			return b.purgeOlder(ctx, stream, subject)
 		}
@@ -334,16 +295,6 @@ func published(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg,
 	}
 	msg.Data = content(msg.Header, msg.Data)
 	return msg, nil
-}
-
-// isWrongSequence reports whether an expected last sequence was not the last one.
-func isWrongSequence(err error) bool {
-	var api *jetstream.APIError
-	if !errors.As(err, &api) {
-		return false
-	}
-	return api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence ||
-		api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant
 }
 
 // decode reads a stored message; a message that this version cannot read is an error that names its

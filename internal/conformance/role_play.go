@@ -11,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -232,8 +233,10 @@ func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) erro
 	case !identifiableCalls(calls):
 		p.skipped = true
 	default:
-		answers := response.GetAnswers()
-		for _, answer := range answers {
+		var answers []*worldv1.Message
+		for _, said := range response.GetAnswers() {
+			answer := proto.CloneOf(said) // it is the tool host's, too
+			answers = append(answers, answer)
 			answer.GetResult().Traces = nil // the recorded rows leave it out
 			if answer.GetConversationActive() {
 				answer.ConversationActive = nil

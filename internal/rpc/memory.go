@@ -2,8 +2,6 @@ package rpc
 
 import (
 	"context"
-	"errors"
-	"io"
 	"log/slog"
 	"sync"
 
@@ -13,8 +11,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
@@ -38,11 +34,15 @@ func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory 
 func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]}, nil }
 
 func (t *memory) open(s Service, g *guard) (server, error) {
-	h := &handlers{channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, stopped: make(chan struct{})}
+	h := &handlers{
+		channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]unaryMethod),
+		goroutines: newPool(), stopped: make(chan struct{}),
+	}
 	h.ctx, h.cancel = context.WithCancel(h.channel.ctx)
-	h.WithServerUnaryInterceptor(h.unary).WithServerStreamInterceptor(h.stream).WithCloner(h.copier)
+	h.WithServerStreamInterceptor(h.stream).WithCloner(h.copier)
 	if t.telemetry.Enabled() {
-		h.WithServerStatsHandler(otelgrpc.NewServerHandler()).WithClientStatsHandler(otelgrpc.NewClientHandler())
+		h.server, h.client = observer{handler: otelgrpc.NewServerHandler()}, observer{handler: otelgrpc.NewClientHandler(), client: true}
+		h.WithServerStatsHandler(h.server.handler).WithClientStatsHandler(h.client.handler)
 	}
 	return h, nil
 }
@@ -70,15 +70,7 @@ func (c *channel) Invoke(ctx context.Context, method string, request, response a
 		if err != nil {
 			return err
 		}
-		own, err := served.copier.own(request)
-		if err != nil {
-			return err
-		}
-		err = served.Invoke(ctx, method, own, response, opts...)
-		if errors.Is(err, io.EOF) && ctx.Err() != nil { // the answer was dropped: the caller had left
-			return status.FromContextError(ctx.Err()).Err()
-		}
-		return err
+		return served.Invoke(ctx, method, request, response, opts...)
 	})
 }
 
@@ -140,15 +132,18 @@ func (c *channel) serve(h *handlers) {
 	c.change = make(chan struct{})
 }
 
-// handlers is the server of a service of this process.
+// handlers is the server of a service of this process. Streams are those of inprocgrpc.
 type handlers struct {
 	inprocgrpc.Channel
-	channel *channel
-	guard   *guard
-	copier  copier
-	ctx     context.Context // ends with the running calls
-	cancel  context.CancelFunc
-	stopped chan struct{}
+	channel        *channel
+	guard          *guard
+	copier         copier
+	methods        map[string]unaryMethod // by full name
+	goroutines     *pool                  // of unary calls
+	server, client observer
+	ctx            context.Context // ends with the running calls
+	cancel         context.CancelFunc
+	stopped        chan struct{}
 
 	mu       sync.Mutex
 	stopping bool
@@ -176,6 +171,7 @@ func (h *handlers) GracefulStop() {
 	h.channel.serve(nil)
 	h.mu.Unlock()
 	h.running.Wait()
+	h.goroutines.close()
 	h.cancel()
 	close(h.stopped)
 }
@@ -204,16 +200,6 @@ func (h *handlers) cut(err error) error {
 	return err
 }
 
-func (h *handlers) unary(ctx context.Context, request any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-	ctx, leave, err := h.enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	response, err := h.guard.unary(ctx, request, info, handler)
-	return response, h.cut(err)
-}
-
 func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	ctx, leave, err := h.enter(stream.Context())
 	if err != nil {
@@ -231,62 +217,3 @@ type boundedStream struct {
 
 // Context implements grpc.ServerStream.
 func (s *boundedStream) Context() context.Context { return s.ctx }
-
-// copier copies messages between client and handler. One that is larger than the limit is refused.
-type copier struct{ limit int }
-
-// owned is a copy of a request that nobody else has. The channel hands a unary request to the
-// handler's goroutine, which may read it when the caller has left and changes it.
-type owned struct{ proto.Message }
-
-// own copies a request.
-func (c copier) own(request any) (*owned, error) {
-	clone, err := c.Clone(request)
-	if err != nil {
-		return nil, err
-	}
-	message, ok := clone.(proto.Message)
-	if !ok {
-		return nil, noMessage(clone)
-	}
-	return &owned{message}, nil
-}
-
-// Copy implements inprocgrpc.Cloner. What is owned moves.
-func (c copier) Copy(to, from any) error {
-	target, ok := to.(proto.Message)
-	if !ok {
-		return noMessage(to)
-	}
-	if from, ok := from.(*owned); ok {
-		proto.Reset(target)
-		from.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
-			target.ProtoReflect().Set(field, value)
-			return true
-		})
-		target.ProtoReflect().SetUnknown(from.ProtoReflect().GetUnknown())
-		return nil
-	}
-	source, ok := from.(proto.Message)
-	if !ok {
-		return noMessage(from)
-	}
-	if size := proto.Size(source); size > c.limit {
-		return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
-	}
-	proto.Reset(target)
-	proto.Merge(target, source)
-	return nil
-}
-
-// Clone implements inprocgrpc.Cloner.
-func (c copier) Clone(from any) (any, error) {
-	source, ok := from.(proto.Message)
-	if !ok {
-		return nil, noMessage(from)
-	}
-	clone := source.ProtoReflect().New().Interface()
-	return clone, c.Copy(clone, source)
-}
-
-func noMessage(v any) error { return status.Errorf(codes.Internal, "%T is no message", v) }

@@ -43,7 +43,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if err != nil {
 		return fmt.Errorf("%s: compile validation rules: %w", s, err)
 	}
-	srv, err := n.transport.open(s, &guard{validator: validator, explain: n.explain})
+	srv, err := n.transport.open(s, &guard{validator: validator, unless: unlessObeyed(), explain: n.explain})
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 // guard is what every call passes on its way to a handler.
 type guard struct {
 	validator protovalidate.Validator
+	unless    protovalidate.ValidationOption
 	// explain completes what a call failed with.
 	explain func(error) error
 }
@@ -116,10 +117,10 @@ func (s *validatedStream) RecvMsg(message any) error {
 
 func (g *guard) validate(request any) error {
 	message, ok := request.(proto.Message)
-	if !ok {
+	if !ok || obeysAll(message) {
 		return nil
 	}
-	if err := g.validator.Validate(message); err != nil {
+	if err := g.validator.Validate(message, g.unless); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil

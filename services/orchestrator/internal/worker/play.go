@@ -313,11 +313,13 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 // request asks for a player's turn.
 func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*agentgwv1.RespondRequest, error) {
 	number, view := r.state.TurnsOf(role), r.state.View(role)
-	digest, err := r.digests[role].of(view)
-	if err != nil {
-		return nil, err
+	if player.GetModel() != nil || player.GetPlugin() != nil { // what others answer is not recorded
+		digest, err := r.digests[role].of(view)
+		if err != nil {
+			return nil, err
+		}
+		r.digests[role] = digest
 	}
-	r.digests[role] = digest
 	request := &agentgwv1.RespondRequest{
 		RolloutId: r.rollout.GetId(),
 		Index:     int32(len(r.state.Messages())),
@@ -331,7 +333,7 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 		Round:     r.delivery.Round,
 
 		View:               view,
-		ConversationDigest: digest.sum,
+		ConversationDigest: r.digests[role].sum,
 		ToolSetDigest:      r.tools[role].digest,
 		SpendLimit:         r.limit,
 	}

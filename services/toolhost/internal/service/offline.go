@@ -49,6 +49,9 @@ var load = sync.OnceValues(func() (*data, error) {
 			return nil, fmt.Errorf("read bundled data: %s: %w", name, err)
 		}
 	}
+	for i := range d.places {
+		d.places[i].index()
+	}
 	return d, nil
 })
 

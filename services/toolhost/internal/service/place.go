@@ -38,6 +38,14 @@ type place struct {
 	Reviews int     `json:"reviews"`
 	// Landmark places are found from anywhere.
 	Landmark bool `json:"landmark"`
+
+	// own are the words of name and kinds, around those of the address.
+	own, around []string
+}
+
+// index notes the words by which the place is found.
+func (p *place) index() {
+	p.own, p.around = words(p.Name+" "+strings.Join(p.Kinds, " ")), words(p.Address)
 }
 
 // address answers which address is at a point.
@@ -117,15 +125,14 @@ func words(query string) []string {
 // score returns how much of a query the place has, in percent; 0 if its name and kinds have nothing
 // of it.
 func (p *place) score(query []string) int {
-	own, all := words(p.Name+" "+strings.Join(p.Kinds, " ")), words(p.Address)
 	named, found := 0, 0
 	for _, word := range query {
 		is := func(other string) bool { return alike(word, other) }
 		switch {
-		case slices.ContainsFunc(own, is):
+		case slices.ContainsFunc(p.own, is):
 			named++
 			found++
-		case slices.ContainsFunc(all, is):
+		case slices.ContainsFunc(p.around, is):
 			found++
 		}
 	}

@@ -1,0 +1,52 @@
+package rpc
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// maxIdle bounds the goroutines of a pool that wait for work.
+const maxIdle = 128
+
+// pool runs functions in goroutines. One that has run a function waits for the next one, so that
+// its stack need not grow anew. Whoever makes a pool closes it, after the last run.
+type pool struct {
+	work    chan func() // taken by idle goroutines
+	idle    atomic.Int32
+	stopped chan struct{}
+	group   sync.WaitGroup
+}
+
+func newPool() *pool { return &pool{work: make(chan func()), stopped: make(chan struct{})} }
+
+// run runs f in a goroutine of the pool.
+func (p *pool) run(f func()) {
+	select {
+	case p.work <- f:
+	default: // none is idle
+		p.group.Go(func() { p.serve(f) })
+	}
+}
+
+// serve runs f and what comes after it.
+func (p *pool) serve(f func()) {
+	for {
+		f()
+		if p.idle.Add(1) > maxIdle {
+			p.idle.Add(-1)
+			return
+		}
+		select {
+		case f = <-p.work:
+			p.idle.Add(-1)
+		case <-p.stopped:
+			return
+		}
+	}
+}
+
+// close ends the goroutines and waits for them.
+func (p *pool) close() {
+	close(p.stopped)
+	p.group.Wait()
+}

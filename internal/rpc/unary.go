@@ -1,0 +1,118 @@
+package rpc
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/stats"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+)
+
+// unaryMethod is the handler of a unary call and the service that it belongs to.
+type unaryMethod struct {
+	handle  grpc.MethodHandler
+	service any
+}
+
+// RegisterService implements grpc.ServiceRegistrar.
+func (h *handlers) RegisterService(desc *grpc.ServiceDesc, service any) {
+	h.Channel.RegisterService(desc, service)
+	for _, method := range desc.Methods {
+		h.methods["/"+desc.ServiceName+"/"+method.MethodName] = unaryMethod{handle: method.Handler, service: service}
+	}
+}
+
+// answer is what a handler returned.
+type answer struct {
+	response any
+	err      error
+}
+
+// Invoke implements grpc.ClientConnInterface. The handler runs in another goroutine, so that the
+// caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
+func (h *handlers) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) (err error) {
+	m, ok := h.methods[method]
+	if !ok {
+		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
+	}
+	own, err := h.copier.Clone(request)
+	if err != nil {
+		return err
+	}
+	if h.client.handler != nil {
+		ctx = h.client.begin(ctx, method)
+		defer func(began time.Time) { h.client.end(ctx, began, err) }(time.Now())
+	}
+	bounded, leave, err := h.enter(handlerContext{ctx})
+	if err != nil {
+		return err
+	}
+	if sent, ok := metadata.FromOutgoingContext(ctx); ok {
+		bounded = metadata.NewIncomingContext(bounded, sent)
+	}
+	answered := make(chan answer, 1)
+	h.goroutines.run(func() {
+		defer leave()
+		response, err := h.handle(bounded, method, m, own)
+		answered <- answer{response, err}
+	})
+	select {
+	case a := <-answered:
+		if a.err != nil {
+			return a.err
+		}
+		return h.copier.Copy(response, a.response)
+	case <-ctx.Done():
+		return status.FromContextError(ctx.Err()).Err()
+	}
+}
+
+// handle runs a handler with a request that nobody else has.
+func (h *handlers) handle(ctx context.Context, method string, m unaryMethod, own any) (response any, err error) {
+	if h.server.handler != nil {
+		ctx = h.server.begin(ctx, method)
+		defer func(began time.Time) { h.server.end(ctx, began, err) }(time.Now())
+	}
+	decode := func(any) error { return nil } // the interceptor has the request
+	response, err = m.handle(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+		return h.guard.unary(ctx, own, info, handler)
+	})
+	if err != nil {
+		return nil, h.cut(err)
+	}
+	if message, ok := response.(proto.Message); !ok || !message.ProtoReflect().IsValid() {
+		return nil, status.Errorf(codes.Internal, "%s: neither an answer nor an error", method)
+	}
+	return response, nil
+}
+
+// handlerContext ends with the caller's context and has none of its values.
+type handlerContext struct{ context.Context }
+
+// Value implements context.Context.
+func (handlerContext) Value(any) any { return nil }
+
+// AfterFunc lets contexts that are made of this one end with it without a goroutine each.
+func (c handlerContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}
+
+// observer tells one side of each call to telemetry. Its handler is nil where nobody listens.
+type observer struct {
+	handler stats.Handler
+	client  bool
+}
+
+func (o observer) begin(ctx context.Context, method string) context.Context {
+	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
+	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: time.Now()})
+	return ctx
+}
+
+func (o observer) end(ctx context.Context, began time.Time, err error) {
+	o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: began, EndTime: time.Now(), Error: err})
+}
