@@ -19,8 +19,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// memory reaches peers in this process: a call runs the handler with a copy of the request and
-// returns a copy of the response.
+// memory is the transport within this process. A call runs the handler with a copy of the request
+// and returns a copy of the response.
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
@@ -47,20 +47,20 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 	return h, nil
 }
 
-// channel is the connection to a service of this process. Calls wait until the service is served.
+// channel is the connection to a service of this process. Calls wait until the service serves.
 type channel struct {
-	waits *waits
+	waits *waitReporter
 	ctx   context.Context // ends when the channel is closed
 	close context.CancelFunc
 
 	mu     sync.Mutex
-	served *handlers     // nil while the service is not served
+	served *handlers     // nil while the service does not serve
 	change chan struct{} // closed when served changes
 }
 
 func newChannel(s Service, logger *slog.Logger) *channel {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &channel{waits: &waits{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
+	return &channel{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -75,7 +75,7 @@ func (c *channel) Invoke(ctx context.Context, method string, request, response a
 			return err
 		}
 		err = served.Invoke(ctx, method, own, response, opts...)
-		if errors.Is(err, io.EOF) && ctx.Err() != nil { // the answer was dropped: the caller had left
+		if errors.Is(err, io.EOF) && ctx.Err() != nil { // the response was dropped because the caller is gone
 			return status.FromContextError(ctx.Err()).Err()
 		}
 		return err
@@ -93,7 +93,7 @@ func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method s
 	})
 }
 
-// GetState reports whether the service is served.
+// GetState returns Ready if the service serves.
 func (c *channel) GetState() connectivity.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -112,7 +112,7 @@ func (c *channel) Close() error {
 	return nil
 }
 
-// wait returns the handlers as soon as the service is served.
+// wait waits until the service serves and returns its handlers.
 func (c *channel) wait(ctx context.Context) (*handlers, error) {
 	for {
 		c.mu.Lock()
@@ -131,7 +131,7 @@ func (c *channel) wait(ctx context.Context) (*handlers, error) {
 	}
 }
 
-// serve makes h, which may be nil, what calls run.
+// serve sets the handlers of calls, nil for none.
 func (c *channel) serve(h *handlers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -183,7 +183,7 @@ func (h *handlers) GracefulStop() {
 // Stop implements server.
 func (h *handlers) Stop() { h.cancel() }
 
-// enter counts a call as running until leave. Its context ends with the server.
+// enter counts a running call until leave. Its context ends with the server.
 func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -196,8 +196,8 @@ func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave fu
 	return ctx, func() { unlink(); cancel(); h.running.Done() }, nil
 }
 
-// cut returns the error of a call: that of one that ended with the server may be repeated.
-func (h *handlers) cut(err error) error {
+// callError returns the error of a call. A call that ended with the server is retryable.
+func (h *handlers) callError(err error) error {
 	if err != nil && h.ctx.Err() != nil {
 		return status.Error(codes.Unavailable, "the service has stopped")
 	}
@@ -211,7 +211,7 @@ func (h *handlers) unary(ctx context.Context, request any, info *grpc.UnaryServe
 	}
 	defer leave()
 	response, err := h.guard.unary(ctx, request, info, handler)
-	return response, h.cut(err)
+	return response, h.callError(err)
 }
 
 func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
@@ -220,7 +220,7 @@ func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.Stre
 		return err
 	}
 	defer leave()
-	return h.cut(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
+	return h.callError(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
 }
 
 // boundedStream is a stream with a context that ends with the server.
@@ -232,11 +232,11 @@ type boundedStream struct {
 // Context implements grpc.ServerStream.
 func (s *boundedStream) Context() context.Context { return s.ctx }
 
-// copier copies messages between client and handler. One that is larger than the limit is refused.
+// copier copies messages between client and handler. It rejects messages above the limit.
 type copier struct{ limit int }
 
-// owned is a copy of a request that nobody else has. The channel hands a unary request to the
-// handler's goroutine, which may read it when the caller has left and changes it.
+// owned is a private copy of a request. The channel passes a unary request to the handler's
+// goroutine, which may read and change it after the caller has left.
 type owned struct{ proto.Message }
 
 // own copies a request.
@@ -252,7 +252,7 @@ func (c copier) own(request any) (*owned, error) {
 	return &owned{message}, nil
 }
 
-// Copy implements inprocgrpc.Cloner. What is owned moves.
+// Copy implements inprocgrpc.Cloner. It moves owned messages.
 func (c copier) Copy(to, from any) error {
 	target, ok := to.(proto.Message)
 	if !ok {
