@@ -46,7 +46,7 @@ func TestLongExamplePacks(t *testing.T) {
 	}
 }
 
-// slowPack is a pack whose tool takes some 10 ms, changes the world before and after, and draws
+// slowPack is a pack whose tool takes about 10 ms, changes the world before and after, and draws
 // ids and numbers.
 var slowPack = map[string]string{
 	"schema.yaml": `tables:
@@ -89,8 +89,8 @@ def take_steps(name: str, count: int) -> float:
 `,
 }
 
-// TestLongPackToolsKilled kills the tool host again and again while a pack's tools run, and takes
-// its disk away every other time: every file is that of a calm run.
+// TestLongPackToolsKilled kills the tool host repeatedly while a pack's tools run, and removes its
+// disk every other time. Every file equals that of an undisturbed run.
 func TestLongPackToolsKilled(t *testing.T) {
 	pack := t.TempDir()
 	for name, content := range slowPack {
