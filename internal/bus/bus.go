@@ -17,16 +17,17 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrFenced: another worker has written to the rollout's log. The caller no longer owns it.
+// ErrFenced means that another worker has written to the rollout's log. The caller no longer owns
+// it.
 var ErrFenced = errors.New("another worker owns the rollout's log")
 
-// ErrNotFound: nothing is stored under the name.
+// ErrNotFound means that nothing is stored under the name.
 var ErrNotFound = errors.New("not on the bus")
 
-// ErrExists: different data is already stored under the name.
+// ErrExists means that different data is already stored under the name.
 var ErrExists = errors.New("already on the bus with other content")
 
-// ErrAway: NATS did not answer for a stream. It may later.
+// ErrAway means that NATS did not answer for a stream. It may later.
 var ErrAway = errors.New("NATS does not answer")
 
 // documentCacheSize bounds the caches of decoded setups and of evaluations.

@@ -12,8 +12,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// ErrDamaged: stored data is missing, unreadable or corrupt. The message names the rollout or
-// document, the stream and, if known, the sequence.
+// ErrDamaged means that stored data is missing, unreadable or corrupt. The message names the
+// rollout or document, the stream and, if known, the sequence.
 var ErrDamaged = errors.New("stored data is damaged")
 
 // digestField is the number of LogEntry.digest.

@@ -22,7 +22,7 @@ const (
 	relayTooLarge = "Too-Large"
 )
 
-// ErrTooLarge: the data exceeds one NATS message.
+// ErrTooLarge means that the data exceeds one NATS message.
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
 // Ask sends a request to one of the processes that answer to a name, and waits for the answer until

@@ -21,7 +21,7 @@ import (
 // callTimeout bounds one remote call, including the start of a service.
 const callTimeout = time.Minute
 
-// ErrKind: a file holds no vectors that this package knows.
+// ErrKind means that a file holds no vectors that this package knows.
 var ErrKind = errors.New("unknown kind of vectors")
 
 // Services are the connections to the services under test. The caller closes them.

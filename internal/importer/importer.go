@@ -16,7 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrScenario: there is no scenario or variant of that name.
+// ErrScenario means that there is no scenario or variant of that name.
 var ErrScenario = errors.New("no such scenario")
 
 const (

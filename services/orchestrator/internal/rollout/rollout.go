@@ -16,7 +16,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrLog: a log violates the format.
+// ErrLog means that a log violates the format.
 var ErrLog = errors.New("broken rollout log")
 
 // State is the state of a rollout after its log entries. The zero value is that of an empty log. It
