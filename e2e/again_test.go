@@ -27,48 +27,47 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// moody is a chat completions server whose answers follow from the conversation alone. Some time it
-// refuses, or hangs.
-type moody struct {
+// flakyModel is a chat completions server whose answers depend on the conversation alone. After
+// some requests it refuses or hangs.
+type flakyModel struct {
 	*httptest.Server
 	answered atomic.Int64
-	// left is how many requests are answered before the rest is refused.
+	// left is the number of requests to answer before refusing the rest.
 	left atomic.Int64
-	// hangs, if not nil, makes it hang instead of refusing, until what it returns is closed.
-	hangs atomic.Pointer[hanging]
+	// hangs, if not nil, makes it hang instead of refusing, until the returned channel is closed.
+	hangs atomic.Pointer[hangState]
 }
 
-// hanging is one time of hanging: whether its first request has come, and was given up by who
-// asked, and whether it is over.
-type hanging struct{ reached, left, over chan struct{} }
+// hangState tracks one hang: its first request arrived, its client gave up, and the hang ended.
+type hangState struct{ reached, left, over chan struct{} }
 
 const plenty = 1 << 30
 
-func startMoody(t *testing.T) *moody {
+func startFlakyModel(t *testing.T) *flakyModel {
 	t.Helper()
-	m := &moody{}
+	m := &flakyModel{}
 	m.left.Store(plenty)
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(t, w, r) }))
 	t.Cleanup(m.Close)
 	return m
 }
 
-// hang lets n more requests be answered; the next one hangs.
-func (m *moody) hang(n int64) *hanging {
-	h := &hanging{make(chan struct{}), make(chan struct{}), make(chan struct{})}
+// hang answers n more requests and hangs on the next one.
+func (m *flakyModel) hang(n int64) *hangState {
+	h := &hangState{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	m.left.Store(n)
 	m.hangs.Store(h)
 	return h
 }
 
-// end answers what hangs, and what comes.
-func (m *moody) end(h *hanging) {
+// end answers hanging and later requests.
+func (m *flakyModel) end(h *hangState) {
 	m.left.Store(plenty)
 	m.hangs.Store(nil)
 	close(h.over)
 }
 
-func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+func (m *flakyModel) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	t.Helper()
 	var request struct {
 		Messages []struct{ Role string }
@@ -109,8 +108,8 @@ func (m *moody) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
 }
 
-// equalResults compares the result files of two runs. What providers were asked differs where they
-// refused.
+// equalResults compares the result files of two runs, without the exchanges, which differ after
+// refusals.
 func equalResults(t *testing.T, want, got string) {
 	t.Helper()
 	differences, err := compare.Runs(want, got)
@@ -124,13 +123,12 @@ func equalResults(t *testing.T, want, got string) {
 	}
 }
 
-// TestLongPlayedAgain plays rollouts again that a provider failed: more than once, with a kill in
-// the middle. Everything that was paid for is used, and in the end the files are those of a calm
-// run.
-func TestLongPlayedAgain(t *testing.T) {
+// TestLongResumeFailed resumes rollouts that a provider failed, several times and with a kill.
+// Every paid reply is used, and the final files equal those of an undisturbed run.
+func TestLongResumeFailed(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)
-	server := startMoody(t)
+	server := startFlakyModel(t)
 	flags := []string{
 		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
 		"turn_off_wifi", "is_cellular_on",
@@ -149,14 +147,14 @@ func TestLongPlayedAgain(t *testing.T) {
 			again := slices.Concat(args, []string{"--resume"})
 			mend := ": see the table, mend it, and --out " + out + " --resume plays them again"
 			server.left.Store(7) // a rollout and a half
-			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
-			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)
+			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
+			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)
 			if got := server.answered.Load(); got != 7 {
 				t.Errorf("answers after a round in vain: got %d, want 7", got)
 			}
 			server.left.Store(5)
-			fails(t, "rollouts have no score because of the infrastructure"+mend, again...)
-			killed(t, server, 3, place == nil, again...)
+			wantFailure(t, "rollouts have no score because of the infrastructure"+mend, again...)
+			killWhenHanging(t, server, 3, place == nil, again...)
 			toolsandbox(t, again...)
 			equalResults(t, calm, out)
 			if got := server.answered.Load(); got != paid {
@@ -171,10 +169,10 @@ func TestLongPlayedAgain(t *testing.T) {
 	}
 }
 
-// killed runs the command line and kills it when the server hangs, after n more answers. The
-// request that hangs is given up with it where the command line is what asks, and is answered where
-// services go on.
-func killed(t *testing.T, server *moody, n int64, asks bool, args ...string) {
+// killWhenHanging runs the command line and kills it when the server hangs after n more answers.
+// The hanging request is cancelled if the command line itself sends it, and answered if services
+// continue.
+func killWhenHanging(t *testing.T, server *flakyModel, n int64, asks bool, args ...string) {
 	t.Helper()
 	hang := server.hang(n)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
@@ -200,8 +198,8 @@ func killed(t *testing.T, server *moody, n int64, asks bool, args ...string) {
 	server.end(hang)
 }
 
-// TestPlayedAgainByPlugin plays rollouts again whose agent ended them.
-func TestPlayedAgainByPlugin(t *testing.T) {
+// TestResumePlugin resumes rollouts whose agent ended them.
+func TestResumePlugin(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -224,7 +222,7 @@ func TestPlayedAgainByPlugin(t *testing.T) {
 	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, calm)...)
 	ill.Store(true)
-	fails(t, "2 of 2 rollouts have no score because of the infrastructure", append(flags, out)...)
+	wantFailure(t, "2 of 2 rollouts have no score because of the infrastructure", append(flags, out)...)
 	ill.Store(false)
 	toolsandbox(t, append(flags, out, "--resume")...)
 	stop()
@@ -235,10 +233,10 @@ func TestPlayedAgainByPlugin(t *testing.T) {
 	replay(t, out)
 }
 
-// TestCancelledRunGoesOn cancels a run, which says how it goes on, and goes on with it.
-func TestCancelledRunGoesOn(t *testing.T) {
+// TestResumeCancelled cancels a run, which prints how to resume it, and resumes it.
+func TestResumeCancelled(t *testing.T) {
 	services := start(t)
-	server := startMoody(t)
+	server := startFlakyModel(t)
 	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
 	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, calm)...)

@@ -20,11 +20,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// redirectTLS lets the programs that are started from now on reach a host on this machine: by a
-// proxy, and with a certificate that they trust. Who comes is not answered.
+// redirectTLS redirects connections of later processes to a host to this machine, with a proxy and
+// a trusted certificate. Requests get no answer.
 func redirectTLS(t *testing.T, host string) {
 	t.Helper()
-	cert, key := certify(t, host)
+	cert, key := writeCertificate(t, host)
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
 		t.Fatal(err)
@@ -53,9 +53,9 @@ func redirectTLS(t *testing.T, host string) {
 	t.Setenv("SSL_CERT_FILE", cert)
 }
 
-// TestAttendanceElsewhere checks players of a sweep that services elsewhere play: the gateway there
-// needs the key and reaches the agent, not the client.
-func TestAttendanceElsewhere(t *testing.T) {
+// TestRemotePlayerCheck checks players of a remote sweep. The remote gateway, and not the client,
+// needs the key and reaches the agent.
+func TestRemotePlayerCheck(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	t.Setenv("OPENAI_BASE_URL", "")
 	services := start(t)
@@ -87,18 +87,17 @@ func TestAttendanceElsewhere(t *testing.T) {
 	serving.Wait()
 }
 
-// TestAttachedAwaited plays an agent that attaches itself after the run has said that it waits for
-// it.
+// TestAttachedAwaited plays an agent that attaches itself after the run has reported that it waits.
 func TestAttachedAwaited(t *testing.T) {
 	address := porttest.Address(t)
-	p := sit(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.await(t, "toolsandbox: --agent attached:mine: no agent is attached yet as mine: the rollouts wait until one is\n")
+	p := startTerminal(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.readUntil(t, "toolsandbox: --agent attached:mine: no agent is attached yet as mine: the rollouts wait until one is\n")
 	ctx, stop := context.WithCancel(t.Context())
 	attached := make(chan error, 1)
 	go func() {
 		attached <- agent.Attach(ctx, address, "mine", agent.Func(switchWifiOff), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	}()
-	if code, shown := p.leave(t); code != 0 {
+	if code, shown := p.finish(t); code != 0 {
 		t.Errorf("got code %d and\n%s\nwant 0", code, shown)
 	}
 	stop()

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// summary is what the tests of budgets read of a run's summary.
+// summary is the part of a run's summary that the budget tests read.
 type summary struct {
 	Scenarios []summaryScenario `json:"per_scenario_results"`
 }
@@ -38,7 +38,7 @@ func readSummary(t *testing.T, out string) (s summary) {
 	return s
 }
 
-// infrastructure counts the rollouts that have no score.
+// infrastructure counts the rollouts without a score.
 func (s summary) infrastructure() (n int) {
 	for _, rollout := range s.Scenarios {
 		if rollout.ExceptionType != nil {
@@ -48,7 +48,7 @@ func (s summary) infrastructure() (n int) {
 	return n
 }
 
-// attempt runs the program and returns its exit code and what it printed for people.
+// attempt runs the program and returns its exit code and stderr.
 func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	var said strings.Builder
@@ -63,11 +63,11 @@ func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	return code, said.String()
 }
 
-// TestStorm plays 200 rollouts at once against a server that answers 8 requests at once and refuses
-// all others: the run learns that, and every rollout gets its score.
-func TestStorm(t *testing.T) {
+// TestRateLimitedServer plays 200 concurrent rollouts against a server that answers 8 concurrent
+// requests and refuses the rest. The limiter adapts, and every rollout gets its score.
+func TestRateLimitedServer(t *testing.T) {
 	const room, rollouts = 8, 200
-	server := startChat(t)
+	server := startChatServer(t)
 	var running, refused atomic.Int32
 	full := make(chan struct{})
 	crowded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -101,15 +101,14 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// TestSpendLimit lets a run spend what it may, once in this process and once over four: it stops,
-// says so, and --resume with a higher limit plays exactly what is missing and asks for nothing
-// twice.
+// TestSpendLimit runs into the spend limit, in one process and with four. The run stops and says
+// so. --resume with a higher limit plays exactly the missing rollouts and repeats no request.
 func TestSpendLimit(t *testing.T) {
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {
 			const rollouts = 12
-			server := startChat(t)
+			server := startChatServer(t)
 			dear := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				answer := httptest.NewRecorder()
 				server.serve(t, answer, r)
@@ -144,8 +143,8 @@ func TestSpendLimit(t *testing.T) {
 	}
 }
 
-// TestSpendUnknownPrice limits the money that a model of the provider's own may cost whose price is
-// not known: nothing is asked, and the run says what helps.
+// TestSpendUnknownPrice limits the money for a model with unknown price. No request is sent, and
+// the run prints a remedy.
 func TestSpendUnknownPrice(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "none")
 	t.Setenv("OPENAI_BASE_URL", "")

@@ -25,16 +25,15 @@ import (
 var chaosPass = flag.Int("chaos.pass", 0, "the first pass of TestLongChaos; each depends on the seed and its number alone")
 
 const (
-	// faultsAPass is how many faults come one after the other while a run plays.
+	// faultsAPass is the number of consecutive faults during a run.
 	faultsAPass = 3
-	// runLimit bounds what is left of a run after the last fault.
+	// runLimit bounds the rest of a run after the last fault.
 	runLimit = 150 * time.Second
 )
 
-// shop sells the turns of an agent: it lets as many pass as its ration says, and counts them by
-// conversation and turn.
-type shop struct {
-	ration
+// turnQuota limits the turns of an agent and counts them by conversation and turn.
+type turnQuota struct {
+	quota
 	mu   sync.Mutex
 	sold map[turn]int
 }
@@ -44,13 +43,13 @@ type turn struct {
 	number       int
 }
 
-func (s *shop) open() {
+func (s *turnQuota) open() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.sold = make(map[turn]int)
 }
 
-func (s *shop) act(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+func (s *turnQuota) act(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 	if !s.pass(ctx) {
 		return agent.Reply{}, ctx.Err()
 	}
@@ -60,8 +59,8 @@ func (s *shop) act(ctx context.Context, c *agent.Conversation) (agent.Reply, err
 	return answerByTurn(c), nil
 }
 
-// twice returns the turns that were sold more than once.
-func (s *shop) twice() (turns []string) {
+// repeatedTurns returns the turns that were asked more than once.
+func (s *turnQuota) repeatedTurns() (turns []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, turn := range slices.SortedFunc(maps.Keys(s.sold), func(a, b turn) int { return strings.Compare(a.conversation, b.conversation) }) {
@@ -72,9 +71,9 @@ func (s *shop) twice() (turns []string) {
 	return turns
 }
 
-// misbehave is an agent that answers nonsense, too much, late or not at all, the same to the same
-// conversation.
-func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
+// misbehavingAgent answers invalidly, too much, late or not at all, depending on the conversation
+// alone.
+func misbehavingAgent(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Messages[0].Text + c.Last().Text))
 	switch (h.Sum32() + uint32(c.Turn)) % 6 {
@@ -97,17 +96,17 @@ func misbehave(ctx context.Context, c *agent.Conversation) (agent.Reply, error) 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestLongChaos plays runs of a plug-in agent over four services and NATS, and a hostile agent's
-// runs beside them, while a seed chooses faults, for -chaos.time: in the end all files are those
-// of calm runs. What the faults cannot have lost is there without --resume, and paid once.
+// TestLongChaos plays runs of a plug-in agent over four services and NATS, beside runs of a
+// misbehaving agent, with random faults for -chaos.time. All final files equal those of undisturbed
+// runs. What the faults cannot lose is complete without --resume, and paid once.
 func TestLongChaos(t *testing.T) {
 	t.Parallel()
-	good := &shop{}
+	good := &turnQuota{}
 	good.open()
 	good.set(plenty)
 	calm := filepath.Join(t.TempDir(), "calm")
 	runs := map[string][]string{}
-	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehave} {
+	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehavingAgent} {
 		runs[name] = append(slices.Clone(chaosFlags), "--sweep-id", name, "--agent", serveAgent(t, act), "--out")
 		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(calm, name))...)
 	}
@@ -130,11 +129,11 @@ type pass struct {
 	calm     string // the directory of the calm runs
 	dir      string
 	services *cluster.Cluster
-	good     *shop
+	good     *turnQuota
 }
 
-// choose chooses the faults: those that come next in an endless shuffled list, so that each comes
-// soon, and one of all, or the damage of one store.
+// choose chooses the faults: the next ones of an endless shuffled list, so that each occurs soon,
+// and a random one or the damage of one store.
 func (p *pass) choose() {
 	all := faults()
 	for place := p.number * (faultsAPass - 1); len(p.faults) < faultsAPass-1; place++ {
@@ -160,7 +159,7 @@ func (p *pass) String() string {
 	return fmt.Sprintf("pass %d of seed %d: %s", p.number, *chaosSeed, strings.Join(names, ", "))
 }
 
-// play plays both runs, does the faults and looks at what is left.
+// play plays both runs, injects the faults and checks the files.
 func (p *pass) play(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	began := time.Now()
@@ -179,26 +178,26 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 	}()
 	p.good.open()
 	p.good.set(0)
-	playing := make(map[string]*background)
+	playing := make(map[string]*backgroundRun)
 	for name, flags := range runs {
 		out := filepath.Join(p.dir, name)
-		run := inBackground(t, out, append(append(slices.Clone(flags), out), services.ClientArgs()...))
+		run := startBackground(t, out, append(append(slices.Clone(flags), out), services.ClientArgs()...))
 		defer run.stop()
 		playing[name] = run
 	}
-	p.disturb(t, playing["good"])
+	p.injectFaults(t, playing["good"])
 	p.good.set(plenty)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
-		p.settle(t, filepath.Join(p.calm, name), playing[name])
+		p.finish(t, filepath.Join(p.calm, name), playing[name])
 	}
-	if turns := p.good.twice(); len(turns) > 0 && !p.any(repays) {
+	if turns := p.good.repeatedTurns(); len(turns) > 0 && !p.any(repays) {
 		t.Errorf("paid more than once: %v", turns)
 	}
 	t.Logf("%s: %s", p, time.Since(began))
 }
 
-// disturb does the faults. So few turns are sold meanwhile that the run outlasts them.
-func (p *pass) disturb(t *testing.T, run *background) {
+// injectFaults injects the faults while the quota keeps the run from ending.
+func (p *pass) injectFaults(t *testing.T, run *backgroundRun) {
 	t.Helper()
 	for _, fault := range p.faults {
 		p.good.set(4 + p.random.IntN(30))
@@ -212,8 +211,8 @@ func (p *pass) disturb(t *testing.T, run *background) {
 	}
 }
 
-// background is a command line that runs meanwhile.
-type background struct {
+// backgroundRun is a running command line.
+type backgroundRun struct {
 	args    []string
 	out     string
 	printed bytes.Buffer
@@ -222,10 +221,10 @@ type background struct {
 	cancel  context.CancelFunc
 }
 
-func inBackground(t *testing.T, out string, args []string) *background {
+func startBackground(t *testing.T, out string, args []string) *backgroundRun {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
-	b := &background{args: args, out: out, done: make(chan struct{}), cancel: cancel}
+	b := &backgroundRun{args: args, out: out, done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(b.done)
 		defer cancel()
@@ -237,12 +236,12 @@ func inBackground(t *testing.T, out string, args []string) *background {
 }
 
 // stop kills it, unless it has ended.
-func (b *background) stop() {
+func (b *backgroundRun) stop() {
 	b.cancel()
 	<-b.done
 }
 
-func (b *background) over() bool {
+func (b *backgroundRun) over() bool {
 	select {
 	case <-b.done:
 		return true
@@ -251,9 +250,9 @@ func (b *background) over() bool {
 	}
 }
 
-// settle waits for the end of a run and looks at its files: those of the calm run, at the latest
-// after --resume.
-func (p *pass) settle(t *testing.T, calm string, run *background) {
+// finish waits for the end of a run and compares its files with the undisturbed run, after --resume
+// if needed.
+func (p *pass) finish(t *testing.T, calm string, run *backgroundRun) {
 	t.Helper()
 	p.watch(t, run)
 	if run.err == nil {
@@ -270,9 +269,9 @@ func (p *pass) settle(t *testing.T, calm string, run *background) {
 	resume(t, p.String(), calm, run.out, append(run.args, "--resume")...)
 }
 
-// watch waits for the end of a run. No service ends meanwhile, but a tool host that comes upon
+// watch waits for the end of a run. No service may end meanwhile, except a tool host that finds
 // damage.
-func (p *pass) watch(t *testing.T, run *background) {
+func (p *pass) watch(t *testing.T, run *backgroundRun) {
 	t.Helper()
 	ticker := time.NewTicker(100 * time.Millisecond)
 	defer ticker.Stop()
@@ -297,9 +296,9 @@ func (p *pass) watch(t *testing.T, run *background) {
 	}
 }
 
-// wantNamed looks at a run that did not come to its end: it has a result for each rollout, and
-// those whose files are not those of the calm run have no score.
-func wantNamed(t *testing.T, calm string, run *background) {
+// wantNamed checks an incomplete run: it has a result for each rollout, and rollouts whose files
+// differ from the undisturbed run have no score.
+func wantNamed(t *testing.T, calm string, run *backgroundRun) {
 	t.Helper()
 	want, got := readSummary(t, calm), readSummary(t, run.out)
 	if len(got.Scenarios) != len(want.Scenarios) {

@@ -44,7 +44,7 @@ type remote struct {
 	lines   chan string // of standard error; closed at its end
 }
 
-// startRemote starts the command line. Its lines have to be received.
+// startRemote starts the command line. The caller receives its lines.
 func startRemote(t *testing.T, services *cluster.Cluster, args ...string) *remote {
 	t.Helper()
 	r := &remote{cmd: exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append(args, services.ClientArgs()...)...), lines: make(chan string)}
@@ -64,7 +64,7 @@ func startRemote(t *testing.T, services *cluster.Cluster, args ...string) *remot
 	return r
 }
 
-// next returns the next line; false at the end.
+// next returns the next line, false at the end.
 func (r *remote) next() (string, bool) {
 	line, ok := <-r.lines
 	if ok {
@@ -73,7 +73,7 @@ func (r *remote) next() (string, bool) {
 	return line, ok
 }
 
-// progress receives lines until one tells of progress; false at the end.
+// progress receives lines until one reports progress, false at the end.
 func (r *remote) progress() bool {
 	for line, ok := r.next(); ok; line, ok = r.next() {
 		if strings.Contains(line, "rollouts, mean score") {
@@ -83,7 +83,7 @@ func (r *remote) progress() bool {
 	return false
 }
 
-// wait receives the other lines and returns how the command line ended.
+// wait receives the remaining lines and returns the exit error.
 func (r *remote) wait() error {
 	for ok := true; ok; {
 		_, ok = r.next()
@@ -91,7 +91,7 @@ func (r *remote) wait() error {
 	return r.cmd.Wait()
 }
 
-// succeed receives the other lines and wants exit code 0.
+// succeed receives the remaining lines and wants exit code 0.
 func (r *remote) succeed(t *testing.T) {
 	t.Helper()
 	if err := r.wait(); err != nil {
@@ -99,10 +99,10 @@ func (r *remote) succeed(t *testing.T) {
 	}
 }
 
-// TestLongOrchestratorsKilledAgainAndAgain kills the orchestrator every second while a plug-in
-// agent plays a remote run: the command line goes on where it broke, and every result is there
-// once, as in a calm run. The agent answers so slowly that the run outlasts the kills.
-func TestLongOrchestratorsKilledAgainAndAgain(t *testing.T) {
+// TestLongOrchestratorKills kills the orchestrator every second while a slow plug-in agent plays a
+// remote run. The command line continues, and every result exists once and equals the undisturbed
+// run.
+func TestLongOrchestratorKills(t *testing.T) {
 	const kills, trials = 6, 40
 	services := start(t)
 	var patient atomic.Bool
@@ -148,9 +148,9 @@ func TestLongOrchestratorsKilledAgainAndAgain(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// TestLongNATSAwayForLong takes NATS away for longer than any request waits for it, while a plug-in
-// agent plays a remote run and the evaluator has logs to score.
-func TestLongNATSAwayForLong(t *testing.T) {
+// TestLongNATSOutage stops NATS for longer than any request waits, while a plug-in agent plays a
+// remote run and the evaluator has logs to score.
+func TestLongNATSOutage(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
@@ -178,9 +178,9 @@ func TestLongNATSAwayForLong(t *testing.T) {
 	}
 }
 
-// TestClientKilledWhileItCollects kills the command line of a remote run, which goes on meanwhile,
-// and resumes it.
-func TestClientKilledWhileItCollects(t *testing.T) {
+// TestClientKilled kills the command line of a remote run, which continues meanwhile, and resumes
+// it.
+func TestClientKilled(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
@@ -202,7 +202,7 @@ func TestClientKilledWhileItCollects(t *testing.T) {
 	equalRuns(t, calm, broken)
 }
 
-// pause waits, while a fault lasts.
+// pause waits during a fault.
 func pause(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

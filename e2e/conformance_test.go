@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// conformity is the output of toolsandbox conformance --json as far as it is looked at.
-type conformity struct {
+// conformanceReport is the checked part of the output of toolsandbox conformance --json.
+type conformanceReport struct {
 	Files []struct {
 		Path        string
 		Error       string
@@ -26,8 +26,8 @@ type conformity struct {
 	Passed, Failed int
 }
 
-// conform runs vectors and fails the test for every case that differs or whose tool is missing.
-func conform(t *testing.T, args ...string) conformity {
+// runVectors runs vectors and fails the test for every case that differs or whose tool is missing.
+func runVectors(t *testing.T, args ...string) conformanceReport {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"conformance", "--json"}, args...)...)
 	printed, err := cmd.Output()
@@ -35,7 +35,7 @@ func conform(t *testing.T, args ...string) conformity {
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1 || len(printed) == 0) {
 		t.Fatalf("conformance %v: %v\n%s", args, err, printed)
 	}
-	var got conformity
+	var got conformanceReport
 	if err := json.Unmarshal(printed, &got); err != nil {
 		t.Fatalf("conformance %v: %v\n%s", args, err, printed)
 	}
@@ -64,30 +64,29 @@ func TestConformance(t *testing.T) {
 		{"tools", []string{vectortest.Dir(t, "tools")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := conform(t, test.args...); got.Failed > 0 {
+			if got := runVectors(t, test.args...); got.Failed > 0 {
 				t.Errorf("failed: got %d, want 0", got.Failed)
 			}
 		})
 	}
 }
 
-// TestConformanceOverFourProcesses runs some vectors of each kind twice through four processes,
-// which remember the first time.
+// TestConformanceOverFourProcesses runs some vectors of each kind twice with four processes, which
+// keep state in between.
 func TestConformanceOverFourProcesses(t *testing.T) {
 	services := start(t)
 	args := append(services.ClientArgs(), "--toolhost-addr", services.Address(cluster.ToolHost),
 		vectortest.Dir(t, "tools/calls/set_wifi_status.jsonl"), vectortest.Dir(t, "tools/raw_source.jsonl"),
 		vectortest.Dir(t, "trajectories/parallel.jsonl"), vectortest.Dir(t, "evaluation"))
-	first := conform(t, args...)
-	if second := conform(t, args...); first.Passed != second.Passed {
+	first := runVectors(t, args...)
+	if second := runVectors(t, args...); first.Passed != second.Passed {
 		t.Errorf("passed the second time: got %d, want %d", second.Passed, first.Passed)
 	}
 }
 
-// TestConformanceOfTheSlice runs the vectors that are part of this repository: it needs no shared
-// folder.
+// TestConformanceOfTheSlice runs the vectors of this repository, without the shared folder.
 func TestConformanceOfTheSlice(t *testing.T) {
-	got := conform(t, filepath.Join("testdata", "vectors"))
+	got := runVectors(t, filepath.Join("testdata", "vectors"))
 	if got.Failed != 0 {
 		t.Errorf("failed cases: got %d, want 0", got.Failed)
 	}

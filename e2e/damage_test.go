@@ -26,36 +26,36 @@ var (
 )
 
 const (
-	// maxResumptions is how often a damaged run may have to be resumed: once to be told what is
-	// damaged, and once to play that again. A round that begins in what is left of a lost document
-	// may need one more.
+	// maxResumptions is the number of resumptions of a damaged run: one reports the damage, and one
+	// plays the damaged rollouts again. A round that begins with a partly lost document may need one
+	// more.
 	maxResumptions = 4
-	// resumeLimit bounds one resumption, on a machine that is busy.
+	// resumeLimit bounds one resumption on a busy machine.
 	resumeLimit = 3 * time.Minute
 )
 
-// chaosFlags are those of the runs that are damaged. Their scenarios write into every table.
+// chaosFlags are the flags of damaged runs. Their scenarios write into every table.
 var chaosFlags = []string{
 	"run", "--parallel", "8", "a*", "b*", "c*",
 }
 
-// stores are the directories in which an installation keeps its streams and its sessions.
+// stores are the directories of an installation's streams and sessions.
 type stores struct{ streams, sessions string }
 
-// storesOf returns those of a run in one process.
+// storesOf returns the stores of a run in one process.
 func storesOf(out string) stores {
 	data := filepath.Join(out, ".toolsandbox")
 	return stores{streams: filepath.Join(data, "nats"), sessions: filepath.Join(data, "toolhost")}
 }
 
-// damage changes what is stored while nothing runs on it.
+// damage is one change of stored data while no process uses it.
 type damage struct {
 	name string
 	do   func(random *rand.Rand, at stores) error
 }
 
-// damages are those of every store. A stream's block is what NATS keeps its messages in, its index
-// what it finds them with.
+// damages returns the damages of every store. A stream has block files with messages and index
+// files.
 func damages() []damage {
 	all := []damage{
 		{"nothing", func(*rand.Rand, stores) error { return nil }},
@@ -65,28 +65,28 @@ func damages() []damage {
 		all = append(all,
 			damage{stream + " lost", func(_ *rand.Rand, at stores) error { return removeAll(filepath.Dir(blocksOf(at, stream))) }},
 			damage{stream + " without its tail", func(random *rand.Rand, at stores) error {
-				return change(blocksOf(at, stream), cut(random))
+				return change(blocksOf(at, stream), truncate(random))
 			}},
 			damage{stream + " with flipped bits", func(random *rand.Rand, at stores) error {
-				return change(blocksOf(at, stream), flip(random))
+				return change(blocksOf(at, stream), flipBits(random))
 			}},
 		)
 	}
 	return all
 }
 
-// blocksOf is the pattern of the directories with the blocks of streams.
+// blocksOf returns the pattern of the block directories of streams.
 func blocksOf(at stores, streams string) string {
 	return filepath.Join(at.streams, "jetstream", "[$]G", "streams", streams, "msgs")
 }
 
-// cut takes the tail of a file away.
-func cut(random *rand.Rand) func([]byte) []byte {
+// truncate removes the tail of a file.
+func truncate(random *rand.Rand) func([]byte) []byte {
 	return func(raw []byte) []byte { return raw[:random.IntN(len(raw)+1)] }
 }
 
-// flip changes three bits of a file.
-func flip(random *rand.Rand) func([]byte) []byte {
+// flipBits flips three bits of a file.
+func flipBits(random *rand.Rand) func([]byte) []byte {
 	return func(raw []byte) []byte {
 		for range 3 {
 			if len(raw) > 0 {
@@ -121,9 +121,9 @@ func rewrite(pattern string, how func([]byte) []byte) error {
 	return err
 }
 
-// TestLongDamagedStores kills runs, damages what they have stored and resumes them, for
-// -chaos.time: no file is ever wrong, and in the end all are those of a calm run. The agent is a
-// plug-in, so that its replies are recorded.
+// TestLongDamagedStores kills runs, damages their stores and resumes them, for -chaos.time. No file
+// is ever wrong, and the final files equal those of an undisturbed run. The agent is a plug-in, so
+// its replies are recorded.
 func TestLongDamagedStores(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))
@@ -159,8 +159,7 @@ func TestLongDamagedStores(t *testing.T) {
 	}
 }
 
-// answerByTurn is an agent that calls a tool and then talks. It answers the same to the same
-// conversation.
+// answerByTurn is an agent that calls a tool and then talks, depending on the conversation alone.
 func answerByTurn(c *agent.Conversation) agent.Reply {
 	switch c.Turn {
 	case 0:
@@ -171,8 +170,7 @@ func answerByTurn(c *agent.Conversation) agent.Reply {
 	return agent.Say("I have read: " + c.Last().Text)
 }
 
-// killAt runs the command line and kills it at a sign of progress. A run that ends before is left
-// as it is.
+// killAt runs the command line and kills it at a progress line, unless the run ends before.
 func killAt(t *testing.T, progress int, args ...string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
@@ -193,8 +191,8 @@ func killAt(t *testing.T, progress int, args ...string) {
 	_ = cmd.Wait() // an error if it was killed
 }
 
-// resume resumes a run until it exits with 0. After each resumption the files that are there are
-// those of the calm run.
+// resume resumes a run until it exits with 0. After each resumption the existing files equal those
+// of the undisturbed run.
 func resume(t *testing.T, what, calm, out string, args ...string) {
 	t.Helper()
 	for range maxResumptions {
@@ -226,8 +224,8 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 	t.Errorf("%s: not whole after %d resumptions", what, maxResumptions)
 }
 
-// wrongFiles returns the trajectories' files of a run that differ from those of the calm one. One
-// may be missing.
+// wrongFiles returns the trajectory files that differ from the undisturbed run. Missing files are
+// not wrong.
 func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(out, "trajectories"), func(path string, entry fs.DirEntry, err error) error {

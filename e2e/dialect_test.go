@@ -19,8 +19,8 @@ type dialectCase struct {
 	second string
 }
 
-// startModel plays the model behind an OpenAI-compatible server: it calls in the first turn and
-// speaks in the second.
+// startModel serves a model behind an OpenAI-compatible API. It calls in the first turn and speaks
+// in the second.
 func startModel(t *testing.T, c dialectCase) *httptest.Server {
 	t.Helper()
 	turn := 0
@@ -63,7 +63,8 @@ func TestDialects(t *testing.T) {
 	}
 }
 
-// TestTemplates replaces a prompt, and shows that a broken one is found before anything is played.
+// TestTemplates replaces a prompt template, and checks that a broken one is rejected before any
+// rollout.
 func TestTemplates(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	dir := t.TempDir()

@@ -26,7 +26,7 @@ func toolsandbox(t *testing.T, args ...string) string {
 	return stdout.String()
 }
 
-// equalRuns fails the test unless both runs left the same files.
+// equalRuns fails the test unless both runs have the same files.
 func equalRuns(t *testing.T, want, got string) {
 	t.Helper()
 	differences, err := compare.Runs(want, got)
@@ -50,8 +50,8 @@ func TestFourProcessesEqualOne(t *testing.T) {
 	}
 }
 
-// TestLongKilledServices kills every service while rollouts run: after its restart all rollouts
-// finish, each once, with the scores and messages of a calm run.
+// TestLongKilledServices kills every service while rollouts run. After its restart each rollout
+// finishes once, with the scores and messages of an undisturbed run.
 func TestLongKilledServices(t *testing.T) {
 	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
@@ -77,7 +77,7 @@ func TestLongKilledServices(t *testing.T) {
 		if !strings.Contains(lines.Text(), "rollouts, mean score") || killed == len(victims) {
 			continue
 		}
-		// Each progress line means that rollouts are under way: kill the next victim at once.
+		// Each progress line means that rollouts are running: kill the next service at once.
 		if err := services.Kill(victims[killed]); err != nil {
 			t.Fatal(err)
 		}

@@ -20,14 +20,14 @@ type command struct {
 
 const fileMark = "# file: "
 
-// TestLongDocumentedCommands runs every command that a document shows in a `sh` block. Commands of
-// one document share a directory and run in their order.
+// TestLongDocumentedCommands runs every command of a `sh` block in a document. The commands of one
+// document share a directory and run in order.
 func TestLongDocumentedCommands(t *testing.T) {
 	commands := documented(t)
 	directories := make(map[string]string)
 	for _, c := range commands {
 		if directories[c.document] == "" {
-			directories[c.document] = workplace(t)
+			directories[c.document] = newWorkDir(t)
 		}
 		runDocumented(t, c, directories[c.document])
 	}
@@ -36,9 +36,8 @@ func TestLongDocumentedCommands(t *testing.T) {
 	}
 }
 
-// workplace returns an empty directory in which the repository's own folders can be named as from
-// its root.
-func workplace(t *testing.T) string {
+// newWorkDir returns an empty directory with links to the repository's folders.
+func newWorkDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for _, folder := range []string{"e2e", "examples", "scenarios"} {

@@ -12,9 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestPluginAnswersRecords lets a plug-in answer records of EuroEval's task: it sees the question
-// and the functions as tools and nothing of the answers, and calls what it likes. What it says in
-// words calls nothing, which is right where no function fits.
+// TestPluginAnswersRecords plays records of EuroEval's task with a plug-in. It sees the question
+// and the functions as tools, and nothing of the answers. Its texts count as no call, which is
+// correct if no function fits.
 func TestPluginAnswersRecords(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

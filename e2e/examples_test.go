@@ -15,13 +15,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
-// exampleLines is how long an example may be at most.
+// exampleLines is the largest number of lines of an example.
 const exampleLines = 60
 
-// TestLongExamples plays the agents of examples/ against a model that answers as it is told here.
-// Each has to say what it says with the environment's answers before its eyes: calls of one step
-// that go out together, a failed call, a second message of the user, and a model that is away in
-// the middle of a run.
+// TestLongExamples plays the agents of examples/ against a scripted model. The scripts cover
+// parallel calls, a failed call, a second message of the user, and an outage of the model.
 func TestLongExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "examples", "*", "agent.py"))
 	if err != nil || len(files) == 0 {
@@ -40,11 +38,12 @@ func TestLongExamples(t *testing.T) {
 		if name == "code" { // it keeps nothing
 			continue
 		}
-		t.Run(name+" that forgets", func(t *testing.T) { playExample(t, name, file, "PYTHONPATH="+forgetting(t)) })
+		t.Run(name+" that forgets", func(t *testing.T) { playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t)) })
 	}
 }
 
-// checkExample looks whether an example is short and the page says how to install and start it.
+// checkExample checks the length of an example, and that the page documents its installation and
+// start.
 func checkExample(t *testing.T, page, name, file string) {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -64,10 +63,9 @@ func checkExample(t *testing.T, page, name, file string) {
 	}
 }
 
-// forgetting returns a path for Python on which agents forget each conversation between any two
-// turns, as one that is started again does: its run is cancelled, and the next has to take the
-// conversation up from its messages.
-func forgetting(t *testing.T) string {
+// forgetfulPath returns a Python path on which agents drop each conversation between turns, as
+// after a restart. Each run is cancelled, and the next one starts from the messages.
+func forgetfulPath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	source := "from toolsandbox.agent import loop_agent\nloop_agent.__kwdefaults__['idle'] = 0\n"
@@ -89,7 +87,7 @@ func playExample(t *testing.T, name, file string, environment ...string) {
 	if name == "code" {
 		answers, steps = codeAnswers(), nil
 	}
-	model := startCrafted(t, answers)
+	model := startScriptedModel(t, answers)
 	address := porttest.Address(t)
 	agent := pythonIn(t, "examples", file)
 	agent.Args = append(agent.Args, address)
@@ -117,7 +115,7 @@ func playExample(t *testing.T, name, file string, environment ...string) {
 	}
 }
 
-// callsOfTurns returns how many calls each turn of the agent made, without those that made none.
+// callsOfTurns returns the number of calls of each calling turn of the agent.
 func callsOfTurns(t *testing.T, file string) []int {
 	t.Helper()
 	var messages []struct {
@@ -139,18 +137,18 @@ func callsOfTurns(t *testing.T, file string) []int {
 	return counts
 }
 
-// answer is one answer of a crafted model.
+// answer is one answer of a scripted model.
 type answer struct {
-	// hears is what the newest message has to contain.
+	// hears is a text that the newest message has to contain.
 	hears string
 	// calls are tools by name, each with its arguments as JSON text.
 	calls [][2]string
 	says  string
-	// outage has the model away before it gives this answer.
+	// outage makes the model fail before this answer.
 	outage bool
 }
 
-// toolAnswers are the answers to each scenario's first message, in their order.
+// toolAnswers returns the answers by each scenario's first message, in order.
 func toolAnswers() map[string][]answer {
 	return map[string][]answer{
 		"Tell me the state of wifi, cellular, location service and low battery mode.": {
@@ -175,7 +173,7 @@ func toolAnswers() map[string][]answer {
 	}
 }
 
-// codeAnswers are the same for an agent that writes code.
+// codeAnswers is toolAnswers for an agent that writes code.
 func codeAnswers() map[string][]answer {
 	python := func(lines ...string) string { return "```python\n" + strings.Join(lines, "\n") + "\n```" }
 	return map[string][]answer{
@@ -197,8 +195,8 @@ func codeAnswers() map[string][]answer {
 	}
 }
 
-// crafted is a model behind OpenAI's chat completions that gives the answers that it was made with.
-type crafted struct {
+// scriptedModel is an OpenAI chat completions server with scripted answers.
+type scriptedModel struct {
 	*httptest.Server
 	t       *testing.T
 	answers map[string][]answer
@@ -206,24 +204,24 @@ type crafted struct {
 	away    int
 }
 
-// outageRequests is how many requests fail: the clients' first try and their two others.
+// outageRequests is the number of failing requests: a client's first try and its two retries.
 const outageRequests = 3
 
-func startCrafted(t *testing.T, answers map[string][]answer) *crafted {
+func startScriptedModel(t *testing.T, answers map[string][]answer) *scriptedModel {
 	t.Helper()
-	c := &crafted{t: t, answers: answers, away: outageRequests}
+	c := &scriptedModel{t: t, answers: answers, away: outageRequests}
 	c.Server = httptest.NewServer(c)
 	t.Cleanup(c.Close)
 	return c
 }
 
-func (c *crafted) outage() int {
+func (c *scriptedModel) outage() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.away
 }
 
-// completion is what is read of a request.
+// completion is the decoded part of a request.
 type completion struct {
 	Messages []struct {
 		Role    string `json:"role"`
@@ -235,8 +233,8 @@ type completion struct {
 	} `json:"messages"`
 }
 
-// ServeHTTP gives the answer that follows those of the request's conversation.
-func (c *crafted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// ServeHTTP returns the next answer of the request's conversation.
+func (c *scriptedModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var request completion
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil || r.URL.Path != "/v1/chat/completions" {
 		c.t.Errorf("request to %s: %v", r.URL, err)
@@ -279,8 +277,9 @@ func (c *crafted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// next finds the answer to a request, which has to be one that OpenAI takes: each call is answered.
-func (c *crafted) next(request *completion) (answer, error) {
+// next returns the answer to a request, and checks that OpenAI would accept it: each call has a
+// result.
+func (c *scriptedModel) next(request *completion) (answer, error) {
 	var answers []answer
 	turns, open := 0, make(map[string]bool)
 	for _, message := range request.Messages {

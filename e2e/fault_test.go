@@ -14,13 +14,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// fault is what happens to an installation while it plays.
+// fault is a fault of a running installation.
 type fault struct {
 	name string
 	do   func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error
-	// loses says that what was acknowledged may be gone: some rollouts may need --resume.
+	// loses: acknowledged data may be lost, so some rollouts may need --resume.
 	loses bool
-	// repays says that a turn of a player may be asked, and paid, again.
+	// repays: a turn may be asked and paid again.
 	repays bool
 }
 
@@ -28,16 +28,16 @@ func loses(f fault) bool { return f.loses }
 
 func repays(f fault) bool { return f.repays }
 
-// faults are those of which each pass gets some.
+// faults returns the faults to choose from.
 func faults() []fault {
 	all := []fault{
 		{name: "nats away", do: natsAway},
 		{name: "toolhost without its disk", do: toolHostLost},
-		{name: "toolhost with a cut file", do: toolHostDamaged(cut)},
-		{name: "toolhost with flipped bits", do: toolHostDamaged(flip)},
+		{name: "toolhost with a cut file", do: toolHostDamaged(truncate)},
+		{name: "toolhost with flipped bits", do: toolHostDamaged(flipBits)},
 		{name: "toolhost on a full disk", do: fullDisk(cluster.ToolHost)},
 		{name: "nats on a full disk", do: fullDisk(cluster.NATS)},
-		{name: "streams without their tails", do: damaged(tails, cluster.NATS), loses: true, repays: true},
+		{name: "streams without their tails", do: damaged(truncateTails, cluster.NATS), loses: true, repays: true},
 	}
 	for _, name := range append(cluster.Services(), cluster.NATS) {
 		all = append(all,
@@ -48,8 +48,8 @@ func faults() []fault {
 	return all
 }
 
-// storeDamage is the n-th damage of one store as a fault. After a loss all services are started
-// again, since they make their streams when they start.
+// storeDamage returns the n-th damage of a store as a fault. After a loss it restarts all services,
+// which create their streams at the start.
 func storeDamage(n int) fault {
 	all := damages()[1:]
 	chosen := all[n%len(all)]
@@ -65,8 +65,8 @@ func storeDamage(n int) fault {
 	return f
 }
 
-// tails is what a power failure leaves.
-var tails = damage{"tails", func(random *rand.Rand, at stores) error { return change(blocksOf(at, "*"), cut(random)) }}
+// truncateTails simulates a power failure.
+var truncateTails = damage{"tails", func(random *rand.Rand, at stores) error { return change(blocksOf(at, "*"), truncate(random)) }}
 
 // restart kills processes and starts them again in the reverse order.
 func restart(ctx context.Context, services *cluster.Cluster, meanwhile func() error, names ...string) error {
@@ -86,8 +86,8 @@ func restart(ctx context.Context, services *cluster.Cluster, meanwhile func() er
 	return nil
 }
 
-// while returns a pause of a length that random chooses.
-func while(random *rand.Rand, least, most time.Duration) func() error {
+// randomPause returns a pause of random length.
+func randomPause(random *rand.Rand, least, most time.Duration) func() error {
 	length := least + time.Duration(random.Int64N(int64(most-least)))
 	return func() error { pause(length); return nil }
 }
@@ -98,24 +98,24 @@ func kill(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error
 	}
 }
 
-// stop stops a process for longer than a lease.
+// stop suspends a process for longer than a lease.
 func stop(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(_ context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		err := services.Signal(name, syscall.SIGSTOP)
-		return errors.Join(err, while(random, 2500*time.Millisecond, 4*time.Second)(), services.Signal(name, syscall.SIGCONT))
+		return errors.Join(err, randomPause(random, 2500*time.Millisecond, 4*time.Second)(), services.Signal(name, syscall.SIGCONT))
 	}
 }
 
 func natsAway(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
-	return restart(ctx, services, while(random, time.Second, 6*time.Second), cluster.NATS)
+	return restart(ctx, services, randomPause(random, time.Second, 6*time.Second), cluster.NATS)
 }
 
 func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) error {
 	return restart(ctx, services, func() error { return os.RemoveAll(services.Sessions(cluster.ToolHost)) }, cluster.ToolHost)
 }
 
-// toolHostDamaged changes the tool host's file. A tool host that says so has its file removed, as
-// it asks for.
+// toolHostDamaged damages the tool host's file. If the tool host reports that, the file is removed,
+// as its message says.
 func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(cluster.ToolHost); err != nil {
@@ -131,7 +131,7 @@ func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Cont
 	}
 }
 
-// removeDamaged starts a tool host that has ended because its file is damaged, without that file.
+// removeDamaged restarts a tool host that ended because of a damaged file, without that file.
 func removeDamaged(ctx context.Context, services *cluster.Cluster) error {
 	if !services.Ended(cluster.ToolHost) {
 		return errors.New("the tool host is not ready, but runs")
@@ -157,21 +157,20 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// littleRoom is the size beyond which no file grows on a full disk. What is stored of a run is
-// larger before long.
-const littleRoom = 16 << 10
+// diskLimit is the largest file size on a full disk. A run soon stores more.
+const diskLimit = 16 << 10
 
-// fullDisk lets the files of a process grow no more for longer than others take to connect to it
-// again. Whether it ends then or not, it is started again with room.
+// fullDisk limits the file sizes of a process for longer than others take to reconnect. Then it is
+// restarted without the limit, whether it has ended or not.
 func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(name); err != nil {
 			return err
 		}
-		if err := services.StartOnFullDisk(ctx, name, littleRoom); err != nil && !services.Ended(name) {
+		if err := services.StartOnFullDisk(ctx, name, diskLimit); err != nil && !services.Ended(name) {
 			return err
 		}
-		if err := while(random, 3*time.Second, 6*time.Second)(); err != nil {
+		if err := randomPause(random, 3*time.Second, 6*time.Second)(); err != nil {
 			return err
 		}
 		if err := services.Kill(name); err != nil && !errors.Is(err, os.ErrProcessDone) {
@@ -181,7 +180,7 @@ func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) e
 	}
 }
 
-// damaged changes what is stored between a kill and the restart of those who use it.
+// damaged damages stored data between a kill and a restart of its users.
 func damaged(d damage, victims ...string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		return restart(ctx, services, func() error {

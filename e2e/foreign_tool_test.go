@@ -28,9 +28,9 @@ tables:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 `
 
-// TestForeignTool lets models call tools that they were not given in a scenario that restricts
-// nothing: a user the agent's, by which it would solve the task itself, and an agent the one that
-// ends the conversation. Neither runs.
+// TestForeignTool calls tools of another role in a scenario without a choice of tools: a user calls
+// the agent's, with which it would solve the task itself, and an agent calls end_conversation.
+// Neither is executed.
 func TestForeignTool(t *testing.T) {
 	pack := t.TempDir()
 	for name, text := range map[string]string{"wifi_off.yaml": openScenario, "worlds/flat.yaml": openWorld} {

@@ -12,13 +12,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// TestLongImport imports all scenarios of the original: recorded trajectories that find their
-// scenarios in the pack differ in nothing, and every variant can be run.
+// TestLongImport imports all scenarios of the original. Recorded trajectories of the pack's
+// scenarios match, and every variant runs.
 func TestLongImport(t *testing.T) {
 	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)
 	for _, flags := range [][]string{nil, {"--score-only"}} {
-		if got := conform(t, append([]string{"--pack", pack, vectortest.Dir(t, "trajectories")}, flags...)...); got.Failed > 0 {
+		if got := runVectors(t, append([]string{"--pack", pack, vectortest.Dir(t, "trajectories")}, flags...)...); got.Failed > 0 {
 			t.Errorf("failed trajectories with %v: got %d, want 0", flags, got.Failed)
 		}
 	}
@@ -36,7 +36,7 @@ func TestLongImport(t *testing.T) {
 	}
 }
 
-// TestExporter runs the tests of the exporter, which need nothing but Python.
+// TestExporter runs the exporter's tests, which only need Python.
 func TestExporter(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {

@@ -17,20 +17,19 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// soon is when an interrupted run has ended, also on a machine that is busy; one that is not needs
-// a fiftieth of it.
-const soon = 5 * time.Second
+// interruptTimeout bounds the end of an interrupted run on a busy machine. An idle one needs a
+// fiftieth of it.
+const interruptTimeout = 5 * time.Second
 
-// TestLongInterruptAndResume interrupts a run in one process; it ends within 5 s with what is done,
-// and resuming it, with as many rollouts at once as one likes, completes the same files that an
-// uninterrupted run leaves.
+// TestLongInterruptAndResume interrupts a run in one process. It ends within 5 s with the finished
+// rollouts. Resuming it with any parallelism yields the files of an uninterrupted run.
 func TestLongInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "2"}
 			calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
 			toolsandbox(t, append(flags, "--out", calm)...)
-			stopped := stopEarly(t, signal, append(flags, "--out", broken)...)
+			stopped := interrupt(t, signal, append(flags, "--out", broken)...)
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
@@ -45,8 +44,8 @@ func TestLongInterruptAndResume(t *testing.T) {
 	}
 }
 
-// checkResumed wants the record of a run that went on once: everything as of the one that nobody
-// stopped, except its times and where it is.
+// checkResumed checks the record of a run that was resumed once: it equals that of an uninterrupted
+// run, except for times and paths.
 func checkResumed(t *testing.T, calm, broken string, first *runfiles.Run) {
 	t.Helper()
 	want, err := runfiles.ReadRun(calm)
@@ -66,14 +65,14 @@ func checkResumed(t *testing.T, calm, broken string, first *runfiles.Run) {
 	}
 }
 
-type ended struct {
+type interruptedRun struct {
 	err    error
 	stderr string
 	took   time.Duration
 }
 
-// stopEarly runs the command line and sends a signal at the second sign of progress.
-func stopEarly(t *testing.T, signal os.Signal, args ...string) ended {
+// interrupt runs the command line and sends a signal at the second progress line.
+func interrupt(t *testing.T, signal os.Signal, args ...string) interruptedRun {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
 	stderr, err := cmd.StderrPipe()
@@ -102,18 +101,18 @@ func stopEarly(t *testing.T, signal os.Signal, args ...string) ended {
 	if sent.IsZero() {
 		t.Fatalf("the run ended before it could be stopped: %v\n%s", err, printed.String())
 	}
-	return ended{err: err, stderr: printed.String(), took: time.Since(sent)}
+	return interruptedRun{err: err, stderr: printed.String(), took: time.Since(sent)}
 }
 
-func checkInterrupted(t *testing.T, stopped ended, out string) {
+func checkInterrupted(t *testing.T, stopped interruptedRun, out string) {
 	t.Helper()
 	var exit *exec.ExitError
 	if !errors.As(stopped.err, &exit) || exit.ExitCode() != 1 {
 		t.Errorf("exit: got %v, want code 1\n%s", stopped.err, stopped.stderr)
 	}
 	t.Logf("ended %s after the interrupt", stopped.took)
-	if stopped.took > soon {
-		t.Errorf("end after the interrupt: got %s, want at most %s", stopped.took, soon)
+	if stopped.took > interruptTimeout {
+		t.Errorf("end after the interrupt: got %s, want at most %s", stopped.took, interruptTimeout)
 	}
 	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: go on with --out \S+ --resume\n$`)
 	match := want.FindStringSubmatch(stopped.stderr)

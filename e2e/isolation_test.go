@@ -31,25 +31,25 @@ import (
 )
 
 const (
-	// canary stands in every milestone and minefield, leak in what a player may see.
+	// canary is in every milestone and minefield, leak in a text that a player may see.
 	canary = "Canary7Xq2Vb91"
 	leak   = "Leak5Jw8Rz34"
 	// leaky is the scenario with the leak.
 	leaky = "isolation_" + leak
 )
 
-// wire names what passes from one process to another.
+// wire returns the name of the connection from one process to another.
 func wire(from, to string) string { return from + " → " + to }
 
-// secret are the wires on which milestones travel.
-func secret() []string {
+// secretWires are the wires that carry milestones.
+func secretWires() []string {
 	return []string{wire(cluster.Client, cluster.Evaluator), wire(cluster.Evaluator, cluster.NATS)}
 }
 
-// TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue, plays
-// it with agents of every kind and looks at every byte between the processes, at their logs, spans,
-// errors and descriptions: only the evaluator gets the text. A text in the setup, on the other
-// hand, is found wherever players are.
+// TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue and
+// plays it with agents of every kind. It searches every byte between the processes, and their logs,
+// spans, errors and descriptions. Only the evaluator receives the text. A text in the setup, in
+// contrast, reaches all players.
 func TestLongEvaluatorIsolation(t *testing.T) {
 	r := record.New(canary, leak)
 	plugin := servePlugin(t)
@@ -86,18 +86,18 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 	check(t, r, passed)
 }
 
-// check compares where the texts were found.
+// check compares the places where the texts were found.
 func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 	t.Helper()
 	found := r.Hits(canary)
 	t.Logf("hits of the canary: %v", found)
-	for _, name := range secret() {
+	for _, name := range secretWires() {
 		if passed[name] == 0 {
 			t.Errorf("%s: got 0 bytes, want some", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(passed)) {
-		hits, wanted := found[name], slices.Contains(secret(), name)
+		hits, wanted := found[name], slices.Contains(secretWires(), name)
 		if wanted != (hits > 0) {
 			t.Errorf("canary in %s: got %d hits in %d bytes, want some: %v", name, hits, passed[name], wanted)
 		}
@@ -120,8 +120,8 @@ func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 	}
 }
 
-// recordedCluster starts a cluster all of whose connections are recorded. The function that it
-// returns records the spans.
+// recordedCluster starts a cluster with recorded connections. The returned function records the
+// spans.
 func recordedCluster(t *testing.T, r *record.Recorder, dir string) (*cluster.Cluster, func(*testing.T)) {
 	t.Helper()
 	collector, endpoint := receive(t)
@@ -151,8 +151,8 @@ func recordedCluster(t *testing.T, r *record.Recorder, dir string) (*cluster.Clu
 	}
 }
 
-// servePlugin serves an agent that makes mistakes, so that there are error texts to look at, and
-// repeats what it was told.
+// servePlugin serves an agent that makes mistakes, to provoke error texts, and that repeats its
+// input.
 func servePlugin(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -194,8 +194,8 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack makes a pack of the catalogue and of the packs of examples/ with the canary in all
-// that says how it is scored, and the leak in one setup.
+// plantedPack writes a pack of the catalogue and of the packs of examples/, with the canary in all
+// evaluations and the leak in one setup.
 func plantedPack(t *testing.T) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
@@ -228,7 +228,7 @@ func plantedPack(t *testing.T) string {
 	return dir
 }
 
-// leakyScenario returns a scenario in which players see the leak.
+// leakyScenario returns a scenario whose players see the leak.
 func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
 	t.Helper()
 	s = proto.CloneOf(s)
@@ -278,8 +278,7 @@ func plant(t *testing.T, s *scenariov1.Scenario) int {
 	return len(nodes)
 }
 
-// plantCell puts the canary into a wanted text; the roles of a message stay roles, and a wanted
-// call a call.
+// plantCell puts the canary into a wanted text. Roles and calls stay valid.
 func plantCell(t *testing.T, cell *evaluationv1.TargetCell) {
 	t.Helper()
 	text, ok := cell.GetValue().GetKind().(*worldv1.Value_Text)
@@ -333,8 +332,8 @@ func dial(t *testing.T, address string) *grpc.ClientConn {
 	return conn
 }
 
-// provoke asks the services that players reach for things that they refuse, and for all that they
-// tell.
+// provoke sends invalid requests to the services that players reach, and reads everything they
+// return.
 func provoke(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	t.Helper()
 	gateway := agentgwv1.NewAgentGatewayServiceClient(dial(t, services.Address(cluster.AgentGateway)))
@@ -389,8 +388,7 @@ func provoke(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	}
 }
 
-// describe reads what the services that players reach tell about themselves: nothing of it knows
-// evaluations.
+// describe reads the service descriptions that players reach. They do not know evaluations.
 func describe(t *testing.T, r *record.Recorder, services *cluster.Cluster) {
 	t.Helper()
 	for _, name := range []string{cluster.AgentGateway, cluster.ToolHost} {

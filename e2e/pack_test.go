@@ -121,8 +121,8 @@ def take_steps(name: str, count: int) -> float:
 `,
 }
 
-// TestLongPackToolsKilled kills the tool host again and again while a pack's tools run, and takes
-// its disk away every other time: every file is that of a calm run.
+// TestLongPackToolsKilled kills the tool host repeatedly while a pack's tools run, and removes its
+// disk every other time. Every file equals that of an undisturbed run.
 func TestLongPackToolsKilled(t *testing.T) {
 	pack := t.TempDir()
 	for name, content := range slowPack {

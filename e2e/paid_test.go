@@ -20,7 +20,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// gate is open or shut. Those who come while it is shut wait.
+// gate blocks callers while it is closed.
 type gate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed while the gate is open
@@ -42,7 +42,7 @@ func (g *gate) set(open bool) {
 	close(g.open)
 }
 
-// pass waits until the gate is open; false if ctx ends first.
+// pass waits until the gate is open. It returns false if ctx ends first.
 func (g *gate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	open := g.open
@@ -55,14 +55,14 @@ func (g *gate) pass(ctx context.Context) bool {
 	}
 }
 
-// ration lets a number of requests pass. Those who come when it is used up wait.
-type ration struct {
+// quota admits a number of requests and blocks the rest.
+type quota struct {
 	mu           sync.Mutex
 	left, passed int
 	changed      chan struct{} // closed when there is another ration
 }
 
-func (r *ration) set(n int) {
+func (r *quota) set(n int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.left = n
@@ -72,15 +72,15 @@ func (r *ration) set(n int) {
 	r.changed = make(chan struct{})
 }
 
-// count returns how many have passed. That stays so while the ration is 0.
-func (r *ration) count() int {
+// count returns the number of admitted requests. It is constant while the quota is 0.
+func (r *quota) count() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.passed
 }
 
-// pass waits until there is some ration left; false if ctx ends first.
-func (r *ration) pass(ctx context.Context) bool {
+// pass waits for quota. It returns false if ctx ends first.
+func (r *quota) pass(ctx context.Context) bool {
 	for {
 		r.mu.Lock()
 		changed, passes := r.changed, r.left > 0 && ctx.Err() == nil
@@ -100,9 +100,9 @@ func (r *ration) pass(ctx context.Context) bool {
 	}
 }
 
-// hold listens in front of an address and lets what comes from there pass only while the gate is
-// open. What waits when the other side dies is lost. It ends with the test.
-func hold(t *testing.T, target string, g *gate) (address string) {
+// serveGated proxies an address until the test ends. Responses pass only while the gate is open,
+// and are lost if the other side dies.
+func serveGated(t *testing.T, target string, g *gate) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -116,7 +116,7 @@ func hold(t *testing.T, target string, g *gate) (address string) {
 			if err != nil {
 				return
 			}
-			group.Go(func() { holdOne(ctx, client, target, g) })
+			group.Go(func() { carryGated(ctx, client, target, g) })
 		}
 	})
 	t.Cleanup(func() {
@@ -127,8 +127,8 @@ func hold(t *testing.T, target string, g *gate) (address string) {
 	return listener.Addr().String()
 }
 
-// holdOne carries one connection until either side ends.
-func holdOne(ctx context.Context, client net.Conn, target string, g *gate) {
+// carryGated proxies one connection until either side ends.
+func carryGated(ctx context.Context, client net.Conn, target string, g *gate) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = client.Close() })
@@ -176,8 +176,8 @@ func holdOne(ctx context.Context, client net.Conn, target string, g *gate) {
 	group.Wait()
 }
 
-// recordedAnswers counts the (rollout, index) of which an answer is recorded, and those among them
-// that did not get into the rollout's log.
+// recordedAnswers counts the recorded answers by (rollout, index), and those of them that are not
+// in the rollout's log.
 func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClient, sweep string, rollouts int) (all, undelivered int) {
 	t.Helper()
 	for n := range rollouts {
@@ -214,35 +214,35 @@ func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 	return all, undelivered
 }
 
-// patience bounds every wait for something that must happen.
-const patience = 3 * time.Minute
+// waitTimeout bounds every wait for an expected event.
+const waitTimeout = 3 * time.Minute
 
 // eventually waits until something holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	limit, ticker := time.NewTimer(patience), time.NewTicker(20*time.Millisecond)
+	limit, ticker := time.NewTimer(waitTimeout), time.NewTicker(20*time.Millisecond)
 	defer limit.Stop()
 	defer ticker.Stop()
 	for !holds() {
 		select {
 		case <-ticker.C:
 		case <-limit.C:
-			t.Fatalf("waited %s in vain until %s", patience, what)
+			t.Fatalf("waited %s in vain until %s", waitTimeout, what)
 		}
 	}
 }
 
-// TestPaidOnce kills the gateway several times under load, each time while it has answers that are
-// paid for and delivered to nobody: in the end every (rollout, message index) was asked once. The
-// provider answers so little between two kills that the run cannot end early.
+// TestPaidOnce kills the gateway several times under load while it has paid but undelivered
+// answers. Every (rollout, message index) is asked once. The provider's quota between kills keeps
+// the run from ending early.
 func TestPaidOnce(t *testing.T) {
 	const trials, kills, few, atStake = 20, 3, 10, 8
-	server, delivery, provider := startChat(t), newGate(), &ration{}
+	server, delivery, provider := startChatServer(t), newGate(), &quota{}
 	provider.set(0)
 	server.let = provider.pass
 	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Route: func(from, to, address string) (string, error) {
 		if from == cluster.Orchestrator && to == cluster.AgentGateway {
-			return hold(t, address, delivery), nil
+			return serveGated(t, address, delivery), nil
 		}
 		return address, nil
 	}})
@@ -276,7 +276,7 @@ func TestPaidOnce(t *testing.T) {
 		if err := services.Kill(cluster.AgentGateway); err != nil {
 			t.Fatal(err)
 		}
-		server.bury(t) // or the next ration would be given to the dead
+		server.waitDisconnected(t) // or the next ration would be given to the dead
 		delivery.set(true)
 		if err := services.Start(t.Context(), cluster.AgentGateway); err != nil {
 			t.Fatal(err)

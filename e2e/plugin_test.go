@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestPluginAgent dials an agent that is written with the SDK and serves over TCP.
+// TestPluginAgent dials an SDK agent over TCP.
 func TestPluginAgent(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestAgentRaises has agents whose own code fails: each rollout ends with a score of 0 that counts,
-// is asked for once, and is the same when it is replayed.
+// TestAgentRaises plays agents whose own code fails. Each rollout scores 0, is asked once, and
+// replays identically.
 func TestAgentRaises(t *testing.T) {
 	var asked atomic.Int32
 	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {

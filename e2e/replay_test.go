@@ -22,23 +22,23 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// chat stands for a server of chat completions. Its n-th answer has n in it, so that asking twice
-// shows.
-type chat struct {
+// chatServer is a chat completions server. Its n-th answer contains n, so that repeated requests
+// are visible.
+type chatServer struct {
 	*httptest.Server
 	asked atomic.Int32
-	// status is what it answers with, 0 for success.
+	// status is the HTTP status of its answers, 0 for success.
 	status int
-	// let, if set, reports whether a request may be answered; one that may not is not counted.
+	// let, if set, decides whether to answer a request. Other requests are not counted.
 	let func(ctx context.Context) bool
 
 	mu    sync.Mutex
 	conns map[string]http.ConnState // by the client's address
 }
 
-func startChat(t *testing.T) *chat {
+func startChatServer(t *testing.T) *chatServer {
 	t.Helper()
-	c := &chat{conns: make(map[string]http.ConnState)}
+	c := &chatServer{conns: make(map[string]http.ConnState)}
 	c.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(t, w, r) }))
 	c.Config.ConnState = func(conn net.Conn, state http.ConnState) {
 		c.mu.Lock()
@@ -50,9 +50,9 @@ func startChat(t *testing.T) *chat {
 	return c
 }
 
-// bury waits until the server has noticed that its only client is dead: it is done with each of its
-// requests, also those that it had not read yet.
-func (c *chat) bury(t *testing.T) {
+// waitDisconnected waits until the server has noticed that its only client is dead and has finished
+// all requests, including unread ones.
+func (c *chatServer) waitDisconnected(t *testing.T) {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", c.Listener.Addr().String())
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *chat) bury(t *testing.T) {
 	})
 }
 
-func (c *chat) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+func (c *chatServer) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	t.Helper()
 	var request struct {
 		Messages []struct{ Role string }
@@ -105,7 +105,7 @@ func (c *chat) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
 }
 
-// replay plays a run again and compares the files.
+// replay replays a run and compares the files.
 func replay(t *testing.T, run string, args ...string) (again string) {
 	t.Helper()
 	again = filepath.Join(t.TempDir(), "again")
@@ -114,14 +114,14 @@ func replay(t *testing.T, run string, args ...string) (again string) {
 	return again
 }
 
-// TestReplayModels lets models play both roles, in one process and over four, stops their server
-// and plays the runs again, each in both ways: the files are the same and nobody asks.
+// TestReplayModels plays both roles with models, in one process and with four, stops their server,
+// and replays the runs both ways. The files are equal, and no request is sent.
 func TestReplayModels(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {
-			server := startChat(t)
+			server := startChatServer(t)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, append([]string{
 				"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "2", "--out", out,
@@ -165,7 +165,7 @@ func firstRollout(t *testing.T, run string) string {
 	return stored.SweepID + ".0"
 }
 
-// exchanges counts the lines of all exchanges of a run; each is an object of its own.
+// exchanges counts the lines of all exchanges of a run. Each is a JSON object.
 func exchanges(t *testing.T, run string) (lines int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(run, "trajectories", "*", "exchanges.jsonl"))
@@ -191,7 +191,7 @@ func exchanges(t *testing.T, run string) (lines int) {
 	return lines
 }
 
-// TestReplayPlugin plays an agent of one's own again that is no longer there.
+// TestReplayPlugin replays a run of a plug-in that is gone.
 func TestReplayPlugin(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -221,7 +221,7 @@ func TestReplayPlugin(t *testing.T) {
 	}
 }
 
-// TestReplayServices plays a run again whose hosted services are gone.
+// TestReplayServices replays a run whose hosted services are gone.
 func TestReplayServices(t *testing.T) {
 	server, asked := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)
@@ -237,24 +237,24 @@ func TestReplayServices(t *testing.T) {
 	}
 }
 
-// TestReplayFailure replays a run whose provider refused: the failures are the same, and nobody
-// asks.
+// TestReplayFailure replays a run whose provider refused. The failures are equal, and no request is
+// sent.
 func TestReplayFailure(t *testing.T) {
-	server := startChat(t)
+	server := startChatServer(t)
 	server.status = http.StatusUnauthorized
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	const want = "2 of 2 rollouts have no score because of the infrastructure"
-	fails(t, want, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi", "is_cellular_on")
+	wantFailure(t, want, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi", "is_cellular_on")
 	asked := server.asked.Load()
-	fails(t, want, "run", "--replay", out, "--out", again)
+	wantFailure(t, want, "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
 	if got := server.asked.Load(); got != asked {
 		t.Errorf("requests: got %d, want %d", got, asked)
 	}
 }
 
-// fails runs the command line, which is to end with code 1 and a text.
-func fails(t *testing.T, want string, args ...string) {
+// wantFailure runs the command line and wants exit code 1 and a text.
+func wantFailure(t *testing.T, want string, args ...string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), want) {
@@ -262,17 +262,17 @@ func fails(t *testing.T, want string, args ...string) {
 	}
 }
 
-// TestReplayMissing takes the last reply out of a recording, then all of it: the rollout fails and
-// says what is missing, and nobody asks; without any of it nothing is played.
+// TestReplayMissing removes the last reply of a recording, then all of it. The rollout fails with
+// the missing index and no request is sent. Without a recording nothing is played.
 func TestReplayMissing(t *testing.T) {
-	server := startChat(t)
+	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
 	asked := server.asked.Load()
 	file := filepath.Join(out, ".toolsandbox", "recording", "0")
 	index := dropReply(t, file)
 	again := filepath.Join(t.TempDir(), "again")
-	fails(t, "1 of 1 rollouts have no score", "run", "--replay", out, "--out", again, "--sweep-id", "night")
+	wantFailure(t, "1 of 1 rollouts have no score", "run", "--replay", out, "--out", again, "--sweep-id", "night")
 	summary, err := os.ReadFile(filepath.Join(again, "result_summary.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -283,14 +283,14 @@ func TestReplayMissing(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	fails(t, "nothing is recorded of 1 rollouts of the run in "+out+", among them one of turn_off_wifi: complete it",
+	wantFailure(t, "nothing is recorded of 1 rollouts of the run in "+out+", among them one of turn_off_wifi: complete it",
 		"run", "--replay", out, "--out", filepath.Join(t.TempDir(), "third"))
 	if got := server.asked.Load(); got != asked {
 		t.Errorf("requests: got %d, want %d", got, asked)
 	}
 }
 
-// dropReply takes the last reply out of a rollout's recording and returns its index.
+// dropReply removes the last reply of a rollout's recording and returns its index.
 func dropReply(t *testing.T, path string) (index int32) {
 	t.Helper()
 	file, err := os.Open(path)

@@ -9,9 +9,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestToolHostsLost takes the tool hosts' disks away again and again while a remote run goes on,
-// with one shard and with two: the sessions are rebuilt from the log, and every file is that of a
-// calm run.
+// TestToolHostsLost removes the tool hosts' disks repeatedly during a remote run, with one shard
+// and with two. The sessions are rebuilt from the log, and every file equals that of an undisturbed
+// run.
 func TestToolHostsLost(t *testing.T) {
 	flags := []string{"run", "--agent", "oracle", "--parallel", "8", "a*", "b*", "c*", "--out"}
 	calm := filepath.Join(t.TempDir(), "calm")

@@ -16,8 +16,8 @@ func TestScripts(t *testing.T) {
 	runScripts(t, "*.txtar", nil)
 }
 
-// TestScriptsOverFourProcesses runs those scripts that play rollouts again, with the environment of
-// a client of four services.
+// TestScriptsOverFourProcesses runs the scripts that replay or resume rollouts, as a client of four
+// services.
 func TestScriptsOverFourProcesses(t *testing.T) {
 	services := start(t)
 	runScripts(t, "run*.txtar", []string{

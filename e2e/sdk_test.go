@@ -20,12 +20,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// maxAgentLines is how long an agent may be at most, counted without blank lines, imports and what
-// frames the program.
+// maxAgentLines is the largest number of lines of an agent, without blank lines, imports and
+// boilerplate.
 const maxAgentLines = 15
 
-// TestReadmeAgents plays the agents that the README shows, in each language, against the real
-// services.
+// TestReadmeAgents plays the README's agents of each language against the real services.
 func TestReadmeAgents(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
@@ -64,7 +63,7 @@ func TestReadmeAgents(t *testing.T) {
 	}
 }
 
-// TestPageAgents plays the agents of docs/agents.md: one writes code, one owns its loop.
+// TestPageAgents plays the agents of docs/agents.md: one writes code, one has its own loop.
 func TestPageAgents(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
 	if err != nil {
@@ -265,7 +264,7 @@ func runAgent(t *testing.T, cmd *exec.Cmd, address string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close() }()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	if _, err := healthv1.NewHealthClient(conn).Check(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 		t.Fatalf("the agent does not serve: %v", err)

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// serviceKey is what the hosted services want to see.
+// serviceKey is the key that the hosted services require.
 const serviceKey = "not-to-be-seen-anywhere"
 
 // exchange is a scenario that asks two hosted services, one of them twice.
@@ -28,7 +28,7 @@ const exchange = `exchange:
     - say: A share of Acme is 18.40 euros.
 `
 
-// startServices stands for the hosted services. The n-th request gets an answer with n in it.
+// startServices serves the hosted services. The n-th answer contains n.
 func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -58,7 +58,7 @@ func writePack(t *testing.T, text string) string {
 }
 
 // TestHostedServices plays a scenario with live services, replays it without them, and plays it
-// again from what it recorded.
+// from its recordings.
 func TestHostedServices(t *testing.T) {
 	server, asked := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)

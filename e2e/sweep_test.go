@@ -18,15 +18,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// counted is a chat completions server that counts requests.
-type counted struct {
+// countingServer is a chat completions server that counts requests.
+type countingServer struct {
 	*httptest.Server
 	asked atomic.Int64
 }
 
-func startCounted(t *testing.T) *counted {
+func startCountingServer(t *testing.T) *countingServer {
 	t.Helper()
-	c := &counted{}
+	c := &countingServer{}
 	c.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c.asked.Add(1)
 		slow := time.NewTimer(20 * time.Millisecond)
@@ -41,18 +41,18 @@ func startCounted(t *testing.T) *counted {
 	return c
 }
 
-// sweepFlags leads the commands of sweeps to a cluster.
+// sweepFlags returns the flags that direct sweep commands to a cluster.
 func sweepFlags(services *cluster.Cluster) []string {
 	return []string{"--remote", "--orchestrator-addr", services.Address(cluster.Orchestrator)}
 }
 
-// TestLongInterruptedRemoteRunIsCancelled interrupts a remote run: it says that the sweep goes on
-// and how to stop it. That command stops it: no request reaches the model's provider any more. It
-// can be repeated, and the run goes on from there.
+// TestLongInterruptedRemoteRunIsCancelled interrupts a remote run. It prints that the sweep
+// continues and how to cancel it. After that command no further request reaches the provider. The
+// command is idempotent, and the run can be resumed.
 func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // so that most turns wait for their budget
-	services, server := start(t), startCounted(t)
+	services, server := start(t), startCountingServer(t)
 	if err := os.Unsetenv("TOOLSANDBOX_AGENTGW_LIMIT"); err != nil { // which is the gateway's alone
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 			t.Errorf("%s: got %q, want that the sweep is cancelled", stop, said)
 		}
 	}
-	// What was under way ends, and then all rollouts do; nothing of them is asked any more.
+	// Requests in flight complete, then all rollouts end without further requests.
 	eventually(t, "all rollouts have ended", func() bool { return statesOf(t, services)["night"].Done == 30 })
 	asked := server.asked.Load()
 	quiet := time.NewTimer(5 * time.Second)
@@ -128,7 +128,7 @@ func statesOf(t *testing.T, services *cluster.Cluster) map[string]sweepState {
 	return states
 }
 
-// TestSweepCommands lists sweeps, lets two watch one, and names one that does not exist.
+// TestSweepCommands lists sweeps, watches one twice, and names an unknown one.
 func TestSweepCommands(t *testing.T) {
 	services := start(t)
 	at := sweepFlags(services)
@@ -178,13 +178,13 @@ func TestSweepCommands(t *testing.T) {
 		!strings.HasSuffix(said, `"final":true}`+"\n") {
 		t.Errorf("watch of a rollout after its end: got %q, want its final score", said)
 	}
-	fails(t, "--rollout: night.999 has not begun, or is not there", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
+	wantFailure(t, "--rollout: night.999 has not begun, or is not there", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
 	for _, verb := range []string{"watch", "cancel"} {
-		fails(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
-		fails(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)
-		fails(t, `ID: "a b" given, expected 1 to 100 characters of [A-Za-z0-9_-]`, append([]string{"sweep", verb, "a b"}, at...)...)
-		fails(t, `ID: missing`, append([]string{"sweep", verb}, at...)...)
+		wantFailure(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
+		wantFailure(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)
+		wantFailure(t, `ID: "a b" given, expected 1 to 100 characters of [A-Za-z0-9_-]`, append([]string{"sweep", verb, "a b"}, at...)...)
+		wantFailure(t, `ID: missing`, append([]string{"sweep", verb}, at...)...)
 	}
-	fails(t, "--remote: false given, expected true", "sweep", "list", "--remote=false")
-	fails(t, "orchestrator at 127.0.0.1:1 cannot be reached", "sweep", "list", "--orchestrator-addr", "127.0.0.1:1", "--remote-wait", "200ms")
+	wantFailure(t, "--remote: false given, expected true", "sweep", "list", "--remote=false")
+	wantFailure(t, "orchestrator at 127.0.0.1:1 cannot be reached", "sweep", "list", "--orchestrator-addr", "127.0.0.1:1", "--remote-wait", "200ms")
 }

@@ -24,8 +24,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// securePython is an agent that is served, or attaches itself, with TLS: mode, address,
-// certificate, key.
+// securePython is an agent that serves or attaches itself with TLS: mode, address, certificate,
+// key.
 const securePython = `
 import pathlib
 import sys
@@ -49,10 +49,9 @@ else:
     attach(act, "grpcs://" + address, "mine", credentials=grpc.ssl_channel_credentials(certificate))
 `
 
-// TestSecureAgents plays agents of each language over TLS, which are dialled and which attach
-// themselves.
+// TestSecureAgents plays dialled and attached agents of each language over TLS.
 func TestSecureAgents(t *testing.T) {
-	cert, key := certify(t)
+	cert, key := writeCertificate(t)
 	play := func(t *testing.T, flags ...string) {
 		t.Helper()
 		out := filepath.Join(t.TempDir(), "out")
@@ -121,8 +120,8 @@ func secureGo(t *testing.T, address, cert, key string, serves bool) {
 	})
 }
 
-// certify writes a certificate for localhost, and more hosts, that vouches for itself, and its key.
-func certify(t *testing.T, hosts ...string) (certFile, keyFile string) {
+// writeCertificate writes a self-signed certificate for localhost and further hosts, and its key.
+func writeCertificate(t *testing.T, hosts ...string) (certFile, keyFile string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -153,10 +152,10 @@ func certify(t *testing.T, hosts ...string) (certFile, keyFile string) {
 	return write("cert.pem", "CERTIFICATE", der), write("key.pem", "PRIVATE KEY", private)
 }
 
-// waitFor waits until somebody listens.
+// waitFor waits until a server listens.
 func waitFor(t *testing.T, address string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()

@@ -20,7 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// receiver is an OTLP receiver that keeps every span.
+// receiver is an OTLP receiver that stores every span.
 type receiver struct {
 	collectortracev1.UnimplementedTraceServiceServer
 
@@ -53,7 +53,7 @@ func (r *receiver) Export(_ context.Context, req *collectortracev1.ExportTraceSe
 	return &collectortracev1.ExportTraceServiceResponse{}, nil
 }
 
-// metrics receives metrics and drops them.
+// metrics receives metrics and discards them.
 type metrics struct {
 	collectormetricsv1.UnimplementedMetricsServiceServer
 }
@@ -84,8 +84,8 @@ func receive(t *testing.T) (*receiver, string) {
 	return r, listener.Addr().String()
 }
 
-// wantTree is one rollout from the command line to the score. The execution environment answers two
-// calls, the players take three turns; spans of one parent are sorted by name.
+// wantTree is one rollout from the command line to the score, with two executions and three player
+// turns. Siblings are sorted by name.
 const wantTree = `rollout turn_off_wifi [toolsandbox]
   play turn_off_wifi [orchestrator]
     evaluate turn_off_wifi [evaluator]

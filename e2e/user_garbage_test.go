@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// garbage is what a model writes that does not master its form.
-func garbage() map[string][]string {
+// invalidOutputs are outputs that violate each model's form.
+func invalidOutputs() map[string][]string {
 	return map[string][]string{
 		"hermes:m":          {"<tool_call>{\"name\": ", "<tool_call>[1, 2]</tool_call>", "", "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>"},
 		"mistral:m":         {"[TOOL_CALLS] [{oops]", "[TOOL_CALLS] []", "", "[TOOL_CALLS] [{\"name\": \"fly\", \"arguments\": \"x\"}]"},
@@ -36,11 +36,11 @@ func entry(t *testing.T, out string) runfiles.ScenarioResult {
 	return summary.Scenarios[0]
 }
 
-// TestModelUserGarbage lets prompted models write what cannot be read before they find their words:
-// the rollout goes on and ends.
-func TestModelUserGarbage(t *testing.T) {
+// TestModelUserInvalidOutput makes prompted models write invalid output at first. The rollout
+// continues and ends.
+func TestModelUserInvalidOutput(t *testing.T) {
 	for _, m := range userModels() {
-		texts := garbage()[m.player]
+		texts := invalidOutputs()[m.player]
 		if texts == nil {
 			continue // a provider with calls of its own
 		}
@@ -67,10 +67,9 @@ func TestModelUserGarbage(t *testing.T) {
 	}
 }
 
-// TestModelUserHopeless lets each prompted model write nothing that can be read for ever: its
-// rollout ends all the same.
-func TestModelUserHopeless(t *testing.T) {
-	for player, texts := range garbage() {
+// TestModelUserNeverValid makes each prompted model write invalid output only. Its rollout ends.
+func TestModelUserNeverValid(t *testing.T) {
+	for player, texts := range invalidOutputs() {
 		t.Run(player, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = fmt.Fprintf(w, `{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[0])
@@ -88,20 +87,20 @@ func TestModelUserHopeless(t *testing.T) {
 	}
 }
 
-// TestModelUserFails lets a model say nothing five times as the user: the agent is not scored for
-// that, and the user is asked again when the run goes on. A replay of either is the same.
+// TestModelUserFails makes the user's model say nothing five times. That does not count against the
+// agent, and a resumed run asks the user again. Both replay identically.
 func TestModelUserFails(t *testing.T) {
 	turns := append(make([]userTurn, 5), userTurn{tool: "end_conversation", arguments: "{}"})
 	m := callingUsers()[0]
 	address, requests := m.start(t, turns)
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo"}
-	fails(t, "not scored: the simulated user: 5 turns in a row could not be used", args...)
+	wantFailure(t, "not scored: the simulated user: 5 turns in a row could not be used", args...)
 	if got := entry(t, out); got.Scored() || len(requests()) != 5 {
 		t.Errorf("got %+v after %d requests, want no score after 5", got, len(requests()))
 	}
 	again := filepath.Join(t.TempDir(), "again")
-	fails(t, "not scored: the simulated user: 5 turns in a row", "run", "--replay", out, "--out", again)
+	wantFailure(t, "not scored: the simulated user: 5 turns in a row", "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
 	toolsandbox(t, append(args, "--resume")...)
 	if got := entry(t, out); !got.Scored() || got.Failed() || len(requests()) != len(turns) {
@@ -110,8 +109,8 @@ func TestModelUserFails(t *testing.T) {
 	replay(t, out)
 }
 
-// TestGorillaIsNoUser says so before anything is played.
-func TestGorillaIsNoUser(t *testing.T) {
+// TestGorillaAsUser is rejected before any rollout.
+func TestGorillaAsUser(t *testing.T) {
 	for _, name := range []string{"gorilla", "gorilla:m", "Gorilla"} {
 		out := filepath.Join(t.TempDir(), "out")
 		printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), "run", "--agent", "oracle", "--user", name, "--out", out, "which_mateo").CombinedOutput()

@@ -11,18 +11,18 @@ import (
 	"testing"
 )
 
-// person is somebody at the terminal of a run.
-type person struct {
+// terminalUser is a person at the terminal of a run.
+type terminalUser struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	stdout *bufio.Reader
 	seen   strings.Builder
 }
 
-// sit starts a run that a person plays.
-func sit(t *testing.T, args ...string) *person {
+// startTerminal starts a run that a person plays.
+func startTerminal(t *testing.T, args ...string) *terminalUser {
 	t.Helper()
-	p := &person{cmd: exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)}
+	p := &terminalUser{cmd: exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)}
 	var err error
 	if p.in, err = p.cmd.StdinPipe(); err != nil {
 		t.Fatal(err)
@@ -39,8 +39,8 @@ func sit(t *testing.T, args ...string) *person {
 	return p
 }
 
-// await reads until a text was shown.
-func (p *person) await(t *testing.T, want string) {
+// readUntil reads until a text appears.
+func (p *terminalUser) readUntil(t *testing.T, want string) {
 	t.Helper()
 	start := p.seen.Len()
 	for !strings.Contains(p.seen.String()[start:], want) {
@@ -52,24 +52,24 @@ func (p *person) await(t *testing.T, want string) {
 	}
 }
 
-// saw reads until a text was shown, now or before.
-func (p *person) saw(t *testing.T, want string) {
+// sawText reads until a text appears, unless it has appeared before.
+func (p *terminalUser) sawText(t *testing.T, want string) {
 	t.Helper()
 	if !strings.Contains(p.seen.String(), want) {
-		p.await(t, want)
+		p.readUntil(t, want)
 	}
 }
 
 // enter writes lines.
-func (p *person) enter(t *testing.T, lines ...string) {
+func (p *terminalUser) enter(t *testing.T, lines ...string) {
 	t.Helper()
 	if _, err := io.WriteString(p.in, strings.Join(lines, "\n")+"\n"); err != nil {
 		t.Fatalf("enter %q: %v after\n%s", lines, err, p.seen.String())
 	}
 }
 
-// leave reads to the end and returns how the run ended and everything that was shown.
-func (p *person) leave(t *testing.T) (code int, shown string) {
+// finish reads to the end and returns the run's error and all output.
+func (p *terminalUser) finish(t *testing.T) (code int, shown string) {
 	t.Helper()
 	if _, err := io.Copy(&p.seen, p.stdout); err != nil {
 		t.Fatal(err)
@@ -81,23 +81,23 @@ func (p *person) leave(t *testing.T) (code int, shown string) {
 	return p.cmd.ProcessState.ExitCode(), p.seen.String()
 }
 
-// TestPersonResumes interrupts a run that a person plays, in each way in which one can, and goes on
-// with it: the person answers what is left.
+// TestPersonResumes interrupts a run of a person in each possible way and resumes it. The person
+// plays the rest.
 func TestPersonResumes(t *testing.T) {
-	stops := map[string]func(t *testing.T, p *person){
-		"interrupt": func(t *testing.T, p *person) {
+	stops := map[string]func(t *testing.T, p *terminalUser){
+		"interrupt": func(t *testing.T, p *terminalUser) {
 			t.Helper()
 			if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"kill": func(t *testing.T, p *person) {
+		"kill": func(t *testing.T, p *terminalUser) {
 			t.Helper()
 			if err := p.cmd.Process.Kill(); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"end of input": func(t *testing.T, p *person) {
+		"end of input": func(t *testing.T, p *terminalUser) {
 			t.Helper()
 			if err := p.in.Close(); err != nil {
 				t.Fatal(err)
@@ -108,28 +108,28 @@ func TestPersonResumes(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			flags := []string{"run", "--agent", "cli", "--user", "cli", "--parallel", "1", "--out", out, "turn_off_wifi", "which_mateo"}
-			p := sit(t, flags...)
-			p.await(t, "Turn the wifi off")
-			p.await(t, "> ")
+			p := startTerminal(t, flags...)
+			p.readUntil(t, "Turn the wifi off")
+			p.readUntil(t, "> ")
 			p.enter(t, "call set_wifi", "off", "", "Wifi is now off.")
-			p.await(t, "you are the user")
-			p.await(t, "> ")
+			p.readUntil(t, "you are the user")
+			p.readUntil(t, "> ")
 			p.enter(t, "end")
-			p.await(t, "Remove Mateo")
-			p.await(t, "> ")
-			p.saw(t, "1/2 rollouts") // it is scored while the next one begins
+			p.readUntil(t, "Remove Mateo")
+			p.readUntil(t, "> ")
+			p.sawText(t, "1/2 rollouts") // it is scored while the next one begins
 			stop(t, p)
-			if code, shown := p.leave(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: go on with --out") {
+			if code, shown := p.finish(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: go on with --out") {
 				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, shown)
 			}
-			p = sit(t, append(flags, "--resume")...)
-			p.await(t, "Remove Mateo")
-			p.await(t, "> ")
+			p = startTerminal(t, append(flags, "--resume")...)
+			p.readUntil(t, "Remove Mateo")
+			p.readUntil(t, "> ")
 			p.enter(t, "I found nobody.")
-			p.await(t, "you are the user")
-			p.await(t, "> ")
+			p.readUntil(t, "you are the user")
+			p.readUntil(t, "> ")
 			p.enter(t, "end")
-			code, shown := p.leave(t)
+			code, shown := p.finish(t)
 			if code != 0 || strings.Contains(shown, "Turn the wifi off") || !strings.Contains(strings.ReplaceAll(shown, " ", ""), "turn_off_wifi1.000") {
 				t.Errorf("resumed: got code %d and\n%s\nwant 0, and turn_off_wifi with its score from before", code, shown)
 			}

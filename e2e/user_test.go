@@ -13,14 +13,13 @@ import (
 	"testing"
 )
 
-// userTurn is what a model says as the user: a text, or a call if there is a tool.
+// userTurn is one turn of the user's model: a text, or a call if tool is set.
 type userTurn struct{ text, tool, arguments string }
 
-// userModel is a provider on this machine whose model plays the user of a scenario, and how it
-// writes its answers.
+// userModel is a local provider whose model plays the user, with its answer format.
 type userModel struct {
 	player string
-	// result stands before what a tool answered.
+	// result precedes the result of a tool.
 	result string
 	answer func(userTurn) string
 }
@@ -103,7 +102,7 @@ func promptedUsers() []userModel {
 	}
 }
 
-// start serves turns in order and returns where it can be asked and the requests so far.
+// start serves turns in order and returns the address and the requests so far.
 func (m userModel) start(t *testing.T, turns []userTurn) (address string, requests func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -131,7 +130,7 @@ func (m userModel) start(t *testing.T, turns []userTurn) (address string, reques
 	}
 }
 
-// ordered fails the test unless a text holds others in their order.
+// ordered fails the test unless a text contains others in order.
 func ordered(t *testing.T, name, text string, wanted ...string) {
 	t.Helper()
 	at := 0
@@ -145,8 +144,8 @@ func ordered(t *testing.T, name, text string, wanted ...string) {
 	}
 }
 
-// TestModelUserWithTools lets models play a user that has a tool of its own, by every provider's
-// interface and prompted.
+// TestModelUserWithTools plays a user with its own tool, with every provider's interface and with
+// prompts.
 func TestModelUserWithTools(t *testing.T) {
 	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
 	turns := []userTurn{
@@ -187,14 +186,14 @@ func TestModelUserWithTools(t *testing.T) {
 				}
 			}
 			ordered(t, "request 1", got[0], "text him yourself")
-			// Demonstrations, then what really happened; the call stands with its answer.
+			// Demonstrations, then the actual messages; the call has its result.
 			ordered(t, "request 1", got[0], "text her.", "aunt Celeste", "if she wrote back", "text him myself", "Do you mean Rafael Quintela")
 			ordered(t, "request 3", got[2], "The landlord.", "has the number +351225550102", "when can you come by", m.result)
 		})
 	}
 }
 
-// TestModelUserEnds lets models play users that can do nothing but end.
+// TestModelUserEnds plays users that can only end the conversation.
 func TestModelUserEnds(t *testing.T) {
 	turns := []userTurn{{text: "The neighbour, he moved away."}, {tool: "end_conversation", arguments: "{}"}}
 	for _, m := range userModels() {

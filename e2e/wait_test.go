@@ -12,27 +12,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestServicesMissing runs a sweep on services that are not there: soon it says who is waited for,
-// where, and for how long.
+// TestServicesMissing runs a sweep without services. It soon reports the missing service, its
+// address and the remaining time.
 func TestServicesMissing(t *testing.T) {
 	evaluator := porttest.Address(t)
-	p := sit(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
+	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.await(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; given up in `)
+	p.readUntil(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; given up in `)
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code, shown := p.leave(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
+	if code, shown := p.finish(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
 		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
 	}
 }
 
-// TestAgentMissing plays an agent that is late: the run, which waits for it longer than usual, says
-// so, and then it plays.
+// TestAgentMissing plays an agent that starts late. The run reports the wait, and then plays.
 func TestAgentMissing(t *testing.T) {
 	address := porttest.Address(t)
-	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.await(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
+	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
+	p.readUntil(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		t.Fatal(err)
@@ -46,21 +45,21 @@ func TestAgentMissing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if code, shown := p.leave(t); code != 0 || !strings.Contains(shown, "1/1 rollouts") {
+	if code, shown := p.finish(t); code != 0 || !strings.Contains(shown, "1/1 rollouts") {
 		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, shown)
 	}
 }
 
-// TestAgentGivenUp interrupts a run that waits for its agent: there is nothing to go on with, and
-// the same directory does for the next run.
-func TestAgentGivenUp(t *testing.T) {
+// TestInterruptWhileWaiting interrupts a run that waits for its agent. There is nothing to resume,
+// and the next run can use the same directory.
+func TestInterruptWhileWaiting(t *testing.T) {
 	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
-	p := sit(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")
-	p.await(t, "waiting for up to 1h0m0s\n")
+	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")
+	p.readUntil(t, "waiting for up to 1h0m0s\n")
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code, shown := p.leave(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
+	if code, shown := p.finish(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
 		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
 	}
 	toolsandbox(t, "run", "--agent", "oracle", "--out", out, "turn_off_wifi")

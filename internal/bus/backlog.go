@@ -11,10 +11,10 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// Plan returns the plan of a sweep and when it was stored, ErrNotFound if there is none. The time
-// is for people only.
+// Plan returns the plan of a sweep and the time when it was stored, which is for people only. The
+// error is ErrNotFound if there is none.
 func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
-	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
+	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, time.Time{}, fmt.Errorf("read sweep: %w", err)
 	}
@@ -22,8 +22,8 @@ func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Ti
 	return sweep, msg.Time, err
 }
 
-// Backlog returns how many rollouts of a sweep orchestrators hold, and how many are queued that
-// none has taken. A rollout whose orchestrator has died is held until its lease ends.
+// Backlog returns the number of a sweep's rollouts that orchestrators hold, and of those that are
+// queued. A dead orchestrator holds its rollouts until the lease ends.
 func (b Jobs) Backlog(ctx context.Context, sweepID string) (held, queued int, err error) {
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, jobConsumer+sweepID)
@@ -33,7 +33,7 @@ func (b Jobs) Backlog(ctx context.Context, sweepID string) (held, queued int, er
 		}
 		return err
 	})
-	if errors.Is(err, jetstream.ErrConsumerNotFound) { // nobody has looked at the queue
+	if errors.Is(err, jetstream.ErrConsumerNotFound) { // the queue was never opened
 		queued, err = b.Queued(ctx, sweepID)
 	}
 	if err != nil {

@@ -1,10 +1,6 @@
-// Package bus stores and distributes everything that services tell each other through NATS
-// JetStream: jobs, rollout logs, snapshots, results and the documents they refer to. It owns the
-// names of streams and subjects, the fencing of logs and the create-if-absent rule of results; no
-// other package names a subject.
-//
-// All methods are safe for concurrent use. Publishing methods return once the server has
-// acknowledged the message.
+// Package bus stores and distributes all data between services over NATS JetStream: jobs, rollout
+// logs, snapshots, results and documents. It owns the names of streams and subjects, the fencing of
+// logs and the create-if-absent rule of results. No other package names a subject.
 package bus
 
 import (
@@ -21,34 +17,34 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrFenced: somebody else wrote to the rollout's log since: the caller no longer owns it.
+// ErrFenced means that another worker has written to the rollout's log. The caller no longer owns
+// it.
 var ErrFenced = errors.New("another worker owns the rollout's log")
 
-// ErrNotFound: nothing is stored under the name.
+// ErrNotFound means that nothing is stored under the name.
 var ErrNotFound = errors.New("not on the bus")
 
-// ErrExists: something else is stored under the name already.
+// ErrExists means that different data is already stored under the name.
 var ErrExists = errors.New("already on the bus with other content")
 
-// ErrAway: NATS did not answer for a stream: it may later.
+// ErrAway means that NATS did not answer for a stream. It may later.
 var ErrAway = errors.New("NATS does not answer")
 
-// documentCacheSize bounds how many decoded setups and evaluations stay in memory, each.
+// documentCacheSize bounds the caches of decoded setups and of evaluations.
 const documentCacheSize = 4096
 
-// Config says how streams are made. It must be equal in all processes of an installation.
+// Config configures the streams. It must be equal in all processes of an installation.
 type Config struct {
 	// Shards is the number of BUS and of SNAPSHOT streams.
 	Shards int
-	// Retention is how long logs, snapshots, results and documents stay; 0 means for ever.
+	// Retention is how long logs, snapshots, results and documents are retained. 0 means for ever.
 	Retention time.Duration
 	// Replicas is the number of JetStream replicas of each stream.
 	Replicas int
 }
 
-// DefaultConfig returns four shards per kind, one replica, retention for ever. A stream stores one
-// message after the other, so that a server that syncs each of them needs several streams to be
-// fast.
+// DefaultConfig returns four shards per kind, one replica, and retention for ever. A stream stores
+// messages sequentially, so a server that syncs each of them needs several streams.
 func DefaultConfig() Config {
 	return Config{Shards: 4, Replicas: 1}
 }
@@ -66,7 +62,7 @@ func (c Config) Validate() error {
 	return nil
 }
 
-// store is what all stores have: the streams and who talks to their server.
+// store is the base of all stores: the streams and their server.
 type store struct {
 	js          jetstream.JetStream
 	shards      int
@@ -76,7 +72,7 @@ type store struct {
 	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
 }
 
-// The stores, each of which publishes and reads one kind of thing.
+// The stores. Each publishes and reads one kind of data.
 type (
 	// Sweeps are the plans of sweeps.
 	Sweeps struct{ *store }
@@ -104,7 +100,7 @@ type (
 
 // The stores that each service may use.
 type (
-	// Orchestrator has all stores but those of evaluations and of the gateway's own.
+	// Orchestrator has all stores except Evaluations and Relay.
 	Orchestrator struct {
 		Sweeps
 		Controls
@@ -116,19 +112,19 @@ type (
 		Setups
 		Recordings
 	}
-	// ToolHost has the stores of what sessions are made of.
+	// ToolHost has the stores of a session's data.
 	ToolHost struct {
 		Setups
 		Snapshots
 	}
-	// AgentGateway has the stores of turns and of what bounds them.
+	// AgentGateway has the stores of turns and their limits.
 	AgentGateway struct {
 		Controls
 		Setups
 		Recordings
 		Relay
 	}
-	// Evaluator has the stores of what is scored, and alone that of evaluations.
+	// Evaluator has the stores of scoring. It alone has Evaluations.
 	Evaluator struct {
 		Logs
 		Snapshots
@@ -139,7 +135,7 @@ type (
 	}
 )
 
-// Bus has all stores. It does not own the connection it was opened with.
+// Bus has all stores. It does not own its connection.
 type Bus struct {
 	Sweeps
 	Controls
@@ -178,9 +174,8 @@ func (b *Bus) Evaluator() Evaluator {
 	return Evaluator{b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Evaluations}
 }
 
-// Open creates the streams that do not exist yet and returns a bus on them. The streams' settings
-// are brought in line with cfg; a number of shards other than that of an existing installation is
-// an error.
+// Open creates missing streams, updates the settings of existing ones, and returns a bus. A
+// different number of shards than that of the existing installation is an error.
 func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -212,7 +207,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 // Shards returns the number of log and of snapshot streams.
 func (b Logs) Shards() int { return b.shards }
 
-// shardOf returns the shard that a rollout's log and snapshots live on.
+// shardOf returns the shard of a rollout's log and snapshots.
 func (b *store) shardOf(rolloutID string) int {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(rolloutID))

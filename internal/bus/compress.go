@@ -6,27 +6,27 @@ import (
 )
 
 const (
-	// compressFrom is the length from which a message travels and is stored compressed. The server
-	// keeps for ten seconds in memory what was just written and read, so length is memory there.
-	compressFrom = 16 << 10
-	// maxContent bounds what a compressed message may become.
+	// minCompressed is the length from which a message is compressed. The server keeps recent messages
+	// in memory for ten seconds, so their length matters.
+	minCompressed = 16 << 10
+	// maxContent bounds a decompressed message.
 	maxContent = 64 << 20
 
 	encodingHeader = "Content-Encoding"
 	encodingS2     = "s2"
 )
 
-// compress makes a long message short.
+// compress compresses a long message.
 func compress(msg *nats.Msg) {
-	if len(msg.Data) < compressFrom {
+	if len(msg.Data) < minCompressed {
 		return
 	}
 	msg.Data = s2.Encode(nil, msg.Data)
 	msg.Header.Set(encodingHeader, encodingS2)
 }
 
-// content returns what was published as a message. Data that is not what its header says is
-// returned as it is: nobody can decode it.
+// content returns the decompressed data of a message. Data that contradicts its header is returned
+// as it is: it cannot be decoded anyway.
 func content(header nats.Header, data []byte) []byte {
 	if header.Get(encodingHeader) != encodingS2 {
 		return data

@@ -15,7 +15,7 @@ import (
 
 func sweepControlSubject(sweepID string) string { return "sweep." + sweepID + ".control" }
 
-// Control returns the control state of a sweep, which is empty if nobody has said anything.
+// Control returns the control state of a sweep. It returns the zero value for an unknown sweep.
 func (b Controls) Control(ctx context.Context, sweepID string) (*busv1.SweepControl, error) {
 	control, _, err := b.control(ctx, sweepID)
 	if err != nil {
@@ -25,7 +25,7 @@ func (b Controls) Control(ctx context.Context, sweepID string) (*busv1.SweepCont
 }
 
 func (b Controls) control(ctx context.Context, sweepID string) (control *busv1.SweepControl, revision uint64, err error) {
-	msg, err := b.last(ctx, sweepStream, sweepControlSubject(sweepID))
+	msg, err := b.lastMessage(ctx, sweepStream, sweepControlSubject(sweepID))
 	if errors.Is(err, ErrNotFound) {
 		return &busv1.SweepControl{}, 0, nil
 	}
@@ -36,10 +36,10 @@ func (b Controls) control(ctx context.Context, sweepID string) (control *busv1.S
 	return control, msg.Sequence, err
 }
 
-// UpdateControl changes the control state of a sweep. change gets what is stored; if it says that
-// it changed that, the change is stored, unless somebody else has stored something meanwhile: then
-// change is called again. So it may be after a lost acknowledgement, with its own change. A state
-// that cannot be read is lost: it is removed, and change gets an empty one.
+// UpdateControl updates the control state of a sweep with optimistic concurrency. change modifies
+// the stored state and reports whether it did. It is called again after a conflict, and after a
+// lost acknowledgement with its own change. An unreadable state is removed, and change gets an
+// empty one.
 func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func(*busv1.SweepControl) (changed bool)) error {
 	for {
 		control, revision, err := b.control(ctx, sweepID)
@@ -65,27 +65,26 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 	}
 }
 
-// WatchControl calls handle with the control state of a sweep, or of all sweeps if sweepID is
-// empty, as it is and after each change, until ctx is done (then it returns nil). A sweep of which
-// nobody has said anything does not come. The state is not to be changed.
+// WatchControl calls handle with the current control state of a sweep, or of all sweeps if sweepID
+// is empty, and after each change, until ctx is done (then it returns nil). Sweeps without control
+// state are left out. handle must not change the state.
 func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
 	if sweepID == "" {
 		sweepID = "*"
 	}
 	return b.followFrom(ctx, sweepStream, sweepControlSubject(sweepID), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
 		control, err := decode[busv1.SweepControl](msg.Subject(), content(msg.Headers(), msg.Data()))
-		if err == nil { // what cannot be decoded is as good as missing
+		if err == nil { // an undecodable state counts as missing
 			handle(strings.Split(msg.Subject(), ".")[1], control)
 		}
 		return nil
 	})
 }
 
-// Configure stores what a sweep may spend from now on, and how many of its rollouts each worker
-// process may run at once, as somebody says who plays the sweep in a round; 0 is no limit. Of the
-// numbers that of the highest round counts, and of several of one round the one that was stored
-// last: a command line that lost its connection and creates its sweep again does not undo what a
-// later part of the run has set.
+// Configure stores the spend limit of a sweep, and the number of its rollouts that each worker
+// process may run concurrently; 0 is no limit. The value of the highest round applies, and within a
+// round the last one. So a command line that reconnects and creates its sweep again does not undo
+// what a later part of the run has set.
 func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		before := proto.CloneOf(control)
@@ -97,7 +96,7 @@ func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv
 	})
 }
 
-// CancelSweep marks the rounds of a sweep up to the given one as cancelled. Safe to repeat.
+// CancelSweep cancels the rounds of a sweep up to the given one. It is idempotent.
 func (b Controls) CancelSweep(ctx context.Context, sweepID string, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		if Cancelled(control, round) {

@@ -14,8 +14,8 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// Digest returns the lower-case hex SHA-256 over the deterministic wire form of a document, and
-// that form.
+// Digest returns the lower-case hex SHA-256 of the deterministic wire form of a document, and that
+// form.
 func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	raw, err = proto.MarshalOptions{Deterministic: true}.Marshal(document)
 	if err != nil {
@@ -25,8 +25,8 @@ func Digest(document proto.Message) (digest string, raw []byte, err error) {
 	return hex.EncodeToString(sum[:]), raw, nil
 }
 
-// PutSetup stores a setup under its digest. Repeating it is safe, and keeps the setup for as long
-// as one that is new. The caller must not change it afterwards.
+// PutSetup stores a setup under its digest. It is idempotent and renews the retention. The caller
+// must not change the setup afterwards.
 func (b Setups) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, error) {
 	digest, raw, err := Digest(setup)
 	if err != nil {
@@ -39,7 +39,8 @@ func (b Setups) PutSetup(ctx context.Context, setup *setupv1.Setup) (string, err
 	return digest, nil
 }
 
-// Setup returns a stored setup, ErrNotFound if there is none. It is shared: do not change it.
+// Setup returns a stored setup. The error is ErrNotFound if there is none. It is shared, so callers
+// must not change it.
 func (b Setups) Setup(ctx context.Context, digest string) (*setupv1.Setup, error) {
 	if setup, ok := b.setups.Get(digest); ok {
 		return setup, nil
@@ -52,8 +53,7 @@ func (b Setups) Setup(ctx context.Context, digest string) (*setupv1.Setup, error
 	return setup, nil
 }
 
-// PutTools stores a list of tools under its digest. Repeating it is safe, and keeps the list for as
-// long as one that is new.
+// PutTools stores a list of tools under its digest. It is idempotent and renews the retention.
 func (b Setups) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
 	digest, raw, err := Digest(tools)
 	if err != nil {
@@ -65,7 +65,7 @@ func (b Setups) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string,
 	return digest, nil
 }
 
-// Tools returns a stored list of tools, ErrNotFound if there is none.
+// Tools returns a stored list of tools. The error is ErrNotFound if there is none.
 func (b Setups) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
 	tools := &agentgwv1.ToolSet{}
 	if err := b.document(ctx, setupStream, toolsSubject(digest), digest, tools); err != nil {
@@ -74,9 +74,9 @@ func (b Setups) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, e
 	return tools, nil
 }
 
-// PutEvaluation stores an evaluation under its digest. Repeating it is safe, and keeps the
-// evaluation for as long as one that is new. The caller must not change it afterwards. Only the
-// evaluator may call this and Evaluation.
+// PutEvaluation stores an evaluation under its digest. It is idempotent and renews the retention.
+// The caller must not change the evaluation afterwards. Only the evaluator calls PutEvaluation and
+// Evaluation.
 func (b Evaluations) PutEvaluation(ctx context.Context, evaluation *evaluationv1.Evaluation) (string, error) {
 	digest, raw, err := Digest(evaluation)
 	if err != nil {
@@ -89,8 +89,8 @@ func (b Evaluations) PutEvaluation(ctx context.Context, evaluation *evaluationv1
 	return digest, nil
 }
 
-// Evaluation returns a stored evaluation, ErrNotFound if there is none. It is shared: do not change
-// it.
+// Evaluation returns a stored evaluation. The error is ErrNotFound if there is none. It is shared,
+// so callers must not change it.
 func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluationv1.Evaluation, error) {
 	if evaluation, ok := b.evaluations.Get(digest); ok {
 		return evaluation, nil
@@ -103,8 +103,8 @@ func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluation
 	return evaluation, nil
 }
 
-// putDocument stores a document unless it is there. Where streams forget, it is stored again, so
-// that it is kept as long as the sweep that needs it.
+// putDocument stores a document unless it exists. With a retention time it stores it again, so that
+// it is retained as long as the sweep that needs it.
 func (b *store) putDocument(ctx context.Context, stream, subject string, raw []byte) error {
 	existing, err := b.create(ctx, stream, subject, raw)
 	if err != nil || existing == nil || bytes.Equal(existing, raw) && b.retention == 0 {
@@ -116,10 +116,10 @@ func (b *store) putDocument(ctx context.Context, stream, subject string, raw []b
 	return b.purgeOlder(ctx, stream, subject)
 }
 
-// document reads what is stored under a digest. One that is not what the digest says is as good as
-// missing: whoever creates the sweep again stores it anew.
+// document reads the document of a digest. A document that does not match the digest counts as
+// missing. Creating the sweep again stores it.
 func (b *store) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
-	msg, err := b.last(ctx, stream, subject)
+	msg, err := b.lastMessage(ctx, stream, subject)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w; toolsandbox run --resume stores it again", stream, err)
 	}

@@ -12,8 +12,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// ErrDamaged: something that was stored is missing, unreadable or not what was stored. The message
-// names the rollout or document, the stream and, where it is known, the sequence.
+// ErrDamaged means that stored data is missing, unreadable or corrupt. The message names the
+// rollout or document, the stream and, if known, the sequence.
 var ErrDamaged = errors.New("stored data is damaged")
 
 // digestField is the number of LogEntry.digest.
@@ -22,17 +22,17 @@ const digestField = 8
 // sealSize is the size of LogEntry.digest on the wire: its tag, its length and a SHA-256.
 const sealSize = 2 + sha256.Size
 
-// Position is the end of a log. The zero value is that of a log without entries.
+// Position is the end of a log. The zero value is that of an empty log.
 type Position struct {
 	// Sequence is the stream sequence of the last entry.
 	Sequence uint64
-	// Entries counts the entries from the log's start on.
+	// Entries counts the entries since the log's start.
 	Entries int32
-	// Digest is that of the last entry.
+	// Digest is the digest of the last entry.
 	Digest []byte
 }
 
-// seal numbers an entry, chains it to the one before and returns its stored form, which ends with
+// seal numbers an entry, chains it to the previous one and returns its stored form, which ends with
 // its digest.
 func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	entry.Number, entry.Previous, entry.Digest = after.Entries, after.Digest, nil
@@ -48,7 +48,7 @@ func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	return protowire.AppendBytes(protowire.AppendTag(raw, digestField, protowire.BytesType), sum[:]), nil
 }
 
-// unseal decodes a stored entry and checks its digest. The error says what is wrong with it.
+// unseal decodes a stored entry and verifies its digest.
 func unseal(raw []byte) (*busv1.LogEntry, error) {
 	content := len(raw) - sealSize
 	if content < 0 {
@@ -66,8 +66,8 @@ func unseal(raw []byte) (*busv1.LogEntry, error) {
 	return entry, nil
 }
 
-// Follows says with its error why an entry cannot stand behind a position: another entry is missing
-// in between, or the log was written anew. An entry that opens a log follows anything.
+// Follows returns an error if an entry cannot follow a position: an entry between them is missing,
+// or the log was rewritten. An entry that opens a log follows anything.
 func Follows(entry *busv1.LogEntry, after Position) error {
 	switch {
 	case entry.GetStart() != nil:
@@ -80,7 +80,7 @@ func Follows(entry *busv1.LogEntry, after Position) error {
 	return nil
 }
 
-// positionOf returns the position behind an entry.
+// positionOf returns the position after an entry.
 func positionOf(entry *busv1.LogEntry, sequence uint64) Position {
 	return Position{Sequence: sequence, Entries: entry.GetNumber() + 1, Digest: entry.GetDigest()}
 }

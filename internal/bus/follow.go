@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// followBatch is how many messages a follower asks for at a time.
+	// followBatch is the number of messages that a follower requests at a time.
 	followBatch = 1000
-	// followBytes bounds what they hold together. It is more than one message may.
+	// followBytes bounds their total size. It exceeds the largest message.
 	followBytes = 16 << 20
 )
 
 // FollowLog calls handle for every log entry of a shard, in stream order, from the beginning, until
-// ctx is done (then it returns nil) or handle fails. The handler's context carries the publisher's
-// trace context. entry is nil if what is stored is no entry any more; what the server itself cannot
-// read is left out.
+// ctx is done (then it returns nil) or handle fails. The context of handle carries the publisher's
+// trace context. entry is nil for a message that is no entry. Messages that the server cannot read
+// are skipped.
 func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.Context, rolloutID string, seq uint64, entry *busv1.LogEntry) error) error {
 	prefix := logSubject(shard, "")
 	return b.follow(ctx, logStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
@@ -38,8 +38,8 @@ func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 	})
 }
 
-// FollowSnapshots is FollowLog for the snapshots of a shard. One that cannot be decoded is left
-// out: it is as good as missing.
+// FollowSnapshots is FollowLog for the snapshots of a shard. It skips undecodable ones, which count
+// as missing.
 func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
 		snapshot, err := decode[busv1.Snapshot](msg.Subject(), content(msg.Headers(), msg.Data()))
@@ -50,9 +50,9 @@ func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(c
 	})
 }
 
-// FollowResults is FollowLog for results: those of one sweep, or of all sweeps if sweepID is empty.
-// A rollout has one for each round in which it ended. One that cannot be decoded is left out: it is
-// as good as missing.
+// FollowResults is FollowLog for the results of one sweep, or of all sweeps if sweepID is empty. A
+// rollout has one result per round in which it ended. It skips undecodable ones, which count as
+// missing.
 func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
 		result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data()))
@@ -63,7 +63,7 @@ func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(
 	})
 }
 
-// resultFilter is the subject of a sweep's results, or of all if sweepID is empty.
+// resultFilter returns the subject filter of a sweep's results, or of all if sweepID is empty.
 func resultFilter(sweepID string) string {
 	if sweepID == "" {
 		return "result.>"
@@ -72,7 +72,8 @@ func resultFilter(sweepID string) string {
 }
 
 // VisitResults calls visit with every readable result of a sweep, or of all sweeps if sweepID is
-// empty, that is stored at the time of the call, oldest first. It may visit one more than once.
+// empty, that is stored at the time of the call, oldest first. It may visit a result more than
+// once.
 func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
 		if result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data())); err == nil {
@@ -85,9 +86,9 @@ func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*b
 	return nil
 }
 
-// readAll visits every message that matches a filter and can be read. It ends when the server has
-// no more, since a message that cannot be read stays in the server's count of those to come. A
-// message may be visited more than once, and without its data.
+// readAll visits every readable message that matches a filter. It ends when the server has no more
+// messages, because unreadable ones remain in the server's pending count. It may visit a message
+// more than once. withoutData omits the data.
 func (b *store) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
@@ -101,7 +102,7 @@ func (b *store) readAll(ctx context.Context, stream, filter string, withoutData 
 		return err
 	}
 	defer func() {
-		// The server forgets the consumer by itself should this fail.
+		// If this fails, the server removes the consumer after a while.
 		_ = b.streams[stream].DeleteConsumer(context.WithoutCancel(ctx), consumer.CachedInfo().Name)
 	}()
 	for {
@@ -123,8 +124,7 @@ func (b *store) readAll(ctx context.Context, stream, filter string, withoutData 
 	}
 }
 
-// ResultIDs calls visit with the rollout id and the round of every result that the server can read,
-// as VisitResults does.
+// ResultIDs calls visit with the rollout id and the round of every result, as VisitResults does.
 func (b Results) ResultIDs(ctx context.Context, sweepID string, visit func(rolloutID string, round int32)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), true, func(msg jetstream.Msg) {
 		visit(splitRoundKey(strings.TrimPrefix(msg.Subject(), resultSubject("", 0))))
@@ -135,7 +135,7 @@ func (b Results) ResultIDs(ctx context.Context, sweepID string, visit func(rollo
 	return nil
 }
 
-// SweepIDs returns the ids of all stored sweeps, in no order.
+// SweepIDs returns the ids of all stored sweeps in no particular order.
 func (b Sweeps) SweepIDs(ctx context.Context) ([]string, error) {
 	info, err := b.info(ctx, sweepStream, sweepPlanSubject("*"))
 	if err != nil {
@@ -157,13 +157,13 @@ func (b *store) info(ctx context.Context, stream, filter string) (info *jetstrea
 	return info, err
 }
 
-// follow reads a stream with an ordered consumer: no acknowledgements, no state on the server
-// beyond the connection; it makes itself anew after gaps and reconnects.
+// follow reads a stream with an ordered consumer. It needs no acknowledgements and no durable
+// state, and recreates itself after gaps and reconnects.
 func (b *store) follow(ctx context.Context, stream, filter string, handle func(context.Context, jetstream.Msg) error) error {
 	return b.followFrom(ctx, stream, filter, jetstream.DeliverAllPolicy, handle)
 }
 
-// followFrom is follow with what of the stream is read first.
+// followFrom is follow with a start position.
 func (b *store) followFrom(
 	ctx context.Context, stream, filter string, first jetstream.DeliverPolicy, handle func(context.Context, jetstream.Msg) error,
 ) error {
@@ -184,29 +184,29 @@ func (b *store) followWith(
 		return err
 	})
 	if err != nil {
-		return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
+		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
 	messages, err := consumer.Messages(jetstream.PullMaxMessagesWithBytesLimit(followBatch, followBytes))
 	if err != nil {
-		return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
+		return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 	}
 	defer messages.Stop()
 	for {
 		msg, err := messages.Next(jetstream.NextContext(ctx))
 		if errors.Is(err, jetstream.ErrNoHeartbeat) {
-			continue // the server was away for a moment; the iterator recovers by itself
+			continue // the server was unreachable for a moment; the iterator recovers
 		}
 		if err != nil {
-			return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
+			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 		}
 		if err := handle(traced(ctx, msg.Headers()), msg); err != nil {
-			return stopped(ctx, fmt.Errorf("follow %s: %w", stream, err))
+			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 		}
 	}
 }
 
-// stopped turns an error that came because ctx is done into nil.
-func stopped(ctx context.Context, err error) error {
+// nilIfDone returns nil for an error that results from the end of ctx.
+func nilIfDone(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}

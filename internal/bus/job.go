@@ -15,29 +15,28 @@ import (
 )
 
 const (
-	// maxPendingJobs bounds the jobs of one sweep that are delivered and not yet done, over all
-	// orchestrators.
+	// maxPendingJobs bounds the unacknowledged jobs of one sweep over all orchestrators.
 	maxPendingJobs = 20000
-	// maxUnacknowledged bounds how many jobs are published ahead of their acknowledgements.
+	// maxUnacknowledged bounds the publications without acknowledgement.
 	maxUnacknowledged = 256
 )
 
-// Delivery is one job that was handed to this process. It comes again, here or elsewhere, unless it
-// is done or extended within the queue's lease.
+// Delivery is one delivered job. It is redelivered unless it is acknowledged or extended within the
+// queue's lease.
 type Delivery struct {
 	msg jetstream.Msg
-	// Rollout is what is to be run.
+	// Rollout is the rollout to play.
 	Rollout *busv1.Rollout
-	// Parallel is how many rollouts of the sweep one process may run at once, as it was when the
-	// job was queued; 0 means no limit of its own.
+	// Parallel is the number of concurrent rollouts of the sweep per process at the time of queueing.
+	// 0 means no limit.
 	Parallel int
-	// Round is the round of its sweep in which it is to be run.
+	// Round is the sweep's round of the job.
 	Round int32
 	// Attempt counts deliveries of this job, from 1.
 	Attempt int
 }
 
-// Done removes the job from the queue. It returns once the server has confirmed.
+// Done removes the job from the queue and waits for the server's confirmation.
 func (d *Delivery) Done(ctx context.Context) error {
 	if err := d.msg.DoubleAck(ctx); err != nil {
 		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
@@ -45,8 +44,8 @@ func (d *Delivery) Done(ctx context.Context) error {
 	return nil
 }
 
-// Finish removes the job from the queue without waiting for the server. Should that be lost, the
-// job comes again and is found to be done.
+// Finish removes the job from the queue without waiting for the server. If the message is lost, the
+// job is redelivered and found to be done.
 func (d *Delivery) Finish() error {
 	if err := d.msg.Ack(); err != nil {
 		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
@@ -54,7 +53,7 @@ func (d *Delivery) Finish() error {
 	return nil
 }
 
-// Extend renews the lease. A job that was finished meanwhile needs none.
+// Extend renews the lease. It does nothing for a finished job.
 func (d *Delivery) Extend() error {
 	if err := d.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		return fmt.Errorf("extend job %s: %w", d.Rollout.GetId(), err)
@@ -62,7 +61,7 @@ func (d *Delivery) Extend() error {
 	return nil
 }
 
-// Release gives the job back; it is delivered again after the delay.
+// Release returns the job to the queue. It is redelivered after the delay.
 func (d *Delivery) Release(delay time.Duration) error {
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return fmt.Errorf("release job %s: %w", d.Rollout.GetId(), err)
@@ -70,8 +69,8 @@ func (d *Delivery) Release(delay time.Duration) error {
 	return nil
 }
 
-// Fetch returns up to n jobs. It waits for the first one, but not longer than ctx and wait allow;
-// none is no error.
+// Fetch returns up to n jobs. It waits for the first one as long as ctx and wait allow. It returns
+// none without error if there is none.
 func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delivery, error) {
 	batch, err := q.consumer.FetchNoWait(n)
 	if err != nil {
@@ -111,8 +110,8 @@ func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	return jobs, nil
 }
 
-// Enqueue queues jobs, and tells who follows the queues. One for the same rollout and round that is
-// in the queue already is left as it is. Safe to repeat.
+// Enqueue queues jobs and announces them to followers of the queues. It skips jobs whose rollout
+// and round are queued already. It is idempotent.
 func (b Jobs) Enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	for batch := range slices.Chunk(jobs, maxUnacknowledged) {
 		if err := attempt(ctx, jobStream, func(ctx context.Context) error { return b.enqueue(ctx, batch) }); err != nil {
@@ -142,7 +141,7 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			if !isWrongSequence(err) {
 				return err
 			}
-			// It is in the queue already, unless that cannot be read.
+			// It is already queued, unless that message is unreadable.
 			sent := future.Msg()
 			if _, err := b.create(ctx, jobStream, sent.Subject, content(sent.Header, sent.Data)); err != nil {
 				return err
@@ -154,8 +153,7 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 	return b.announce(jobs)
 }
 
-// Queued returns how many rollouts of a sweep are in the queue: those that wait and those that are
-// played.
+// Queued returns the number of a sweep's jobs in the queue, waiting or delivered.
 func (b Jobs) Queued(ctx context.Context, sweepID string) (int, error) {
 	info, err := b.info(ctx, jobStream, sweepJobSubject(sweepID))
 	if err != nil {

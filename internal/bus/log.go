@@ -15,11 +15,11 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// Append adds an entry to a rollout's log and returns the position behind it, which is that of the
-// next append. It sets the entry's number and digests. after is the log's end as the caller knows
-// it, the zero value for a new log. ErrFenced means that it is not the end: nothing was written.
-// After any other error the entry may have been written; appending the same entry again with the
-// same position is safe and finds out.
+// Append appends an entry to a rollout's log and returns the position after it, for the next call.
+// It sets the entry's number and digests. after is the caller's position, the zero value for a new
+// log. The error is ErrFenced if after is not the end of the log; then nothing was written. After
+// any other error the entry may have been written. Appending the same entry again at the same
+// position is safe.
 func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
 	raw, err := seal(entry, after)
 	if err != nil {
@@ -29,8 +29,8 @@ func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	subject := logSubject(shard, rolloutID)
 	seq, repeated, err := b.publish(ctx, subject, raw, expecting(after.Sequence))
 	if isWrongSequence(err) && repeated {
-		// The acknowledgement may be what was lost: look whether it was us who moved the log.
-		if last, lastErr := b.last(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
+		// The acknowledgement may be lost: check whether this call moved the log.
+		if last, lastErr := b.lastMessage(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
 			return positionOf(entry, last.Sequence), nil
 		}
 	}
@@ -43,9 +43,9 @@ func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	return positionOf(entry, seq), nil
 }
 
-// Reopen appends an entry that opens a log anew behind one that cannot be read, which ended at the
-// given position. If not even its newest entry can be read, the position is the zero value and what
-// is left of the log is removed first. Errors are those of Append.
+// Reopen appends an entry that opens a log anew after an unreadable one, which ended at the given
+// position. If even its newest entry is unreadable, the position is the zero value, and Reopen
+// first removes the rest of the log. Errors are those of Append.
 func (b Logs) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
 	if end.Sequence == 0 {
 		stream := logStream(b.shardOf(rolloutID))
@@ -56,25 +56,25 @@ func (b Logs) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	return b.Append(ctx, rolloutID, entry, end)
 }
 
-// Log is a rollout's log as it is stored.
+// Log is a stored log of a rollout.
 type Log struct {
-	// Entries are all entries from the last one that opens the log on, oldest first.
+	// Entries are the entries since the last one that opened the log, oldest first.
 	Entries []*busv1.LogEntry
 	// End is the position of the next Append.
 	End Position
-	// Begun and Updated are when the first and the last entry were stored. For people only: nothing
-	// that is reproducible may depend on them.
+	// Begun and Updated are the times when the first and the last entry were stored. They are for
+	// people. Nothing reproducible may depend on them.
 	Begun, Updated time.Time
 }
 
-// ReadLog returns a rollout's log; it has no entries if there is none. ErrDamaged says that one of
-// its entries is missing or not what was stored; the log then holds the entries behind that one, if
-// any. Each entry says which one it was appended to, so that it is read from its end: to look for
-// the next entry the server would walk over those of other rollouts in between.
+// ReadLog returns a rollout's log, without entries if there is none. The error is ErrDamaged if an
+// entry is missing or corrupt; the log then contains the entries after that one. It reads backwards
+// along the links between entries, because a forward search would make the server scan entries of
+// other rollouts.
 func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	log := &Log{}
 	stream, subject := logStream(b.shardOf(rolloutID)), logSubject(b.shardOf(rolloutID), rolloutID)
-	msg, err := b.last(ctx, stream, subject)
+	msg, err := b.lastMessage(ctx, stream, subject)
 	if errors.Is(err, ErrNotFound) {
 		if msg, err = b.newest(ctx, stream, subject, rolloutID); msg == nil && err == nil {
 			return log, nil
@@ -82,7 +82,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	}
 	for err == nil {
 		var entry *busv1.LogEntry
-		if entry, err = b.link(log, msg, rolloutID, subject); err != nil {
+		if entry, err = b.previousEntry(log, msg, rolloutID, subject); err != nil {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: %w", ErrDamaged, rolloutID, stream, msg.Sequence, err)
 			break
 		}
@@ -96,7 +96,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 				ErrDamaged, rolloutID, stream, msg.Sequence)
 			break
 		}
-		if msg, err = b.at(ctx, stream, before); errors.Is(err, ErrNotFound) {
+		if msg, err = b.messageAt(ctx, stream, before); errors.Is(err, ErrNotFound) {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: entry %d is gone or cannot be read; it may have been kept for longer than --bus-retention",
 				ErrDamaged, rolloutID, stream, before, entry.GetNumber()-1)
 		}
@@ -108,8 +108,8 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	return log, err
 }
 
-// link decodes the entry before those that were read, which are in reverse order.
-func (b Logs) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject string) (*busv1.LogEntry, error) {
+// previousEntry decodes the entry before those that were read, which are in reverse order.
+func (b Logs) previousEntry(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject string) (*busv1.LogEntry, error) {
 	if msg.Subject != subject {
 		return nil, fmt.Errorf("an entry of %s stands there", msg.Subject)
 	}
@@ -127,14 +127,14 @@ func (b Logs) link(log *Log, msg *jetstream.RawStreamMsg, rolloutID, subject str
 	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))
 }
 
-// newest returns the last message of a subject that seemed to have none: nil if that is so,
-// ErrDamaged if it has messages and the newest cannot be read.
+// newest returns the last message of a subject that seemed to have none, nil if it has none. The
+// error is ErrDamaged if the last message is unreadable.
 func (b Logs) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
 	info, err := b.info(ctx, stream, subject)
 	if err != nil || info.State.Subjects[subject] == 0 {
 		return nil, err
 	}
-	msg, err := b.last(ctx, stream, subject) // it may have been written just now
+	msg, err := b.lastMessage(ctx, stream, subject) // it may have been written just now
 	if errors.Is(err, ErrNotFound) {
 		return nil, fmt.Errorf("%w: log of rollout %s, stream %s: the newest of its %d entries cannot be read",
 			ErrDamaged, rolloutID, stream, info.State.Subjects[subject])
@@ -142,8 +142,7 @@ func (b Logs) newest(ctx context.Context, stream, subject, rolloutID string) (*j
 	return msg, err
 }
 
-// PublishSnapshot adds the table versions of one execution to the session's snapshots. Publishing
-// the same one again is harmless.
+// PublishSnapshot publishes the table versions of one execution. It is idempotent.
 func (b Snapshots) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
 	raw, err := proto.Marshal(snapshot)
 	if err != nil {
@@ -155,14 +154,13 @@ func (b Snapshots) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot
 	return nil
 }
 
-// ReadSnapshots returns all snapshots of a session that can be read, oldest first; the same one may
-// occur more than once. What is missing is told by comparing them with the versions that the log
-// names.
+// ReadSnapshots returns all readable snapshots of a session, oldest first, possibly with
+// duplicates. Comparison with the versions in the log reveals missing ones.
 func (b Snapshots) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv1.Snapshot, error) {
 	var snapshots []*busv1.Snapshot
 	shard := b.shardOf(sessionID)
 	subject := snapshotSubject(shard, sessionID)
-	err := b.all(ctx, snapshotStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
+	err := b.eachMessage(ctx, snapshotStream(shard), subject, func(msg *jetstream.RawStreamMsg) error {
 		if snapshot, err := decode[busv1.Snapshot](subject, msg.Data); err == nil {
 			snapshots = append(snapshots, snapshot)
 		}

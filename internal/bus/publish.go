@@ -49,7 +49,7 @@ type acknowledgement struct {
 
 // acknowledged returns the sequence under which a message was stored.
 func acknowledged(answer []byte) (uint64, error) {
-	if seq, ok := plainly(answer); ok {
+	if seq, ok := parsePlainAck(answer); ok {
 		return seq, nil
 	}
 	var ack acknowledgement
@@ -62,9 +62,9 @@ func acknowledged(answer []byte) (uint64, error) {
 	return ack.Seq, nil
 }
 
-// plainly reads the answer that is the rule, {"stream":"BUS_0","seq":17}, for a tenth of what
+// parsePlainAck reads the answer that is the rule, {"stream":"BUS_0","seq":17}, for a tenth of what
 // decoding costs. It leaves any other one to that.
-func plainly(answer []byte) (seq uint64, ok bool) {
+func parsePlainAck(answer []byte) (seq uint64, ok bool) {
 	stream, number, ok := bytes.Cut(answer, []byte(`"seq":`))
 	if !ok || !bytes.HasPrefix(stream, []byte(`{"stream":"`)) {
 		return 0, false
@@ -88,8 +88,8 @@ func isWrongSequence(err error) bool {
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// unsure reports whether a request failed in a way that leaves open whether the server acted on it.
-func unsure(err error) bool {
+// isAmbiguous reports whether a request failed in a way that leaves open whether the server acted on it.
+func isAmbiguous(err error) bool {
 	if err == nil {
 		return false
 	}

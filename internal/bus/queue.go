@@ -14,35 +14,34 @@ import (
 )
 
 const (
-	// jobConsumer and a sweep's id name the durable consumer of the sweep's jobs that all
-	// orchestrators share.
+	// jobConsumer and a sweep's id form the name of the durable consumer of the sweep's jobs. All
+	// orchestrators share it.
 	jobConsumer = "sweep-"
-	// firstJobConsumer is the one consumer of all jobs that earlier versions had. A work queue
-	// hands a job to one consumer only, so that it and those of the sweeps exclude each other.
+	// firstJobConsumer is the single consumer of all jobs in earlier versions. A work queue delivers a
+	// job to one consumer only, so this one conflicts with those of the sweeps.
 	firstJobConsumer = "orchestrator"
-	// idleLeases is how many leases after the last request and the last delivered job the server
-	// forgets a consumer.
+	// idleLeases is the number of leases after the last request and delivery after which the server
+	// removes a consumer.
 	idleLeases = 6
-	// queuedSubject and a sweep's id are the subject of the news that jobs of the sweep were
-	// queued. It is not stored.
+	// queuedSubject and a sweep's id form the subject that announces queued jobs. It is not stored.
 	queuedSubject = "queued."
 
-	// What the server says when two consumers of a work queue want the same jobs.
+	// The server's error codes for conflicting consumers of a work queue.
 	codeMultipleUnfiltered jetstream.ErrorCode = 10099
 	codeFilterNotUnique    jetstream.ErrorCode = 10100
 )
 
-// Queue hands out the jobs of one sweep, oldest first. It needs no closing: what was delivered and
-// not done comes again after its lease, and the server forgets the consumer of a sweep that is
-// over. The queue can then no longer be fetched from: open it again.
+// Queue delivers the jobs of one sweep, oldest first. It needs no closing: unacknowledged jobs are
+// redelivered after the lease, and the server removes the consumer of a finished sweep. After that,
+// open the queue again.
 type Queue struct {
 	consumer jetstream.Consumer
 }
 
-// OpenQueue opens the job queue of a sweep. A job that is neither done nor extended within lease is
-// delivered again. Jobs stay queued while nobody has their queue open; after idleLeases leases of
-// that, deliveries are counted from 1 again. The consumer of earlier versions goes: its processes
-// get no more jobs, and those that they hold are delivered again.
+// OpenQueue opens the job queue of a sweep. A job that is neither acknowledged nor extended within
+// lease is redelivered. Jobs stay queued while no process has the queue open; after idleLeases
+// leases the delivery count starts at 1 again. OpenQueue removes the consumer of earlier versions:
+// their processes get no more jobs, and their jobs are redelivered.
 func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
 	queue = &Queue{}
 	open := func(ctx context.Context) (err error) {
@@ -57,9 +56,9 @@ func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration
 		return err
 	}
 	err = attempt(ctx, jobStream, open)
-	if excluded(err) {
+	if isConsumerConflict(err) {
 		err = attempt(ctx, jobStream, func(ctx context.Context) error { return b.streams[jobStream].DeleteConsumer(ctx, firstJobConsumer) })
-		if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) { // not found: another process was first
+		if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) { // not found: another process removed it first
 			err = attempt(ctx, jobStream, open)
 		}
 	}
@@ -69,15 +68,15 @@ func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration
 	return queue, nil
 }
 
-// excluded reports whether another consumer of the work queue wants the same jobs.
-func excluded(err error) bool {
+// isConsumerConflict reports whether another consumer of the work queue has the same jobs.
+func isConsumerConflict(err error) bool {
 	var api *jetstream.APIError
 	return errors.As(err, &api) && (api.ErrorCode == codeMultipleUnfiltered || api.ErrorCode == codeFilterNotUnique)
 }
 
-// ResetJobs has the server hand out the jobs of the sweep anew if it takes those that are stored
-// for done: none is with anybody, and none is to come. So it is after the stream, but not the
-// server's record of what was done, has lost its tail.
+// ResetJobs resets the consumer if the server considers all stored jobs done although none is
+// delivered or pending. That happens after the stream, but not the server's consumer state, has
+// lost its tail.
 func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err error) {
 	name := jobConsumer + sweepID
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
@@ -88,7 +87,7 @@ func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err er
 		if info := consumer.CachedInfo(); info.NumAckPending > 0 || info.NumPending > 0 {
 			return nil
 		}
-		// The last job may have been done just now.
+		// The last job may have been acknowledged just now.
 		if reset, err = b.HasJobs(ctx, sweepID); !reset || err != nil {
 			return err
 		}
@@ -105,7 +104,7 @@ func (b Jobs) ResetJobs(ctx context.Context, sweepID string) (reset bool, err er
 
 // HasJobs reports whether a sweep has jobs, delivered or not.
 func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
-	_, err := b.next(ctx, jobStream, sweepJobSubject(sweepID), 1)
+	_, err := b.nextMessage(ctx, jobStream, sweepJobSubject(sweepID), 1)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return false, nil
 	}
@@ -115,18 +114,16 @@ func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 	return true, nil
 }
 
-// FollowQueues calls handle with the id of each sweep that has jobs: of all of them at the
-// beginning and then once every so often, and of one when some of its jobs were queued, until ctx
-// is done (then it returns nil). It calls trouble with an error of a look at all of them; the next
-// look may succeed.
+// FollowQueues calls handle with the id of each sweep that has jobs: of all sweeps at the beginning
+// and at an interval, and of one sweep when some of its jobs are queued, until ctx is done (then it
+// returns nil). It calls trouble with an error of a poll; the next one may succeed.
 func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func(sweepID string), trouble func(error)) error {
 	news, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
 	if err != nil {
 		return fmt.Errorf("follow job queues: %w", err)
 	}
 	defer func() { _ = news.Unsubscribe() }() // fails only with the connection
-	// News that come before the server knows the subscription are not missed: the first look comes
-	// after it on the same connection.
+	// Subscribe first, on the same connection: the first poll covers earlier announcements.
 	for {
 		sweeps, err := b.queuedSweeps(ctx)
 		if err != nil && ctx.Err() == nil {
@@ -135,8 +132,8 @@ func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func
 		for sweepID := range sweeps {
 			handle(sweepID)
 		}
-		if err := hear(ctx, news, every, handle); err != nil {
-			return stopped(ctx, fmt.Errorf("follow job queues: %w", err))
+		if err := receiveNews(ctx, news, every, handle); err != nil {
+			return nilIfDone(ctx, fmt.Errorf("follow job queues: %w", err))
 		}
 		if ctx.Err() != nil {
 			return nil
@@ -144,8 +141,8 @@ func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func
 	}
 }
 
-// hear calls handle with the sweep of each piece of news, for a time.
-func hear(ctx context.Context, news *nats.Subscription, long time.Duration, handle func(sweepID string)) error {
+// receiveNews calls handle with the sweep of each announcement for a time.
+func receiveNews(ctx context.Context, news *nats.Subscription, long time.Duration, handle func(sweepID string)) error {
 	ctx, done := context.WithTimeout(ctx, long)
 	defer done()
 	for {
@@ -155,13 +152,13 @@ func hear(ctx context.Context, news *nats.Subscription, long time.Duration, hand
 			handle(strings.TrimPrefix(msg.Subject, queuedSubject))
 		case ctx.Err() != nil:
 			return nil
-		case !errors.Is(err, nats.ErrSlowConsumer): // what was lost then is found by the next look
+		case !errors.Is(err, nats.ErrSlowConsumer): // the next poll finds lost announcements
 			return err
 		}
 	}
 }
 
-// announce tells who follows the queues of stored jobs.
+// announce announces stored jobs to the followers of the queues.
 func (b Jobs) announce(jobs []*busv1.Job) error {
 	told := make(map[string]bool)
 	for _, job := range jobs {
@@ -177,8 +174,8 @@ func (b Jobs) announce(jobs []*busv1.Job) error {
 	return nil
 }
 
-// queuedSweeps returns the ids of the sweeps that have jobs. Consumers know how many jobs their
-// sweeps have; the list of all jobs, which may be long, is read only if there are more.
+// queuedSweeps returns the ids of the sweeps with jobs. Consumers know the number of their jobs. It
+// reads the possibly long list of all jobs only if there are more.
 func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	sweeps, counted := b.countedSweeps(ctx)
 	var stored uint64
@@ -202,8 +199,8 @@ func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	return sweeps, nil
 }
 
-// countedSweeps returns the ids of the sweeps whose consumers know of jobs, and how many jobs these
-// are in all. It may miss some: a consumer may be on a server that is away.
+// countedSweeps returns the ids of the sweeps whose consumers have jobs, and the total number of
+// those jobs. It may miss some, because the server of a consumer may be unreachable.
 func (b Jobs) countedSweeps(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
 	ctx, done := context.WithTimeout(ctx, attemptTimeout)
 	defer done()

@@ -12,15 +12,15 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// recordingStream holds what came from outside: turns of models and plug-ins, and answers of hosted
-// services that a rollout is to replay.
+// recordingStream holds external input: turns of models and plug-ins, and answers of hosted
+// services for replays.
 const recordingStream = "RECORDING"
 
 func turnSubject(id string, i int32) string   { return "turn." + id + "." + strconv.Itoa(int(i)) }
 func answerSubject(id string, n int32) string { return "answer." + id + "." + strconv.Itoa(int(n)) }
 
-// recordingConfig is the stream of recordings like another one. Requests repeat the conversation,
-// so they are worth compressing.
+// recordingConfig returns the configuration of recordingStream, based on another one. Requests
+// repeat the conversation, so they compress well.
 func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 	like.Compression = jetstream.S2Compression
 	return like
@@ -28,23 +28,23 @@ func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
 
 // Headers of a recorded turn.
 const (
-	headerSpent    = "Spent"    // what its requests have cost until now
-	headerAdded    = "Added"    // the part of it that is new in this record
+	headerSpent    = "Spent"    // the total cost of its requests
+	headerAdded    = "Added"    // the part that is new in this record
 	headerRecorder = "Recorder" // the replica that recorded it
 )
 
-// Spent is what requests to models cost: tokens, and millionths of a US dollar where prices are
+// Spent is the cost of requests to models: tokens, and millionths of a US dollar where prices are
 // known.
 type Spent struct{ Tokens, Micros int64 }
 
 // Plus returns the sum.
 func (s Spent) Plus(o Spent) Spent { return Spent{s.Tokens + o.Tokens, s.Micros + o.Micros} }
 
-// String returns what parseSpent reads.
+// String formats the amount for parseSpent.
 func (s Spent) String() string { return fmt.Sprintf("%d %d", s.Tokens, s.Micros) }
 
-// parseSpent reads a header. One that is damaged counts nothing: its turn is damaged, too, and will
-// be asked again.
+// parseSpent parses a header. A damaged one counts as zero: its turn is damaged too and will be
+// asked again.
 func parseSpent(text string) Spent {
 	var s Spent
 	if _, err := fmt.Sscanf(text, "%d %d", &s.Tokens, &s.Micros); err != nil || s.Tokens < 0 || s.Micros < 0 {
@@ -53,22 +53,22 @@ func parseSpent(text string) Spent {
 	return s
 }
 
-// TurnRecord is a turn to be recorded.
+// TurnRecord is a turn to record.
 type TurnRecord struct {
 	RolloutID string
-	// Index is that of the turn's first message.
+	// Index is the index of the turn's first message.
 	Index int32
 	Raw   []byte
-	// Revision is that of the record which this one takes the place of, 0 if there is none.
+	// Revision is the revision of the record to replace, 0 if there is none.
 	Revision uint64
-	// Spent is what the turn has cost in all, and Added what of that is not in the earlier record.
+	// Spent is the total cost of the turn. Added is the part that the replaced record lacks.
 	Spent, Added Spent
-	// Recorder is the replica that records it.
+	// Recorder is the recording replica.
 	Recorder string
 }
 
-// RecordTurn stores a turn of a player. ErrExists if another one than that with the revision is
-// stored; after a lost acknowledgement that may be this one.
+// RecordTurn stores a player's turn. The error is ErrExists if the stored record has another
+// revision; after a lost acknowledgement that may be this one.
 func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
 	var cost []header
 	if turn.Spent != (Spent{}) {
@@ -82,9 +82,9 @@ func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
 
 func sweepTurnsSubject(sweepID string) string { return "turn." + sweepID + ".>" }
 
-// Spent sums what the recorded turns of a sweep have cost, up to a revision.
+// Spent returns the total cost of the recorded turns of a sweep, up to a revision.
 func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revision uint64, err error) {
-	turns := make(map[string]Spent) // by subject: a message may come twice, and a turn that is replaced
+	turns := make(map[string]Spent) // by subject: a message may be visited twice, and a turn may be replaced
 	err = b.readAll(ctx, recordingStream, sweepTurnsSubject(sweepID), true, func(msg jetstream.Msg) {
 		if text := msg.Headers().Get(headerSpent); text != "" {
 			turns[msg.Subject()] = parseSpent(text)
@@ -102,9 +102,8 @@ func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revis
 	return sum, revision, nil
 }
 
-// FollowSpent calls visit with what each turn of a sweep has cost that is recorded after a
-// revision, as far as its record says, and with who recorded it, until ctx is done (then it returns
-// nil).
+// FollowSpent calls visit with the recorder and the added cost of each turn of a sweep that is
+// recorded after a revision, until ctx is done (then it returns nil).
 func (b Recordings) FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(recorder string, added Spent)) error {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{sweepTurnsSubject(sweepID)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
@@ -117,22 +116,22 @@ func (b Recordings) FollowSpent(ctx context.Context, sweepID string, revision ui
 	})
 }
 
-// Turn returns a recorded turn with its revision, ErrNotFound if there is none.
+// Turn returns a recorded turn with its revision. The error is ErrNotFound if there is none.
 func (b Recordings) Turn(ctx context.Context, rolloutID string, index int32) (raw []byte, revision uint64, err error) {
-	msg, err := b.last(ctx, recordingStream, turnSubject(rolloutID, index))
+	msg, err := b.lastMessage(ctx, recordingStream, turnSubject(rolloutID, index))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read turn: %w", err)
 	}
 	return msg.Data, msg.Sequence, nil
 }
 
-// PutTurn stores a turn that a rollout is to replay. ErrExists if something else is stored; storing
-// the same again succeeds.
+// PutTurn stores a turn for the replay of a rollout. The error is ErrExists if a different one is
+// stored. It is idempotent.
 func (b Recordings) PutTurn(ctx context.Context, rolloutID string, index int32, raw []byte) error {
 	return b.put(ctx, recordingStream, turnSubject(rolloutID, index), raw)
 }
 
-// PutAnswer stores the n-th answer of a hosted service as PutTurn does a turn.
+// PutAnswer stores the n-th answer of a hosted service, as PutTurn does.
 func (b Recordings) PutAnswer(ctx context.Context, rolloutID string, n int32, raw []byte) error {
 	return b.put(ctx, recordingStream, answerSubject(rolloutID, n), raw)
 }
@@ -148,7 +147,7 @@ func (b Recordings) put(ctx context.Context, stream, subject string, raw []byte)
 	return nil
 }
 
-// Visit receives what is recorded under an index. An error ends the reading and is returned.
+// Visit receives the data recorded under an index. Its error ends the iteration and is returned.
 type Visit func(index int32, raw []byte) error
 
 // Turns visits every recorded turn of a rollout in the order of its messages.
@@ -156,14 +155,14 @@ func (b Recordings) Turns(ctx context.Context, rolloutID string, visit Visit) er
 	return b.visit(ctx, recordingStream, "turn."+rolloutID, visit)
 }
 
-// Answers visits every answer that a rollout is to replay in the order of their numbers.
+// Answers visits every answer for the replay of a rollout in order.
 func (b Recordings) Answers(ctx context.Context, rolloutID string, visit Visit) error {
 	return b.visit(ctx, recordingStream, "answer."+rolloutID, visit)
 }
 
-// visit visits every message one token below a subject, in the order of the indices that these
-// tokens are. The server knows a stream's subjects, and where each one's message is; asked for one
-// message after the other it would search all that lies between them.
+// visit visits the messages one token below a subject in the numeric order of those tokens. The
+// server indexes messages by subject, so lookups by subject avoid scanning the messages between
+// them.
 func (b Recordings) visit(ctx context.Context, stream, subject string, visit Visit) error {
 	info, err := b.info(ctx, stream, subject+".*")
 	if err != nil {
@@ -180,9 +179,9 @@ func (b Recordings) visit(ctx context.Context, stream, subject string, visit Vis
 	}
 	slices.Sort(indices)
 	for _, index := range indices {
-		msg, err := b.last(ctx, stream, subject+"."+strconv.Itoa(int(index)))
+		msg, err := b.lastMessage(ctx, stream, subject+"."+strconv.Itoa(int(index)))
 		if errors.Is(err, ErrNotFound) {
-			continue // its retention has just ended
+			continue // it has just expired
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", subject, err)

@@ -15,18 +15,19 @@ import (
 const (
 	relaySubject = "relay."
 	relayQueue   = "relay"
-	// relayTimeout carries how long the asker waits, in milliseconds, for clocks may differ.
+	// relayTimeout is the header with the requester's timeout in milliseconds. A deadline would depend
+	// on synchronized clocks.
 	relayTimeout = "Timeout-Ms"
-	// relayTooLarge carries the length of an answer that NATS does not take.
+	// relayTooLarge is the header with the length of an answer that exceeds one NATS message.
 	relayTooLarge = "Too-Large"
 )
 
-// ErrTooLarge: NATS does not take a message of this length.
+// ErrTooLarge means that the data exceeds one NATS message.
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
 // Ask sends a request to one of the processes that answer to a name, and waits for the answer until
-// ctx is done. Nothing is stored: a request whose asker or answerer dies is lost. The name is one
-// token of a subject. Errors: ErrNotFound (nobody answers to the name), ErrTooLarge.
+// ctx is done. Nothing is stored: a request is lost if either side dies. The name is one token of a
+// subject. Errors: ErrNotFound (nobody answers to the name), ErrTooLarge.
 func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
@@ -50,11 +51,11 @@ func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, er
 	return answer.Data, nil
 }
 
-// Answer answers the requests to a name, each in a goroutine of its own whose ctx ends at the
-// asker's deadline, if it has one, until stop is called. atOnce bounds how many it answers at once;
-// the connection buffers the next ones. Of several processes that answer to the name each request
-// reaches one. stop ends the contexts of all and waits for the goroutines;
-// requests that have arrived by then are still answered.
+// Answer answers the requests to a name until stop is called. Each request runs in its own
+// goroutine, with a context that ends at the requester's deadline. atOnce bounds the concurrent
+// requests; the connection buffers further ones. Each request reaches one of the processes that
+// answer to the name. stop cancels all contexts and waits for the goroutines. It still answers
+// requests that have arrived.
 func (b Relay) Answer(
 	name string, atOnce int, answer func(ctx context.Context, request []byte) []byte,
 ) (stop func() error, err error) {
@@ -65,7 +66,7 @@ func (b Relay) Answer(
 		free <- struct{}{}
 		running.Go(func() {
 			defer func() { <-free }()
-			asked, done := askedFor(traced(ctx, message.Header), message)
+			asked, done := requesterContext(traced(ctx, message.Header), message)
 			defer done()
 			respond(message, answer(asked, message.Data))
 		})
@@ -80,7 +81,7 @@ func (b Relay) Answer(
 		cancel()
 		err := subscription.Drain()
 		if err == nil {
-			<-closed // the last callback has returned: nothing starts any more
+			<-closed // the last callback has returned, so no goroutine starts any more
 		}
 		running.Wait()
 		if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
@@ -90,8 +91,8 @@ func (b Relay) Answer(
 	}, nil
 }
 
-// respond answers a request, if need be by saying that the answer is too long. An asker that hears
-// nothing asks again.
+// respond answers a request, with the length alone if the answer is too long. A requester without
+// answer asks again.
 func respond(message *nats.Msg, answer []byte) {
 	if err := message.Respond(answer); !errors.Is(err, nats.ErrMaxPayload) {
 		return
@@ -101,8 +102,8 @@ func respond(message *nats.Msg, answer []byte) {
 	_ = message.RespondMsg(long)
 }
 
-// askedFor returns a context that ends at the deadline of a message's asker.
-func askedFor(ctx context.Context, message *nats.Msg) (context.Context, context.CancelFunc) {
+// requesterContext returns a context that ends at the deadline of a message's requester.
+func requesterContext(ctx context.Context, message *nats.Msg) (context.Context, context.CancelFunc) {
 	wait, err := strconv.ParseInt(message.Header.Get(relayTimeout), 10, 64)
 	if err != nil {
 		return context.WithCancel(ctx)

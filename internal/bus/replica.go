@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// heartbeat is how often a replica says that it is there, and lease for how long it counts as
-	// there since it was last heard.
+	// heartbeat is the interval of heartbeats. lease is how long a replica counts as alive after its
+	// last one.
 	heartbeat = time.Second
 	lease     = 3 * heartbeat
 
@@ -25,41 +25,40 @@ const (
 
 func replicaSubject(service, what string) string { return "replica." + service + "." + what }
 
-// Replicas are the processes of a service that hear each other. What one process at a time has to
-// do belongs to the owner of its name, which all compute alike: when a replica comes or goes, only
-// the names that it takes or had change hands. A replica that does not hear itself any more, since
-// it is cut off from NATS or was stopped, sees no owner of anything.
-// Safe for concurrent use.
+// Replicas are the live processes of a service. Work for one process at a time belongs to the owner
+// of its name, which all replicas compute alike by rendezvous hashing: when a replica joins or
+// leaves, only its own names change owners. A replica that misses its own heartbeats, because it is
+// cut off from NATS or was suspended, knows no owners. Safe for concurrent use.
 type Replicas struct {
 	name    string
 	conn    *nats.Conn
 	service string
 
-	mu      sync.Mutex
-	heard   map[string]time.Time
-	changed chan struct{}
+	mu        sync.Mutex
+	lastHeard map[string]time.Time
+	changed   chan struct{}
 
 	stop func() error
 }
 
-// Join makes this process a replica of a service, under a name that no other has, until Leave.
+// Join makes this process a replica of a service under a unique name, until Leave.
 func (b Relay) Join(service, name string) (*Replicas, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Replicas{
 		name: name, conn: b.js.Conn(), service: service,
-		heard: make(map[string]time.Time), changed: make(chan struct{}),
+		lastHeard: make(map[string]time.Time), changed: make(chan struct{}),
 	}
-	subscription, err := r.conn.Subscribe(replicaSubject(service, "*"), r.hear)
+	subscription, err := r.conn.Subscribe(replicaSubject(service, "*"), r.handleHeartbeat)
 	if err != nil {
 		cancel()
 		return nil, fmt.Errorf("join replicas of %s: %w", service, err)
 	}
 	var beating sync.WaitGroup
-	beating.Go(func() { r.beat(ctx) })
+	beating.Go(func() { r.sendHeartbeats(ctx) })
 	r.stop = sync.OnceValue(func() error {
 		cancel()
 		beating.Wait()
-		err := errors.Join(subscription.Unsubscribe(), r.say(replicaGone))
+		err := errors.Join(subscription.Unsubscribe(), r.publish(replicaGone))
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return nil
 		}
@@ -68,8 +67,8 @@ func (b Relay) Join(service, name string) (*Replicas, error) {
 	return r, nil
 }
 
-// Leave tells the others that this replica goes. They take over what it owned. Calls after the
-// first do nothing.
+// Leave announces that this replica leaves, so that others take over its names. Further calls do
+// nothing.
 func (r *Replicas) Leave() error {
 	if err := r.stop(); err != nil {
 		return fmt.Errorf("leave replicas of %s: %w", r.service, err)
@@ -77,33 +76,33 @@ func (r *Replicas) Leave() error {
 	return nil
 }
 
-// Name returns what this replica is called.
+// Name returns the name of this replica.
 func (r *Replicas) Name() string { return r.name }
 
 // Owner returns the replica that owns a name, empty if this one does not know, and a channel that
-// is closed when replicas have come or gone.
+// is closed when replicas join or leave.
 func (r *Replicas) Owner(name string) (owner string, changed <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.hears(r.name, time.Now()) {
+	if !r.isAlive(r.name, time.Now()) {
 		return "", r.changed
 	}
-	return highest(r.heard, name), r.changed
+	return highest(r.lastHeard, name), r.changed
 }
 
-// Alive reports whether a replica is heard.
+// Alive reports whether a replica's heartbeats arrive.
 func (r *Replicas) Alive(replica string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.hears(replica, time.Now())
+	return r.isAlive(replica, time.Now())
 }
 
-func (r *Replicas) hears(replica string, now time.Time) bool {
-	last, known := r.heard[replica]
+func (r *Replicas) isAlive(replica string, now time.Time) bool {
+	last, known := r.lastHeard[replica]
 	return known && now.Sub(last) <= lease
 }
 
-// highest returns the replica whose hash together with a name is the highest.
+// highest returns the replica with the highest hash for a name.
 func highest(replicas map[string]time.Time, name string) string {
 	var owner string
 	var most [sha256.Size]byte
@@ -116,12 +115,12 @@ func highest(replicas map[string]time.Time, name string) string {
 	return owner
 }
 
-// beat says again and again that this replica is there, and forgets those that are silent.
-func (r *Replicas) beat(ctx context.Context) {
+// sendHeartbeats sends heartbeats and removes silent replicas.
+func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
-		_ = r.say(replicaHere) // one that was not heard is repeated
+		_ = r.publish(replicaHere) // a lost heartbeat is followed by the next
 		select {
 		case <-ctx.Done():
 			return
@@ -131,42 +130,43 @@ func (r *Replicas) beat(ctx context.Context) {
 	}
 }
 
-func (r *Replicas) say(what string) error {
+func (r *Replicas) publish(what string) error {
 	return r.conn.Publish(replicaSubject(r.service, what), []byte(r.name))
 }
 
-// hear takes in what a replica says. One that was not known is told at once that this one is here.
-func (r *Replicas) hear(message *nats.Msg) {
+// handleHeartbeat handles a message of a replica. It answers a new replica with a heartbeat at
+// once.
+func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	replica := string(message.Data)
 	r.mu.Lock()
-	_, known := r.heard[replica]
+	_, known := r.lastHeard[replica]
 	if strings.HasSuffix(message.Subject, "."+replicaGone) {
-		delete(r.heard, replica)
+		delete(r.lastHeard, replica)
 	} else {
-		r.heard[replica] = time.Now()
+		r.lastHeard[replica] = time.Now()
 	}
-	_, knows := r.heard[replica]
+	_, knows := r.lastHeard[replica]
 	if known != knows {
-		r.tell()
+		r.notifyChange()
 	}
 	r.mu.Unlock()
 	if !known && knows && replica != r.name {
-		_ = r.say(replicaHere)
+		_ = r.publish(replicaHere)
 	}
 }
 
 func (r *Replicas) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := len(r.heard)
-	maps.DeleteFunc(r.heard, func(replica string, _ time.Time) bool { return !r.hears(replica, now) })
-	if len(r.heard) != before {
-		r.tell()
+	before := len(r.lastHeard)
+	maps.DeleteFunc(r.lastHeard, func(replica string, _ time.Time) bool { return !r.isAlive(replica, now) })
+	if len(r.lastHeard) != before {
+		r.notifyChange()
 	}
 }
 
-// tell wakes those who wait for a change.
-func (r *Replicas) tell() {
+// notifyChange closes and replaces the change channel.
+func (r *Replicas) notifyChange() {
 	close(r.changed)
 	r.changed = make(chan struct{})
 }

@@ -11,8 +11,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// PublishResult stores the result of a rollout's round unless that has one already; created tells
-// which. Safe to repeat.
+// PublishResult stores the result of a rollout's round with create-if-absent. created reports
+// whether this call stored it. It is idempotent.
 func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (created bool, err error) {
 	id := result.GetRollout().GetId()
 	raw, err := proto.Marshal(result)
@@ -26,8 +26,8 @@ func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (creat
 	return existing == nil, nil
 }
 
-// Result returns the result of a rollout's last round, ErrNotFound if there is none: then an
-// earlier round's does not count any more.
+// Result returns the result of a rollout's last round. The error is ErrNotFound if there is none,
+// even if an earlier round has one.
 func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
 	sweepID, _, _ := strings.Cut(rolloutID, ".")
 	rounds, err := Controls(b).Rounds(ctx, sweepID)
@@ -37,17 +37,18 @@ func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, e
 	return b.RoundResult(ctx, rolloutID, rounds.OfID(rolloutID))
 }
 
-// RoundResult returns the result of a rollout in a round, ErrNotFound if there is none.
+// RoundResult returns the result of a rollout in a round. The error is ErrNotFound if there is
+// none.
 func (b Results) RoundResult(ctx context.Context, rolloutID string, round int32) (*busv1.Result, error) {
-	msg, err := b.last(ctx, resultStream, resultSubject(rolloutID, round))
+	msg, err := b.lastMessage(ctx, resultStream, resultSubject(rolloutID, round))
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	return decode[busv1.Result](msg.Subject, msg.Data)
 }
 
-// PutSweep stores the plan of a sweep. ErrExists if another plan is stored under its id; storing
-// the same again succeeds.
+// PutSweep stores the plan of a sweep. The error is ErrExists if a different plan has its id. It is
+// idempotent.
 func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(sweep)
 	if err != nil {
@@ -63,9 +64,9 @@ func (b Sweeps) PutSweep(ctx context.Context, sweep *busv1.Sweep) error {
 	return nil
 }
 
-// Sweep returns the plan of a sweep, ErrNotFound if there is none.
+// Sweep returns the plan of a sweep. The error is ErrNotFound if there is none.
 func (b Sweeps) Sweep(ctx context.Context, sweepID string) (*busv1.Sweep, error) {
-	msg, err := b.last(ctx, sweepStream, sweepPlanSubject(sweepID))
+	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {
 		return nil, fmt.Errorf("read sweep: %w", err)
 	}

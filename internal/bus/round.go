@@ -11,8 +11,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// roundKey names what there is once a rollout and round: its job and its result. Round 0 adds
-// nothing.
+// roundKey returns the name of a rollout's job and result in a round. Round 0 adds no suffix.
 func roundKey(rolloutID string, round int32) string {
 	if round == 0 {
 		return rolloutID
@@ -20,7 +19,7 @@ func roundKey(rolloutID string, round int32) string {
 	return rolloutID + "." + strconv.Itoa(int(round))
 }
 
-// splitRoundKey is the inverse of roundKey for a rollout's id of two parts.
+// splitRoundKey is the inverse of roundKey for rollout ids with two parts.
 func splitRoundKey(key string) (rolloutID string, round int32) {
 	first := strings.IndexByte(key, '.')
 	last := strings.LastIndexByte(key, '.')
@@ -34,10 +33,10 @@ func splitRoundKey(key string) (rolloutID string, round int32) {
 	return key[:last], int32(n)
 }
 
-// Rounds are those of a sweep that have begun, beside round 0, by number.
+// Rounds are the begun rounds of a sweep after round 0, by number.
 type Rounds []*busv1.SweepRound
 
-// Of returns the round that the n-th rollout of the plan is in.
+// Of returns the round of the n-th rollout of the plan.
 func (r Rounds) Of(n int) int32 {
 	for _, round := range slices.Backward(r) {
 		if rollouts := round.GetRollouts(); n >= 0 && n/8 < len(rollouts) && rollouts[n/8]&(1<<(n%8)) != 0 {
@@ -47,7 +46,7 @@ func (r Rounds) Of(n int) int32 {
 	return 0
 }
 
-// OfID returns the round that a rollout is in.
+// OfID returns the round of a rollout.
 func (r Rounds) OfID(rolloutID string) int32 {
 	n, err := strconv.Atoi(rolloutID[strings.LastIndexByte(rolloutID, '.')+1:])
 	if err != nil {
@@ -75,9 +74,9 @@ func (b Controls) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 	return control.GetRounds(), err
 }
 
-// BeginRound stores which rollouts of a sweep, by number in the plan, are played in a round from 1
-// on that is not among rounds. ErrFenced means that one has begun since they were read, which may
-// be this one: read them again.
+// BeginRound begins a round, from 1, that is not in rounds. rollouts are its rollouts by number in
+// the plan. The error is ErrFenced if a round, possibly this one, has begun since rounds were read:
+// read them again.
 func (b Controls) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
 	begins := &busv1.SweepRound{Number: number}
 	if len(rollouts) > 0 {

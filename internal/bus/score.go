@@ -11,14 +11,15 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// scoreSubject carries requests to score a rollout whose log has ended. They are not stored.
+// scoreSubject carries requests to score an ended rollout. They are not stored.
 const scoreSubject = "score"
 
-// scoreBacklog bounds the requests that wait in a process. Further ones are dropped and made again.
+// scoreBacklog bounds the pending requests of a process. Further ones are dropped, and requested
+// again later.
 const scoreBacklog = 1024
 
-// RequestScore asks an evaluator to read a rollout that has ended from the bus and to store its
-// result, should it have missed it. The request may be lost: repeat it while there is no result.
+// RequestScore asks an evaluator to read an ended rollout from the bus and store its result, if
+// that is missing. The request may be lost: repeat it while there is no result.
 func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
 	raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Round: round})
 	if err == nil {
@@ -31,7 +32,7 @@ func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
 }
 
 // FollowScoreRequests calls handle with each requested rollout and round until ctx is done (then it
-// returns nil) or handle fails. One of the processes that follow gets each request.
+// returns nil) or handle fails. Each request reaches one of the following processes.
 func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(rollout *busv1.Rollout, round int32) error) error {
 	requests, err := b.js.Conn().QueueSubscribeSync(scoreSubject, "evaluator")
 	if err != nil {
@@ -44,17 +45,17 @@ func (b ScoreRequests) FollowScoreRequests(ctx context.Context, handle func(roll
 	for {
 		msg, err := requests.NextMsgWithContext(ctx)
 		if errors.Is(err, nats.ErrSlowConsumer) {
-			continue // what was dropped is asked for again
+			continue // dropped requests are repeated
 		}
 		if err != nil {
-			return stopped(ctx, fmt.Errorf("follow score requests: %w", err))
+			return nilIfDone(ctx, fmt.Errorf("follow score requests: %w", err))
 		}
 		job, err := decode[busv1.Job](msg.Subject, msg.Data)
 		if err != nil {
-			continue // nobody of this version sends it
+			continue // this version sends no such request
 		}
 		if err := handle(job.GetRollout(), job.GetRound()); err != nil {
-			return stopped(ctx, fmt.Errorf("follow score requests: %w", err))
+			return nilIfDone(ctx, fmt.Errorf("follow score requests: %w", err))
 		}
 	}
 }

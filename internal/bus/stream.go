@@ -26,13 +26,13 @@ const (
 )
 
 const (
-	// attemptTimeout bounds one request to the server. A server that restarts loses requests
-	// without a word.
+	// attemptTimeout bounds one request to the server. A restarting server loses requests without an
+	// error.
 	attemptTimeout = 2 * time.Second
-	// patience bounds all attempts of one request together, where the caller's context has no
-	// earlier deadline. It covers the restart of a server.
-	patience = 30 * time.Second
-	// replicaLag is how long a replica of a stream may be behind the one that took a message.
+	// requestTimeout bounds all attempts of one request, unless the caller's deadline is earlier. It
+	// covers the restart of a server.
+	requestTimeout = 30 * time.Second
+	// replicaLag is how far a stream replica may lag behind the one that acknowledged a message.
 	replicaLag = 100 * time.Millisecond
 	// retryDelay is the pause between two attempts.
 	retryDelay = 50 * time.Millisecond
@@ -81,8 +81,8 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := kept(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
-	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever where the message that has
-	// to go cannot be read.
+	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever if the message to remove is
+	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
 		kept(resultStream, "result.>"),
@@ -99,7 +99,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	return streams
 }
 
-// message builds a NATS message that carries the trace context of ctx. A long one is compressed.
+// message returns a NATS message with the trace context of ctx. It compresses long data.
 func message(ctx context.Context, subject string, raw []byte) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = raw
@@ -110,7 +110,7 @@ func message(ctx context.Context, subject string, raw []byte) *nats.Msg {
 	return msg
 }
 
-// traced returns ctx with the trace context that a message carries.
+// traced returns ctx with the trace context of a message.
 func traced(ctx context.Context, header nats.Header) context.Context {
 	if len(header) == 0 {
 		return ctx
@@ -118,9 +118,8 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 	return propagation.TraceContext{}.Extract(ctx, propagation.HeaderCarrier(header))
 }
 
-// attempt makes a request to a stream until it is answered: with anything but a lost answer it
-// returns at once. Requests are made anew, so each must be safe to repeat. The error is ErrAway if
-// no answer came.
+// attempt repeats a request to a stream until it is answered. Only lost answers are retried, so
+// request must be idempotent. The error is ErrAway if no answer arrived.
 func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
 	for begun := time.Now(); ; {
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
@@ -129,28 +128,28 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
 		}
-		if !unsure(err) {
+		if !isAmbiguous(err) {
 			return err
 		}
-		if time.Since(begun) > patience {
-			return away(stream, err)
+		if time.Since(begun) > requestTimeout {
+			return awayError(stream, err)
 		}
 		timer := time.NewTimer(retryDelay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return away(stream, err)
+			return awayError(stream, err)
 		case <-timer.C:
 		}
 	}
 }
 
-// away says which stream did not answer, and what to do.
-func away(stream string, err error) error {
+// awayError names the stream that did not answer, and a remedy.
+func awayError(stream string, err error) error {
 	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrAway, stream, err)
 }
 
-// streamOf returns the name of the stream that a subject belongs to.
+// streamOf returns the name of a subject's stream.
 func streamOf(subject string) string {
 	kind, rest, _ := strings.Cut(subject, ".")
 	shard, _, _ := strings.Cut(rest, ".")
@@ -203,12 +202,12 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 	}
 }
 
-// conflicting returns the newest message of a subject, for which a publication was refused. If it
-// cannot be read the subject's messages are removed, and conflicting returns nil. It looks for a
-// while first: the replica that is asked may be behind the one that refused.
+// conflicting returns the newest message of a subject whose publication conflicted. It retries for
+// a while, because the queried replica may lag behind. If the message is unreadable, it purges the
+// subject and returns nil.
 func (b *store) conflicting(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
 	for begun := time.Now(); ; {
-		stored, err := b.last(ctx, stream, subject)
+		stored, err := b.lastMessage(ctx, stream, subject)
 		if !errors.Is(err, ErrNotFound) {
 			return stored, err
 		}
@@ -232,15 +231,15 @@ func (b *store) purge(ctx context.Context, stream, subject string) error {
 	})
 }
 
-// purgeOlder removes all messages of a subject but the newest.
+// purgeOlder removes all messages of a subject except the newest.
 func (b *store) purgeOlder(ctx context.Context, stream, subject string) error {
 	return attempt(ctx, stream, func(ctx context.Context) error {
 		return b.streams[stream].Purge(ctx, jetstream.WithPurgeSubject(subject), jetstream.WithPurgeKeep(1))
 	})
 }
 
-// last returns the last message of a subject, ErrNotFound if there is none.
-func (b *store) last(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
+// lastMessage returns the last message of a subject. The error is ErrNotFound if there is none.
+func (b *store) lastMessage(ctx context.Context, stream, subject string) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetLastMsgForSubject(ctx, subject)
 		return err
@@ -248,11 +247,11 @@ func (b *store) last(ctx context.Context, stream, subject string) (msg *jetstrea
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("%s: %w", subject, ErrNotFound)
 	}
-	return published(msg, err)
+	return decompressed(msg, err)
 }
 
-// at returns the message with a sequence, ErrNotFound if there is none any more.
-func (b *store) at(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
+// messageAt returns the message with a sequence. The error is ErrNotFound if it no longer exists.
+func (b *store) messageAt(ctx context.Context, stream string, sequence uint64) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, sequence)
 		return err
@@ -260,13 +259,13 @@ func (b *store) at(ctx context.Context, stream string, sequence uint64) (msg *je
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("message %d of %s: %w", sequence, stream, ErrNotFound)
 	}
-	return published(msg, err)
+	return decompressed(msg, err)
 }
 
-// all visits every message of a subject in stream order.
-func (b *store) all(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
+// eachMessage visits every message of a subject in stream order.
+func (b *store) eachMessage(ctx context.Context, stream, subject string, visit func(msg *jetstream.RawStreamMsg) error) error {
 	for from := uint64(1); ; {
-		msg, err := b.next(ctx, stream, subject, from)
+		msg, err := b.nextMessage(ctx, stream, subject, from)
 		if errors.Is(err, jetstream.ErrMsgNotFound) {
 			return nil
 		}
@@ -280,16 +279,16 @@ func (b *store) all(ctx context.Context, stream, subject string, visit func(msg 
 	}
 }
 
-func (b *store) next(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
+func (b *store) nextMessage(ctx context.Context, stream, subject string, from uint64) (msg *jetstream.RawStreamMsg, err error) {
 	err = attempt(ctx, stream, func(ctx context.Context) error {
 		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 		return err
 	})
-	return published(msg, err)
+	return decompressed(msg, err)
 }
 
-// published returns a stored message as it was before it was compressed.
-func published(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
+// decompressed returns a stored message with decompressed data.
+func decompressed(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// similarityTolerance is how far similarities may lie apart.
+// similarityTolerance is the accepted difference of similarities.
 const similarityTolerance = 1e-6
 
 // comparison collects differences.
@@ -24,7 +24,7 @@ func (c *comparison) add(field, want, got string) {
 	c.differences = append(c.differences, Difference{Field: field, Want: want, Got: got})
 }
 
-// text compares two texts as they are printed.
+// text compares two printed texts.
 func (c *comparison) text(field, want, got string) {
 	if want != got {
 		c.add(field, want, got)
@@ -100,7 +100,7 @@ func roleTexts(roles []worldv1.Role) []string {
 	return texts
 }
 
-// messages compares lists of messages as far as the first message that differs.
+// messages compares lists of messages up to the first difference.
 func (c *comparison) messages(want, got []*worldv1.Message) {
 	if len(want) != len(got) {
 		c.add("messages", strconv.Itoa(len(want)), strconv.Itoa(len(got)))
@@ -141,7 +141,7 @@ func byVersion(tables []*worldv1.Table) map[tableKey]*worldv1.Table {
 	return index
 }
 
-// versionText prints a version so that equal rows, and only those, have equal texts.
+// versionText formats a version so that exactly equal rows have equal texts.
 func versionText(tables map[tableKey]*worldv1.Table, key tableKey) string {
 	table, ok := tables[key]
 	if !ok {

@@ -1,6 +1,6 @@
-// Package conformance runs files of vectors, which say what the original program did, through
-// running services over gRPC and reports where the services do something else. It reads the files
-// as streams and knows nothing about where the services run.
+// Package conformance plays vectors, which record the original program's behaviour, on running
+// services over gRPC, and reports differences. It streams the files and does not depend on where
+// the services run.
 package conformance
 
 import (
@@ -18,10 +18,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// callTimeout bounds one remote call; it covers the start of a service.
+// callTimeout bounds one remote call, including the start of a service.
 const callTimeout = time.Minute
 
-// ErrKind: a file holds no vectors that this package knows.
+// ErrKind means that a file holds no vectors that this package knows.
 var ErrKind = errors.New("unknown kind of vectors")
 
 // Services are the connections to the services under test. The caller closes them.
@@ -35,30 +35,28 @@ type Services struct {
 	ToolHost func(session string) grpc.ClientConnInterface
 }
 
-// Config says how vectors are run.
+// Config configures a Runner.
 type Config struct {
-	// Run tells this run apart from all others on the same installation: letters, digits, - and _,
-	// at most 40.
+	// Run is the unique name of this run on the installation: letters, digits, - and _, at most 40.
 	Run string
-	// Scenarios is the file that trajectories refer to; empty looks for scenarios.json in the
-	// vectors' folder and its parents.
+	// Scenarios is the file that trajectories refer to. Empty searches scenarios.json in the vectors'
+	// directory and its parents.
 	Scenarios string
-	// Catalogue holds the scenarios that trajectories refer to, if not nil, instead of a file: a
-	// scenario's name is that of the base with the variant's suffix.
+	// Catalogue, if not nil, replaces that file. A scenario's name is the base name with the variant's
+	// suffix.
 	Catalogue []*scenariov1.Scenario
-	// Worlds is the file that tool calls refer to; empty looks for worlds.json in the vectors'
-	// folder and its parents, then beside Scenarios and in its folder tools.
+	// Worlds is the file that tool calls refer to. Empty searches worlds.json in the vectors'
+	// directory and its parents, then beside Scenarios and in its directory tools.
 	Worlds string
-	// ScoreOnly scores recorded trajectories instead of playing them, and leaves out what cannot be
-	// scored.
+	// ScoreOnly scores recorded trajectories instead of playing them, and skips other vectors.
 	ScoreOnly bool
-	// Parallel is the number of cases at once, at least 1.
+	// Parallel is the number of concurrent cases, at least 1.
 	Parallel int
-	// First is how many differences of each file are kept, 0 or more.
+	// First is the number of differences to keep per file, 0 or more.
 	First int
 }
 
-// Runner runs files of vectors, one after the other. It is not safe for concurrent use.
+// Runner plays files of vectors, one after the other. It is not safe for concurrent use.
 type Runner struct {
 	services Services
 	cfg      Config
@@ -69,7 +67,7 @@ type Runner struct {
 	tools     map[string]bool
 }
 
-// New returns a runner. It connects to nothing yet.
+// New returns a runner. It does not connect yet.
 func New(services Services, cfg Config) *Runner {
 	return &Runner{
 		services:  services,
@@ -79,9 +77,8 @@ func New(services Services, cfg Config) *Runner {
 	}
 }
 
-// File runs one file. What keeps the file from being run, e.g. ErrKind or a missing scenarios.json,
-// is an error that names it; what goes wrong with one case is a difference. The error is that of
-// ctx if it ends.
+// File plays one file. The error, e.g. ErrKind or a missing scenarios.json, names the file. A
+// failing case is a difference and no error. The error is that of ctx if it ends.
 func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	k, err := detectKind(path)
 	if err != nil {
@@ -107,7 +104,7 @@ func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	return report, nil
 }
 
-// id returns a name for a session or sweep of the current file that no other run uses.
+// id returns a unique name for a session or sweep of the current file.
 func (r *Runner) id(number int) string {
 	return fmt.Sprintf("conformance-%s-%d-%d", r.cfg.Run, r.files, number)
 }
@@ -117,7 +114,7 @@ func (r *Runner) toolHost(session string) toolhostv1.ToolHostServiceClient {
 	return toolhostv1.NewToolHostServiceClient(r.services.ToolHost(session))
 }
 
-// loadTools asks the tool host, once, which tools it has.
+// loadTools loads the tool host's tools once.
 func (r *Runner) loadTools(ctx context.Context) error {
 	if r.tools != nil {
 		return nil
@@ -135,8 +132,7 @@ func (r *Runner) loadTools(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first tool that the tool host does not have, "" if it has all. Tools must be
-// loaded.
+// missing returns the first tool that the tool host lacks, "" if there is none. Load tools first.
 func (r *Runner) missing(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] })
 	if i < 0 {

@@ -15,11 +15,11 @@ type kind struct {
 	name string
 	// file is the base name of its files; empty for any.
 	file string
-	// fields are those that the first line of its files has.
+	// fields are the fields of the first line of its files.
 	fields []string
-	// scored says that its cases can be scored without being played.
+	// scored: its cases can be scored without being played.
 	scored bool
-	// elsewhere is the package whose tests run the kind; empty if this one does.
+	// testedBy is the package whose tests run the kind, empty if this one does.
 	testedBy string
 	// open prepares a file.
 	open func(ctx context.Context, r *Runner, path string) (player, error)
@@ -27,7 +27,7 @@ type kind struct {
 
 // player plays the cases of one file.
 type player struct {
-	// batch is how many cases are played together, workers how many batches at once.
+	// batch is the number of cases that are played together, workers the number of concurrent batches.
 	batch, workers int
 	// play returns one outcome per line. It is called concurrently.
 	play func(ctx context.Context, lines []line) []outcome
@@ -39,21 +39,20 @@ type line struct {
 	raw    []byte
 }
 
-// outcome is how one case went.
+// outcome is the result of one case.
 type outcome struct {
-	// line is set by whoever played the case.
+	// line is set by the caller of play.
 	line int
-	// unchecked says that the original's answer, or a part of it, is not the one to give, so that
-	// it was not compared.
+	// unchecked: the original's answer, or a part of it, is known to be wrong and was not compared.
 	unchecked bool
-	// missing is a tool that the tool host does not have.
+	// missing is a tool that the tool host lacks.
 	missing     string
 	differences []Difference
 }
 
 func (o outcome) failed() bool { return o.missing != "" || len(o.differences) > 0 }
 
-// one makes a player of cases that are played one by one.
+// perCase returns a player that plays each case alone.
 func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) player {
 	return player{batch: 1, workers: r.cfg.Parallel, play: func(ctx context.Context, lines []line) []outcome {
 		outcomes := make([]outcome, len(lines))
@@ -65,7 +64,7 @@ func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) player 
 	}}
 }
 
-// kinds lists what is known; the first that fits counts.
+// kinds lists the known kinds. The first match counts.
 func kinds() []kind {
 	return slices.Concat([]kind{
 		{name: "call", fields: []string{"world", "tool", "arguments", "setup_calls"}, open: openTool(decodeCall)},
@@ -78,8 +77,7 @@ func kinds() []kind {
 	}, roles(), euroevalKinds(), testedKinds())
 }
 
-// elsewhere lists the kinds that have no counterpart in any service's API and are run by tests of
-// their packages.
+// testedKinds lists the kinds that no service's API covers and that tests of other packages run.
 func testedKinds() []kind {
 	const (
 		toolhost  = "services/toolhost/internal/"
@@ -109,8 +107,8 @@ func testedKinds() []kind {
 	return list
 }
 
-// recognise tells a file's kind from its name and the fields of its first line. The error names the
-// file and may be ErrKind.
+// detectKind detects a file's kind by its name and the fields of its first line. The error names
+// the file and may be ErrKind.
 func detectKind(path string) (kind, error) {
 	first, err := firstLine(path)
 	if err != nil {

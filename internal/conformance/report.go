@@ -13,49 +13,49 @@ import (
 )
 
 const (
-	// window is how many bytes around the first place where two texts differ are printed.
+	// window is the number of printed bytes around the first difference of two texts.
 	window = 200
-	// lead is how many of them stand before that place.
+	// lead is the number of those bytes before the difference.
 	lead = 60
 	null = "null"
 )
 
-// Difference is one thing that a service does otherwise than the original.
+// Difference is one deviation from the original.
 type Difference struct {
 	// Line is the case's line in its file, from 1.
 	Line int `json:"line"`
-	// Field is what differs, e.g. content.
+	// Field is the compared field, e.g. content.
 	Field string `json:"field"`
-	// Want is what the original did, Got what the services did, as text.
+	// Want is the original's value, Got that of the services, as text.
 	Want string `json:"want"`
 	Got  string `json:"got"`
 }
 
-// MissingTool is a tool that cases need and the tool host does not have.
+// MissingTool is a tool that cases need and the tool host lacks.
 type MissingTool struct {
 	Tool string `json:"tool"`
-	// Cases is the number of cases that failed for it.
+	// Cases is the number of cases that failed because of it.
 	Cases int `json:"cases"`
 }
 
-// Report is how one file went.
+// Report is the result of one file.
 type Report struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"`
-	// Cases is the number of cases; NotCompared of them were run, but the original's answer, or a
-	// part of it, is not the one to give; Differ of them failed.
+	// Cases is the number of cases. NotCompared of them were played, but the original's answer, or a
+	// part of it, is known to be wrong. Differ of them failed.
 	Cases       int `json:"cases"`
 	NotCompared int `json:"not_compared"`
 	Differ      int `json:"differ"`
-	// NotRun says why the file was not run; empty if it was.
+	// NotRun says why the file was not played, empty if it was.
 	NotRun string `json:"not_run,omitempty"`
-	// Missing are the tools for want of which cases failed, by name.
+	// Missing are the missing tools by name.
 	Missing []MissingTool `json:"missing_tools,omitempty"`
 	// Differences are the first ones, by line.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Passed returns the number of cases that were run and did not fail.
+// Passed returns the number of cases that were played and did not fail.
 func (r *Report) Passed() int { return r.Cases - r.Differ }
 
 // WriteText prints the report: a line for the file, then its differences.

@@ -82,7 +82,7 @@ func roles() []kind {
 	return list
 }
 
-// someModel stands where a case has no request that names a model.
+// placeholderModel replaces the model of a case whose requests name none.
 const placeholderModel = "model"
 
 // byBody makes players of providers whose requests name the model in their body.

@@ -196,8 +196,8 @@ func (c *comparison) earlierMessages(k roleKind, want, got []*worldv1.Message) {
 	c.messages(want, got)
 }
 
-// aligned returns copies with the recorded ids where both are drawn ones, and with the recorded
-// source where it is the same call, with arguments that are the same.
+// alignIDs returns copies with the recorded ids where both are drawn ones, and with the recorded
+// source where it makes the same call.
 func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bool) []*worldv1.Message {
 	list := make([]*worldv1.Message, len(got))
 	for i := range got {

@@ -194,7 +194,7 @@ func (p *rolePlay) judge(response *agentgwv1.RespondResponse, err error) (failed
 	return false
 }
 
-// passing reports whether an error is that of a provider who may answer later.
+// isTransient reports whether an error is that of a provider that may answer later.
 func isTransient(err error) bool {
 	code := status.Code(err)
 	return code == codes.Aborted || code == codes.Unavailable || code == codes.DeadlineExceeded
@@ -212,7 +212,7 @@ func endText(response *agentgwv1.RespondResponse, err error) string {
 	}
 }
 
-// then sends the role's calls to the environment and compares its answers.
+// playCalls executes the role's calls in the environment and compares the results.
 func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) error {
 	if calls[0].GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return nil
@@ -247,8 +247,8 @@ func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) erro
 	return nil
 }
 
-// named reports whether all calls have ids that can be parts of Python names. The others run here,
-// while the original's answer is an error about the source.
+// identifiableCalls reports whether all calls have ids that can be parts of Python names. Others
+// run here, whereas the original answers with an error about the source.
 func identifiableCalls(calls []*worldv1.Message) bool {
 	for _, m := range calls {
 		id, _ := sandbox.Answering(m)

@@ -45,7 +45,7 @@ func readScenarios(path string) (*importer.Scenarios, error) {
 	return importer.Read(path, data)
 }
 
-// among finds scenarios in a list.
+// inCatalogue looks scenarios up in a list.
 func inCatalogue(catalogue []*scenariov1.Scenario) lookup {
 	known := make(map[string]*scenariov1.Scenario, len(catalogue))
 	for _, s := range catalogue {

@@ -59,7 +59,7 @@ func (s *toolSession) run(ctx context.Context, setup *setupv1.Setup, c *toolCase
 	return compared.differences, nil
 }
 
-// refused says that a service said clearly what it does not accept, instead of failing.
+// isRejection reports whether a service rejected a request explicitly instead of failing.
 func isRejection(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.ResourceExhausted, codes.OutOfRange:

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// ErrLimit: the limit of open files is too low.
+// ErrLimit means that the limit of open files is too low.
 var ErrLimit = errors.New("too few open files are allowed")
 
 // Reserve is the number of descriptors that a process needs besides the sockets that its caller

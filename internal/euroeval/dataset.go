@@ -18,15 +18,15 @@ import (
 // answerFolder holds the possible answers to BFCL files, under the same names.
 const answerFolder = "possible_answer"
 
-// english is the language of records of which nobody says another.
+// english is the default language of records.
 const english = "en"
 
 // DataSet is the records of one language in the order in which EuroEval shuffles them.
 type DataSet struct {
 	Name, Language string
 	Records        []Record
-	// Cut are the sizes of the splits where the records were read from a file for each, in this
-	// order; nil if the records are still to be shuffled and cut.
+	// Cut are the sizes of the splits if the records were read from one file per split, in this order.
+	// It is nil if the records still have to be shuffled and split.
 	Cut *Sizes
 }
 
@@ -88,8 +88,8 @@ var language = regexp.MustCompile(`^[a-z]{2}$`)
 // settingsFile is EuroEval's own file beside records.
 const settingsFile = "eval.yaml"
 
-// IsDataSet reports whether a directory holds records, at its top or in a folder of a language. One
-// with scenarios at its top holds none, whatever else lies there.
+// IsDataSet reports whether a directory contains records, at its top or in a language directory. A
+// directory with scenarios at its top is no data set.
 func IsDataSet(files fs.FS) bool {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -157,7 +157,7 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 	return sets, nil
 }
 
-// unique says with its error that another record has the id.
+// checkUnique returns an error if another record has the id.
 func checkUnique(seen map[string]string, record *Record) error {
 	place := record.File + ":" + strconv.Itoa(record.Line)
 	if first, ok := seen[record.ID]; ok {

@@ -53,7 +53,7 @@ func wrongArgument(check Check, name, format string, args ...any) Verdict {
 	return v
 }
 
-// of returns a wrong verdict as that of the expected call in a place.
+// atCall returns a wrong verdict with the position of the expected call.
 func (v Verdict) atCall(call int) Verdict {
 	v.call, v.Detail = call, fmt.Sprintf("call %d: %s", call+1, v.Detail)
 	return v
@@ -111,7 +111,7 @@ func gradeCalls(functions, answers, calls python.Value) (Verdict, error) {
 	return Verdict{Correct: true}, nil
 }
 
-// elements returns what Python's iteration over a value gives: items, keys or characters.
+// elements returns the result of Python's iteration over a value: items, keys or characters.
 func elements(v python.Value) ([]python.Value, error) {
 	switch v.Kind() {
 	case python.KindList:
@@ -221,7 +221,7 @@ func requiredNames(description python.Value) (python.Value, error) {
 	return required, nil
 }
 
-// truthy reports whether Python's if takes a value.
+// truthy returns Python's truth value.
 func truthy(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindStr:

@@ -97,7 +97,7 @@ type evaluation struct {
 	verdicts map[gradeKey]graded
 }
 
-// pair is a row judged by the functions of another row, with the prediction of a third.
+// gradeKey is a row judged by the functions of another row, with the prediction of a third.
 type gradeKey struct{ functions, answers, prediction int }
 
 type graded struct {

@@ -97,7 +97,7 @@ func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	}
 }
 
-// reordered reports whether a prediction that the strict grader accepts has its calls in another
+// isReordered reports whether a prediction that the strict grader accepts has its calls in another
 // order than the answers.
 func isReordered(t *Task, prediction string) bool {
 	reply, err := python.ParseJSON(prediction)

@@ -148,13 +148,13 @@ func readPrepared(file File) ([]Record, error) {
 	return records, nil
 }
 
-// located is an object and where it stands.
+// locatedObject is an object with its line.
 type locatedObject struct {
 	line   int
 	object *python.Dict
 }
 
-// remember stores an object by its id, which must be new.
+// addUnique stores an object by its id, which must be new.
 func addUnique(known map[string]locatedObject, at locatedObject) error {
 	value, _ := at.object.Get("id")
 	id, ok := value.AsStr()
@@ -168,7 +168,7 @@ func addUnique(known map[string]locatedObject, at locatedObject) error {
 	return nil
 }
 
-// faults collects errors up to a bound.
+// lineErrors collects errors up to a bound.
 type lineErrors struct{ list []error }
 
 func (f *lineErrors) add(file string, line int, fault error) {

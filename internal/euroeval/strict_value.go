@@ -76,7 +76,7 @@ func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool 
 	})
 }
 
-// inner returns the elements of all lists in a list.
+// flatten returns the elements of all lists in a list.
 func flatten(lists []python.Value) (elements []python.Value) {
 	for _, list := range lists {
 		items, _ := list.AsList()

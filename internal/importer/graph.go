@@ -42,7 +42,7 @@ func (r *reader) graph(n *node) *evaluationv1.Graph {
 	return graph
 }
 
-// end reads the number of a node.
+// nodeNumber reads the number of a node.
 func (r *reader) nodeNumber(n *node, graph *evaluationv1.Graph) int32 {
 	number := r.integer(n, 0)
 	if int(number) >= len(graph.GetNodes()) {

@@ -16,12 +16,12 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// ErrScenario: there is no scenario or variant of that name.
+// ErrScenario means that there is no scenario or variant of that name.
 var ErrScenario = errors.New("no such scenario")
 
 const (
 	augmentationPrefix = "AUGMENTATION_"
-	// backend is the only set of tools that is rebuilt here.
+	// backend is the only tool backend that is reimplemented here.
 	backend = "DEFAULT"
 )
 
@@ -36,8 +36,8 @@ type Scenarios struct {
 }
 
 // Read reads the exported scenarios, a JSON object with now (POSIX seconds), timezone and
-// scenarios. file is what mistakes call it. The error is of type scenario.Errors: all mistakes,
-// each with its line, its column and the path of the value.
+// scenarios. file is its name in errors. The error is of type scenario.Errors and lists all
+// mistakes with line, column and path.
 func Read(file string, data []byte) (*Scenarios, error) {
 	r := &reader{file: file, data: data, strict: true}
 	s := &Scenarios{places: make(map[string]*node), bases: make(map[string]map[string]int), file: file, data: data}
@@ -163,8 +163,8 @@ func (s *Scenarios) All() []*scenariov1.Scenario {
 // Bases returns how many base scenarios there are.
 func (s *Scenarios) Bases() int { return len(s.bases) }
 
-// Check says what keeps scenarios from being played and scored here, e.g. a tool that does not
-// exist. The error is of type scenario.Errors, with the places of the base scenarios.
+// Check returns why scenarios cannot be played and scored here, e.g. a missing tool. The error is
+// of type scenario.Errors, with the positions of the base scenarios.
 func (s *Scenarios) Check(opts scenario.Options) error {
 	r := &reader{file: s.file, data: s.data}
 	for _, found := range s.scenarios {

@@ -17,12 +17,12 @@ import (
 // maxListed bounds how many names a message lists.
 const maxListed = 12
 
-// reader takes values out of a tree and collects the mistakes. Its methods take nil for a value
-// that is not there, which is no mistake.
+// reader reads values from a tree and collects mistakes. Its methods accept nil for an absent
+// value, which is no mistake.
 type reader struct {
 	file string
 	data []byte
-	// strict refuses fields that nobody reads.
+	// strict rejects unknown fields.
 	strict   bool
 	mistakes scenario.Errors
 }
@@ -58,7 +58,7 @@ func (r *reader) fail(n *node, format string, args ...any) {
 	})
 }
 
-// want reports whether a value has one of the shapes, and records if not.
+// hasShape reports whether a value has one of the shapes, and records a mistake if not.
 func (r *reader) hasShape(n *node, shapes ...shape) bool {
 	if n == nil {
 		return false
@@ -74,7 +74,7 @@ func (r *reader) hasShape(n *node, shapes ...shape) bool {
 	return false
 }
 
-// object returns the value if it is an object, and records fields that nobody reads.
+// object returns the value if it is an object, and records unknown fields.
 func (r *reader) object(n *node, known ...string) *node {
 	if !r.hasShape(n, shapeObject) {
 		return nil
@@ -87,7 +87,7 @@ func (r *reader) object(n *node, known ...string) *node {
 	return n
 }
 
-// need returns the field of an object and records a missing one.
+// required returns the field of an object and records a missing one.
 func (r *reader) required(n *node, name string) *node {
 	field := n.get(name)
 	if n != nil && field == nil {
@@ -140,7 +140,7 @@ func (r *reader) integer(n *node, low int32) int32 {
 	return int32(value)
 }
 
-// number returns a number, also one that JSON lacks and that is written as a text.
+// number returns a number, including non-finite ones, which are written as texts.
 func (r *reader) number(n *node) float64 {
 	if !r.hasShape(n, shapeNumber, shapeText) {
 		return 0

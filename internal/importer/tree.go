@@ -30,7 +30,7 @@ func (s shape) String() string {
 	return [...]string{"null", "a boolean", "a number", "a text", "a list", "an object"}[s]
 }
 
-// node is a JSON value that knows where it stands.
+// node is a JSON value with its position.
 type node struct {
 	shape  shape
 	offset int
@@ -59,7 +59,7 @@ func (n *node) get(name string) *node {
 	return nil
 }
 
-// path returns where the value stands, e.g. scenarios[0].messages[2].sender.
+// path returns the path of the value, e.g. scenarios[0].messages[2].sender.
 func (n *node) path() string {
 	switch {
 	case n.parent == nil:
@@ -81,7 +81,7 @@ type syntaxError struct {
 
 func (e *syntaxError) Error() string { return e.reason }
 
-// parse reads one JSON value with nothing behind it. The error is a *syntaxError.
+// parse parses one JSON value without trailing data. The error is a *syntaxError.
 func parse(data []byte) (*node, error) {
 	var whole json.RawMessage
 	var syntax *json.SyntaxError

@@ -1,6 +1,6 @@
 package python
 
-// indexFrom is the number of items from which a Dict keeps an index of its keys.
+// indexThreshold is the number of items from which a Dict indexes its keys.
 const indexThreshold = 16
 
 // Item is one entry of a Dict.

@@ -41,8 +41,8 @@ func (d *Dict) equal(e *Dict) bool {
 	return true
 }
 
-// Order compares two numbers exactly, each a bool, int, *big.Int or float64: it is -1, 0 or 1. ok
-// is false if one is NaN or no number.
+// CompareNumbers compares two numbers exactly, each a bool, int, *big.Int or float64. order is -1,
+// 0 or 1. ok is false if one is NaN or no number.
 func CompareNumbers(x, y any) (order int, ok bool) {
 	if b, ok := x.(bool); ok {
 		x = fromBool(b)
@@ -77,7 +77,7 @@ func fromBool(b bool) int {
 	return 0
 }
 
-// exact returns a number as a big float, nil for NaN and what is no number.
+// toBigFloat converts a number to a big float. It returns nil for NaN and non-numbers.
 func toBigFloat(v any) *big.Float {
 	switch v := v.(type) {
 	case int:

@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// JSONFormat says how json.dumps writes. The zero JSONFormat is that of JSON.
+// JSONFormat configures json.dumps. The zero value is the format of JSON.
 type JSONFormat struct {
 	ASCII     bool // escape every character beyond printable ASCII
-	Multiline bool // each item on a line of its own, behind Indent as often as it is deep
+	Multiline bool // each item on its own line, indented by Indent per level
 	Indent    string
 	Sorted    bool // keys in the order of their code points
-	MaxBytes  int  // stop soon behind so many bytes; 0: never
+	MaxBytes  int  // stop soon after so many bytes; 0 is no limit
 }
 
 // Append appends the JSON text of v to dst: ", " and ": " as separators, NaN and Infinity for

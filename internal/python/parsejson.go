@@ -257,7 +257,7 @@ func intOf(digits string) Value {
 	return BigInt(i)
 }
 
-// continues reports whether a fraction or exponent follows at i.
+// hasFraction reports whether a fraction or exponent follows at i.
 func (p *jsonParser) hasFraction(i int) bool { return p.fraction(i) > i }
 
 // fraction returns the end of the fraction and exponent that start at i, or i.

@@ -11,38 +11,36 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
-// Config says how a process reaches its peers over TCP.
+// Config configures the connections of a process to its peers over TCP.
 type Config struct {
-	// Service is the service that this process runs; empty for a client or for all in one process.
+	// Service is the service of this process, empty for a client and for all services in one process.
 	Service Service
-	// Remote makes Open join an installation that runs elsewhere instead of making one in this
-	// process.
+	// Remote makes Open join a running installation instead of creating one in this process.
 	Remote bool
-	// Wait is how long a client of services elsewhere waits for one that is away.
+	// Wait is how long a client waits for an unreachable service.
 	Wait time.Duration
 	// Listen is the address that this process's service listens on.
 	Listen string
-	// NATSURL is the NATS server, or several separated by commas.
+	// NATSURL is the URL of the NATS server, or several separated by commas.
 	NATSURL string
-	// NATSCredentials is a file with NATS user credentials; empty for none.
+	// NATSCredentials is a file with NATS user credentials, empty for none.
 	NATSCredentials string
-	// Addresses holds the addresses of each service: one entry per shard (tool host) or one that
-	// stands for all replicas.
+	// Addresses of each service: one entry per shard (tool host), or one for all replicas.
 	Orchestrators, ToolHosts, AgentGateways, Evaluators []string
 	// ShardIndex is this process's position in its service's list of shards.
 	ShardIndex int
-	// TLSCert, TLSKey and TLSCA are PEM files. All empty means plain text; with TLSCA both sides
-	// prove who they are.
+	// TLSCert, TLSKey and TLSCA are PEM files. All empty selects plain text. TLSCA turns mutual TLS
+	// on.
 	TLSCert, TLSKey, TLSCA string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int
-	// Grace is how long running calls may go on after the process was told to stop.
+	// Grace is how long running calls may continue after the process was told to stop.
 	Grace time.Duration
 	// Reflection serves gRPC reflection.
 	Reflection bool
-	// Sync says when the embedded NATS server's streams are on disk.
+	// Sync is the sync policy of the embedded NATS server.
 	Sync natsserver.Sync
-	// Bus says how streams are made.
+	// Bus configures the streams.
 	Bus bus.Config
 }
 
@@ -84,7 +82,7 @@ func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: how long to wait for a service that is away or cannot answer, before the command fails")
 }
 
-// registerPeers adds the flags that services and clients have.
+// registerPeers adds the flags that services and clients share.
 func (c *Config) registerPeers(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Orchestrators, "orchestrator-addr", c.Orchestrators, "`address` of the orchestrator")
 	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "`address` of the evaluator")

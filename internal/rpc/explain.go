@@ -7,8 +7,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// explain returns the gRPC status of what a call failed with. It adds that NATS is away, where that
-// may be why: then the call may be repeated.
+// explain returns the gRPC status of a failed call. It adds that NATS is unreachable if that may be
+// the cause; the call is retryable then.
 func (n *Node) explain(err error) error {
 	if err == nil {
 		return nil

@@ -8,12 +8,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
-// StreamDirectory is where an installation of one process keeps its streams, below its directory.
+// StreamDirectory is the subdirectory of the embedded NATS server's streams.
 const StreamDirectory = "nats"
 
-// local makes an installation of one process: services meet in memory, and an embedded NATS server
-// keeps its streams in dir. Addresses, TLS and NATS settings of cfg are not read. A directory that
-// cannot be written is an error.
+// local creates an installation in this process. Services communicate in memory, and an embedded
+// NATS server stores its streams in dir. It ignores the addresses, TLS and NATS settings of cfg. It
+// fails if it cannot write to dir.
 func local(ctx context.Context, cfg Config, dir string, options Options) (*Node, error) {
 	if err := cfg.Bus.Validate(); err != nil {
 		return nil, err

@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// memory reaches peers in this process: a call runs the handler with a copy of the request and
-// returns a copy of the response.
+// memory is the transport within this process. A call runs the handler with a copy of the request
+// and returns a copy of the response.
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
@@ -47,20 +47,20 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 	return h, nil
 }
 
-// channel is the connection to a service of this process. Calls wait until the service is served.
+// channel is the connection to a service of this process. Calls wait until the service serves.
 type channel struct {
-	waits *waits
+	waits *waitReporter
 	ctx   context.Context // ends when the channel is closed
 	close context.CancelFunc
 
 	mu     sync.Mutex
-	served *handlers     // nil while the service is not served
+	served *handlers     // nil while the service does not serve
 	change chan struct{} // closed when served changes
 }
 
 func newChannel(s Service, logger *slog.Logger) *channel {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &channel{waits: &waits{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
+	return &channel{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
 }
 
 // Invoke implements grpc.ClientConnInterface.
@@ -85,7 +85,7 @@ func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method s
 	})
 }
 
-// GetState reports whether the service is served.
+// GetState returns Ready if the service serves.
 func (c *channel) GetState() connectivity.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *channel) Close() error {
 	return nil
 }
 
-// wait returns the handlers as soon as the service is served.
+// wait waits until the service serves and returns its handlers.
 func (c *channel) wait(ctx context.Context) (*handlers, error) {
 	for {
 		c.mu.Lock()
@@ -123,7 +123,7 @@ func (c *channel) wait(ctx context.Context) (*handlers, error) {
 	}
 }
 
-// serve makes h, which may be nil, what calls run.
+// serve sets the handlers of calls, nil for none.
 func (c *channel) serve(h *handlers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -179,7 +179,7 @@ func (h *handlers) GracefulStop() {
 // Stop implements server.
 func (h *handlers) Stop() { h.cancel() }
 
-// enter counts a call as running until leave. Its context ends with the server.
+// enter counts a running call until leave. Its context ends with the server.
 func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -192,8 +192,8 @@ func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave fu
 	return ctx, func() { unlink(); cancel(); h.running.Done() }, nil
 }
 
-// cut returns the error of a call: that of one that ended with the server may be repeated.
-func (h *handlers) cut(err error) error {
+// callError returns the error of a call. A call that ended with the server is retryable.
+func (h *handlers) callError(err error) error {
 	if err != nil && h.ctx.Err() != nil {
 		return status.Error(codes.Unavailable, "the service has stopped")
 	}
@@ -206,7 +206,7 @@ func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.Stre
 		return err
 	}
 	defer leave()
-	return h.cut(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
+	return h.callError(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
 }
 
 // boundedStream is a stream with a context that ends with the server.

@@ -15,41 +15,40 @@ import (
 )
 
 const (
-	// tryLimit bounds one try of a call without a deadline. It is longer than a service waits for
-	// its NATS, so that the service can say what it waits for. A try that takes it whole is
-	// followed by one that may take twice as long.
-	tryLimit = time.Minute
-	// firstPause and maxPause are the pauses between two tries; the first one doubles.
-	firstPause = 100 * time.Millisecond
-	maxPause   = time.Second
-	// unlimited is longer than any call.
+	// tryTimeout bounds one try of a call without a deadline. It exceeds the time that a service waits
+	// for NATS, so that the service can report that. A try that times out is followed by one with
+	// twice the timeout.
+	tryTimeout = time.Minute
+	// initialBackoff and maxBackoff bound the exponential backoff between tries.
+	initialBackoff = 100 * time.Millisecond
+	maxBackoff     = time.Second
+	// unlimited exceeds the duration of any call.
 	unlimited = time.Duration(math.MaxInt64)
-	// maxTries bounds the tries of a service's call, which its caller repeats.
+	// maxTries bounds the tries of a service's call. The caller of the service retries too.
 	maxTries = 5
-	// steady is how long a stream lasts that has not just broken again.
-	steady = time.Minute
+	// stableAfter is how long a stream has to last to count as recovered.
+	stableAfter = time.Minute
 )
 
-// attemptsHeader is set on a call that is made again, to the number of earlier tries. It is the
-// header that gRPC's own retries have.
+// attemptsHeader is the number of earlier tries of a retried call. gRPC's own retries use the same
+// header.
 const attemptsHeader = "grpc-previous-rpc-attempts"
 
-// Repeated reports whether the call that a handler serves was made before: what it asks for may be
-// done.
+// Repeated reports whether the handled call is a retry, so that its work may be done already.
 func Repeated(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, attemptsHeader)) > 0
 }
 
-// again reports whether a client's call that failed so may be answered when it is repeated: all
-// calls of the services may be.
-func again(code codes.Code) bool {
+// isRetryable reports whether a failed call may succeed if it is retried. All calls of the services
+// are safe to retry.
+func isRetryable(code codes.Code) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// repeat tries a call until it is answered or may not be repeated: a client's for as long as its
-// patience lasts, a service's a few times. try gets the longest time that it may take.
+// repeat retries a call until it is answered or not retryable: a client's call until its patience
+// ends, a service's call a few times. try gets the timeout of the try.
 func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
-	limit, wait := tryLimit, firstPause
+	limit, wait := tryTimeout, initialBackoff
 	for tries := 1; ; tries++ {
 		longest := limit
 		if !c.deadline.IsZero() {
@@ -65,7 +64,7 @@ func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit t
 		}
 		code := status.Code(err)
 		if code == codes.Unavailable {
-			c.failed(err)
+			c.recordFailure(err)
 		}
 		if !c.mayRepeat(code, tries) || !c.deadline.IsZero() && time.Until(c.deadline) <= wait || !pause(ctx, wait) {
 			return err
@@ -73,18 +72,18 @@ func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit t
 		if code == codes.DeadlineExceeded {
 			limit *= 2
 		}
-		wait = min(2*wait, maxPause)
+		wait = min(2*wait, maxBackoff)
 	}
 }
 
 func (c *call) mayRepeat(code codes.Code, tries int) bool {
 	if c.waits.patience > 0 {
-		return again(code)
+		return isRetryable(code)
 	}
 	return code == codes.Unavailable && tries < maxTries
 }
 
-// pause waits; false if ctx ends first.
+// pause waits. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	if ctx.Err() != nil {
 		return false
@@ -99,10 +98,10 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// reading is a server stream. It is opened again, as a call is repeated, until something has come
-// on it. When it breaks after that, it is broken.
-type reading struct {
-	waits *waits
+// retryStream is a server stream that is reopened, as a call is retried, until the first message
+// arrives. After that, a failure is final.
+type retryStream struct {
+	waits *waitReporter
 	conn  connection
 	ctx   context.Context
 	open  func(ctx context.Context) (grpc.ClientStream, error)
@@ -110,23 +109,23 @@ type reading struct {
 	request any
 	stream  grpc.ClientStream // nil before the first try
 	close   context.CancelFunc
-	begun   time.Time // when something had come; zero before
+	begun   time.Time // time of the first message, zero before
 }
 
 // SendMsg implements grpc.ClientStream: the one request goes with each try.
-func (r *reading) SendMsg(request any) error {
+func (r *retryStream) SendMsg(request any) error {
 	r.request = request
 	return nil
 }
 
 // CloseSend implements grpc.ClientStream.
-func (r *reading) CloseSend() error { return nil }
+func (r *retryStream) CloseSend() error { return nil }
 
 // Context implements grpc.ClientStream.
-func (r *reading) Context() context.Context { return r.ctx }
+func (r *retryStream) Context() context.Context { return r.ctx }
 
-// Header implements grpc.ClientStream; there is none before something has come.
-func (r *reading) Header() (metadata.MD, error) {
+// Header implements grpc.ClientStream. It returns nil before the first message.
+func (r *retryStream) Header() (metadata.MD, error) {
 	if r.stream == nil {
 		return nil, nil
 	}
@@ -134,7 +133,7 @@ func (r *reading) Header() (metadata.MD, error) {
 }
 
 // Trailer implements grpc.ClientStream.
-func (r *reading) Trailer() metadata.MD {
+func (r *retryStream) Trailer() metadata.MD {
 	if r.stream == nil {
 		return nil
 	}
@@ -142,7 +141,7 @@ func (r *reading) Trailer() metadata.MD {
 }
 
 // RecvMsg implements grpc.ClientStream.
-func (r *reading) RecvMsg(message any) error {
+func (r *retryStream) RecvMsg(message any) error {
 	if r.begun.IsZero() {
 		return r.first(message)
 	}
@@ -150,19 +149,19 @@ func (r *reading) RecvMsg(message any) error {
 	if err != nil {
 		r.close()
 	}
-	if r.ctx.Err() == nil && again(status.Code(err)) {
+	if r.ctx.Err() == nil && isRetryable(status.Code(err)) {
 		return &brokenError{waits: r.waits, after: time.Since(r.begun), err: err}
 	}
 	return err
 }
 
 // first waits for the first message or the end of an empty stream.
-func (r *reading) first(message any) error {
+func (r *retryStream) first(message any) error {
 	c := r.waits.begin(r.ctx, r.conn)
 	empty := false
 	err := c.end(c.repeat(r.ctx, func(ctx context.Context, limit time.Duration) error {
 		if r.waits.patience == 0 {
-			limit = unlimited // a service reads for as long as its caller lets it
+			limit = unlimited // the caller's context bounds a service's stream
 		}
 		err := r.try(ctx, limit, message)
 		if empty = errors.Is(err, io.EOF); empty {
@@ -179,8 +178,8 @@ func (r *reading) first(message any) error {
 	return err
 }
 
-// try opens the stream and waits for what comes first.
-func (r *reading) try(ctx context.Context, limit time.Duration, message any) error {
+// try opens the stream and waits for its first message.
+func (r *retryStream) try(ctx context.Context, limit time.Duration, message any) error {
 	ctx, r.close = context.WithCancel(ctx)
 	late := time.AfterFunc(limit, r.close)
 	err := r.receive(ctx, message)
@@ -195,11 +194,11 @@ func (r *reading) try(ctx context.Context, limit time.Duration, message any) err
 	return err
 }
 
-func (r *reading) receive(ctx context.Context, message any) (err error) {
+func (r *retryStream) receive(ctx context.Context, message any) (err error) {
 	if r.stream, err = r.open(ctx); err != nil {
 		return err
 	}
-	if err := r.stream.SendMsg(r.request); err != nil && !errors.Is(err, io.EOF) { // of the end RecvMsg tells more
+	if err := r.stream.SendMsg(r.request); err != nil && !errors.Is(err, io.EOF) { // RecvMsg returns the cause of io.EOF
 		return err
 	}
 	if err := r.stream.CloseSend(); err != nil {
@@ -208,25 +207,25 @@ func (r *reading) receive(ctx context.Context, message any) (err error) {
 	return r.stream.RecvMsg(message)
 }
 
-// brokenError says that a stream broke after something had come on it.
+// brokenError is the failure of a stream after its first message.
 type brokenError struct {
-	waits *waits
-	after time.Duration // that something had come
+	waits *waitReporter
+	after time.Duration // duration since the first message
 	err   error
 }
 
 // Error implements error.
 func (e *brokenError) Error() string { return e.err.Error() }
 
-// GRPCStatus keeps the code.
+// GRPCStatus returns the status of the failure.
 func (e *brokenError) GRPCStatus() *status.Status { return status.Convert(e.err) }
 
-// Follow calls handle with every message of a server stream, to its end or to an error of handle. A
-// client's stream that breaks is opened again: restart, which may be nil, is called, and then
-// handle with its messages from the first one on. The error is that of handle or that of the
-// stream, if it breaks again and again for as long as the client waits.
+// Follow calls handle with every message of a server stream, until its end or an error of handle.
+// It reopens a client's broken stream: it calls restart, which may be nil, and then handle from the
+// first message on. The error is that of handle, or that of a stream that keeps breaking for as
+// long as the client waits.
 func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerStreamingClient[T], error), restart func(), handle func(*T) error) error {
-	var since time.Time // when the trouble began
+	var since time.Time // when the first failure occurred
 	for {
 		err, handled := follow(ctx, open, handle)
 		if handled != nil {
@@ -236,10 +235,10 @@ func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerS
 		if !ok || ctx.Err() != nil {
 			return err
 		}
-		if since.IsZero() || broken.after >= steady {
+		if since.IsZero() || broken.after >= stableAfter {
 			since = time.Now()
 		}
-		if !broken.goesOn(ctx, since) {
+		if !broken.shouldReopen(ctx, since) {
 			return err
 		}
 		if restart != nil {
@@ -248,22 +247,22 @@ func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerS
 	}
 }
 
-// goesOn waits a moment before the stream is opened again. It says no when the trouble lasts for
-// longer than the client waits.
-func (e *brokenError) goesOn(ctx context.Context, since time.Time) bool {
+// shouldReopen waits before the stream is reopened. It returns false if the failures last longer
+// than the client waits.
+func (e *brokenError) shouldReopen(ctx context.Context, since time.Time) bool {
 	lasts := time.Since(since)
 	if lasts >= e.waits.patience {
 		return false
 	}
 	if lasts >= noticeAfter {
-		e.waits.tell(since, func(attributes []any) {
+		e.waits.log(since, func(attributes []any) {
 			e.waits.logger.Warn("service breaks off its answers, asking again", append(attributes, "reason", e.GRPCStatus().Message())...)
 		})
 	}
-	return pause(ctx, firstPause)
+	return pause(ctx, initialBackoff)
 }
 
-// follow reads one stream. It returns the error of the stream or that of handle.
+// follow reads one stream. broken is the stream's error, handled that of handle.
 func follow[T any](
 	ctx context.Context, open func(context.Context) (grpc.ServerStreamingClient[T], error), handle func(*T) error,
 ) (broken, handled error) {

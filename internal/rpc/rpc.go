@@ -35,10 +35,9 @@ const (
 // Services lists all services.
 func Services() []Service { return []Service{Orchestrator, ToolHost, AgentGateway, Evaluator} }
 
-// transport is how a process serves its services and reaches others.
+// transport serves the services of a process and connects to others.
 type transport interface {
-	// open makes a server for a service of this process. Handlers are registered with it before it
-	// serves.
+	// open returns a server for a service of this process. Register handlers before serving.
 	open(s Service, g *guard) (server, error)
 	// dial returns one connection per shard of a service.
 	dial(s Service) ([]conn, error)
@@ -47,13 +46,13 @@ type transport interface {
 // server serves the handlers that are registered with it.
 type server interface {
 	reflection.GRPCServer
-	// Address says where the service is reached.
+	// Address returns the service's address.
 	Address() string
 	// Serve serves calls until it is stopped.
 	Serve() error
-	// GracefulStop refuses new calls and waits for those that are running.
+	// GracefulStop rejects new calls and waits for running ones.
 	GracefulStop()
-	// Stop ends the running calls, too.
+	// Stop also cancels running calls.
 	Stop()
 }
 
@@ -64,7 +63,7 @@ type conn interface {
 	Close() error
 }
 
-// Node is a process's connections to its peers.
+// Node holds a process's connections to its peers.
 type Node struct {
 	cfg       Config
 	transport transport
@@ -77,8 +76,8 @@ type Node struct {
 	closers   []func() error
 }
 
-// Network is what a service sees of a node: its peers and how it is served itself, but not the bus,
-// of which it gets the stores that it may use.
+// Network is a service's view of a node: its peers and its own server. It excludes the bus; a
+// service gets only its stores.
 type Network interface {
 	Conn(s Service) grpc.ClientConnInterface
 	Shard(s Service, key string) grpc.ClientConnInterface
@@ -90,21 +89,21 @@ type Network interface {
 	Logger(s Service) *slog.Logger
 }
 
-// Options are what a node is given beside its configuration.
+// Options are the dependencies of a node.
 type Options struct {
-	// Logger receives what services log.
+	// Logger receives the logs of services.
 	Logger *slog.Logger
 	// Telemetry may be nil.
 	Telemetry *telemetry.Telemetry
 }
 
-// Connect joins an installation whose services and NATS server are reached over TCP. Peers that are
-// not there yet are waited for by each call; the NATS server must be there.
+// Connect joins an installation over TCP. Calls wait for peers that are not reachable yet. The NATS
+// server must be reachable.
 func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	resolveSooner()
+	setResolutionInterval()
 	conn, err := connectNATS(cfg, options.Logger)
 	if err != nil {
 		return nil, err
@@ -114,8 +113,8 @@ func Connect(ctx context.Context, cfg Config, options Options) (*Node, error) {
 	return n.open(ctx, &tcp{cfg: cfg, telemetry: options.Telemetry, logger: options.Logger})
 }
 
-// Open makes an installation in this process that keeps its data in dir or, if cfg says so, joins
-// one as a client of its gRPC services. Hosts tells which services the caller has to run.
+// Open creates an installation in this process with its data in dir or, with cfg.Remote, joins one
+// as a client of its gRPC services. Hosts reports which services the caller has to run.
 func Open(ctx context.Context, cfg Config, dir string, options Options) (*Node, error) {
 	if cfg.Remote {
 		return client(cfg, options)
@@ -123,7 +122,7 @@ func Open(ctx context.Context, cfg Config, dir string, options Options) (*Node, 
 	return local(ctx, cfg, dir, options)
 }
 
-// client joins an installation as a client of its gRPC services only: there is no bus.
+// client joins an installation as a client of its gRPC services, without a bus.
 func client(cfg Config, options Options) (*Node, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -135,7 +134,7 @@ func client(cfg Config, options Options) (*Node, error) {
 	return n, nil
 }
 
-// open finishes a node whose NATS connection stands.
+// open completes a node with a NATS connection.
 func (n *Node) open(ctx context.Context, t transport) (*Node, error) {
 	js, err := jetstream.New(n.nats)
 	if err != nil {
@@ -166,8 +165,8 @@ func (n *Node) dial(t transport) error {
 	return nil
 }
 
-// Conn returns a connection to any replica of a service. Calls on it wait until the service is
-// there, within their deadline.
+// Conn returns a connection to any replica of a service. Its calls wait until the service is
+// reachable, within their deadline.
 func (n *Node) Conn(s Service) grpc.ClientConnInterface { return n.peers[s][0] }
 
 // Shard returns a connection to the replica of a service that owns a key.
@@ -195,10 +194,10 @@ func (n *Node) ShardCount(s Service) int { return len(n.peers[s]) }
 // Hosts reports whether a service has to run in this process.
 func (n *Node) Hosts(s Service) bool { return n.hosted[s] }
 
-// Bus returns the bus; nil for a client of an installation that runs elsewhere.
+// Bus returns the bus, nil for a client of another installation.
 func (n *Node) Bus() *bus.Bus { return n.bus }
 
-// Telemetry returns the process's telemetry; it may be turned off but can always be called.
+// Telemetry returns the process's telemetry. Its methods are safe to call even if it is turned off.
 func (n *Node) Telemetry() *telemetry.Telemetry { return n.telemetry }
 
 // Logger returns the logger of a service of this process.

@@ -20,24 +20,23 @@ const (
 	keepaliveTime    = 30 * time.Second
 	keepaliveTimeout = 10 * time.Second
 	keepaliveMinimum = 10 * time.Second
-	// connectionAge is how long a connection takes new calls. Whoever makes the next one looks the
-	// name up again, at most once in resolutionInterval, so that a new replica is found within
-	// both.
+	// connectionAge is how long a connection accepts new calls. The next call resolves the name again,
+	// at most once per resolutionInterval, so that both bound the time to find a new replica.
 	connectionAge      = 15 * time.Second
 	resolutionInterval = 10 * time.Second
 	dialBaseDelay      = 50 * time.Millisecond
 	dialMaxDelay       = time.Second
 )
 
-// serviceConfig makes calls wait for a connection. Those that fail are repeated by waits.
+// serviceConfig makes calls wait for a connection. waitReporter retries failed calls.
 const serviceConfig = `{
   "loadBalancingConfig": [{"round_robin": {}}],
   "methodConfig": [{"name": [{}], "waitForReady": true}]
 }`
 
-// Serve serves one service of this process until ctx is done, then lets running calls end within
-// the grace time. Beside what register adds it serves grpc.health.v1, checks every request against
-// its protovalidate rules, and bounds message sizes.
+// Serve serves one service of this process until ctx is done, then waits up to the grace time for
+// running calls. It also serves grpc.health.v1, validates every request with protovalidate, and
+// bounds message sizes.
 func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error {
 	validator, err := protovalidate.New()
 	if err != nil {
@@ -81,7 +80,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	return nil
 }
 
-// guard is what every call passes on its way to a handler.
+// guard validates requests and explains errors of every call.
 type guard struct {
 	validator protovalidate.Validator
 	unless    protovalidate.ValidationOption
@@ -101,7 +100,7 @@ func (g *guard) stream(service any, stream grpc.ServerStream, _ *grpc.StreamServ
 	return g.explain(handler(service, &validatedStream{ServerStream: stream, guard: g}))
 }
 
-// validatedStream checks every message that it receives.
+// validatedStream validates every received message.
 type validatedStream struct {
 	grpc.ServerStream
 	guard *guard

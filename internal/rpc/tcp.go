@@ -25,11 +25,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// resolveSooner lets names be looked up again earlier than gRPC does by itself. That is a setting
-// of the process, to be made before its first call.
-var resolveSooner = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
+// setResolutionInterval allows more frequent name resolution than gRPC's default. It is a
+// process-wide setting that must precede the first call.
+var setResolutionInterval = sync.OnceFunc(func() { dns.SetMinResolutionInterval(resolutionInterval) })
 
-// tcp reaches peers over the network.
+// tcp is the transport over the network.
 type tcp struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
@@ -61,7 +61,7 @@ func (t *tcp) open(s Service, g *guard) (server, error) {
 	return &tcpServer{Server: grpc.NewServer(options...), listener: listener}, nil
 }
 
-// tcpServer is a gRPC server and where it listens.
+// tcpServer is a gRPC server with its listener.
 type tcpServer struct {
 	*grpc.Server
 	listener net.Listener
@@ -92,7 +92,7 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	}
 	var conns []conn
 	for _, address := range t.cfg.addresses(s) {
-		w := &waits{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
+		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
 		if w.client {
 			w.patience = t.cfg.Wait
 		}
@@ -110,7 +110,7 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	return conns, nil
 }
 
-func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOption {
+func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithUnaryInterceptor(w.unary),
 		grpc.WithStreamInterceptor(w.stream),
@@ -128,8 +128,7 @@ func clientOptions(cfg Config, t *telemetry.Telemetry, w *waits) []grpc.DialOpti
 	return options
 }
 
-// connectNATS connects to a NATS server over the network. A connection that is lost later is made
-// again for ever.
+// connectNATS connects to a NATS server over the network. It reconnects a lost connection for ever.
 func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("toolsandbox"),
@@ -149,7 +148,7 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(cfg.NATSURL, options...)
 	if unparsed := (*url.Error)(nil); errors.As(err, &unparsed) {
-		err = errors.New("no valid URL") // the error itself repeats the password
+		err = errors.New("no valid URL") // the error contains the password
 	}
 	if err != nil {
 		return nil, fmt.Errorf("NATS at %s cannot be reached: %w: start it or give another --nats-url", redact(cfg.NATSURL), err)
@@ -198,7 +197,7 @@ func (c Config) serverCredentials() (credentials.TransportCredentials, error) {
 	return credentials.NewTLS(cfg), nil
 }
 
-// loadTLS reads the PEM files; the pool is nil without a certificate authority of our own.
+// loadTLS reads the PEM files. The pool is nil without TLSCA.
 func (c Config) loadTLS() (tls.Certificate, *x509.CertPool, error) {
 	cert, err := tls.LoadX509KeyPair(c.TLSCert, c.TLSKey)
 	if err != nil {

@@ -82,7 +82,7 @@ func (h *handlers) handle(ctx context.Context, method string, m unaryMethod, own
 		return h.guard.unary(ctx, own, info, handler)
 	})
 	if err != nil {
-		return nil, h.cut(err)
+		return nil, h.callError(err)
 	}
 	if message, ok := response.(proto.Message); !ok || !message.ProtoReflect().IsValid() {
 		return nil, status.Errorf(codes.Internal, "%s: neither an answer nor an error", method)

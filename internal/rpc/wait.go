@@ -15,45 +15,44 @@ import (
 )
 
 const (
-	// noticeAfter is how long a call waits before that is told: shorter times are restarts.
+	// noticeAfter is the time before a waiting call is logged. Restarts take less.
 	noticeAfter = 3 * time.Second
-	// noticeEvery is how often it is told while it lasts.
+	// noticeEvery is the interval of further log lines.
 	noticeEvery = time.Minute
 )
 
-// waits makes the calls to one address of a service wait, and tells the log what for: for a
-// connection, or for what makes the service say that it is tried again. It is told soon, again and
-// again while it lasts, and when it is over, once for all calls. Safe for concurrent use.
-type waits struct {
+// waitReporter makes calls to one address of a service wait for a connection, retries them, and
+// logs what they wait for: after noticeAfter, then every noticeEvery, and at the end, once for all
+// calls. Safe for concurrent use.
+type waitReporter struct {
 	service Service
-	// address is where the service is reached; empty in this process.
+	// address is the service's address, empty in this process.
 	address string
-	// client says that nothing but the answer is waited for here, so that a late one is told too.
+	// client: the process is a client that only waits for the answer, so slow calls are logged too.
 	client bool
-	// patience is how long a client repeats a call that has no deadline of its own; 0 makes it
-	// once.
+	// patience is how long a client retries a call without a deadline of its own. 0 disables retries.
 	patience time.Duration
 	logger   *slog.Logger
 
-	waiting atomic.Bool // the log was told, and not of the end
+	waiting atomic.Bool // a wait was logged, and its end was not
 
 	mu    sync.Mutex
-	last  time.Time // when it was told
-	since time.Time // when what it was told of began
+	last  time.Time // time of the last log line
+	since time.Time // beginning of the logged wait
 }
 
 // unary is the interceptor of a gRPC connection.
-func (w *waits) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+func (w *waitReporter) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	return w.invoke(ctx, conn, func(ctx context.Context) error { return invoke(ctx, method, req, reply, conn, opts...) })
 }
 
 // stream is the interceptor of a gRPC connection.
-func (w *waits) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (w *waitReporter) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return w.open(ctx, conn, desc, func(ctx context.Context) (grpc.ClientStream, error) { return stream(ctx, desc, conn, method, opts...) })
 }
 
-// invoke makes a unary call.
-func (w *waits) invoke(ctx context.Context, conn connection, try func(context.Context) error) error {
+// invoke invokes a unary call.
+func (w *waitReporter) invoke(ctx context.Context, conn connection, try func(context.Context) error) error {
 	c := w.begin(ctx, conn)
 	return c.end(c.repeat(ctx, func(ctx context.Context, limit time.Duration) error {
 		if _, limited := ctx.Deadline(); !limited {
@@ -65,34 +64,34 @@ func (w *waits) invoke(ctx context.Context, conn connection, try func(context.Co
 	}))
 }
 
-// open makes a stream. One that the client sends on is followed until it has a connection, a server
-// stream until something comes.
-func (w *waits) open(ctx context.Context, conn connection, desc *grpc.StreamDesc, try func(context.Context) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
+// open opens a stream. It reports waits of a client stream until it has a connection, of a server
+// stream until its first message.
+func (w *waitReporter) open(ctx context.Context, conn connection, desc *grpc.StreamDesc, try func(context.Context) (grpc.ClientStream, error)) (grpc.ClientStream, error) {
 	if !desc.ClientStreams {
-		return &reading{waits: w, conn: conn, ctx: ctx, open: try}, nil
+		return &retryStream{waits: w, conn: conn, ctx: ctx, open: try}, nil
 	}
 	c := w.begin(ctx, conn)
 	stream, err := try(ctx)
 	return stream, c.end(err)
 }
 
-// call is one call that may have to wait.
+// call is one call that may wait.
 type call struct {
-	waits    *waits
+	waits    *waitReporter
 	conn     connection
 	began    time.Time
 	deadline time.Time // zero if there is none
 
 	mu     sync.Mutex
-	timer  *time.Timer // nil while there is nothing to wait for
-	reason string      // why the last try failed
+	timer  *time.Timer // nil while the call does not wait
+	reason string      // error of the last try
 	ended  bool
 }
 
-// connection is what a call waits for.
+// connection is the state that a call waits for.
 type connection interface{ GetState() connectivity.State }
 
-func (w *waits) begin(ctx context.Context, conn connection) *call {
+func (w *waitReporter) begin(ctx context.Context, conn connection) *call {
 	c := &call{waits: w, conn: conn, began: time.Now()}
 	var limited bool
 	if c.deadline, limited = ctx.Deadline(); !limited && w.patience > 0 {
@@ -101,13 +100,13 @@ func (w *waits) begin(ctx context.Context, conn connection) *call {
 	if w.client || conn.GetState() != connectivity.Ready {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.timer = time.AfterFunc(noticeAfter, c.late)
+		c.timer = time.AfterFunc(noticeAfter, c.report)
 	}
 	return c
 }
 
-// late tells what the call waits for.
-func (c *call) late() {
+// report logs what the call waits for.
+func (c *call) report() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.ended {
@@ -116,51 +115,51 @@ func (c *call) late() {
 	c.timer.Reset(noticeEvery)
 	switch {
 	case c.conn.GetState() != connectivity.Ready:
-		c.waiting("no connection")
+		c.logWaiting("no connection")
 	case c.reason != "":
-		c.tried()
+		c.logRetry()
 	case c.waits.client:
-		c.waiting("connected, no answer yet")
+		c.logWaiting("connected, no answer yet")
 	}
 }
 
-// waiting tells that the service is waited for.
-func (c *call) waiting(reason string) {
-	c.waits.tell(c.began, func(attributes []any) {
-		c.waits.logger.Warn("waiting for service", append(attributes, "reason", reason+c.left())...)
+// logWaiting logs that the call waits for the service.
+func (c *call) logWaiting(reason string) {
+	c.waits.log(c.began, func(attributes []any) {
+		c.waits.logger.Warn("waiting for service", append(attributes, "reason", reason+c.remaining())...)
 	})
 }
 
-// tried tells why the call is made again.
-func (c *call) tried() {
-	c.waits.tell(c.began, func(attributes []any) {
+// logRetry logs why the call is retried.
+func (c *call) logRetry() {
+	c.waits.log(c.began, func(attributes []any) {
 		c.waits.logger.Warn("service cannot answer yet, asking again", append(attributes, "reason", c.reason)...)
 	})
 }
 
-// left says how long the call still waits.
-func (c *call) left() string {
+// remaining describes how long the call will still wait.
+func (c *call) remaining() string {
 	if c.deadline.IsZero() {
 		return ""
 	}
 	return fmt.Sprintf("; given up in %s", time.Until(c.deadline).Round(time.Second))
 }
 
-// failed notes why a try failed, after which there may be another one.
-func (c *call) failed(err error) {
+// recordFailure records the error of a try.
+func (c *call) recordFailure(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.reason = status.Convert(err).Message()
 	if c.timer == nil && !c.ended {
-		c.timer = time.AfterFunc(noticeAfter, c.late)
+		c.timer = time.AfterFunc(noticeAfter, c.report)
 	}
 	if !c.ended && time.Since(c.began) >= noticeAfter {
-		c.tried()
+		c.logRetry()
 	}
 }
 
-// end returns what the call is to return: an error for want of a connection says where the service
-// should be.
+// end returns the final error of the call. The error of a missing connection names the service's
+// address.
 func (c *call) end(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -173,11 +172,11 @@ func (c *call) end(err error) error {
 	case err == nil:
 		c.waits.answered()
 	case c.waits.address != "" && (code == codes.Unavailable || code == codes.DeadlineExceeded) && c.conn.GetState() != connectivity.Ready:
-		return restated(err, func(said string) string {
+		return withMessage(err, func(said string) string {
 			return fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr", c.waits.service, c.waits.address, said, c.waits.service)
 		})
-	case c.waits.patience > 0 && again(code):
-		return restated(err, func(said string) string {
+	case c.waits.patience > 0 && isRetryable(code):
+		return withMessage(err, func(said string) string {
 			if code == codes.DeadlineExceeded && c.reason != "" {
 				said = c.reason
 			}
@@ -187,15 +186,15 @@ func (c *call) end(err error) error {
 	return err
 }
 
-// restated returns a gRPC error with another message.
-func restated(err error, message func(said string) string) error {
+// withMessage returns a gRPC error with another message.
+func withMessage(err error, message func(said string) string) error {
 	stated := status.Convert(err).Proto()
 	stated.Message = message(stated.GetMessage())
 	return status.FromProto(stated).Err()
 }
 
-// tell says what is waited for, unless that was said a moment ago. since is when the call began.
-func (w *waits) tell(since time.Time, say func(attributes []any)) {
+// log logs a wait unless a recent line covers it. since is when the call began.
+func (w *waitReporter) log(since time.Time, say func(attributes []any)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
@@ -209,8 +208,8 @@ func (w *waits) tell(since time.Time, say func(attributes []any)) {
 	say(w.attributes())
 }
 
-// answered tells that the waiting is over, if the log knows of it.
-func (w *waits) answered() {
+// answered logs the end of a logged wait.
+func (w *waitReporter) answered() {
 	if !w.waiting.Load() {
 		return
 	}
@@ -221,8 +220,8 @@ func (w *waits) answered() {
 	}
 }
 
-// attributes say which service.
-func (w *waits) attributes() []any {
+// attributes returns the log attributes of the service.
+func (w *waitReporter) attributes() []any {
 	attributes := []any{"peer", string(w.service)}
 	if w.address != "" {
 		attributes = append(attributes, "address", w.address)

@@ -41,13 +41,13 @@ func (l *late) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_Watc
 
 // client serves l in a bubble of synctest and returns a client of it, and what its log was told at
 // which time.
-func (l *late) client(t *testing.T, w *waits) (client healthv1.HealthClient, told func() []string) {
+func (l *late) client(t *testing.T, w *waitReporter) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
 	return serveHealth(t, l, &l.reached, w)
 }
 
 // serveHealth is client for any service that is there once it is reached.
-func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bool, w *waits) (client healthv1.HealthClient, told func() []string) {
+func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bool, w *waitReporter) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
 	srv := grpc.NewServer(grpc.WaitForHandlers(true), grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: keepaliveMinimum}))
@@ -134,7 +134,7 @@ func TestWaiting(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := &late{check: test.check}
 				time.AfterFunc(test.reached, func() { service.reached.Store(true) })
-				client, told := service.client(t, &waits{address: "127.0.0.1:7404", client: test.client})
+				client, told := service.client(t, &waitReporter{address: "127.0.0.1:7404", client: test.client})
 				synctest.Wait()
 				ctx, cancel := context.WithTimeout(t.Context(), 150*time.Second)
 				defer cancel()
@@ -155,7 +155,7 @@ func TestWaitingTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &late{check: func(context.Context) error { return nil }}
 		time.AfterFunc(20*time.Second, func() { service.reached.Store(true) })
-		client, told := service.client(t, &waits{client: true})
+		client, told := service.client(t, &waitReporter{client: true})
 		ended := make(chan error)
 		for range 100 {
 			go func() {

@@ -25,8 +25,7 @@ var prettyColumns = [...]struct {
 	{"trace", 40},
 }
 
-// prettyPrint returns the messages as a table. Examples for the simulated user, which only it sees,
-// are left out.
+// prettyPrint returns the messages as a table, without demonstrations for the simulated user.
 func prettyPrint(r Rollout) []byte {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Scenario %s\nExamples that only the simulated user sees are left out.\n", r.Scenario.GetSetup().GetName())
@@ -61,7 +60,7 @@ func text(cell *string) string {
 	return *cell
 }
 
-// demonstration reports whether a message belongs to an example for the simulated user.
+// isDemonstration reports whether a message belongs to a demonstration for the simulated user.
 func isDemonstration(m *worldv1.Message) bool {
 	return slices.Equal(m.GetVisibleTo(), []worldv1.Role{worldv1.Role_ROLE_USER})
 }

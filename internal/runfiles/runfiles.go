@@ -36,10 +36,10 @@ const (
 	prettyFile = "pretty_print.txt"
 )
 
-// ErrName: a name cannot be that of a directory.
+// ErrName means that a name cannot be that of a directory.
 var ErrName = errors.New("not a name for a directory")
 
-// ErrDamaged: a file is not what was written.
+// ErrDamaged means that a file is not what was written.
 var ErrDamaged = errors.New("damaged")
 
 // Rollout is the input for the files of one rollout.

@@ -6,8 +6,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// playerCheck implements PlayerCheckService for clients, who may not reach the agent gateway: it
-// passes each question on.
+// playerCheck implements PlayerCheckService for clients that cannot reach the agent gateway. It
+// forwards each request.
 type playerCheck struct {
 	agentgwv1.UnimplementedPlayerCheckServiceServer
 	gateway agentgwv1.PlayerCheckServiceClient

@@ -10,30 +10,30 @@ import (
 
 const minLongBytes = 1 << 20
 
-// Config is what an operator can set.
+// Config is the configuration of an orchestrator.
 type Config struct {
-	// Name tells this process apart in logs and claims; it has no effect on what is played.
+	// Name identifies this process in logs and claims. It has no effect on rollouts.
 	Name string
-	// Parallel is the number of rollouts that this process plays at once. With 0 it only serves:
-	// what is queued stays there for other processes or for later.
+	// Parallel is the number of concurrent rollouts of this process. With 0 it only serves: queued
+	// rollouts wait for other processes.
 	Parallel int
-	// Lease is how long a job may go without a sign of life before another process gets it.
+	// Lease is how long a job may go without renewal before another process gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one turn of a player. A player that was given a time of its own may
-	// take that and at least a minute more.
+	// RespondTimeout bounds one turn of a player. A player with its own timeout may take that and at
+	// least a minute more.
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
-	// LongBytes bounds the conversations of more than 256 KiB that are in memory at once. One of up
-	// to 1 MiB counts as that, a longer one as its sweep's byte limit.
+	// LongBytes bounds the total memory of conversations of more than 256 KiB. One of up to 1 MiB
+	// counts as 1 MiB, a longer one as its sweep's byte limit.
 	LongBytes int64
-	// Attempts is how often a rollout is tried when a service or provider fails.
+	// Attempts is the number of attempts of a rollout when a service or provider fails.
 	Attempts int
-	// ResultTimeout bounds how long a rollout that has ended waits for its result.
+	// ResultTimeout bounds the wait of an ended rollout for its result.
 	ResultTimeout time.Duration
 }
 
-// DefaultConfig returns settings for scripted players and for models alike.
+// DefaultConfig returns settings that suit scripted players and models.
 func DefaultConfig() Config {
 	return Config{
 		Name:           "orchestrator",

@@ -1,5 +1,5 @@
-// Package orchestrator expands sweeps into rollouts and plays them: it owns the job queue and the
-// turn rule, and every message goes on the bus before anything depends on it.
+// Package orchestrator expands sweeps into rollouts and plays them. It owns the job queue and the
+// turn rule. Every message is on the bus before anything depends on it.
 package orchestrator
 
 import (
@@ -18,9 +18,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/worker"
 )
 
-// Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Rollouts
-// that are under way then are given back to the queue; whoever takes them goes on at the next
-// message.
+// Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Then it
+// releases running rollouts to the queue. The next worker continues at the next message.
 func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
@@ -49,7 +48,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator
 		tools: toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)),
 		done:  ctx.Done(),
 
-		silence: silence,
+		progressInterval: progressInterval,
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

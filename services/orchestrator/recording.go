@@ -24,7 +24,7 @@ func (s *server) GetRecording(req *orchestratorv1.GetRecordingRequest, stream or
 	}))
 }
 
-// recording calls send with everything that came from outside in a rollout.
+// recording calls send with all external input of a rollout.
 func (s *server) recording(ctx context.Context, id string, send func(*orchestratorv1.RecordedItem) error) error {
 	log, err := s.bus.ReadLog(ctx, id)
 	if err != nil {
@@ -59,8 +59,8 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 	return serviceAnswers(state, send)
 }
 
-// replies returns what models and plug-ins answered, as a replay is to have it, by the index of
-// each turn's first message.
+// replies returns the recorded turns of models and plug-ins for a replay, by the index of the
+// turn's first message.
 func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	turns := make(map[int32]*agentgwv1.RecordedTurn)
 	players := map[worldv1.Role]*agentgwv1.Player{
@@ -83,7 +83,7 @@ func replies(state *rollout.State) map[int32]*agentgwv1.RecordedTurn {
 	return turns
 }
 
-// serviceAnswers calls send with what hosted services answered.
+// serviceAnswers calls send with the answers of hosted services.
 func serviceAnswers(state *rollout.State, send func(*orchestratorv1.RecordedItem) error) error {
 	n := int32(0)
 	for _, execution := range state.Executions() {

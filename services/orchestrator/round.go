@@ -10,13 +10,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// missing begins a round, unless it has begun or is 0, and returns the jobs of all rollouts that
-// have no result in the round they are in. What can no longer be read of the damaged ones is played
-// again in the round that begins.
-func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
+// queueUnscored begins a round, unless it has begun or is 0, and returns the jobs of all rollouts
+// without a result in their round. Damaged rollouts that cannot be read are played again in the new
+// round.
+func (s *server) queueUnscored(ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, damaged []string) ([]*busv1.Job, error) {
 	control, err := s.bus.Control(ctx, sweepID)
 	for err == nil && !bus.Rounds(control.GetRounds()).Begun(round) {
-		if err = s.begin(ctx, sweepID, rollouts, round, control, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
+		if err = s.beginRound(ctx, sweepID, rollouts, round, control, damaged); err != nil && !errors.Is(err, bus.ErrFenced) {
 			return nil, err
 		}
 		control, err = s.bus.Control(ctx, sweepID)
@@ -43,18 +43,17 @@ func (s *server) missing(ctx context.Context, sweepID string, rollouts []*busv1.
 	return jobs, nil
 }
 
-// begin begins a round with all rollouts that an earlier one left without a score, and with those
-// of the damaged ones that cannot be read. Rollouts without a result are still to be played in the
-// round they are in, unless that is cancelled. bus.ErrFenced means that a round has begun since
-// control was read.
-func (s *server) begin(
+// beginRound begins a round with all rollouts that an earlier one left without a score, and with
+// damaged ones that cannot be read. Rollouts without a result remain in their round, unless that is
+// cancelled. The error is bus.ErrFenced if a round has begun since control was read.
+func (s *server) beginRound(
 	ctx context.Context, sweepID string, rollouts []*busv1.Rollout, round int32, control *busv1.SweepControl, damaged []string,
 ) error {
 	rounds := bus.Rounds(control.GetRounds())
 	scored, scoredFrom := make(map[string]bool), make(map[string][]byte)
 	err := s.bus.VisitResults(ctx, sweepID, func(result *busv1.Result) {
 		if id := result.GetRollout().GetId(); result.GetRound() == rounds.OfID(id) {
-			scored[id], scoredFrom[id] = !unscored(result.GetEnd().GetReason()), result.GetLogDigest()
+			scored[id], scoredFrom[id] = !isUnscored(result.GetEnd().GetReason()), result.GetLogDigest()
 		}
 	})
 	if err != nil {
@@ -82,12 +81,12 @@ func (s *server) begin(
 	return s.bus.BeginRound(ctx, sweepID, rounds, round, again)
 }
 
-// unscored reports whether a rollout that ended so says nothing about its players.
-func unscored(reason busv1.EndReason) bool {
+// isUnscored reports whether a rollout with this end has no score.
+func isUnscored(reason busv1.EndReason) bool {
 	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED
 }
 
-// finished counts the rollouts that have a result in the round they are in.
+// finished counts the rollouts with a result in their round.
 func (s *server) finished(ctx context.Context, sweepID string, rounds bus.Rounds) (n int64, err error) {
 	done := make(map[string]bool)
 	err = s.bus.ResultIDs(ctx, sweepID, func(id string, round int32) {

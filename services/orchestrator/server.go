@@ -21,10 +21,10 @@ import (
 )
 
 const (
-	// silence is server.silence of a process.
-	silence = 5 * time.Second
-	// backlogTimeout bounds counting what is still to come. A watch that cannot be told has lost
-	// NATS, and has to know.
+	// progressInterval is the default of server.progressInterval.
+	progressInterval = 5 * time.Second
+	// backlogTimeout bounds counting the backlog. A watch whose backlog cannot be counted has lost
+	// NATS and reports that.
 	backlogTimeout = 3 * time.Second
 )
 
@@ -37,12 +37,12 @@ type server struct {
 	bus   bus.Orchestrator
 	tools toolhostv1.ToolHostServiceClient
 	done  <-chan struct{} // closed when the process stops
-	// silence is how long a watch gets no result before it is told what is still to come, and how
-	// often it is told.
-	silence time.Duration
+	// progressInterval is how long a watch waits for a result before it sends progress, and the
+	// interval of further progress.
+	progressInterval time.Duration
 }
 
-// statusOf maps what the logic returns to gRPC codes.
+// statusOf maps errors to gRPC codes.
 func statusOf(err error) error {
 	switch {
 	case err == nil:
@@ -82,7 +82,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	if err := s.checkTools(ctx, spec); err != nil {
 		return 0, 0, err
 	}
-	sweep := &busv1.Sweep{ // without parallel: a sweep goes on with another number
+	sweep := &busv1.Sweep{ // without parallel, which may change
 		Id:     id,
 		Agents: spec.GetAgents(),
 		Users:  spec.GetUsers(),
@@ -112,7 +112,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 		return 0, 0, err
 	}
 	rollouts := plan.Expand(sweep)
-	missing, err := s.missing(ctx, id, rollouts, req.GetRound(), req.GetDamaged())
+	missing, err := s.queueUnscored(ctx, id, rollouts, req.GetRound(), req.GetDamaged())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -125,7 +125,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 	return len(rollouts), len(rollouts) - len(missing), nil
 }
 
-// checkTools refuses setups that name tools which the tool host does not have.
+// checkTools rejects setups that name tools which the tool host does not have.
 func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
 	var known map[string]bool
 	last := &toolhostv1.ListToolsRequest{}

@@ -96,7 +96,7 @@ func (i *installation) serve(t *testing.T, s rpc.Service, register func(grpc.Ser
 // installServer serves the orchestrator without a worker.
 func installServer(t *testing.T) *installation {
 	t.Helper()
-	return installSilent(t, silence)
+	return installSilent(t, progressInterval)
 }
 
 // installSilent is installServer for an orchestrator whose watches are told after a time of silence
@@ -104,7 +104,7 @@ func installServer(t *testing.T) *installation {
 func installSilent(t *testing.T, after time.Duration) *installation {
 	t.Helper()
 	i := install(t)
-	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost)), done: i.ctx.Done(), silence: after}
+	service := &server{bus: i.Bus().Orchestrator(), tools: toolhostv1.NewToolHostServiceClient(i.Conn(rpc.ToolHost)), done: i.ctx.Done(), progressInterval: after}
 	i.serve(t, rpc.Orchestrator, func(r grpc.ServiceRegistrar) { orchestratorv1.RegisterOrchestratorServiceServer(r, service) })
 	return i
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/plan"
 )
 
-// defaultPageSize is used where a request leaves the page size open.
+// defaultPageSize is the default page size.
 const defaultPageSize = 100
 
 // CancelSweep implements OrchestratorService.

@@ -22,13 +22,12 @@ import (
 func (s *server) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
 	trajectory, err := s.trajectory(ctx, req.GetRolloutId())
 	if errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged) || errors.Is(err, rollout.ErrLog) {
-		trajectory, err = s.lost(ctx, req.GetRolloutId(), err)
+		trajectory, err = s.trajectoryOfFailed(ctx, req.GetRolloutId(), err)
 	}
 	return trajectory, statusOf(err)
 }
 
-// trajectory reads a rollout and checks that all of it is there and as it was written.
-// bus.ErrDamaged names what is not.
+// trajectory reads a rollout and verifies its integrity. bus.ErrDamaged names the damaged part.
 func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	log, err := s.bus.ReadLog(ctx, id)
 	if err != nil {
@@ -69,27 +68,27 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 	}, nil
 }
 
-// stored is a table version with its digest.
-type stored struct {
+// digestedTable is a table version with its digest.
+type digestedTable struct {
 	*worldv1.Table
 	digest []byte
 }
 
-// versions returns the distinct versions of a session's tables, by table, then index: those that
-// the setup holds and those that the log names. missing is the first of the latter that is nowhere.
-// Others are of an execution whose answers are not in the log.
+// versions returns the distinct versions of a session's tables, by table, then index: those of the
+// setup and those of the log. missing is the first version of the log that is not stored. It leaves
+// out versions of executions whose results are not in the log.
 func versions(log []*busv1.LogEntry, setup *setupv1.Setup, snapshots []*busv1.Snapshot) (tables []*worldv1.Table, missing *worldv1.TableVersion) {
-	have := make(map[string]map[int32][]stored)
+	have := make(map[string]map[int32][]digestedTable)
 	add := func(list []*worldv1.Table) {
 		for _, table := range list {
 			digest, err := world.Digest(table)
 			if err != nil {
-				continue // it was decoded: its texts are UTF-8
+				continue // impossible: it was decoded, so its texts are UTF-8
 			}
 			if have[table.GetName()] == nil {
-				have[table.GetName()] = make(map[int32][]stored)
+				have[table.GetName()] = make(map[int32][]digestedTable)
 			}
-			have[table.GetName()][table.GetIndex()] = append(have[table.GetName()][table.GetIndex()], stored{table, digest})
+			have[table.GetName()][table.GetIndex()] = append(have[table.GetName()][table.GetIndex()], digestedTable{table, digest})
 		}
 	}
 	add(setup.GetTables())
@@ -97,9 +96,9 @@ func versions(log []*busv1.LogEntry, setup *setupv1.Setup, snapshots []*busv1.Sn
 		add(snapshot.GetTables())
 	}
 	tables = slices.Clone(setup.GetTables())
-	for _, version := range named(log) {
+	for _, version := range namedVersions(log) {
 		candidates := have[version.GetName()][version.GetIndex()]
-		at := slices.IndexFunc(candidates, func(s stored) bool { return bytes.Equal(s.digest, version.GetDigest()) })
+		at := slices.IndexFunc(candidates, func(s digestedTable) bool { return bytes.Equal(s.digest, version.GetDigest()) })
 		if at < 0 {
 			return nil, version
 		}
@@ -111,8 +110,8 @@ func versions(log []*busv1.LogEntry, setup *setupv1.Setup, snapshots []*busv1.Sn
 	}), nil
 }
 
-// named returns every version that a log names.
-func named(log []*busv1.LogEntry) []*worldv1.TableVersion {
+// namedVersions returns every version that a log refers to.
+func namedVersions(log []*busv1.LogEntry) []*worldv1.TableVersion {
 	var all []*worldv1.TableVersion
 	for _, entry := range log {
 		all = append(all, entry.GetStart().GetVersions()...)

@@ -56,53 +56,53 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
 		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
-	return statusOf(w.relay(ctx, happenings{results, controls, failed}))
+	return statusOf(w.relay(ctx, watchEvents{results, controls, failed}))
 }
 
-// settlePoll is the pause between two looks at whether rollouts of a sweep that has spent what it
-// may are still played.
+// settlePoll is the interval of polling for running rollouts of a sweep that has reached its spend
+// limit.
 const settlePoll = 250 * time.Millisecond
 
-// happenings are what a watch waits for.
-type happenings struct {
+// watchEvents are the event sources of a watch.
+type watchEvents struct {
 	results  <-chan *busv1.Result
 	controls <-chan *busv1.SweepControl
 	failed   <-chan error
 }
 
-// watch sends a client what happens in a sweep.
+// watch sends the events of a sweep to a client.
 type watch struct {
 	server   *server
 	stream   orchestratorv1.OrchestratorService_WatchSweepServer
 	sweepID  string
-	rounds   bus.Rounds // as the watch began: their results count
+	rounds   bus.Rounds // at the beginning of the watch: results of these rounds count
 	progress *orchestratorv1.SweepProgress
-	sent     map[string]bool // the rollouts whose results were sent; one that was lost after that is made and comes again
+	sent     map[string]bool // rollouts with a sent result; a lost result is computed and arrives again
 	end      *orchestratorv1.SweepEnd
 }
 
-// relay sends events until the sweep is over.
-func (w *watch) relay(ctx context.Context, on happenings) error {
+// relay sends events until the sweep ends.
+func (w *watch) relay(ctx context.Context, on watchEvents) error {
 	if err := w.count(ctx); err != nil {
 		return err
 	}
-	if err := w.tell(); err != nil {
+	if err := w.sendProgress(); err != nil {
 		return err
 	}
-	quiet := time.NewTicker(w.server.silence)
+	quiet := time.NewTicker(w.server.progressInterval)
 	defer quiet.Stop()
-	exhausted := ""               // why nothing of the sweep begins any more
-	var settling <-chan time.Time // ticks while that is so
-	// What was there before the watch began is sent even if the sweep is cancelled.
+	exhausted := ""               // why no rollout of the sweep starts any more
+	var settling <-chan time.Time // ticks while exhausted
+	// Stored results are sent even if the sweep is cancelled.
 	for stop := false; w.missing() && !(stop && w.complete()); {
 		select {
 		case result := <-on.results:
 			if err := w.send(result); err != nil {
 				return err
 			}
-			quiet.Reset(w.server.silence)
+			quiet.Reset(w.server.progressInterval)
 		case <-quiet.C:
-			if err := w.look(ctx); err != nil {
+			if err := w.sendBacklog(ctx); err != nil {
 				return err
 			}
 		case control := <-on.controls:
@@ -116,7 +116,7 @@ func (w *watch) relay(ctx context.Context, on happenings) error {
 				return err
 			}
 			if queued > 0 {
-				break // some of its rollouts are still played
+				break // some of its rollouts still run
 			}
 			stop, settling, w.end.Spent = true, nil, exhausted
 			if err := w.count(ctx); err != nil {
@@ -135,10 +135,10 @@ func (w *watch) relay(ctx context.Context, on happenings) error {
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
 }
 
-// missing reports whether rollouts of the sweep have no result that was sent.
+// missing reports whether rollouts of the sweep lack a sent result.
 func (w *watch) missing() bool { return int64(len(w.sent)) < w.progress.GetTotal() }
 
-// complete reports whether as many results were sent as were stored when they were counted.
+// complete reports whether all results that were stored at the last count were sent.
 func (w *watch) complete() bool { return int64(len(w.sent)) >= w.progress.GetDone() }
 
 func (w *watch) count(ctx context.Context) (err error) {
@@ -146,11 +146,11 @@ func (w *watch) count(ctx context.Context) (err error) {
 	return err
 }
 
-func (w *watch) tell() error {
+func (w *watch) sendProgress() error {
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Progress{Progress: w.progress}})
 }
 
-// send sends a result, unless the rollout's was sent.
+// send sends a result unless one of the rollout was sent.
 func (w *watch) send(result *busv1.Result) error {
 	id := result.GetRollout().GetId()
 	if w.sent[id] {
@@ -161,10 +161,9 @@ func (w *watch) send(result *busv1.Result) error {
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}})
 }
 
-// look tells what is still to come, after a time without results. It sends those that were stored
-// meanwhile: where a stream has lost its tail, who follows it goes on behind results that came in
-// their place.
-func (w *watch) look(ctx context.Context) error {
+// sendBacklog sends progress after a time without results. It also sends results that were stored
+// meanwhile: after a stream has lost its tail, its follower skips results at reused positions.
+func (w *watch) sendBacklog(ctx context.Context) error {
 	if err := w.server.backlog(ctx, w.sweepID, w.progress); err != nil {
 		return err
 	}
@@ -185,10 +184,10 @@ func (w *watch) look(ctx context.Context) error {
 			return err
 		}
 	}
-	return w.tell()
+	return w.sendProgress()
 }
 
-// backlog adds to a sweep's progress what becomes of the rollouts that have no result.
+// backlog adds the counts of rollouts without a result to a sweep's progress.
 func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestratorv1.SweepProgress) error {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()

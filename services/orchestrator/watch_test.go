@@ -77,10 +77,10 @@ func TestWatchOutlivesLostResults(t *testing.T) {
 	}
 	to := &sink{}
 	w := &watch{
-		server: &server{bus: i.Bus().Orchestrator(), silence: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
+		server: &server{bus: i.Bus().Orchestrator(), progressInterval: 50 * time.Millisecond}, stream: to, sweepID: "s", rounds: bus.Rounds{},
 		progress: &orchestratorv1.SweepProgress{Total: 3}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
-	if err := w.relay(within(t), happenings{results: followed}); err != nil {
+	if err := w.relay(within(t), watchEvents{results: followed}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"s.0", "s.1", "s.2"}, to.results); diff != "" {

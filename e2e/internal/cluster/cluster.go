@@ -1,5 +1,5 @@
 // Package cluster runs an installation as separate processes on this machine: a NATS server and the
-// four services, each on a port of its own. It can kill and restart them.
+// four services, each on its own port. It can kill and restart them.
 package cluster
 
 import (
@@ -36,20 +36,20 @@ const (
 const Client = "toolsandbox"
 
 const (
-	// readyTimeout bounds the start of one process, on a machine that has much else to do.
+	// readyTimeout bounds the start of one process on a busy machine.
 	readyTimeout = 2 * time.Minute
 	// stopTimeout bounds its end after a request to terminate.
 	stopTimeout = time.Minute
 	// dialInterval is the pause between two attempts to reach a process that starts.
 	dialInterval = 20 * time.Millisecond
-	// limitUnit is what ulimit -f counts in, in bytes.
+	// limitUnit is the unit of ulimit -f in bytes.
 	limitUnit = 512
 )
 
 // Services lists the four services, without NATS.
 func Services() []string { return []string{ToolHost, AgentGateway, Evaluator, Orchestrator} }
 
-// Config says where a cluster's programs are and where it keeps its data.
+// Config configures a cluster.
 type Config struct {
 	// Bin holds the program, as Build makes it.
 	Bin string
@@ -59,16 +59,16 @@ type Config struct {
 	TwoShards bool
 	// Args are added to every service's command line.
 	Args []string
-	// Route, if not nil, returns the address at which a process, a service or Client, reaches
-	// another one that listens at address. A test can so put something in between.
+	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
+	// one that listens at address. Tests can insert a proxy with it.
 	Route func(from, to, address string) (string, error)
 }
 
-// Cluster is a running installation. It is not safe for concurrent use. Stop it.
+// Cluster is a running installation. It is not safe for concurrent use. The caller stops it.
 type Cluster struct {
 	cfg       Config
 	addresses map[string]string
-	// release gives the addresses back.
+	// release releases the addresses.
 	release []func() error
 	// routes holds the address at which the first process reaches the second.
 	routes  map[[2]string]string
@@ -137,13 +137,13 @@ func (c *Cluster) ClientArgs() []string {
 	return []string{"--remote", "--orchestrator-addr", c.routes[[2]string{Client, Orchestrator}], "--evaluator-addr", c.routes[[2]string{Client, Evaluator}]}
 }
 
-// Start starts one process that does not run and waits until it is ready.
+// Start starts a stopped process and waits until it is ready.
 func (c *Cluster) Start(ctx context.Context, name string) error {
 	return c.start(ctx, name, exec.Command(c.program(), c.args(name)...)) //nolint:noctx // it outlives the caller's context and is stopped by Stop
 }
 
-// StartOnFullDisk is Start for a process whose files cannot grow beyond size bytes, as if the disk
-// had no more room. It may end by itself.
+// StartOnFullDisk is Start for a process whose files cannot exceed size bytes, as on a full disk.
+// It may end by itself.
 func (c *Cluster) StartOnFullDisk(ctx context.Context, name string, size int64) error {
 	limited := append([]string{"-c", fmt.Sprintf(`ulimit -f %d && exec "$0" "$@"`, size/limitUnit), c.program()}, c.args(name)...)
 	return c.start(ctx, name, exec.Command("sh", limited...)) //nolint:noctx // see Start
@@ -206,8 +206,7 @@ func (c *Cluster) args(name string) []string {
 		args = append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1")
 	}
 	if name == Orchestrator {
-		// Kills come one after the other, and a busy machine loses leases: neither is to use up a
-		// rollout's attempts.
+		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
 	return append(args, c.cfg.Args...)
@@ -267,8 +266,8 @@ func (c *Cluster) probe(ctx context.Context, name string) error {
 	return nil
 }
 
-// Kill ends a process without warning and waits until it is gone. The error is os.ErrProcessDone if
-// it had ended by itself; then too it can be started again.
+// Kill kills a process and waits until it is gone. The error is os.ErrProcessDone if it had ended
+// by itself; it can be restarted then too.
 func (c *Cluster) Kill(name string) error {
 	p := c.running[name]
 	delete(c.running, name)
@@ -292,7 +291,7 @@ func (c *Cluster) Ended(name string) bool {
 	}
 }
 
-// Log returns the file with what a process printed, of all its lives.
+// Log returns the log file of a process over all its starts.
 func (c *Cluster) Log(name string) string { return filepath.Join(c.cfg.Dir, name+".log") }
 
 // Signal sends a signal to a process that runs.
@@ -303,8 +302,8 @@ func (c *Cluster) Signal(name string, signal os.Signal) error {
 	return nil
 }
 
-// Stop asks all processes to end, in the reverse order of their start, and waits for them. One that
-// has to be killed is an error. The cluster cannot be started again.
+// Stop terminates all processes in reverse order and waits for them. A process that has to be
+// killed is an error. The cluster cannot be restarted.
 func (c *Cluster) Stop() error {
 	var errs []error
 	names := c.names()

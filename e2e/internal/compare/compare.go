@@ -1,4 +1,4 @@
-// Package compare reports whether two runs left the same files.
+// Package compare compares the files of two runs.
 package compare
 
 import (
@@ -10,9 +10,8 @@ import (
 	"slices"
 )
 
-// Runs returns one line per difference between the result files of two run directories: files that
-// only one has and files that are not byte-identical. What a run keeps for itself (.toolsandbox)
-// and what was run when (run.json) is left out.
+// Runs returns one line per difference between the result files of two run directories: missing
+// files and files that are not byte-identical. It ignores .toolsandbox and run.json.
 func Runs(a, b string) ([]string, error) {
 	left, err := files(a)
 	if err != nil {
@@ -73,7 +72,7 @@ func files(root string) ([]string, error) {
 	return names, nil
 }
 
-// contents names the first line in which a file differs, empty if it does not.
+// contents returns the first line in which a file differs, empty if there is none.
 func contents(name, a, b string) (string, error) {
 	left, err := os.ReadFile(filepath.Join(a, name))
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package record stands between the processes of a test and counts where texts pass: in gRPC
-// requests, answers, metadata and errors, and in plain TCP streams.
+// Package record proxies connections between the processes of a test and counts where texts pass:
+// in gRPC requests, responses, metadata and errors, and in plain TCP streams.
 package record
 
 import (
@@ -10,9 +10,8 @@ import (
 	"sync"
 )
 
-// Recorder counts the occurrences of some texts on named wires: as they are, in hexadecimal and in
-// base64. It keeps no data. Its methods may be called concurrently. Close it after everything that
-// uses it.
+// Recorder counts the occurrences of texts on named wires: verbatim, in hexadecimal and in base64.
+// It stores no data. Safe for concurrent use. Close it last.
 type Recorder struct {
 	patterns map[string][][]byte
 	longest  int
@@ -36,11 +35,11 @@ func New(texts ...string) *Recorder {
 	return r
 }
 
-// patterns returns a text in the forms in which it may travel.
+// patterns returns the encodings of a text.
 func patterns(text string) [][]byte {
 	forms := [][]byte{[]byte(text), []byte(hex.EncodeToString([]byte(text))), bytes.ToUpper([]byte(hex.EncodeToString([]byte(text))))}
 	for shift := range 3 {
-		// Three bytes make four digits; those that also depend on the neighbours are left out.
+		// Three bytes are four digits. Digits that also depend on the neighbours are omitted.
 		padded := append(bytes.Repeat([]byte{0}, shift), text...)
 		whole := len(padded) / 3 * 3
 		first := 0
@@ -56,11 +55,11 @@ func patterns(text string) [][]byte {
 	return forms
 }
 
-// Add counts in one piece of data.
+// Add counts occurrences in one piece of data.
 func (r *Recorder) Add(wire string, data []byte) { r.count(wire, data, 0, len(data)) }
 
-// count counts the occurrences that end behind the first overlap bytes; fresh is how many bytes are
-// new.
+// count counts the occurrences that end after the first overlap bytes. fresh is the number of new
+// bytes.
 func (r *Recorder) count(wire string, data []byte, overlap, fresh int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,21 +73,21 @@ func (r *Recorder) count(wire string, data []byte, overlap, fresh int) {
 	}
 }
 
-// Hits returns how often a text passed, by wire; wires without any are left out.
+// Hits returns the number of occurrences by wire, without wires that have none.
 func (r *Recorder) Hits(text string) map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.hits[text])
 }
 
-// Bytes returns how much passed, by wire.
+// Bytes returns the number of bytes by wire.
 func (r *Recorder) Bytes() map[string]int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return maps.Clone(r.bytes)
 }
 
-// stream is one direction of a connection: a text may be cut anywhere.
+// stream is one direction of a connection. A text may span several writes.
 type stream struct {
 	recorder *Recorder
 	wire     string
@@ -104,14 +103,14 @@ func (s *stream) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// onClose keeps what is to be done at the end.
+// onClose registers a function for Close.
 func (r *Recorder) onClose(closing func() error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = append(r.closed, closing)
 }
 
-// Close ends all that stands between processes and waits for it.
+// Close closes all proxies and waits for them.
 func (r *Recorder) Close() error {
 	r.mu.Lock()
 	closing := r.closed

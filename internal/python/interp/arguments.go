@@ -9,7 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// ErrNoJSON: an expression has a value that JSON cannot write.
+// ErrNoJSON means that an expression has a value that JSON cannot write.
 var ErrNoJSON = errors.New("a value that JSON cannot write")
 
 // Eval computes programs of one expression each, within limit.ArgumentSteps and

@@ -74,7 +74,7 @@ func (m *machine) equal(x, y any, depth int) bool {
 	return isSame(x, y)
 }
 
-// within reports whether all keys of a table are in another one.
+// isSubset reports whether all keys of a table are in another one.
 func isSubset(a, b *table) bool {
 	for i := range a.entries {
 		if e := &a.entries[i]; e.hash != nil && b.find(e.hash) < 0 {

@@ -254,7 +254,7 @@ func (a *arguments) iterators(from int) []iterator {
 	return all
 }
 
-// row returns the next items of iterators; ok is false as soon as one is at its end.
+// nextRow returns the next items of iterators. ok is false as soon as one is exhausted.
 func (m *machine) nextRow(its []iterator) (items []any, ok bool) {
 	m.allocItems(len(its))
 	items = make([]any, len(its))
@@ -284,7 +284,7 @@ func newZip(a *arguments) any {
 	}}
 }
 
-// longer returns the error of zip(strict=True) where one argument goes on.
+// strictError returns the error of zip(strict=True) if one argument is longer.
 func (m *machine) strictError(its []iterator) {
 	for i, it := range its {
 		if _, more := m.advance(it); more && i > 0 {

@@ -65,7 +65,7 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 	}
 }
 
-// declare executes the statements that neither branch nor compute much.
+// simpleStmt executes the statements without branches.
 func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
@@ -97,7 +97,7 @@ func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	}
 }
 
-// choose executes an if with its elifs.
+// ifStmt executes an if with its elifs.
 func (m *machine) ifStmt(f *frame, s *syntax.If) signal {
 	for {
 		if truth(m.eval(f, s.Test)) {
@@ -144,7 +144,7 @@ func (m *machine) loop(f *frame, s *syntax.For) signal {
 	}
 }
 
-// protect runs f and returns what it panics with.
+// recoverPanic runs f and returns its panic.
 func recoverPanic(f func()) (failure any) {
 	defer func() { failure = recover() }()
 	f()
@@ -184,7 +184,7 @@ func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 	return sig
 }
 
-// handled executes a try statement without its finally.
+// tryExceptElse executes a try statement without its finally.
 func (m *machine) tryExceptElse(f *frame, s *syntax.Try) (sig signal) {
 	r := m.catch(func() { sig = m.block(f, s.Body) })
 	switch {
@@ -269,7 +269,7 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 
 const jsonModule = "json"
 
-// known reports whether a module holds nothing but the tools and types.
+// isOriginalModule reports whether a module of the original contains only tools and types.
 func isOriginalModule(module string) bool {
 	first, _, _ := strings.Cut(module, ".")
 	return first == "tool_sandbox" || first == "typing" || module == "__future__"

@@ -106,7 +106,7 @@ func minOf(a *arguments) any { return a.minOrMax("<") }
 
 func maxOf(a *arguments) any { return a.minOrMax(">") }
 
-// extreme is min and max.
+// minOrMax implements min and max.
 func (a *arguments) minOrMax(op string) any {
 	var key any
 	otherwise := absent
@@ -256,7 +256,7 @@ func anyOf(a *arguments) any { return a.anyOrAll(true) }
 
 func allOf(a *arguments) any { return a.anyOrAll(false) }
 
-// decide is any and all: it stops at the first item that decides.
+// anyOrAll implements any and all. It stops at the first decisive item.
 func (a *arguments) anyOrAll(wanted bool) any {
 	it := a.iter(a.one())
 	for {

@@ -159,7 +159,7 @@ func (it *tableIterator) next(m *machine) (any, bool) {
 	}
 }
 
-// lazy is the iterator of a builtin.
+// funcIterator is the iterator of a builtin.
 type funcIterator struct {
 	kind string
 	step func(m *machine) (any, bool)

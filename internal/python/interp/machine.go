@@ -1,7 +1,6 @@
-// Package interp runs the programs that package syntax reads: a tree walker that knows no file,
-// network, clock or chance. What a run may use is bounded by the table of package limit; everything
-// that grows is charged before it is made. A run depends on the program and on what the host
-// answers, nothing else.
+// Package interp runs the programs that package syntax parses. It is a tree walker without access
+// to files, network, clock or randomness. Package limit bounds its resources; everything that grows
+// is charged before it is allocated. A run depends only on the program and on the host's answers.
 //
 // Within the package exceptions are panics: with a *raised, which a try statement can catch, or
 // with another error, which ends the run. Run and Eval recover them.
@@ -17,7 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// Host is the functions that a program can call besides the builtins.
+// Host provides the functions that a program can call besides the builtins.
 type Host interface {
 	// Callable reports whether there is a function of that name.
 	Callable(name string) bool
@@ -26,14 +25,14 @@ type Host interface {
 	Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error)
 }
 
-// Outcome is what a run did.
+// Outcome is the result of a run.
 type Outcome struct {
 	// Output is what was printed.
 	Output string
-	// Err is nil or what ended the run: a *python.Exception with the last line of Python's
+	// Err is nil or the error that ended the run: a *python.Exception with the last line of Python's
 	// traceback, an error of the host, or the cause of the context's end.
 	Err error
-	// Steps says how much work it was, up to about limit.Steps.
+	// Steps is the work of the run, up to about limit.Steps.
 	Steps int
 }
 
@@ -107,7 +106,7 @@ func exhausted(kind, format string, args ...any) error {
 	return &python.Exception{Type: kind, Text: fmt.Sprintf(format, args...)}
 }
 
-// final turns what ended a run into what the caller sees.
+// outcomeError converts what ended a run into the caller's error.
 func (m *machine) outcomeError(failure any) error {
 	switch failure := failure.(type) {
 	case nil:
@@ -138,7 +137,7 @@ func (m *machine) step() {
 	}
 }
 
-// spend counts the work of a builtin.
+// chargeSteps charges the work of a builtin.
 func (m *machine) chargeSteps(steps int) {
 	if steps >= limit.Steps-m.steps {
 		m.steps = limit.Steps

@@ -101,7 +101,7 @@ func listRemove(a *arguments) any {
 	return nil
 }
 
-// listWhole is clear, reverse and copy.
+// listNoArgument implements clear, reverse and copy.
 func listNoArgument(a *arguments) any {
 	l, _ := self[*list](a, 0, 0)
 	switch a.name {
@@ -159,7 +159,7 @@ func dictView(a *arguments) any {
 	return &view{d, map[string]viewKind{"keys": viewKeys, "values": viewValues, "items": viewItems}[a.name]}
 }
 
-// dictWhole is clear, copy and popitem.
+// dictNoArgument implements clear, copy and popitem.
 func dictNoArgument(a *arguments) any {
 	d, _ := self[*dict](a, 0, 0)
 	switch a.name {

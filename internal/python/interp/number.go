@@ -9,7 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// normal returns an int as the interpreter holds it.
+// normalize returns an int in the interpreter's representation.
 func normalize(i *big.Int) any {
 	if i.IsInt64() {
 		return int(i.Int64())
@@ -17,7 +17,7 @@ func normalize(i *big.Int) any {
 	return i
 }
 
-// fits returns an int that is not too large.
+// checkSize returns an int that is within limit.Bits.
 func checkSize(i *big.Int) any {
 	if i.BitLen() > limit.Bits {
 		panic(tooLarge())
@@ -44,7 +44,7 @@ func integer(v any) (small int, large *big.Int, ok bool) {
 	}
 }
 
-// whole returns an int, as a big one.
+// toBigInt returns an int as a big one.
 func toBigInt(v any) (*big.Int, bool) {
 	small, large, ok := integer(v)
 	if ok && large == nil {
@@ -392,8 +392,8 @@ func floatPower(x, y float64) any {
 	return result
 }
 
-// rounded returns x to the power of y, rightly rounded for whole y that are not large, which
-// math.Pow is not.
+// exactPow returns x to the power of y. It is correctly rounded for small integral y, unlike
+// math.Pow.
 func exactPow(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)

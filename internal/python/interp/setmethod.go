@@ -44,7 +44,7 @@ func frozen(v any) any {
 	return v
 }
 
-// setWhole is clear and pop, which takes the first item.
+// setNoArgument implements clear and pop, which removes the first item.
 func setNoArgument(a *arguments) any {
 	s := a.setSelf()
 	a.positionalOnly(0, 0)

@@ -31,7 +31,7 @@ type entry struct {
 	key, value any
 }
 
-// scanned is up to how many entries are searched without an index.
+// linearSearchLimit is the number of entries up to which a table has no index.
 const linearSearchLimit = 8
 
 func (t *table) find(hash any) int {

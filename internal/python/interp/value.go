@@ -82,7 +82,7 @@ type absentType struct{}
 
 var absent any = absentType{}
 
-// or returns an argument, or what stands for one that was not given.
+// orDefault returns an argument, or a default if it is absent.
 func orDefault(v, otherwise any) any {
 	if v == absent {
 		return otherwise
@@ -134,7 +134,7 @@ func typeName(v any) string {
 // short returns the name without its module.
 func (c *class) short() string { return c.name[strings.LastIndexByte(c.name, '.')+1:] }
 
-// within reports whether a class is another one or derives from it.
+// isSubclass reports whether a class is another one or derives from it.
 func (c *class) isSubclass(other *class) bool {
 	for ; c != nil; c = c.base {
 		if c == other {
@@ -189,8 +189,8 @@ func (s *span) length() int {
 // at returns the item of a range at a place within it.
 func (s *span) at(i int) int { return s.start + i*s.step }
 
-// same reports whether two values are one object. Texts and numbers are where they are equal and of
-// one type.
+// isSame reports whether two values are one object. Texts and numbers are the same if they are
+// equal and of one type.
 func isSame(x, y any) bool {
 	switch x := x.(type) {
 	case *big.Int:

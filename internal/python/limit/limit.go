@@ -1,4 +1,4 @@
-// Package limit is the one table of what a Python program and its data may be and use.
+// Package limit lists the limits of Python programs and their data.
 package limit
 
 // Limits of the source. Source beyond them does not compile.
@@ -15,23 +15,22 @@ const (
 	Locals = 200
 )
 
-// Limits of a run. A run that exceeds one of them ends with TimeoutError or MemoryError, which no
-// program can catch; beyond Calls and Depth it raises RecursionError, beyond Bits and Digits an
+// Limits of a run. Exceeding one ends the run with TimeoutError or MemoryError, which no program
+// can catch. Exceeding Calls or Depth raises RecursionError, and exceeding Bits or Digits an
 // exception.
 const (
-	// Steps is how many statements and expressions a run may evaluate. What a builtin does counts
-	// too, by the items it looks at.
+	// Steps is the number of statements and expressions that a run may evaluate. Builtins count too,
+	// by the items they process.
 	Steps = 200_000
-	// ArgumentSteps takes the place of Steps where only the arguments of a call are computed.
+	// ArgumentSteps replaces Steps when only the arguments of a call are evaluated.
 	ArgumentSteps = 50_000
-	// ArgumentMemory takes the place of Memory there.
+	// ArgumentMemory replaces Memory then.
 	ArgumentMemory = 1 << 20
-	// CallSteps is what a call of a tool counts.
+	// CallSteps is the number of steps of a tool call.
 	CallSteps = 1000
-	// Memory is how many bytes of texts and containers a run may make in all, whether it keeps them
-	// or not.
+	// Memory bounds the bytes of all texts and containers that a run creates, even if it drops them.
 	Memory = 8 << 20
-	// ItemSize is about what an item of a container takes in memory.
+	// ItemSize is the approximate memory of an item of a container.
 	ItemSize = 64
 	// Output is how many bytes a run may print.
 	Output = 1 << 18
@@ -42,11 +41,11 @@ const (
 	// Depth is how deep lists and dicts may nest where they are printed, compared, hashed or
 	// converted.
 	Depth = 200
-	// Data is how deep they may nest in literals and JSON that no program reads. Python's own limit
-	// depends on the stack in use and lies a little below 1000.
+	// Data is the nesting limit of lists and dicts in literals and JSON outside of programs. Python's
+	// own limit depends on the used stack and is slightly below 1000.
 	Data = 950
 	// Calls is how many calls may be open: Python's own limit.
 	Calls = 1000
-	// Stack is how deep the expressions and statements of all open calls may nest.
+	// Stack is the nesting limit of expressions and statements over all open calls.
 	Stack = 20_000
 )

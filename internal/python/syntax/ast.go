@@ -57,13 +57,13 @@ type (
 		At
 		Value any
 	}
-	// Joined is an f-string: Constants of text and Formatted fields.
+	// JoinedStr is an f-string: Constants of text and FormattedValue fields.
 	JoinedStr struct {
 		At
 		Parts []Expr
 	}
-	// Formatted is a field of an f-string. Conversion is 's', 'r', 'a' or 0, Spec nil or the format
-	// specification.
+	// FormattedValue is a field of an f-string. Conversion is 's', 'r', 'a' or 0. Spec is nil or the
+	// format specification.
 	FormattedValue struct {
 		At
 		Value      Expr
@@ -101,7 +101,7 @@ type (
 		Op   string
 		X, Y Expr
 	}
-	// Logical is X and Y, or X or Y.
+	// BoolOp is X and Y, or X or Y.
 	BoolOp struct {
 		At
 		Or   bool
@@ -114,7 +114,7 @@ type (
 		Ops    []string
 		Rights []Expr
 	}
-	// Condition is "X if Test else Y".
+	// IfExpr is "X if Test else Y".
 	IfExpr struct {
 		At
 		Test, X, Y Expr
@@ -151,7 +151,7 @@ type (
 		At
 		X Expr
 	}
-	// Named is "Name := X".
+	// NamedExpr is "Name := X".
 	NamedExpr struct {
 		At
 		Name *Name
@@ -214,7 +214,7 @@ type Param struct {
 
 // Statements.
 type (
-	// Do is an expression that stands alone.
+	// ExprStmt is an expression statement.
 	ExprStmt struct {
 		At
 		X Expr
@@ -225,12 +225,12 @@ type (
 		Targets []Expr
 		X       Expr
 	}
-	// Annotate is "Target: Hint = X"; X may be nil.
+	// AnnAssign is "Target: Hint = X"; X may be nil.
 	AnnAssign struct {
 		At
 		Target, Hint, X Expr
 	}
-	// Augment is "Target Op= X"; Op has no equals sign.
+	// AugAssign is "Target Op= X"; Op has no equals sign.
 	AugAssign struct {
 		At
 		Target Expr

@@ -10,7 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// numberOf returns the value of a number: an int, a *big.Int beyond 64 bits, or a float64.
+// numberValue returns the value of a number literal: an int, a *big.Int beyond 64 bits, or a
+// float64.
 func numberValue(text string) (value any, ok bool) {
 	if !validUnderscores(text) {
 		return nil, false
@@ -41,8 +42,7 @@ func hasBasePrefix(s string) bool {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// underscoresFit reports whether every underscore stands between two digits (or after a base
-// prefix).
+// validUnderscores reports whether every underscore is between two digits or after a base prefix.
 func validUnderscores(s string) bool {
 	based := hasBasePrefix(s)
 	between := func(c byte) bool { return isDigit(c) || based && c|0x20 >= 'a' && c|0x20 <= 'f' }
@@ -57,7 +57,7 @@ func validUnderscores(s string) bool {
 	return true
 }
 
-// textOf returns what a string literal stands for, with prefix r or u and in one or three quotes.
+// stringValue returns the value of a string literal with prefix r or u and in one or three quotes.
 func stringValue(literal string) (text string, ok bool) {
 	start := strings.IndexAny(literal, `'"`)
 	quote := 1

@@ -13,10 +13,10 @@ const (
 	invalidSyntax    = "invalid syntax"
 )
 
-// Error says why source does not compile. Its text is the whole answer.
+// Error is a compile error. Its text is the whole answer.
 type Error struct {
 	text string
-	// At is the byte offset of what is wrong, and Reason the message alone.
+	// At is the byte offset of the error. Reason is the message alone.
 	At     int
 	Reason string
 }
@@ -24,17 +24,17 @@ type Error struct {
 // Error returns the compiler's message as Python prints it.
 func (e *Error) Error() string { return e.text }
 
-// incomplete is the error of source that ends too early.
+// unexpectedEnd is the error of source that ends too early.
 func unexpectedEnd(source string) *Error {
 	return &Error{"Error: The given code was incomplete and could not be executed: '" + source + "'", len(source), "the source ends too early"}
 }
 
-// unmarked is the error of source that is found wrong only after it was read.
+// errorWithoutPosition is an error that is detected after parsing.
 func errorWithoutPosition(message string) *Error {
 	return &Error{"  File \"<input>\", line 1\nSyntaxError: " + message + "\n", 0, message}
 }
 
-// wrong is the error of source that cannot be read, with a mark under the offset.
+// errorAt is a syntax error with a marker under the offset.
 func errorAt(source string, at int, kind, message string) *Error {
 	at = min(at, len(source))
 	number := 1 + strings.Count(source[:at], "\n")

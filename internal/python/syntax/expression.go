@@ -6,8 +6,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// parser reads tokens by recursive descent. What is wrong it raises as a panic with an *Error,
-// which Parse recovers.
+// parser is a recursive descent parser. It raises errors as panics with an *Error, which Parse
+// recovers.
 type parser struct {
 	lexer
 	tok   token
@@ -28,12 +28,12 @@ func (p *parser) advance() token {
 	return t
 }
 
-// is reports whether a mark or keyword is next.
+// nextIs reports whether the next token is the operator or keyword.
 func (p *parser) nextIs(text string) bool {
 	return p.tok.text == text && (p.tok.kind == kindMark || p.tok.kind == kindName)
 }
 
-// take passes a mark or keyword if it is next.
+// take consumes an operator or keyword if it is next.
 func (p *parser) take(text string) bool {
 	if !p.nextIs(text) {
 		return false

@@ -62,7 +62,7 @@ func (s *Scope) use(n *Name) {
 	s.used[n.ID] = true
 }
 
-// mark is a moment in the reading of a scope.
+// checkpoint is a position in the parsing of a scope.
 type checkpoint struct{ uses, children int }
 
 func (s *Scope) checkpoint() checkpoint { return checkpoint{len(s.uses), len(s.children)} }

@@ -81,7 +81,7 @@ func (p *parser) statement(body []Stmt) []Stmt {
 	return p.line(body)
 }
 
-// reach notes how deep the expression that was read last lies in its function.
+// recordDepth records the nesting depth of the last expression in its function.
 func (p *parser) recordDepth() { p.peak = max(p.peak, p.blocks+p.height) }
 
 // line reads simple statements up to the end of the line.
@@ -120,7 +120,7 @@ func (p *parser) block() []Stmt {
 	return body
 }
 
-// looped reads the body of a loop.
+// loopBody parses the body of a loop.
 func (p *parser) loopBody() []Stmt {
 	around := p.loop
 	p.loop = true
@@ -135,7 +135,7 @@ func (p *parser) elseBlock() []Stmt {
 	return p.block()
 }
 
-// ifs reads if, elif and else; an elif is an If alone in Else.
+// ifStmt parses if, elif and else. An elif is an If alone in Else.
 func (p *parser) ifStmt() Stmt {
 	first := p.branch()
 	last := first

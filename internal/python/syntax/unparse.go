@@ -213,7 +213,7 @@ func (w *writer) logical(x *BoolOp, own bind) {
 	}
 }
 
-// whole reports whether a constant prints as an integer, or as a bool, which is one too.
+// isInteger reports whether a constant prints as an integer or a bool.
 func isInteger(value any) bool {
 	switch value.(type) {
 	case int, *big.Int, bool:

@@ -45,8 +45,8 @@ func (w *writer) joined(x *JoinedStr) {
 	w.WriteString(quotes[0] + b.String() + quotes[0])
 }
 
-// flat returns the parts of an f-string, with those of {x=} in their place. Neighbouring texts are
-// one.
+// flatten returns the parts of an f-string, with those of {x=} inlined. It joins neighbouring
+// texts.
 func flatten(parts []Expr) []Expr {
 	var all []Expr
 	for _, part := range parts {

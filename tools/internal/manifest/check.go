@@ -19,7 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// workload is what a Deployment and a StatefulSet have in common.
+// workload is the common part of a Deployment and a StatefulSet.
 type workload struct {
 	name     string
 	replicas *int32 // nil for 1
@@ -29,7 +29,7 @@ type workload struct {
 	claims   []corev1.PersistentVolumeClaim
 }
 
-// deployment is what the checks look up, with what they found.
+// deployment holds the objects to check and the errors found.
 type deployment struct {
 	workloads []workload
 	services  map[string]*corev1.Service
@@ -37,9 +37,9 @@ type deployment struct {
 	errs      []error
 }
 
-// Check reports everything by which the objects do not fit together: a selector that selects no
-// pod, a reference to an object that is not there, a port that no container has, a container that
-// may become root or write to its own file system.
+// Check reports inconsistencies between the objects: a selector that selects no pod, a reference to
+// a missing object, a port that no container has, or a container that may become root or write to
+// its root file system.
 func Check(objects []runtime.Object) error {
 	d := deployment{services: map[string]*corev1.Service{}, configs: map[string]*corev1.ConfigMap{}}
 	for _, object := range objects {
@@ -95,8 +95,8 @@ func (d *deployment) checkObject(object runtime.Object) {
 	}
 }
 
-// checkAddresses checks that each address has the port of a Service of this deployment. Those of
-// pods name all replicas in their order.
+// checkAddresses checks that each address has the port of a Service of this deployment. Addresses
+// of pods must list all replicas in order.
 func (d *deployment) checkAddresses(who string, addresses []string) {
 	for i, address := range addresses {
 		_, rest, ok := strings.Cut(address, "://")
@@ -201,7 +201,7 @@ func (d *deployment) checkContainer(who string, w workload, container corev1.Con
 	}
 }
 
-// selected returns the workloads whose pods a selector selects. That there are none is reported.
+// selected returns the workloads whose pods a selector selects. It reports an empty selection.
 func (d *deployment) selected(who string, selector *metav1.LabelSelector) []workload {
 	parsed, err := metav1.LabelSelectorAsSelector(selector)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package manifest checks Kubernetes manifests without a cluster: it builds a kustomization and
-// reports what an API server would refuse or silently never connect.
+// Package manifest checks Kubernetes manifests without a cluster. It builds a kustomization and
+// reports what an API server would reject or silently leave unconnected.
 package manifest
 
 import (
@@ -16,9 +16,9 @@ import (
 	"sigs.k8s.io/kustomize/kyaml/filesys"
 )
 
-// Build builds the kustomization in a directory and decodes every object into its Go type. An
-// unknown kind, an unknown field, a field given twice and a value of the wrong type are errors that
-// name the object; all of them are returned together.
+// Build builds the kustomization in a directory and decodes every object into its Go type. Unknown
+// kinds, unknown fields, duplicate fields and wrong types are errors that name the object. It joins
+// all errors.
 func Build(dir string) ([]runtime.Object, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(filesys.MakeFsOnDisk(), dir)
 	if err != nil {
@@ -28,7 +28,7 @@ func Build(dir string) ([]runtime.Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	// What an API server decodes with when it is told to be strict: names are case-sensitive.
+	// An API server in strict mode uses the same decoder: names are case-sensitive.
 	decoder := json.NewSerializerWithOptions(json.DefaultMetaFactory, known, known, json.SerializerOptions{Yaml: true, Strict: true})
 	var objects []runtime.Object
 	var errs []error
@@ -48,7 +48,7 @@ func Build(dir string) ([]runtime.Object, error) {
 	return objects, errors.Join(errs...)
 }
 
-// newScheme knows the kinds that a deployment may use.
+// newScheme returns a scheme with the kinds that a deployment may use.
 func newScheme() (*runtime.Scheme, error) {
 	known := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{

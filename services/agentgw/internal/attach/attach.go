@@ -25,17 +25,17 @@ import (
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
 
-// ErrNotAttached: no agent attached itself under the name in time.
+// ErrNotAttached means that no agent attached itself under the name in time.
 var ErrNotAttached = errors.New("no agent is attached")
 
-// ErrNoAnswer: an agent is attached and did not answer in time.
+// ErrNoAnswer means that an agent is attached and did not answer in time.
 var ErrNoAnswer = errors.New("the attached agent did not answer")
 
-// ErrRetriesExhausted: the agent answered UNAVAILABLE or CANCELLED to every try. The error has its
-// reason.
+// ErrRetriesExhausted means that the agent answered UNAVAILABLE or CANCELLED to every try. The
+// error has its reason.
 var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 
-// ErrUnsendable: the conversation exceeds one message or is not valid.
+// ErrUnsendable means that the conversation exceeds one message or is not valid.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
 // InitialBackoff is the default wait before an agent that answered UNAVAILABLE is asked again.

@@ -15,10 +15,11 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// ErrNotConfigured: the environment or the player has to change before the model can be asked.
+// ErrNotConfigured means that the environment or the player has to change before the model can be
+// asked.
 var ErrNotConfigured = errors.New("cannot be asked")
 
-// ErrUnreachable: nothing accepts connections at the model's address.
+// ErrUnreachable means that nothing accepts connections at the model's address.
 var ErrUnreachable = errors.New("cannot be reached")
 
 // Check checks that a model's key is set and that its address accepts connections. It sends no

@@ -25,10 +25,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable: the provider kept failing, and the failure may pass.
+// ErrUnavailable means that the provider kept failing, and the failure may pass.
 var ErrUnavailable = errors.New("provider cannot answer now")
 
-// ErrTimeout: the provider did not answer in time.
+// ErrTimeout means that the provider did not answer in time.
 var ErrTimeout = errors.New("provider did not answer in time")
 
 const (

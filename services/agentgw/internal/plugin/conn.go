@@ -20,10 +20,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// ErrAddress: a player's address, or the name of an attached agent, is invalid.
+// ErrAddress means that a player's address, or the name of an attached agent, is invalid.
 var ErrAddress = errors.New("plug-in")
 
-// ErrTooManyConnections: the bound on connections is reached and all of them are in use.
+// ErrTooManyConnections means that the bound on connections is reached and all of them are in use.
 var ErrTooManyConnections = errors.New("too many plug-ins at once")
 
 const (

@@ -26,13 +26,14 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable: no try reached the plug-in.
+// ErrUnavailable means that no try reached the plug-in.
 var ErrUnavailable = errors.New("plug-in cannot be reached")
 
-// ErrRetriesExhausted: tries reached the plug-in, but it could not answer or the connection broke.
+// ErrRetriesExhausted means that tries reached the plug-in, but it could not answer or the
+// connection broke.
 var ErrRetriesExhausted = errors.New("plug-in cannot answer now")
 
-// ErrTimeout: the plug-in did not answer within its time.
+// ErrTimeout means that the plug-in did not answer within its time.
 var ErrTimeout = errors.New("plug-in did not answer in time")
 
 const (

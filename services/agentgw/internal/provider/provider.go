@@ -15,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrAnswer: an answer violates the provider's interface. It is no JSON, or lacks its main part.
+// ErrAnswer means that an answer violates the provider's interface. It is no JSON, or lacks its
+// main part.
 var ErrAnswer = errors.New("answer cannot be read")
 
 // Query is one request to a model.

@@ -33,14 +33,14 @@ import (
 )
 
 var (
-	// ErrSpent: the sweep has reached its limit of tokens or money.
+	// ErrSpent means that the sweep has reached its limit of tokens or money.
 	ErrSpent = errors.New("spend limit reached")
-	// ErrBreakerOpen: the key's circuit breaker is open, and the provider has never succeeded or the
-	// run has waited for MaxWait.
+	// ErrBreakerOpen means that the key's circuit breaker is open, and the provider has never
+	// succeeded or the run has waited for MaxWait.
 	ErrBreakerOpen = errors.New("circuit breaker is open")
-	// ErrQueueFull: too many requests of the sweep wait for the budget.
+	// ErrQueueFull means that too many requests of the sweep wait for the budget.
 	ErrQueueFull = errors.New("too many requests wait for the provider")
-	// ErrOutage: the provider has answered nothing for MaxWait.
+	// ErrOutage means that the provider has answered nothing for MaxWait.
 	ErrOutage = errors.New("provider answers nothing")
 )
 

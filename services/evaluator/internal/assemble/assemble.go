@@ -19,11 +19,11 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrLog: a log violates the format.
+// ErrLog means that a log violates the format.
 var ErrLog = errors.New("broken rollout log")
 
-// ErrReopened: an entry reopens the log of a rollout whose earlier entries may be missing. The
-// caller calls Restore.
+// ErrReopened means that an entry reopens the log of a rollout whose earlier entries may be
+// missing. The caller calls Restore.
 var ErrReopened = errors.New("rollout is played again")
 
 const (

@@ -1,5 +1,5 @@
-// Package plan expands a sweep into its rollouts. The plan is a pure function of the sweep: whoever
-// derives it again gets the same rollouts with the same ids and seeds.
+// Package plan expands a sweep into its rollouts. The plan is a pure function of the sweep: every
+// expansion yields the same rollouts with the same ids and seeds.
 package plan
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Expand returns the rollouts of a sweep: scenarios × agents × users × trials, in this nesting
-// order. The number in the plan is part of the rollout's id.
+// order. A rollout's id contains its number in the plan.
 func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 	rollouts := make([]*busv1.Rollout, 0, Size(sweep))
 	for _, scenario := range sweep.GetScenarios() {
@@ -40,7 +40,7 @@ func Expand(sweep *busv1.Sweep) []*busv1.Rollout {
 	return rollouts
 }
 
-// Size returns the number of rollouts without making them.
+// Size returns the number of rollouts.
 func Size(sweep *busv1.Sweep) int {
 	return len(sweep.GetScenarios()) * len(sweep.GetAgents()) * len(sweep.GetUsers()) * int(sweep.GetTrials())
 }
@@ -48,8 +48,9 @@ func Size(sweep *busv1.Sweep) int {
 // ID returns the id of the n-th rollout of a sweep, n from 0.
 func ID(sweepID string, n int) string { return sweepID + "." + strconv.Itoa(n) }
 
-// seed mixes the sweep's seed with what distinguishes a rollout for its players: not the sweep's id
-// and not who plays, so that players meet the same dice in every run.
+// seed returns the seed of a rollout. It depends on the sweep's seed, the scenario and the trial,
+// but not on the sweep's id and the players, so that all players get the same random numbers in
+// every run.
 func seed(sweep int64, scenario string, trial int32) int64 {
 	h := fnv.New64a()
 	var number [12]byte

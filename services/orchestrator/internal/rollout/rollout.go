@@ -1,6 +1,6 @@
-// Package rollout is the state of one rollout as a fold over its log, and the turn rule. It does no
-// input or output: a worker that takes a rollout over folds the log and asks what comes next,
-// exactly as the worker before it did.
+// Package rollout folds the log of a rollout into its state, and implements the turn rule. It
+// performs no I/O. A worker that takes a rollout over folds the log and continues exactly as the
+// previous worker would have.
 package rollout
 
 import (
@@ -17,20 +17,20 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrLog: a log cannot have been written by this program.
+// ErrLog means that a log violates the format.
 var ErrLog = errors.New("broken rollout log")
 
-// State is everything that the log of a rollout says. The zero value is that of an empty log. It is
-// not safe for concurrent use.
+// State is the state of a rollout after its log entries. The zero value is that of an empty log. It
+// is not safe for concurrent use.
 type State struct {
 	rollout  *busv1.Rollout
 	messages []*worldv1.Message
 	starting int
 	limit    int
-	bytes    map[worldv1.Role]int64 // of the messages beyond the starting ones, by who is to blame for them
+	bytes    map[worldv1.Role]int64 // of messages after the starting ones, by the role that caused them
 	versions []*worldv1.TableVersion
 	executed []*toolhostv1.Execution
-	turns    []*busv1.Turn // beyond the starting messages
+	turns    []*busv1.Turn // after the starting messages
 	claims   int
 	round    int32
 	end      *busv1.End
@@ -48,8 +48,8 @@ func Fold(entries []*busv1.LogEntry) (*State, error) {
 	return state, nil
 }
 
-// Apply adds one entry. It keeps the entry's messages. A start of a later round forgets what was
-// before.
+// Apply adds one entry and takes ownership of its messages. A start of a later round resets the
+// state.
 func (s *State) Apply(entry *busv1.LogEntry) error {
 	if s.end != nil && entry.GetClaim().GetRound() <= s.round {
 		return fmt.Errorf("%w: an entry after the end", ErrLog)
@@ -109,7 +109,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 		if index < 0 || index >= len(s.messages) {
 			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(s.messages))
 		}
-		// The message may be shared with whoever wrote the log entry.
+		// The writer of the log entry may share the message.
 		ended := proto.CloneOf(s.messages[index])
 		ended.ConversationActive = proto.Bool(false)
 		s.messages[index] = ended
@@ -123,7 +123,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	s.time.advance(turn)
 	s.messages = append(s.messages, turn.GetMessages()...)
 	for _, message := range turn.GetMessages() {
-		s.bytes[causer(message)] += int64(proto.Size(message))
+		s.bytes[senderOfBytes(message)] += int64(proto.Size(message))
 	}
 	s.versions = turn.GetVersions()
 	s.turns = append(s.turns, turn)
@@ -132,14 +132,13 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 
 // Start returns the first entry of a log.
 func Start(rollout *busv1.Rollout, setup *setupv1.Setup, versions []*worldv1.TableVersion) *busv1.Start {
-	start := &busv1.Start{Rollout: rollout, Messages: carry(setup.GetMessages(), true), Versions: versions, MaxMessages: setup.GetMaxMessages()}
+	start := &busv1.Start{Rollout: rollout, Messages: carryActive(setup.GetMessages(), true), Versions: versions, MaxMessages: setup.GetMaxMessages()}
 	setTimes(start, setup)
 	return start
 }
 
-// Turn returns the entry for what was just said. versions are those that hold after it; nil means
-// that none changed. deactivated is the index of the message that ended the conversation, if one
-// did.
+// Turn returns the entry for messages. versions are the table versions after them, nil if none
+// changed. deactivated is the index of the message that ended the conversation, if there is one.
 func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersion, deactivated *int32) *busv1.Turn {
 	active := s.active()
 	if deactivated != nil {
@@ -148,10 +147,10 @@ func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersi
 	if versions == nil {
 		versions = s.versions
 	}
-	return &busv1.Turn{Messages: carry(messages, active), Versions: versions, Deactivated: deactivated}
+	return &busv1.Turn{Messages: carryActive(messages, active), Versions: versions, Deactivated: deactivated}
 }
 
-// Answered returns the entry for what the execution environment answered.
+// Answered returns the entry for the results of the execution environment.
 func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	turn := s.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated)
 	turn.SessionDigest, turn.ServiceAnswers = response.GetSessionDigest(), response.GetServiceAnswers()
@@ -159,9 +158,9 @@ func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	return turn
 }
 
-// carry fills in conversation_active where a message does not set it: it carries over from the
-// message before.
-func carry(messages []*worldv1.Message, active bool) []*worldv1.Message {
+// carryActive sets conversation_active where it is missing: the value carries over from the
+// previous message.
+func carryActive(messages []*worldv1.Message, active bool) []*worldv1.Message {
 	carried := make([]*worldv1.Message, len(messages))
 	for i, message := range messages {
 		if message.ConversationActive != nil {
@@ -179,10 +178,10 @@ func (s *State) active() bool {
 	return len(s.messages) == 0 || s.messages[len(s.messages)-1].GetConversationActive()
 }
 
-// Rollout returns what is run; nil for an empty log.
+// Rollout returns the rollout, nil for an empty log.
 func (s *State) Rollout() *busv1.Rollout { return s.rollout }
 
-// Messages returns all messages so far. Do not change them.
+// Messages returns all messages so far. Callers must not change them.
 func (s *State) Messages() []*worldv1.Message { return s.messages }
 
 // Starting returns the number of starting messages.
@@ -191,30 +190,30 @@ func (s *State) Starting() int { return s.starting }
 // Claims returns how many workers have claimed the rollout.
 func (s *State) Claims() int { return s.claims }
 
-// Round returns the round of the sweep in which the rollout is.
+// Round returns the sweep's round of the rollout.
 func (s *State) Round() int32 { return s.round }
 
-// Versions returns the version of each table that holds now. Do not change them.
+// Versions returns the current version of each table. Callers must not change them.
 func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
 
 // Executions returns what was executed, oldest first; one without calls is an event that took
 // place. Do not change it.
 func (s *State) Executions() []*toolhostv1.Execution { return s.executed }
 
-// SessionDigest returns the digest that the rollout's session has now.
+// SessionDigest returns the current digest of the rollout's session.
 func (s *State) SessionDigest() []byte {
 	if n := len(s.executed); n > 0 {
 		return s.executed[n-1].GetOutcome().GetSessionDigest()
 	}
 	sum, err := hex.DecodeString(s.rollout.GetSetupDigest())
 	if err != nil {
-		return nil // no session can be made from it either
+		return nil // no session can be created from it either
 	}
 	return sum
 }
 
-// Usage returns what the turns of models cost, in order, the one that ended the rollout included. A
-// rollout that was played on after its end has the turn that was played instead.
+// Usage returns the usage of model turns in order, including the one that ended the rollout. A
+// later round replaces that turn.
 func (s *State) Usage() []*busv1.TurnUsage {
 	var usage []*busv1.TurnUsage
 	for _, turn := range s.turns {
@@ -232,10 +231,10 @@ func (s *State) Usage() []*busv1.TurnUsage {
 // End returns the end record, nil while the rollout runs.
 func (s *State) End() *busv1.End { return s.end }
 
-// Turns returns what was said after the starting messages, oldest first. Do not change it.
+// Turns returns the turns after the starting messages, oldest first. Callers must not change them.
 func (s *State) Turns() []*busv1.Turn { return s.turns }
 
-// TurnsOf returns how many of the turns are a role's.
+// TurnsOf returns the number of a role's turns.
 func (s *State) TurnsOf(role worldv1.Role) int {
 	n := 0
 	for _, turn := range s.turns {
@@ -246,9 +245,8 @@ func (s *State) TurnsOf(role worldv1.Role) int {
 	return n
 }
 
-// Next returns who speaks next, or the end that the rollout has come to. It is the turn rule: the
-// recipient of the last message speaks, unless that message says that the conversation is over or a
-// limit is reached.
+// Next returns the next speaker, or the end of the rollout. It is the turn rule: the recipient of
+// the last message speaks next, unless that message ended the conversation or a limit is reached.
 func (s *State) Next() (speaker worldv1.Role, over *busv1.End) {
 	last := s.messages[len(s.messages)-1]
 	switch {
@@ -284,5 +282,5 @@ func (s *State) Calls() []*worldv1.Message {
 	return s.messages[first:last]
 }
 
-// Finish ends the rollout with the entry that was applied last.
+// Finish ends the rollout together with the last applied entry.
 func (s *State) Finish(end *busv1.End) { s.end = end }

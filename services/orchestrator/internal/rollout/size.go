@@ -8,14 +8,14 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// DefaultMaxBytes is the byte limit of a rollout whose sweep gives none.
+// DefaultMaxBytes is the byte limit of a rollout whose sweep sets none.
 const DefaultMaxBytes = 4 << 20
 
-// TooLarge is the exception type of a rollout that has reached its byte limit. The original has no
-// such limit.
+// TooLarge is the exception type of a rollout that reaches its byte limit. The original has no such
+// limit.
 const TooLarge = "ConversationTooLarge"
 
-// Bytes returns the size of the messages beyond the starting ones, as they are stored.
+// Bytes returns the stored size of the messages after the starting ones.
 func (s *State) Bytes() int64 {
 	var sum int64
 	for _, n := range s.bytes {
@@ -24,18 +24,17 @@ func (s *State) Bytes() int64 {
 	return sum
 }
 
-// causer returns who is to blame for a message's bytes: its sender, or who made the call that it
-// answers.
-func causer(message *worldv1.Message) worldv1.Role {
+// senderOfBytes returns the role that caused a message: its sender, or the caller for a result.
+func senderOfBytes(message *worldv1.Message) worldv1.Role {
 	if message.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return message.GetRecipient()
 	}
 	return message.GetSender()
 }
 
-// tooLarge is the end of a rollout that has reached its byte limit: a failure of the agent, unless
-// the user caused more of the bytes. Who sent the message that crossed the limit does not matter:
-// an agent could leave that to the user.
+// tooLarge returns the end of a rollout at its byte limit. It is a failure of the agent, unless the
+// user caused more bytes. The sender of the last message does not matter, because an agent could
+// leave that to the user.
 func (s *State) tooLarge() *busv1.End {
 	agent, user := s.bytes[worldv1.Role_ROLE_AGENT], s.bytes[worldv1.Role_ROLE_USER]
 	culprit := worldv1.Role_ROLE_AGENT
@@ -46,8 +45,8 @@ func (s *State) tooLarge() *busv1.End {
 		s.Bytes(), s.rollout.GetMaxBytes(), agent, user))
 }
 
-// Blame returns the end that a role's failure makes: that of the agent scores 0, that of the user
-// has no score, unless the rollout is to do what the original does.
+// Blame returns the end for a failure of a role. A failing agent scores 0. A failing user yields no
+// score, except with compat.
 func (s *State) Blame(role worldv1.Role, exceptionType, detail string) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL,

@@ -11,9 +11,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// infrastructure is the end that a cause makes. The service that failed may say whose fault it was;
-// else it is that of this program.
-func infrastructure(cause error) *busv1.End {
+// infrastructureEnd returns the end for a cause. The failed service may report the failure class;
+// otherwise it is internal.
+func infrastructureEnd(cause error) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: cause.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
 	}
@@ -34,8 +34,8 @@ func infrastructure(cause error) *busv1.End {
 	return end
 }
 
-// failed is the end that a player makes.
-func failed(failure *agentgwv1.Failure) *busv1.End {
+// playerFailure returns the end for a failure of a player.
+func playerFailure(failure *agentgwv1.Failure) *busv1.End {
 	reason := busv1.EndReason_END_REASON_INFRASTRUCTURE
 	if failure.GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_MODEL {
 		reason = busv1.EndReason_END_REASON_MODEL_FAILURE
@@ -43,19 +43,19 @@ func failed(failure *agentgwv1.Failure) *busv1.End {
 	return &busv1.End{Reason: reason, ExceptionType: failure.GetExceptionType(), Detail: failure.GetDetail(), FailureClass: failure.GetClass()}
 }
 
-// quotaExceeded is the exception type of calls that would make a session too large. The original
-// has no such bound.
+// quotaExceeded is the exception type of calls that exceed the session's quota. The original has no
+// such limit.
 const quotaExceeded = "SessionQuotaExceeded"
 
-// exceeded is the end that calls make which the tool host refuses because they or what they do is
-// too much: it is the failure of whoever made them.
-func exceeded(state *rollout.State, detail string) *busv1.End {
+// quotaEnd returns the end for calls that the tool host rejects because they exceed a quota. It is
+// a failure of the caller.
+func quotaEnd(state *rollout.State, detail string) *busv1.End {
 	return state.Blame(state.Calls()[0].GetSender(), quotaExceeded, detail)
 }
 
-// raised is the end that an exception makes which the original does not catch either, e.g.
+// uncaughtException returns the end for an exception that the original does not catch either, e.g.
 // KeyError: nothing.
-func raised(text string) *busv1.End {
+func uncaughtException(text string) *busv1.End {
 	kind, _, _ := strings.Cut(text, ":")
 	return &busv1.End{
 		Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, ExceptionType: kind, Detail: text, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL,

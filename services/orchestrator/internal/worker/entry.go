@@ -12,18 +12,17 @@ import (
 )
 
 const (
-	// ownFor is how long after its last entry a log is taken to be a worker's own. A worker that
-	// was stopped for longer looks for what another one may have been answered meanwhile.
-	ownFor = time.Second
-	// maxWaiting bounds the calls that wait for their answers before they are written: both have to
-	// fit into one entry.
-	maxWaiting = 64 << 10
+	// ownershipWindow is how long after its last entry a worker may assume that it still owns the log.
+	// A worker that was suspended for longer checks for recorded replies to another one.
+	ownershipWindow = time.Second
+	// maxPendingCalls bounds the bytes of calls that are written together with their results, because
+	// both have to fit into one entry.
+	maxPendingCalls = 64 << 10
 )
 
-// append applies an entry and writes it. An entry after which nobody speaks carries the end with
-// it. Calls are written with their answers: should this worker die in between, the next one is
-// answered the same calls, because the gateway computes or keeps them, and the tool host executes
-// none twice.
+// append applies and writes an entry. The last entry carries the end. Calls are written together
+// with their results. If the worker dies in between, the next one gets the same calls, because the
+// gateway recomputes or records them, and the tool host executes none twice.
 func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if err := r.state.Apply(entry); err != nil {
 		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
@@ -34,7 +33,7 @@ func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 		case over != nil:
 			entry.End = over
 			r.state.Finish(over)
-		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && r.calls == nil && proto.Size(turn) <= maxWaiting:
+		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && r.calls == nil && proto.Size(turn) <= maxPendingCalls:
 			r.calls = turn
 			return nil
 		}
@@ -48,10 +47,9 @@ func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 	return err
 }
 
-// fresh reports whether nobody can have been answered the coming turn: nobody played the rollout
-// before this delivery, which has not asked for the turn, and not enough time has passed since the
-// log was its own that another could have taken it over and been answered. What the log says does
-// not count: it may have lost its tail.
-func (r *runner) fresh() bool {
-	return r.first && !r.asked && !r.rollout.GetReplay() && time.Since(r.appended) < ownFor
+// isFresh reports whether no worker can have received a reply to the coming turn: this delivery is
+// the first to play the rollout and has not asked for the turn, and the log was its own within
+// ownershipWindow. The log itself proves nothing, because it may have lost its tail.
+func (r *runner) isFresh() bool {
+	return r.first && !r.asked && !r.rollout.GetReplay() && time.Since(r.appended) < ownershipWindow
 }

@@ -10,23 +10,22 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// errWrittenOff: a rollout that cannot be played has its result.
+// errWrittenOff: a rollout that cannot be played has a result.
 var errWrittenOff = errors.New("the rollout cannot be played")
 
-// lostAttempts is how often it is tried to read what seems to be lost.
+// lostAttempts is the number of attempts to read data that seems to be lost.
 const lostAttempts = 3
 
-// lost reports whether playing a rollout failed because of what is stored: its setup or its log may
-// be damaged or have expired. Mostly that is for good, but a server that is behind the others says
-// so too.
-func lost(err error) bool {
+// isLost reports whether a rollout failed because its setup or its log is damaged or expired. That
+// is usually permanent, but a server that lags behind reports it too.
+func isLost(err error) bool {
 	return errors.Is(err, rollout.ErrLog) || errors.Is(err, bus.ErrNotFound) || errors.Is(err, bus.ErrDamaged)
 }
 
-// failExpired ends a rollout of which too little is stored to play it: in its log, so that nobody
-// else goes on, and with a result of its own, for an evaluator that cannot read the log either
-// never makes one. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if another worker owns
-// the rollout, or why it should be tried again.
+// failExpired ends a rollout that cannot be played from the stored data. It writes the end to the
+// log, so that no worker continues, and publishes the result itself, because an evaluator that
+// cannot read the log either never does. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if
+// another worker owns the rollout, or an error to retry.
 func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
 	_, err := w.peers.Bus.RoundResult(ctx, id, delivery.Round)
@@ -40,11 +39,11 @@ func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause 
 	if err != nil && !errors.Is(err, bus.ErrDamaged) {
 		return err
 	}
-	round, ended := reached(log.Entries)
+	round, ended := lastRound(log.Entries)
 	if round > delivery.Round {
 		return errPlayedAgain
 	}
-	end := infrastructure(fmt.Errorf("too little is stored of the rollout to play it on: %w", cause))
+	end := infrastructureEnd(fmt.Errorf("too little is stored of the rollout to play it on: %w", cause))
 	if over := ended && round == delivery.Round; log.End.Sequence > 0 && !over {
 		claim := &busv1.Claim{Worker: w.cfg.Name, Round: delivery.Round}
 		if _, err := w.peers.Bus.Append(ctx, id, &busv1.LogEntry{Claim: claim, End: end}, log.End); err != nil {
@@ -59,9 +58,8 @@ func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause 
 	return errWrittenOff
 }
 
-// reached returns the round that a log is in, as far as its entries say, and whether it has ended
-// there.
-func reached(entries []*busv1.LogEntry) (round int32, ended bool) {
+// lastRound returns the round of a log according to its entries, and whether the log has ended.
+func lastRound(entries []*busv1.LogEntry) (round int32, ended bool) {
 	for _, entry := range entries {
 		round, ended = max(round, entry.GetClaim().GetRound()), entry.GetEnd() != nil
 	}

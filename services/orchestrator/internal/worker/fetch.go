@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// followQueues calls begin with each sweep that has jobs and whose jobs nobody here fetches.
+// followQueues calls begin with each sweep that has jobs and no fetcher in this process.
 func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) error {
 	return w.peers.Bus.FollowQueues(ctx, w.lookEvery, func(sweepID string) {
 		if w.scheduler.attach(sweepID) {
@@ -18,8 +18,8 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 	})
 }
 
-// fetch moves the jobs of a sweep from its queue to where they wait for a slot, until the sweep has
-// none. Connection trouble is waited out: NATS reconnects by itself.
+// fetch moves the jobs of a sweep from its queue to the scheduler until the sweep has none. It
+// waits for NATS to reconnect after connection errors.
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	var queue *bus.Queue
 	for {
@@ -30,7 +30,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 		left, err := w.fetchSome(ctx, sweepID, &queue, n)
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, trying again", "sweep", sweepID, "error", err)
-			queue = nil // the server may have forgotten it
+			queue = nil // the server may have removed its consumer
 			pause(ctx, time.Second)
 		}
 		if !left && err == nil && w.scheduler.detach(sweepID, heard) {
@@ -39,8 +39,8 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	}
 }
 
-// fetchSome fetches up to n jobs of a sweep, from a queue that it opens if there is none. left is
-// false if the sweep has no job, here or elsewhere.
+// fetchSome fetches up to n jobs of a sweep and opens the queue if it is nil. left is false if the
+// sweep has no job, here or elsewhere.
 func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (left bool, err error) {
 	if *queue == nil {
 		if *queue, err = w.peers.Bus.OpenQueue(ctx, sweepID, w.cfg.Lease); err != nil {

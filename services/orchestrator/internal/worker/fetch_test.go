@@ -110,7 +110,7 @@ func TestCancelledSweepAmongOthers(t *testing.T) {
 	if err := s.CancelSweep(t.Context(), "a", 0); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("a"), 0) })
+	until(t, "the worker knows", func() bool { return bus.Cancelled(w.control("a"), 0) })
 	d.openAll()
 	for id, state := range s.ended(t, append(ids("a", 20), ids("b", 3)...)...) {
 		want := busv1.EndReason_END_REASON_CANCELLED
@@ -139,7 +139,7 @@ func TestSweepGoesOn(t *testing.T) {
 		until(t, "the sweep is forgotten", func() bool {
 			w.scheduler.mu.Lock()
 			defer w.scheduler.mu.Unlock()
-			return len(w.scheduler.sweeps) == 0 && w.scheduler.served == 0 && w.scheduler.free == 4
+			return len(w.scheduler.sweeps) == 0 && w.scheduler.fetching == 0 && w.scheduler.free == 4
 		})
 	}
 }

@@ -11,21 +11,21 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// longBytes is the size from which a conversation is long. A short one is held without asking:
-// thousands of them may wait for their models at once.
+// longBytes is the size from which a conversation is long. Short ones are not limited: thousands
+// may wait for their models at once.
 const longBytes = 256 << 10
 
-// askingShare is the part of the memory whose conversations may be with their players at once: on
-// its way there and back each exists several times, here, at the gateway and at the player.
-const askingShare = 2
+// askingDivisor limits the conversations that are in requests to players to a part of the memory.
+// Each exists several times then: here, at the gateway and at the player.
+const askingDivisor = 2
 
-// mediumBytes is what a long conversation is expected to stay below. One that does not needs memory
-// for the longest that it may become.
+// mediumBytes is the expected bound of a long conversation. A larger one acquires memory for the
+// longest possible conversation.
 const mediumBytes = 1 << 20
 
 // memoryLimit is a weighted semaphore over the bytes of long conversations in memory. A rollout
-// acquires more than its conversation has. Nobody waits for more while holding some: all could wait
-// for ever.
+// acquires more than its conversation needs now. To prevent deadlock, no rollout waits for more
+// while it holds some.
 type memoryLimit struct {
 	free  *semaphore.Weighted
 	total int64
@@ -35,8 +35,8 @@ func newMemoryLimit(total int64) memoryLimit {
 	return memoryLimit{free: semaphore.NewWeighted(total), total: total}
 }
 
-// acquire waits for so many bytes, or for all of them if there are fewer. Only the end of ctx is an
-// error. leave releases them.
+// acquire waits for bytes, or for the whole limit if it is lower. The only error is that of ctx.
+// leave releases them.
 func (r memoryLimit) acquire(ctx context.Context, bytes int64) (leave func(), err error) {
 	weight := min(bytes, r.total)
 	if err := r.free.Acquire(ctx, weight); err != nil {
@@ -45,8 +45,8 @@ func (r memoryLimit) acquire(ctx context.Context, bytes int64) (leave func(), er
 	return func() { r.free.Release(weight) }, nil
 }
 
-// memoryNeed returns the bytes to acquire for the rollout's conversation: those of the longest
-// while its length is not known.
+// memoryNeed returns the bytes to acquire for the conversation. If its length is unknown, they are
+// those of the longest one.
 func (r *runner) memoryNeed() int64 {
 	longest := r.rollout.GetMaxBytes()
 	if longest == 0 {
@@ -61,15 +61,15 @@ func (r *runner) memoryNeed() int64 {
 	return longest
 }
 
-// acquireMemory waits for the memory of the rollout's conversation, without a slot of the limiter.
-// A rollout that holds too little drops the conversation, waits, and reads it again.
+// acquireMemory acquires memory for the conversation without holding the limiter. A rollout that
+// holds too little drops the conversation, waits, and reads it again.
 func (r *runner) acquireMemory(ctx context.Context) error {
 	bytes := r.memoryNeed()
 	switch {
 	case bytes == 0:
 		r.releaseMemory()
 		return nil
-	case bytes <= r.heldBytes || r.heldBytes > 0 && r.calls != nil: // calls that are not written yet are few
+	case bytes <= r.heldBytes || r.heldBytes > 0 && r.calls != nil: // unwritten calls are small
 		return nil
 	}
 	forgotten := r.heldBytes > 0
@@ -104,7 +104,7 @@ func (r *runner) rereadLog(ctx context.Context) error {
 	return nil
 }
 
-// releaseMemory releases what the rollout holds.
+// releaseMemory releases the rollout's memory.
 func (r *runner) releaseMemory() {
 	if r.freeMemory != nil {
 		r.freeMemory()
@@ -112,7 +112,8 @@ func (r *runner) releaseMemory() {
 	}
 }
 
-// ask waits until the conversation may go to its player. That time does not count as the player's.
+// ask waits until the conversation may be sent to its player. That time does not count towards the
+// player's timeout.
 func (r *runner) ask(ctx context.Context) (answered func(), err error) {
 	if r.state.Bytes() <= longBytes {
 		return func() {}, nil

@@ -12,7 +12,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// metrics counts what workers do. Nothing reproducible depends on it.
+// metrics are the worker's metrics. Nothing reproducible depends on them.
 type metrics struct {
 	ended    metric.Int64Counter
 	duration metric.Float64Histogram
@@ -34,9 +34,9 @@ func newMetrics() (metrics, error) {
 	return metrics{ended: ended, duration: duration, running: running}, err
 }
 
-// begin notes that a rollout is played and returns what notes its end; end is nil if it was not
-// ended here.
-func (m metrics) begin(ctx context.Context) func(end *busv1.End) {
+// start records that a rollout starts, and returns the function that records its end. end is nil if
+// the rollout did not end here.
+func (m metrics) start(ctx context.Context) func(end *busv1.End) {
 	began := time.Now()
 	m.running.Add(ctx, 1)
 	return func(end *busv1.End) {

@@ -22,7 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// runner is one rollout while this worker plays it.
+// runner plays one rollout.
 type runner struct {
 	*Worker
 	delivery *bus.Delivery
@@ -32,22 +32,22 @@ type runner struct {
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
 	end      bus.Position // of the log
-	calls    *busv1.Turn  // applied, and still to be written
-	resumed  bool         // there was a log before this delivery
+	calls    *busv1.Turn  // applied but not yet written
+	resumed  bool         // a log existed before this delivery
 	digests  map[worldv1.Role]viewDigest
-	first    bool // nobody has played the rollout before this delivery
+	first    bool // this delivery is the first to play the rollout
 	asked    bool // this delivery has asked for the coming turn
 
-	deactivate func() // gives the limiter back, nil if it is not acquired
-	freeMemory func() // releases heldBytes, nil if there are none
+	deactivate func() // releases the limiter, nil if it is not held
+	freeMemory func() // releases heldBytes, nil if it is 0
 	heldBytes  int64  // of memory for the conversation
 
-	appended time.Time // when the log was last seen to be this worker's own
+	appended time.Time // when this worker last owned the log
 }
 
-// play takes the rollout's log over and plays to the end. bus.ErrFenced means that another worker
-// owns it, errSpent that its sweep has spent what it may; any other error means that it should be
-// tried again.
+// play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
+// worker owns it, and errSpent if its sweep has reached its spend limit. Any other error is
+// retryable.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
 	if span.IsRecording() {
@@ -78,7 +78,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	if r.state.End() != nil {
 		return r.ackIfScored(ctx)
 	}
-	note := w.metrics.begin(ctx)
+	note := w.metrics.start(ctx)
 	for r.state.End() == nil && err == nil {
 		err = r.turn(ctx)
 	}
@@ -90,8 +90,8 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	return r.ackIfScored(ctx)
 }
 
-// ackIfScored finishes the job of a rollout that has its result already. For any other the result
-// is still to come; the evaluator may have missed what another worker wrote.
+// ackIfScored acknowledges the job of a rollout with a result. For a rollout without one it
+// requests scoring, because the evaluator may have missed another worker's entries.
 func (r *runner) ackIfScored(ctx context.Context) error {
 	r.awaitResult(r.delivery)
 	if !r.resumed {
@@ -107,7 +107,7 @@ func (r *runner) ackIfScored(ctx context.Context) error {
 	return err
 }
 
-// claim opens the rollout's log or, if there is one, goes on with it.
+// claim opens the rollout's log or continues an existing one.
 func (r *runner) claim(ctx context.Context) error {
 	session, sessionErr := r.createSession(ctx)
 	claim := &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round}
@@ -118,7 +118,7 @@ func (r *runner) claim(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := r.acquireMemory(ctx); err != nil { // how long the conversation is, only the log says
+	if err := r.acquireMemory(ctx); err != nil { // the length of the conversation is only known from the log
 		return err
 	}
 	log, err := r.peers.Bus.ReadLog(ctx, r.rollout.GetId())
@@ -138,8 +138,8 @@ func (r *runner) claim(ctx context.Context) error {
 	return r.open(ctx, claim, session)
 }
 
-// reopen starts a rollout anew whose log cannot be read, in the round of which it is known that
-// nobody else can go on with it. Players are not asked again for what is recorded.
+// reopen restarts a rollout whose log cannot be read, in the round in which no other worker can
+// continue it. Recorded turns are not asked for again.
 func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
 	entry := &busv1.LogEntry{
 		Start: rollout.Start(r.rollout, r.setup, session.GetVersions()),
@@ -163,8 +163,8 @@ func (r *runner) open(ctx context.Context, claim *busv1.Claim, session *toolhost
 	})
 }
 
-// resume folds a log that another worker, or this one in an earlier life, has begun, and takes it
-// over. A log that has ended is opened again if the job is of a later round.
+// resume folds an existing log and takes it over. It reopens an ended log for a job of a later
+// round.
 func (r *runner) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, sessionErr error) error {
 	state, err := rollout.Fold(log.Entries)
 	if err != nil {
@@ -190,29 +190,29 @@ func (r *runner) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, s
 	return r.append(ctx, &busv1.LogEntry{Claim: claim})
 }
 
-// failUnstarted ends a rollout that could not even begin.
+// failUnstarted ends a rollout that could not begin.
 func (r *runner) failUnstarted(ctx context.Context, claim *busv1.Claim, cause error) error {
-	if !r.hopeless(cause) {
+	if !r.isPermanent(cause) {
 		return cause
 	}
 	r.state, r.end = &rollout.State{}, bus.Position{}
 	return r.append(ctx, &busv1.LogEntry{
 		Start: rollout.Start(r.rollout, r.setup, nil),
 		Claim: claim,
-		End:   infrastructure(cause),
+		End:   infrastructureEnd(cause),
 	})
 }
 
-// fail ends the rollout as a failure of the infrastructure, if trying again is no use or was
-// tried often enough. Otherwise it returns the cause.
+// fail ends the rollout as an infrastructure failure if the cause is permanent or no attempts are
+// left. Otherwise it returns the cause.
 func (r *runner) fail(ctx context.Context, claim *busv1.Claim, cause error) error {
-	if !r.hopeless(cause) {
+	if !r.isPermanent(cause) {
 		return cause
 	}
-	return r.append(ctx, &busv1.LogEntry{Claim: claim, End: infrastructure(cause)})
+	return r.append(ctx, &busv1.LogEntry{Claim: claim, End: infrastructureEnd(cause)})
 }
 
-func (r *runner) hopeless(cause error) bool {
+func (r *runner) isPermanent(cause error) bool {
 	switch status.Code(cause) {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.AlreadyExists, codes.Unimplemented, codes.ResourceExhausted, codes.DataLoss:
 		return true
@@ -221,9 +221,9 @@ func (r *runner) hopeless(cause error) bool {
 	}
 }
 
-// turn lets the next speaker speak, or ends the rollout.
+// turn plays the next turn, or ends the rollout.
 func (r *runner) turn(ctx context.Context) error {
-	if bus.Cancelled(r.watched(r.rollout.GetSweepId()), r.delivery.Round) {
+	if bus.Cancelled(r.control(r.rollout.GetSweepId()), r.delivery.Round) {
 		return r.append(ctx, &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_CANCELLED}})
 	}
 	if err := r.acquireMemory(ctx); err != nil {
@@ -246,10 +246,10 @@ func (r *runner) turn(ctx context.Context) error {
 	case speaker == worldv1.Role_ROLE_USER:
 		turn, failure, err = r.respond(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
 	default:
-		failure = infrastructure(fmt.Errorf("nobody can answer as %s", world.RoleText(speaker)))
+		failure = infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleText(speaker)))
 	}
 	switch {
-	case errors.Is(err, errHeld):
+	case errors.Is(err, errThrottled):
 		return r.wait(ctx)
 	case errors.Is(err, errSpent):
 		return err
@@ -258,8 +258,8 @@ func (r *runner) turn(ctx context.Context) error {
 	}
 	err = r.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
 	if errors.Is(err, rollout.ErrLog) {
-		// Nothing was written: a peer answered something that cannot stand in a log, and may do so
-		// for ever.
+		// Nothing was written: the response of a peer does not fit into a log, and its next one may not
+		// either.
 		return r.fail(ctx, nil, err)
 	}
 	return err
@@ -293,10 +293,10 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleText(role), err)
 	}
 	if hold := response.GetHold(); hold != nil {
-		return nil, nil, r.held(ctx, hold)
+		return nil, nil, r.throttled(ctx, hold)
 	}
 	if failure := response.GetFailure(); failure != nil {
-		end := failed(failure)
+		end := playerFailure(failure)
 		if usage := response.GetUsage(); usage != nil {
 			end.Usage = &busv1.TurnUsage{Role: role, Index: request.GetIndex(), Usage: usage}
 		}
@@ -314,7 +314,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*agentgwv1.RespondRequest, error) {
 	number, view := r.state.TurnsOf(role), r.state.View(role)
 	if player.GetModel() != nil || player.GetPlugin() != nil { // what others answer is not recorded
-		digest, err := r.digests[role].of(view)
+		digest, err := r.digests[role].extend(view)
 		if err != nil {
 			return nil, err
 		}
@@ -329,7 +329,7 @@ func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*
 		Seed:      r.rollout.GetSeed(),
 		Compat:    r.rollout.GetCompat(),
 		Replay:    r.rollout.GetReplay(),
-		Fresh:     r.fresh(),
+		Fresh:     r.isFresh(),
 		Round:     r.delivery.Round,
 
 		View:               view,

@@ -234,7 +234,7 @@ func TestCancellation(t *testing.T) {
 		if err := s.CancelSweep(context.Background(), "s", 0); err != nil {
 			return nil, err
 		}
-		until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("s"), 0) })
+		until(t, "the worker knows", func() bool { return bus.Cancelled(w.control("s"), 0) })
 		return nil, nil
 	}
 	s.enqueue(t, 0, "s.0", "other.0")
@@ -261,7 +261,7 @@ func TestCancellationBeforeTheStart(t *testing.T) {
 	}
 	w := s.worker(t, nil, nil)
 	run(t.Context(), t, w)
-	until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("s"), 0) })
+	until(t, "the worker knows", func() bool { return bus.Cancelled(w.control("s"), 0) })
 	s.enqueue(t, 0, "s.0")
 	state := s.ended(t, "s.0")["s.0"]
 	if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_CANCELLED || len(state.Messages()) != 1 {

@@ -2,6 +2,5 @@ package worker
 
 import "errors"
 
-// errPlayedAgain: a later round's job has taken the rollout over: there is nothing to do for this
-// one.
+// errPlayedAgain: the job of a later round has taken the rollout over, so this job is obsolete.
 var errPlayedAgain = errors.New("the rollout is played again in a later round")

@@ -146,7 +146,7 @@ func TestCancelledRound(t *testing.T) {
 	}
 	w := s.worker(t, nil, nil)
 	run(t.Context(), t, w)
-	until(t, "the worker knows", func() bool { return bus.Cancelled(w.watched("s"), 0) })
+	until(t, "the worker knows", func() bool { return bus.Cancelled(w.control("s"), 0) })
 	for round, want := range []busv1.EndReason{busv1.EndReason_END_REASON_CANCELLED, busv1.EndReason_END_REASON_FINISHED} {
 		s.again(t, "s.0", int32(round))
 		s.endedIn(t, "s.0", int32(round))

@@ -14,22 +14,22 @@ import (
 )
 
 const (
-	// resultWait is how long a result may take before the worker asks for it and says so.
+	// resultWait is how long a result may take before the worker requests it and logs that.
 	resultWait = 10 * time.Second
-	// resultBatch bounds how many results are asked for at a time.
+	// resultBatch bounds the results that are requested at a time.
 	resultBatch = 100
 )
 
-// errNoResult: no evaluator has scored a rollout in time.
+// errNoResult: no evaluator has stored a result in time.
 var errNoResult = errors.New("no evaluator has stored a result")
 
-// waiting is a rollout that has ended and has no result yet.
-type waiting struct {
+// endedRollout is an ended rollout without a result.
+type endedRollout struct {
 	delivery *bus.Delivery
 	since    time.Time
 }
 
-// awaitResult notes that a rollout has ended, unless its result has come already.
+// awaitResult records that a rollout has ended, unless its result is stored.
 func (w *Worker) awaitResult(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -38,8 +38,8 @@ func (w *Worker) awaitResult(delivery *bus.Delivery) {
 	}
 }
 
-// requestResults asks for results that take long, says so, and gives up those that take too long,
-// until ctx is done.
+// requestResults requests overdue results, logs that, and fails rollouts whose results never
+// arrive, until ctx is done.
 func (w *Worker) requestResults(ctx context.Context) error {
 	ticker := time.NewTicker(w.resultWait)
 	defer ticker.Stop()
@@ -49,7 +49,7 @@ func (w *Worker) requestResults(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		late := w.late()
+		late := w.overdue()
 		if len(late) == 0 {
 			continue
 		}
@@ -64,9 +64,8 @@ func (w *Worker) requestResults(ctx context.Context) error {
 	}
 }
 
-// requestScore asks for the result of a rollout that had ended when this worker took it over. Its
-// table versions are announced again: what was lost of them need not be what the result waits for,
-// but may.
+// requestScore requests the result of a rollout that had ended when this worker took it over. It
+// announces the table versions again, because the result may wait for lost ones.
 func (r *runner) requestScore(ctx context.Context) error {
 	if err := r.restoreSession(ctx); ctx.Err() != nil {
 		return err
@@ -76,28 +75,28 @@ func (r *runner) requestScore(ctx context.Context) error {
 	return r.peers.Bus.RequestScore(r.rollout, r.delivery.Round)
 }
 
-// late returns the rollouts whose results take long, the longest first.
-func (w *Worker) late() []waiting {
+// overdue returns the rollouts whose results are overdue, the oldest first.
+func (w *Worker) overdue() []endedRollout {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var late []waiting
+	var late []endedRollout
 	for delivery, since := range w.waiting {
 		if time.Since(since) >= w.resultWait {
-			late = append(late, waiting{delivery, since})
+			late = append(late, endedRollout{delivery, since})
 		}
 	}
-	slices.SortFunc(late, func(a, b waiting) int {
+	slices.SortFunc(late, func(a, b endedRollout) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.delivery.Rollout.GetId(), b.delivery.Rollout.GetId()))
 	})
 	return late
 }
 
-// requestResult has a rollout scored whose log has ended, and gives one back to the queue whose log
+// requestResult requests scoring of a rollout whose log has ended. It requeues a rollout whose log
 // has lost its end.
-func (w *Worker) requestResult(ctx context.Context, waits waiting) error {
+func (w *Worker) requestResult(ctx context.Context, waits endedRollout) error {
 	delivery := waits.delivery
 	_, err := w.peers.Bus.RoundResult(ctx, delivery.Rollout.GetId(), delivery.Round)
-	if err == nil { // what follows the results has missed it
+	if err == nil { // followResults has missed it
 		w.finish(delivery.Rollout.GetId(), delivery.Round)
 		return nil
 	}
@@ -119,9 +118,9 @@ func (w *Worker) requestResult(ctx context.Context, waits waiting) error {
 	return w.peers.Bus.RequestScore(delivery.Rollout, delivery.Round)
 }
 
-// failUnscored stores a failure as the result of a rollout that nobody has scored.
+// failUnscored stores a failure as the result of a rollout without a score.
 func (w *Worker) failUnscored(ctx context.Context, delivery *bus.Delivery) error {
-	end := infrastructure(fmt.Errorf("%w within %s", errNoResult, w.cfg.ResultTimeout))
+	end := infrastructureEnd(fmt.Errorf("%w within %s", errNoResult, w.cfg.ResultTimeout))
 	_, err := w.peers.Bus.PublishResult(ctx, &busv1.Result{Rollout: delivery.Rollout, Round: delivery.Round, End: end})
 	return err
 }

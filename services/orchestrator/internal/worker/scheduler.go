@@ -7,88 +7,86 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// scheduler says which rollout this worker plays next. A free slot goes to the sweep that plays the
-// fewest rollouts here, of those that have a job and may play another one; of several to the one
-// that got its last slot first. So sweeps get equal parts of the worker, as far as they can use
-// them, however many rollouts each has.
+// scheduler decides which rollout this worker plays next. A free slot goes to the sweep with the
+// fewest running rollouts here, among those with a job and below their limit; ties go to the least
+// recently served. So sweeps share the worker equally, as far as they can use it, however many
+// rollouts each has.
 //
-// The number of rollouts at once that counts for a sweep is the last one that the worker has been
-// told, as bus.Configure orders them. Jobs carry a number too: the one of the time when they were
-// queued. They stay in the queue as they are while their sweep goes on with another one, and say
-// nothing about which is the newer. So a job's number counts only as long as the worker has been
-// told none. A lower number stops no rollout: fewer begin.
+// The limit of a sweep is the last one that the worker has received, in the order of bus.Configure.
+// Jobs also carry the limit at the time they were queued, which may be older. So a job's limit
+// counts only until the worker has received one. A lower limit stops no running rollout.
 type scheduler struct {
-	play  func(*bus.Delivery) // begins a rollout and returns; done says that it is over
-	ahead int                 // jobs that wait here for a slot
+	play  func(*bus.Delivery) // starts a rollout and returns; done reports its end
+	ahead int                 // jobs that may wait here for a slot
 
-	mu     sync.Mutex
-	free   int
-	given  uint64         // slots, ever
-	served int            // sweeps
-	told   map[string]int // limits, by sweep
-	sweeps map[string]*sweepQueue
+	mu       sync.Mutex
+	free     int
+	grants   uint64         // number of slots granted so far
+	fetching int            // number of sweeps with a fetcher
+	limits   map[string]int // limits, by sweep
+	sweeps   map[string]*sweepQueue
 }
 
-// sweepQueue is what one sweep has of the worker.
+// sweepQueue is the state of one sweep in this worker.
 type sweepQueue struct {
-	queued  int // the limit that its last job carries
-	playing int
-	last    uint64 // the slot that it got last
-	waiting []*bus.Delivery
+	queuedLimit int // the limit in its last job
+	playing     int
+	lastGrant   uint64 // grants at its last slot
+	waiting     []*bus.Delivery
 
-	served bool          // somebody fetches its jobs
-	heard  int           // how often somebody was to
-	wake   chan struct{} // there may be room for more jobs
+	fetched       bool          // a goroutine fetches its jobs
+	announcements int           // how often jobs were announced
+	wake          chan struct{} // signals room for more jobs
 }
 
-// newScheduler returns n free slots. Before jobs are offered, play is to be set.
+// newScheduler returns a scheduler with n free slots. Set play before offering jobs.
 func newScheduler(n, ahead int) *scheduler {
-	return &scheduler{ahead: ahead, free: n, told: make(map[string]int), sweeps: make(map[string]*sweepQueue)}
+	return &scheduler{ahead: ahead, free: n, limits: make(map[string]int), sweeps: make(map[string]*sweepQueue)}
 }
 
-// of returns a sweep's queue. The caller holds mu.
-func (s *scheduler) of(sweepID string) *sweepQueue {
+// queueOf returns a sweep's queue. The caller holds mu.
+func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 	if s.sweeps[sweepID] == nil {
 		s.sweeps[sweepID] = &sweepQueue{wake: make(chan struct{}, 1)}
 	}
 	return s.sweeps[sweepID]
 }
 
-// limit returns how many rollouts of a sweep may be played at once, 0 if there is no limit. The
-// caller holds mu.
+// limit returns the largest number of concurrent rollouts of a sweep, 0 for no limit. The caller
+// holds mu.
 func (s *scheduler) limit(sweepID string, q *sweepQueue) int {
-	if limit, told := s.told[sweepID]; told {
+	if limit, told := s.limits[sweepID]; told {
 		return limit
 	}
-	return q.queued
+	return q.queuedLimit
 }
 
-// attach reports whether the caller is to fetch the jobs of a sweep, because nobody does. It does
-// so until detach lets it go.
+// attach reports whether the caller shall fetch the jobs of a sweep, because no other goroutine
+// does. It does so until detach returns true.
 func (s *scheduler) attach(sweepID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.of(sweepID)
-	q.heard++
-	if q.served {
+	q := s.queueOf(sweepID)
+	q.announcements++
+	if q.fetched {
 		return false
 	}
-	q.served = true
-	s.served++
+	q.fetched = true
+	s.fetching++
 	return true
 }
 
-// detach reports whether the caller, who found no job of the sweep since capacity returned heard,
-// may stop fetching.
+// detach reports whether the caller may stop fetching, after it found no job since capacity
+// returned announcements.
 func (s *scheduler) detach(sweepID string, heard int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	q := s.of(sweepID)
-	if q.heard != heard {
-		return false // jobs were queued since
+	q := s.queueOf(sweepID)
+	if q.announcements != heard {
+		return false // jobs were announced since
 	}
-	q.served = false
-	s.served--
+	q.fetched = false
+	s.fetching--
 	s.gc(sweepID)
 	for _, other := range s.sweeps {
 		other.notify()
@@ -96,17 +94,17 @@ func (s *scheduler) detach(sweepID string, heard int) bool {
 	return true
 }
 
-// capacity waits until more jobs of a sweep may be fetched and returns how many, and what detach is
-// to be told; ok is false if ctx ends first.
+// capacity waits until more jobs of a sweep may be fetched. It returns their number, and the
+// argument for detach. ok is false if ctx ends first.
 func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, heard int, ok bool) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
-		q := s.of(sweepID)
-		ahead := max(s.ahead/max(s.served, 1), 1)
+		q := s.queueOf(sweepID)
+		ahead := max(s.ahead/max(s.fetching, 1), 1)
 		if limit := s.limit(sweepID, q); limit > 0 {
 			ahead = min(ahead, limit)
 		}
-		n, heard = ahead-len(q.waiting), q.heard
+		n, heard = ahead-len(q.waiting), q.announcements
 		s.mu.Unlock()
 		if n > 0 {
 			return n, heard, true
@@ -119,40 +117,40 @@ func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, heard int,
 	return 0, 0, false
 }
 
-// offer lines jobs up.
+// offer queues jobs.
 func (s *scheduler) offer(deliveries []*bus.Delivery) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, delivery := range deliveries {
-		q := s.of(delivery.Rollout.GetSweepId())
-		q.queued = delivery.Parallel
+		q := s.queueOf(delivery.Rollout.GetSweepId())
+		q.queuedLimit = delivery.Parallel
 		q.waiting = append(q.waiting, delivery)
 	}
 	s.admit()
 }
 
-// done gives the slot of a rollout of a sweep back.
+// done releases the slot of a sweep's rollout.
 func (s *scheduler) done(sweepID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.free++
-	s.of(sweepID).playing--
+	s.queueOf(sweepID).playing--
 	s.admit()
 	s.gc(sweepID)
 }
 
-// tell sets the limit of a sweep.
-func (s *scheduler) tell(sweepID string, limit int) {
+// setLimit sets the limit of a sweep.
+func (s *scheduler) setLimit(sweepID string, limit int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.told[sweepID] = limit
+	s.limits[sweepID] = limit
 	if q := s.sweeps[sweepID]; q != nil {
 		q.notify()
 		s.admit()
 	}
 }
 
-// admit gives free slots to jobs. The caller holds mu.
+// admit assigns free slots to jobs. The caller holds mu.
 func (s *scheduler) admit() {
 	for s.free > 0 {
 		var next *sweepQueue
@@ -161,7 +159,7 @@ func (s *scheduler) admit() {
 			if len(q.waiting) == 0 || limit > 0 && q.playing >= limit {
 				continue
 			}
-			if next == nil || q.playing < next.playing || q.playing == next.playing && q.last < next.last {
+			if next == nil || q.playing < next.playing || q.playing == next.playing && q.lastGrant < next.lastGrant {
 				next = q
 			}
 		}
@@ -172,22 +170,22 @@ func (s *scheduler) admit() {
 		next.waiting[0] = nil
 		next.waiting = next.waiting[1:]
 		s.free--
-		s.given++
+		s.grants++
 		next.playing++
-		next.last = s.given
+		next.lastGrant = s.grants
 		next.notify()
 		s.play(delivery)
 	}
 }
 
-// gc forgets a sweep that has nothing here. The caller holds mu.
+// gc removes the queue of a sweep without jobs and fetcher. The caller holds mu.
 func (s *scheduler) gc(sweepID string) {
-	if q := s.sweeps[sweepID]; !q.served && q.playing == 0 && len(q.waiting) == 0 {
+	if q := s.sweeps[sweepID]; !q.fetched && q.playing == 0 && len(q.waiting) == 0 {
 		delete(s.sweeps, sweepID)
 	}
 }
 
-// notify wakes who fetches the sweep's jobs.
+// notify wakes the fetcher of the sweep's jobs.
 func (q *sweepQueue) notify() {
 	select {
 	case q.wake <- struct{}{}:

@@ -17,20 +17,20 @@ import (
 func (r *runner) execute(ctx context.Context, now *float64) (*busv1.Turn, *busv1.End, error) {
 	response, err := r.run(ctx, now)
 	if code := status.Code(err); code == codes.NotFound || code == codes.FailedPrecondition {
-		// The session is not where the log says: its host has lost it, or another worker had it.
+		// The session does not match the log: its host has lost it, or another worker had it.
 		if err := r.restoreSession(ctx); err != nil {
 			return nil, nil, err
 		}
 		response, err = r.run(ctx, now)
 	}
 	if status.Code(err) == codes.ResourceExhausted {
-		return nil, exceeded(r.state, status.Convert(err).Message()), nil
+		return nil, quotaEnd(r.state, status.Convert(err).Message()), nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("execute: %w", err)
 	}
 	if text := response.GetException(); text != "" {
-		return nil, raised(text), nil
+		return nil, uncaughtException(text), nil
 	}
 	return r.state.Answered(response), nil, nil
 }
@@ -49,8 +49,7 @@ func (r *runner) run(ctx context.Context, now *float64) (*toolhostv1.ExecuteResp
 	})
 }
 
-// restoreSession brings the session to where the log says that it stands, whatever became of its
-// host.
+// restoreSession restores the session at the log's position from the log.
 func (r *runner) restoreSession(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.ExecuteTimeout)
 	defer cancel()
@@ -92,7 +91,7 @@ func (r *runner) createSession(ctx context.Context) (*toolhostv1.CreateSessionRe
 	return session, r.useTools(ctx, session)
 }
 
-// sessionRequest says how the rollout's session is made.
+// sessionRequest returns the request that creates the rollout's session.
 func (r *runner) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionRequest, error) {
 	request := &toolhostv1.CreateSessionRequest{
 		SessionId: r.rollout.GetId(), SetupDigest: r.rollout.GetSetupDigest(), HostedServices: r.rollout.GetHostedServices(), Replay: r.rollout.GetReplay(),
@@ -103,7 +102,7 @@ func (r *runner) sessionRequest(ctx context.Context) (*toolhostv1.CreateSessionR
 	return request, r.recordedAnswers(ctx, request)
 }
 
-// recordedAnswers adds what hosted services are to answer in a replay.
+// recordedAnswers adds the recorded answers of hosted services for a replay.
 func (r *runner) recordedAnswers(ctx context.Context, request *toolhostv1.CreateSessionRequest) error {
 	return r.peers.Bus.Answers(ctx, r.rollout.GetId(), func(n int32, raw []byte) error {
 		answer := &toolhostv1.ServiceAnswer{}

@@ -13,24 +13,24 @@ import (
 )
 
 var (
-	// errHeld: a turn waits for a provider's budget. Asking again is no attempt: nothing failed.
-	errHeld = errors.New("turn waits for its budget")
-	// errSpent: the rollout's sweep has spent what it may.
+	// errThrottled: a turn waits for a provider's budget. Asking again does not count as an attempt.
+	errThrottled = errors.New("turn waits for its budget")
+	// errSpent: the rollout's sweep has reached its spend limit.
 	errSpent = errors.New("the sweep has spent what it may")
 )
 
-// holdPause is the pause before a turn that was held is asked again. The gateway has waited as long
-// as it could.
-const holdPause = 100 * time.Millisecond
+// throttlePause is the pause before a throttled turn is asked again. The gateway has already waited
+// as long as it could.
+const throttlePause = 100 * time.Millisecond
 
-// checkBudget notes what the rollout's sweep may spend: errSpent if that is used up. Only models
-// spend.
+// checkBudget sets the spend limit of the rollout's turns. It returns errSpent if the sweep has
+// reached it. Only models spend.
 func (r *runner) checkBudget(ctx context.Context) error {
 	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
 		return nil
 	}
-	control := r.watched(r.rollout.GetSweepId())
-	if control == nil || control.GetSpendLimit() != nil { // what was heard may be a moment old
+	control := r.control(r.rollout.GetSweepId())
+	if control == nil || control.GetSpendLimit() != nil { // the watched state may be stale
 		var err error
 		if control, err = r.peers.Bus.Control(ctx, r.rollout.GetSweepId()); err != nil {
 			return err
@@ -43,14 +43,15 @@ func (r *runner) checkBudget(ctx context.Context) error {
 	return nil
 }
 
-// held returns errHeld, or errSpent once all workers and the sweep's watchers can know it.
-func (r *runner) held(ctx context.Context, hold *agentgwv1.Hold) error {
+// throttled returns errThrottled, or errSpent after publishing that for workers and watchers of the
+// sweep.
+func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Hold) error {
 	if !hold.GetSpent() {
-		return errHeld
+		return errThrottled
 	}
 	err := r.peers.Bus.UpdateControl(ctx, r.rollout.GetSweepId(), func(control *busv1.SweepControl) bool {
 		if control.GetExhausted() != "" || !proto.Equal(control.GetSpendLimit(), r.limit) {
-			return false // somebody else has said so, or the limit is another now
+			return false // already published, or the limit has changed
 		}
 		control.Exhausted = hold.GetDetail()
 		return true
@@ -61,17 +62,17 @@ func (r *runner) held(ctx context.Context, hold *agentgwv1.Hold) error {
 	return errSpent
 }
 
-// wait lets a moment pass before a turn is asked again.
+// wait pauses before a turn is asked again.
 func (r *runner) wait(ctx context.Context) error {
-	if !pause(ctx, holdPause) {
+	if !pause(ctx, throttlePause) {
 		return ctx.Err()
 	}
 	return nil
 }
 
-// parkJob takes a job off the queue whose sweep has spent what it may. The rollout has no result,
-// so that creating the sweep again, with a higher limit, queues it again, and its log goes on where
-// it was. Should that have happened meanwhile it is queued here.
+// parkJob removes a job from the queue whose sweep has reached its spend limit. The rollout has no
+// result, so creating the sweep again with a higher limit queues it, and its log continues. If that
+// has happened meanwhile, parkJob queues the job itself.
 func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 	id := delivery.Rollout.GetId()
 	w.drop(delivery)

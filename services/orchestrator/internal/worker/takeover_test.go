@@ -29,7 +29,7 @@ func (s *stage) calm(t *testing.T) []*worldv1.Message {
 	s.score(t, "calm.0")
 	s.empty(t)
 	stop()
-	if len(s.gateway.known) > 0 && time.Since(begun) < ownFor { // a worker that stalled longer asks carefully
+	if len(s.gateway.known) > 0 && time.Since(begun) < ownershipWindow { // a worker that stalled longer asks carefully
 		t.Errorf("turns of the calm rollout that were not asked for as fresh: %v", s.gateway.known)
 	}
 	if len(messages) != 8 {

@@ -13,40 +13,39 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// maxTools bounds how many pairs of tool lists rollouts share. One takes some 20 KB.
+// maxTools bounds the cache of pairs of tool lists. One takes about 20 KB.
 const maxTools = 1000
 
-// leastSlack is what a turn gets at least beyond the time that its player may take for an answer.
-// In it the gateway waits for the budget of the player's provider, which takes from the time for
-// the answer only what is missing of a minute, and asks again after what failed at once. What fails
-// slowly is not asked again in the turn: it costs one request that takes its whole time.
-const leastSlack = time.Minute
+// minTurnSlack is the minimal time of a turn beyond the player's timeout. The gateway uses it to
+// wait for the budget of the player's provider, and to retry what fails at once. It does not retry
+// what fails slowly within the turn.
+const minTurnSlack = time.Minute
 
-// turnLimit is how long a turn of a player may take: as long as any, and so long that an answer
-// fits into it that takes all the time that the player itself was given.
+// turnLimit returns the timeout of a player's turn: the configured one, extended so that an answer
+// within the player's own timeout fits.
 func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
 	asked := time.Duration(max(player.GetModel().GetTimeoutMs(), player.GetPlugin().GetTimeoutMs())) * time.Millisecond
 	if asked == 0 {
 		return c.RespondTimeout
 	}
-	return max(c.RespondTimeout, asked+max(leastSlack, asked/5))
+	return max(c.RespondTimeout, asked+max(minTurnSlack, asked/5))
 }
 
-// toolSet is a list of tools that is stored on the bus under its digest. Without tools there is
-// none.
+// toolSet is a list of tools that is stored on the bus under its digest. The zero value has no
+// tools.
 type toolSet struct {
 	digest string
 	tools  []*worldv1.Tool
 }
 
-// roleTools are the tools of a session. Rollouts share them: do not change them.
+// roleTools are the tools of a session. Rollouts share them, so they must not be changed.
 type roleTools map[worldv1.Role]toolSet
 
-// useTools gives the rollout the tools of its session. The first rollout that has them in a round
-// of its sweep stores them, so that they are kept as long as its setup.
+// useTools sets the tools of the rollout's session. The first rollout in a round of its sweep
+// stores them, so that they are retained as long as its setup.
 func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) error {
 	key := fmt.Sprintf("%s.%d.%s", r.rollout.GetSweepId(), r.delivery.Round, session.GetToolsDigest())
-	if tools, ok := r.stored.Get(key); ok && session.GetToolsDigest() != "" {
+	if tools, ok := r.storedTools.Get(key); ok && session.GetToolsDigest() != "" {
 		r.tools = tools
 		return nil
 	}
@@ -63,12 +62,12 @@ func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSession
 		}
 		r.tools[role] = toolSet{digest: digest, tools: tools}
 	}
-	r.stored.Add(key, r.tools)
+	r.storedTools.Add(key, r.tools)
 	return nil
 }
 
-// withDocuments makes a call that needs documents of the rollout which its peer reads from the bus.
-// Those that the bus has lost are stored again from what this process remembers.
+// withDocuments makes a call whose peer reads documents of the rollout from the bus. It stores lost
+// documents again from this process's cache.
 func (r *runner) withDocuments(ctx context.Context, call func() error) error {
 	err := call()
 	if status.Code(err) != codes.NotFound {

@@ -14,7 +14,7 @@ func TestViewDigest(t *testing.T) {
 	view := []*worldv1.Message{line(0, user, agent, "a", true), line(1, agent, user, "b", true), line(2, user, agent, "c", true)}
 	of := func(d viewDigest, view ...*worldv1.Message) viewDigest {
 		t.Helper()
-		next, err := d.of(view)
+		next, err := d.extend(view)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,7 +46,7 @@ func TestCallsInTwoEntries(t *testing.T) {
 		if req.GetRole() != agent || req.GetTurn() > 0 {
 			return nil, nil
 		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{line(req.GetIndex(), agent, env, strings.Repeat("x", maxWaiting), true)}}, nil
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{line(req.GetIndex(), agent, env, strings.Repeat("x", maxPendingCalls), true)}}, nil
 	}
 	s.enqueue(t, 0, "s.0")
 	run(t.Context(), t, s.worker(t, nil, nil))

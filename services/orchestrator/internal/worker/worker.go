@@ -1,6 +1,6 @@
-// Package worker takes rollouts from the job queue and plays them to their end: it asks players and
-// the tool host in turn and appends what they say to the rollout's log. It may die at any line:
-// whoever gets the job next folds the log and goes on, and the log's fence keeps two workers from
+// Package worker takes rollouts from the job queue and plays them to their end. It asks players and
+// the tool host in turn and appends their messages to the rollout's log. It may die at any line:
+// the next worker folds the log and continues, and the log's fence prevents two workers from
 // writing one rollout.
 package worker
 
@@ -22,28 +22,27 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// Config bounds what a worker does.
+// Config configures a worker.
 type Config struct {
-	// Name tells workers apart in logs.
+	// Name identifies the worker in logs.
 	Name string
-	// Parallel is the number of rollouts at once.
+	// Parallel is the number of concurrent rollouts.
 	Parallel int
-	// Lease is how long a job may go without a sign of life before another worker gets it.
+	// Lease is how long a job may go without renewal before another worker gets it.
 	Lease time.Duration
-	// RespondTimeout bounds one turn at the agent gateway, unless its player may take longer;
-	// ExecuteTimeout one request to a tool host.
+	// RespondTimeout bounds one turn at the agent gateway, unless its player has a longer timeout.
+	// ExecuteTimeout bounds one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
-	// LongBytes bounds the long conversations that are in memory at once.
+	// LongBytes bounds the total memory of long conversations.
 	LongBytes int64
-	// Attempts is how often a rollout is tried when a service or a provider fails, before it is
-	// given up as a failure of the infrastructure.
+	// Attempts is the number of attempts of a rollout before it ends as an infrastructure failure.
 	Attempts int
-	// ResultTimeout bounds how long a rollout that has ended waits for its result, before it is
-	// given up as a failure of the infrastructure.
+	// ResultTimeout bounds the wait of an ended rollout for its result before it ends as an
+	// infrastructure failure.
 	ResultTimeout time.Duration
 }
 
-// Peers are the services that a worker needs.
+// Peers are the services that a worker uses.
 type Peers struct {
 	// Bus holds queue, logs and results.
 	Bus bus.Orchestrator
@@ -51,66 +50,66 @@ type Peers struct {
 	Agents agentgwv1.AgentGatewayServiceClient
 	// ToolHost returns the tool host that owns a session.
 	ToolHost func(sessionID string) toolhostv1.ToolHostServiceClient
-	// Trace puts a context into the trace of a rollout.
+	// Trace adds the trace of a rollout to a context.
 	Trace func(ctx context.Context, rolloutID string) context.Context
-	// Logger receives what people should know.
+	// Logger receives logs.
 	Logger *slog.Logger
 }
 
 const (
-	// fetchWait is how long one request for jobs waits when there are none.
+	// fetchWait is how long one request for jobs waits for a job.
 	fetchWait = 5 * time.Second
-	// lookEvery is the pause between two looks at which sweeps have jobs. News of jobs that are
-	// queued come at once; they may be lost, and orchestrators of earlier versions send none.
-	lookEvery = 10 * time.Second
+	// queuePollInterval is the interval of polling for sweeps with jobs. Queued jobs are announced at
+	// once, but announcements may be lost, and orchestrators of earlier versions send none.
+	queuePollInterval = 10 * time.Second
 )
 
-// releaseDelay is how long a job rests that is given back at the end. By then the server knows that
-// this process's last request for jobs is over; before, it would answer that request with the job,
-// and nobody would read the answer.
+// releaseDelay is the delay of redelivery of jobs that are released on shutdown. By then the server
+// knows that this process's last request for jobs is over. Otherwise it would answer that request
+// with the job, and nobody would read the answer.
 const releaseDelay = 250 * time.Millisecond
 
-// maxBacklog bounds the jobs that wait in this process for a free slot, beside one for each sweep.
+// maxBacklog bounds the jobs that wait in this process for a free slot, besides one per sweep.
 const maxBacklog = 64
 
 // Worker plays rollouts.
 type Worker struct {
-	cfg        Config
-	peers      Peers
-	metrics    metrics
-	startErr   error                         // why Run fails at once
-	stored     *lru.Cache[string, roleTools] // on the bus, by sweep, round and digest
-	limiter    limiter
-	memory     memoryLimit // of long conversations
-	asking     memoryLimit // of those whose players are asked
-	scheduler  *scheduler
-	fetchWait  time.Duration
-	lookEvery  time.Duration
-	resultWait time.Duration
+	cfg         Config
+	peers       Peers
+	metrics     metrics
+	startErr    error                         // makes Run fail at once
+	storedTools *lru.Cache[string, roleTools] // tools stored on the bus, by sweep, round and digest
+	limiter     limiter
+	memory      memoryLimit // of long conversations
+	asking      memoryLimit // of long conversations in requests to players
+	scheduler   *scheduler
+	fetchWait   time.Duration
+	lookEvery   time.Duration
+	resultWait  time.Duration
 
 	mu       sync.Mutex
-	held     map[string][]*bus.Delivery     // those that are not done, by rollout: one for each round
+	held     map[string][]*bus.Delivery     // unacknowledged, by rollout: one per round
 	controls map[string]*busv1.SweepControl // by sweep
-	waiting  map[*bus.Delivery]time.Time    // for a result, since when
+	waiting  map[*bus.Delivery]time.Time    // ended rollouts without a result, since when
 }
 
-// New returns a worker that Run starts.
+// New returns a worker. Run starts it.
 func New(cfg Config, peers Peers) *Worker {
 	stored, err := lru.New[string, roleTools](maxTools)
 	w := &Worker{
-		cfg:        cfg,
-		peers:      peers,
-		held:       make(map[string][]*bus.Delivery),
-		controls:   make(map[string]*busv1.SweepControl),
-		resultWait: resultWait,
-		waiting:    make(map[*bus.Delivery]time.Time),
-		limiter:    newLimiter(),
-		memory:     newMemoryLimit(cfg.LongBytes),
-		asking:     newMemoryLimit(max(cfg.LongBytes/askingShare, 1)),
-		stored:     stored,
-		scheduler:  newScheduler(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
-		fetchWait:  fetchWait,
-		lookEvery:  lookEvery,
+		cfg:         cfg,
+		peers:       peers,
+		held:        make(map[string][]*bus.Delivery),
+		controls:    make(map[string]*busv1.SweepControl),
+		resultWait:  resultWait,
+		waiting:     make(map[*bus.Delivery]time.Time),
+		limiter:     newLimiter(),
+		memory:      newMemoryLimit(cfg.LongBytes),
+		asking:      newMemoryLimit(max(cfg.LongBytes/askingDivisor, 1)),
+		storedTools: stored,
+		scheduler:   newScheduler(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
+		fetchWait:   fetchWait,
+		lookEvery:   queuePollInterval,
 	}
 	var metricsErr error
 	w.metrics, metricsErr = newMetrics()
@@ -118,8 +117,7 @@ func New(cfg Config, peers Peers) *Worker {
 	return w
 }
 
-// Run plays rollouts until ctx is done or the bus fails for good. Jobs that are not done by then
-// are given back.
+// Run plays rollouts until ctx is done or the bus fails permanently. It releases unfinished jobs.
 func (w *Worker) Run(ctx context.Context) error {
 	if w.startErr != nil {
 		return fmt.Errorf("start worker: %w", w.startErr)
@@ -154,22 +152,22 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// handle plays one rollout as far as it goes and decides what becomes of its job.
+// handle plays one rollout and decides about its job.
 func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	defer w.scheduler.done(delivery.Rollout.GetSweepId())
 	if ctx.Err() != nil {
-		return // releaseAll gives it back
+		return // releaseAll releases it
 	}
 	id := delivery.Rollout.GetId()
 	err := w.play(w.peers.Trace(ctx, id), delivery)
-	if lost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
+	if isLost(err) && delivery.Attempt >= min(w.cfg.Attempts, lostAttempts) && ctx.Err() == nil {
 		err = w.failExpired(ctx, delivery, err)
 	}
 	switch {
 	case err == nil, ctx.Err() != nil:
-		// Ended: the job is done once the result arrives. Or stopped: releaseAll gives it back.
+		// Ended: the result acknowledges the job. Stopped: releaseAll releases it.
 	case errors.Is(err, bus.ErrFenced):
-		// Another worker owns the rollout; should it die, the job comes again after the lease.
+		// Another worker owns the rollout. If it dies, the job is redelivered after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
 	case errors.Is(err, errPlayedAgain), errors.Is(err, errWrittenOff):
@@ -186,12 +184,12 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	}
 }
 
-// backoff grows with each attempt, up to half a minute.
+// backoff returns the exponential backoff of an attempt, at most half a minute.
 func backoff(attempt int) time.Duration {
 	return min(time.Second<<min(max(attempt-1, 0), 5), 30*time.Second)
 }
 
-// followResults finishes jobs whose result is stored.
+// followResults acknowledges jobs whose result is stored.
 func (w *Worker) followResults(ctx context.Context) error {
 	return w.peers.Bus.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
 		w.finish(result.GetRollout().GetId(), result.GetRound())
@@ -199,25 +197,25 @@ func (w *Worker) followResults(ctx context.Context) error {
 	})
 }
 
-// watchControl keeps the control state of all sweeps.
+// watchControl caches the control state of all sweeps.
 func (w *Worker) watchControl(ctx context.Context) error {
 	return w.peers.Bus.WatchControl(ctx, "", func(sweepID string, control *busv1.SweepControl) {
 		w.mu.Lock()
 		w.controls[sweepID] = control
 		w.mu.Unlock()
-		w.scheduler.tell(sweepID, int(control.GetParallel()))
+		w.scheduler.setLimit(sweepID, int(control.GetParallel()))
 	})
 }
 
-// watched returns the control state of a sweep as this worker has heard of it, nil if it has not.
-// Do not change it.
-func (w *Worker) watched(sweepID string) *busv1.SweepControl {
+// control returns the cached control state of a sweep, nil if none has arrived. Callers must not
+// change it.
+func (w *Worker) control(sweepID string) *busv1.SweepControl {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.controls[sweepID]
 }
 
-// extend renews the leases of all held jobs, three times a lease.
+// extend renews the leases of all held jobs three times per lease.
 func (w *Worker) extend(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Lease / 3)
 	defer ticker.Stop()
@@ -249,13 +247,13 @@ func (w *Worker) hold(delivery *bus.Delivery) {
 	w.held[id] = append(earlier, delivery)
 }
 
-// drop lets go of a delivery. A later delivery of the same job stays held.
+// drop removes a delivery. A later delivery of the same job stays held.
 func (w *Worker) drop(delivery *bus.Delivery) {
-	w.take(delivery.Rollout.GetId(), func(d *bus.Delivery) bool { return d == delivery })
+	w.remove(delivery.Rollout.GetId(), func(d *bus.Delivery) bool { return d == delivery })
 }
 
-// take lets go of those deliveries of a rollout that it returns.
-func (w *Worker) take(rolloutID string, which func(*bus.Delivery) bool) (taken []*bus.Delivery) {
+// remove removes and returns the deliveries of a rollout that match.
+func (w *Worker) remove(rolloutID string, which func(*bus.Delivery) bool) (taken []*bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	left := slices.DeleteFunc(w.held[rolloutID], func(d *bus.Delivery) bool {
@@ -280,11 +278,10 @@ func (w *Worker) snapshot() []*bus.Delivery {
 	return slices.Concat(slices.Collect(maps.Values(w.held))...)
 }
 
-// finish removes a rollout's jobs of a round and those before it from the queue, if this worker
-// holds them. An earlier round may never have a result of its own: the evaluator need not have seen
-// its end.
+// finish acknowledges the held jobs of a rollout up to a round. An earlier round may never get a
+// result, because the evaluator may have missed its end.
 func (w *Worker) finish(rolloutID string, round int32) {
-	for _, delivery := range w.take(rolloutID, func(d *bus.Delivery) bool { return d.Round <= round }) {
+	for _, delivery := range w.remove(rolloutID, func(d *bus.Delivery) bool { return d.Round <= round }) {
 		if err := delivery.Finish(); err != nil {
 			w.peers.Logger.Warn("job comes again and will be found done", "rollout", rolloutID, "error", err)
 		}
@@ -300,7 +297,7 @@ func (w *Worker) releaseAll() {
 	}
 }
 
-// pause waits; false if ctx ends first.
+// pause waits. It returns false if ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -36,11 +36,11 @@ func Load(name string) (Zone, error) {
 	return Zone{location: location}, nil
 }
 
-// In returns the zone of a location; of nil it is UTC.
+// FromLocation returns the zone of a location, UTC for nil.
 func FromLocation(location *time.Location) Zone { return Zone{location: location} }
 
-// CheckTimestamp refuses a timestamp beyond MinTimestamp and MaxTimestamp with a ValueError that
-// names the parameter. The value must be a number.
+// CheckTimestamp rejects a timestamp outside of MinTimestamp and MaxTimestamp with a ValueError
+// that names the parameter. The value must be a number.
 func CheckTimestamp(name string, timestamp python.Value) error {
 	switch {
 	case compare(timestamp, MinTimestamp) < 0:

@@ -24,7 +24,7 @@ const (
 
 	maxTimedelta = 999999999 // days
 
-	// probe is how far beside a time the zone's other offset is looked for.
+	// transitionWindow is the distance at which the zone's other offset is looked up.
 	transitionWindow = daySeconds
 
 	// farSeconds is beyond every time whose year fits 32 bits, and far from the end of 64 bits.
@@ -230,7 +230,7 @@ func Int32(value python.Value) (int, error) {
 	return int(whole.Int64()), nil
 }
 
-// normal returns the days and seconds, 0 to 86399, of timedelta(weeks=..., ...).
+// normalize returns the days and seconds, 0 to 86399, of timedelta(weeks=..., ...).
 func (d Delta) normalize() (days, seconds int64, err error) {
 	total := new(big.Int)
 	for _, part := range []struct {

@@ -1,4 +1,4 @@
-// Package currency knows the currencies that convert_currency takes: those of the Python package
+// Package currency lists the currencies that convert_currency accepts: those of the Python package
 // ccy 1.3.1.
 package currency
 
@@ -24,7 +24,7 @@ func Valid(code string) bool {
 	return found
 }
 
-// Check refuses a text that is not Valid with the original's ValueError. It is safe for concurrent
+// Check rejects a text that is not Valid with the original's ValueError. It is safe for concurrent
 // use.
 func Check(code string) error {
 	if Valid(code) {

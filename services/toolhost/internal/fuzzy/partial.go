@@ -2,8 +2,7 @@ package fuzzy
 
 import "math"
 
-// window is a range of offsets at which the shorter text is laid on the longer one; both ends are
-// scored.
+// offsetRange is a range of offsets of the shorter text in the longer one. Both ends are scored.
 type offsetRange struct{ first, last int }
 
 // partialRatio returns the best ratio of the shorter text and any part of the longer one that is as
@@ -54,7 +53,7 @@ func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
 	return score
 }
 
-// improve scores one part of the longer text.
+// scorePart scores one part of the longer text.
 func (s *scorer) scorePart(part []rune, score, cutoff float64) (newScore, newCutoff float64) {
 	if r := similarity(s.part.distance(part), s.part.size+len(part), cutoff); r > score {
 		return r, r

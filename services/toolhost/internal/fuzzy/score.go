@@ -5,8 +5,7 @@ import "slices"
 const (
 	maxScore = 100.0
 
-	// imprecision is the slack between a cutoff of similarity and the one of distance that follows
-	// from it.
+	// cutoffSlack is the slack between a similarity cutoff and the corresponding distance cutoff.
 	cutoffSlack = 0.00001
 
 	wordsScale = 0.95 // of scores that disregard the order of words

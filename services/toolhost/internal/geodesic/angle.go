@@ -10,7 +10,7 @@ type direction struct {
 	sin, cos float64
 }
 
-// unit returns the direction of a vector of any length.
+// normalize returns the direction of a vector of any length.
 func (d direction) normalize() direction {
 	r := math.Sqrt(square(d.sin) + square(d.cos))
 	return direction{d.sin / r, d.cos / r}

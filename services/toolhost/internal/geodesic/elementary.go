@@ -6,8 +6,8 @@ import "math"
 // the digits and round once. Unlike those of package math, their results do not depend on the
 // architecture.
 
-// pair is the exact sum of two floats of which the second is below the rounding of the first: about
-// 106 bits.
+// doubleDouble is the exact sum of two floats, the second of which is below the rounding of the
+// first: about 106 bits.
 type doubleDouble struct {
 	high, low float64
 }

@@ -33,8 +33,8 @@ func newEllipsoid(a, f float64) *ellipsoid {
 	return e
 }
 
-// task is an inverse problem in the normal position: point 1 is at least as far from the equator as
-// point 2 and not north of it, and the longitude difference is in 0 to 180 degrees.
+// inverseProblem is an inverse problem in normal position: point 1 is at least as far from the
+// equator as point 2 and not north of it, and the longitude difference is in 0 to 180 degrees.
 type inverseProblem struct {
 	*ellipsoid
 	beta1, beta2 direction // reduced latitudes

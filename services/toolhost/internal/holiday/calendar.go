@@ -15,7 +15,7 @@ type calendar struct {
 	days []Day
 }
 
-// fixed adds the holidays of the first part of the list, most of which have an observed day.
+// addFixed adds the holidays of the first part of the list, most of which have an observed day.
 func (c *calendar) addFixed() {
 	c.addObserved(time.January, 1, "New Year's Day")
 	c.addSubstitute(time.Date(c.year+1, time.January, 1, 0, 0, 0, 0, time.UTC), "New Year's Day")
@@ -43,7 +43,7 @@ func (c *calendar) addFixed() {
 	c.addObserved(time.December, 25, "Christmas Day")
 }
 
-// movable adds the holidays that come last in the list, none of which has an observed day.
+// addMovable adds the holidays of the second part of the list, which have no observed day.
 func (c *calendar) addMovable() {
 	if c.year >= 1986 {
 		c.addNthWeekday(3, time.January, time.Monday, "Martin Luther King Jr. Day")
@@ -68,14 +68,14 @@ func (c *calendar) add(date time.Time, name string) {
 	c.days = append(c.days, Day{Date: date, Name: name})
 }
 
-// observe adds a holiday and the day on which it is observed.
+// addObserved adds a holiday and its observed day.
 func (c *calendar) addObserved(month time.Month, day int, name string) {
 	date := c.date(month, day)
 	c.add(date, name)
 	c.addSubstitute(date, name)
 }
 
-// substitute adds the working day beside a holiday on a weekend if it is in the calendar's year.
+// addSubstitute adds the observed day of a holiday on a weekend if it is in the calendar's year.
 func (c *calendar) addSubstitute(date time.Time, name string) {
 	switch date.Weekday() {
 	case time.Saturday:
@@ -90,14 +90,14 @@ func (c *calendar) addSubstitute(date time.Time, name string) {
 	}
 }
 
-// nth adds the n-th such weekday of a month.
+// addNthWeekday adds the n-th such weekday of a month.
 func (c *calendar) addNthWeekday(n int, month time.Month, weekday time.Weekday, name string) {
 	first := c.date(month, 1)
 	skip := (int(weekday-first.Weekday()) + 7) % 7
 	c.add(first.AddDate(0, 0, skip+7*(n-1)), name)
 }
 
-// last adds the last such weekday of a month.
+// addLastWeekday adds the last such weekday of a month.
 func (c *calendar) addLastWeekday(month time.Month, weekday time.Weekday, name string) {
 	end := c.date(month+1, 0)
 	skip := (int(end.Weekday()-weekday) + 7) % 7

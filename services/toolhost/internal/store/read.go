@@ -111,7 +111,7 @@ func (s *Store) Outcomes(id string, visit func(index int32, outcome []byte) erro
 	return nil
 }
 
-// listed is a session as List reads it.
+// listedSession is a session that List returns.
 type listedSession struct {
 	id   string
 	meta []byte

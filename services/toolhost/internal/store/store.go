@@ -28,13 +28,13 @@ import (
 
 // Sentinel errors. They come wrapped with the session id.
 var (
-	// ErrNotFound: there is no such session, or no such outcome in it.
+	// ErrNotFound means that there is no such session, or no such outcome in it.
 	ErrNotFound = errors.New("not found")
-	// ErrExists: there is a session of that id already.
+	// ErrExists means that there is a session of that id already.
 	ErrExists = errors.New("already exists")
-	// ErrClosed: the store is closed.
+	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("store is closed")
-	// ErrID: a session id is empty, too long or contains NUL.
+	// ErrID means that a session id is empty, too long or contains NUL.
 	ErrID = errors.New("invalid session id")
 )
 

@@ -15,14 +15,14 @@ type factor struct {
 	power number
 }
 
-// container is a product of units in the order in which they came to it. It is never changed.
+// container is a product of units in order of insertion. It is immutable.
 type container []factor
 
 func (c container) find(name string) int {
 	return slices.IndexFunc(c, func(f factor) bool { return f.name == name })
 }
 
-// get returns the power of a unit, the int 0 if it is not there.
+// get returns the power of a unit, the int 0 if it is absent.
 func (c container) get(name string) number {
 	if i := c.find(name); i >= 0 {
 		return c[i].power
@@ -30,8 +30,8 @@ func (c container) get(name string) number {
 	return integer(0)
 }
 
-// with returns the container with the unit's power set: in the unit's place if it is there, else at
-// the end.
+// set returns the container with the unit's power set: in place if the unit exists, else at the
+// end.
 func (c container) set(name string, power number) container {
 	c = slices.Clone(c)
 	if i := c.find(name); i >= 0 {
@@ -41,7 +41,7 @@ func (c container) set(name string, power number) container {
 	return append(c, factor{name, power})
 }
 
-// without returns the container without a unit.
+// remove returns the container without a unit.
 func (c container) remove(name string) container {
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.name == name })
 }
@@ -62,8 +62,8 @@ func (c container) add(name string, power number) (container, error) {
 	return c.remove(name), nil
 }
 
-// merge applies an operation to the powers of both containers and drops the units whose power comes
-// out as 0.
+// merge combines the powers of both containers with an operation and drops units whose power
+// becomes 0.
 func (c container) merge(d container, operation func(a, b number) (number, error)) (container, error) {
 	for _, f := range d {
 		power, err := operation(c.get(f.name), f.power)

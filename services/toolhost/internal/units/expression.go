@@ -5,7 +5,7 @@ const (
 	definitionError = "pint.errors.DefinitionSyntaxError"
 )
 
-// The strengths with which operators bind. A group begins with the weakest.
+// Operator precedences. A group begins with the lowest.
 const (
 	groupPrecedence = iota
 	sumPrecedence

@@ -49,7 +49,7 @@ var powerWords = [...]struct {
 var (
 	// signs are other ways to write what the grammar knows.
 	signs = strings.NewReplacer(",", "", " per ", "/", "°", "degree", "^", "**", "·", "*")
-	// raised is a power in superscripts, plain has what they are without being raised.
+	// superscript matches a power in superscripts. fromSuperscript converts one to normal digits.
 	superscript     = regexp.MustCompile(`⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+`)
 	fromSuperscript = strings.NewReplacer(
 		"⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "-")

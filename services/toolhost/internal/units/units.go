@@ -100,8 +100,8 @@ func (r *registry) convertUnits(value number, source, target container) (number,
 	return to.fromReference(value)
 }
 
-// special returns the unit of a container that is not multiplicative, nil if there is none. Such a
-// unit has to stand alone; refuse makes the error if it does not.
+// nonMultiplicative returns the unit of a container that is not multiplicative, nil if there is
+// none. Such a unit must be alone; refuse returns the error otherwise.
 func (r *registry) nonMultiplicative(units container, refuse func(why string) error) (*definition, error) {
 	var found []factor
 	for _, f := range units {

@@ -4,9 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/agent/v1/agent.proto
 
-// What a team implements to plug its own agent in, or its own simulated user. Either sees the
-// conversation and its tools, nothing else. The comments speak of an agent; to one that plays the
-// user, its counterpart is SPEAKER_USER and it is SPEAKER_AGENT itself.
+// The interface for plug-in agents. An agent sees the conversation and its tools, and nothing else.
 
 package agentv1
 
@@ -26,7 +24,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Speaker says who wrote a message.
+// Speaker is the author of a message.
 type Speaker int32
 
 const (
@@ -38,7 +36,7 @@ const (
 	Speaker_SPEAKER_USER Speaker = 2
 	// The agent itself.
 	Speaker_SPEAKER_AGENT Speaker = 3
-	// The answer to a tool call.
+	// The result of a tool call.
 	Speaker_SPEAKER_TOOL Speaker = 4
 	// A notification, e.g. that a timer is over. It answers no call.
 	Speaker_SPEAKER_NOTIFICATION Speaker = 5
@@ -91,12 +89,12 @@ func (Speaker) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agent_v1_agent_proto_rawDescGZIP(), []int{0}
 }
 
-// ToolCall is a call that the agent makes.
+// ToolCall is one call of a tool by the agent.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique within the turn. Empty lets the gateway choose one.
+	// Unique within the turn. If it is empty, the gateway chooses one.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Name of one of the request's tools.
+	// Name of a tool of the request.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// A JSON object.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
@@ -158,19 +156,19 @@ func (x *ToolCall) GetArgumentsJson() string {
 // Message is one message of the conversation.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who wrote it.
+	// The author.
 	Speaker Speaker `protobuf:"varint,1,opt,name=speaker,proto3,enum=toolsandbox.agent.v1.Speaker" json:"speaker,omitempty"`
-	// Its text; for SPEAKER_TOOL the printed result or the error.
+	// The text. For SPEAKER_TOOL the printed result or the error.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// Calls that the agent made. Only for SPEAKER_AGENT.
+	// The agent's calls. Only for SPEAKER_AGENT.
 	Calls []*ToolCall `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
-	// The call that this answers. Only for SPEAKER_TOOL.
+	// Id of the call that this message answers. Only for SPEAKER_TOOL.
 	CallId string `protobuf:"bytes,4,opt,name=call_id,json=callId,proto3" json:"call_id,omitempty"`
-	// Name of the tool that answers. Only for SPEAKER_TOOL.
+	// Name of the called tool. Only for SPEAKER_TOOL.
 	ToolName string `protobuf:"bytes,5,opt,name=tool_name,json=toolName,proto3" json:"tool_name,omitempty"`
 	// Whether the call failed. Only for SPEAKER_TOOL.
 	Failed bool `protobuf:"varint,6,opt,name=failed,proto3" json:"failed,omitempty"`
-	// What the tool returned, as JSON text. Only for SPEAKER_TOOL; unset if the call failed or was
+	// The tool's return value as JSON text. Only for SPEAKER_TOOL. Unset if the call failed, and for
 	// code.
 	ValueJson *string `protobuf:"bytes,7,opt,name=value_json,json=valueJson,proto3,oneof" json:"value_json,omitempty"`
 	// Python source that the agent sent. Only for SPEAKER_AGENT.
@@ -332,9 +330,9 @@ func (x *Tool) GetParametersJson() string {
 // ActRequest asks for the agent's next turn.
 type ActRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The same for all turns of one conversation; says nothing about the scenario.
+	// The same for all turns of one conversation. It does not reveal the scenario.
 	ConversationId string `protobuf:"bytes,1,opt,name=conversation_id,json=conversationId,proto3" json:"conversation_id,omitempty"`
-	// Number of turns the agent has taken, from 0.
+	// Number of turns that the agent has already taken.
 	Turn int32 `protobuf:"varint,2,opt,name=turn,proto3" json:"turn,omitempty"`
 	// The conversation so far.
 	Messages []*Message `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -402,13 +400,12 @@ func (x *ActRequest) GetTools() []*Tool {
 	return nil
 }
 
-// Raised is what the agent's own code did instead of giving a turn. It ends the conversation with a
-// score of 0.
+// Raised is an exception of the agent's own code. It ends the conversation with a score of 0.
 type Raised struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Type of the exception, e.g. KeyError. Empty if it is not known.
+	// Type of the exception, e.g. KeyError. Empty if it is unknown.
 	ExceptionType string `protobuf:"bytes,1,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
-	// What the exception says.
+	// Text of the exception.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -458,18 +455,18 @@ func (x *Raised) GetText() string {
 	return ""
 }
 
-// ActResponse is the agent's turn: a text for the user, calls, or code. Calls win over code, and
-// code over text.
+// ActResponse is the agent's turn: a text for the user, calls, or code. Calls take precedence over
+// code, and code over text.
 type ActResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the user.
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
-	// Tool calls; more than one are executed as one parallel batch.
+	// Tool calls. Several calls are executed as one parallel batch.
 	Calls []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
-	// There is no turn: the agent's own code failed. Wins over all else.
+	// The agent's own code failed. It takes precedence over all other fields.
 	Raised *Raised `protobuf:"bytes,3,opt,name=raised,proto3" json:"raised,omitempty"`
-	// Python source that runs in the session, with the request's tools as functions. The answer is a
-	// message of SPEAKER_TOOL with what the source printed, or with the error that ended it.
+	// Python source that runs in the session, with the request's tools as functions. The result is a
+	// message of SPEAKER_TOOL with the source's output, or with the error that ended it.
 	Code          *string `protobuf:"bytes,4,opt,name=code,proto3,oneof" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -536,7 +533,7 @@ func (x *ActResponse) GetCode() string {
 // AttachRequest travels from the agent to the gateway.
 type AttachRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it carries.
+	// The content.
 	//
 	// Types that are valid to be assigned to Kind:
 	//
@@ -607,7 +604,7 @@ type isAttachRequest_Kind interface {
 }
 
 type AttachRequest_Name struct {
-	// First message of the stream: the agent's name for --agent.
+	// The first message of the stream: the agent's name for --agent.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3,oneof"`
 }
 
@@ -627,12 +624,12 @@ type AttachAnswer struct {
 	RequestId int64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// The turn.
 	Response *ActResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// There is no turn, for this reason.
+	// The reason for a missing turn.
 	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// With an error: the same as the code UNAVAILABLE.
+	// With an error: the same as code UNAVAILABLE.
 	Again bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
-	// The gRPC status code that Act would end with, and that means here what it means there. 0 with
-	// an error stands for UNKNOWN.
+	// The gRPC status code of a missing turn, with the same meaning as an error of Act. 0 with an
+	// error means UNKNOWN.
 	Code          int32 `protobuf:"varint,5,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -708,10 +705,10 @@ type AttachResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique within the stream.
 	RequestId int64 `protobuf:"varint,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
-	// What the gateway asks.
+	// The request for a turn.
 	Request *ActRequest `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
-	// How long the gateway waits for the answer, in milliseconds; nobody reads a later one. 0 says
-	// nothing about it.
+	// How long the gateway waits for the answer, in milliseconds. It ignores later answers. 0 means
+	// unknown.
 	TimeoutMs     int64 `protobuf:"varint,3,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,9 +4,7 @@
 // - protoc             (unknown)
 // source: toolsandbox/agent/v1/agent.proto
 
-// What a team implements to plug its own agent in, or its own simulated user. Either sees the
-// conversation and its tools, nothing else. The comments speak of an agent; to one that plays the
-// user, its counterpart is SPEAKER_USER and it is SPEAKER_AGENT itself.
+// The interface for plug-in agents. An agent sees the conversation and its tools, and nothing else.
 
 package agentv1
 
@@ -30,15 +28,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AgentService is implemented by the plug-in; the gateway dials it.
+// AgentService is implemented by the plug-in. The gateway dials it.
 type AgentServiceClient interface {
 	// Act returns the agent's next turn. The gateway may repeat a request with the same
-	// (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
-	// answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
-	// UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
-	// FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
-	// code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
-	// purpose, ends it without a score.
+	// (conversation_id, turn) after a lost connection. Answering it twice is harmless, because only
+	// one answer is recorded. An agent whose own code fails reports that in the response (raised).
+	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND,
+	// ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by
+	// the agent's own code, and end the conversation with a score of 0. Any other code ends it
+	// without a score; ABORTED does so on purpose.
 	Act(ctx context.Context, in *ActRequest, opts ...grpc.CallOption) (*ActResponse, error)
 }
 
@@ -64,15 +62,15 @@ func (c *agentServiceClient) Act(ctx context.Context, in *ActRequest, opts ...gr
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
 //
-// AgentService is implemented by the plug-in; the gateway dials it.
+// AgentService is implemented by the plug-in. The gateway dials it.
 type AgentServiceServer interface {
 	// Act returns the agent's next turn. The gateway may repeat a request with the same
-	// (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
-	// answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
-	// UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
-	// FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
-	// code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
-	// purpose, ends it without a score.
+	// (conversation_id, turn) after a lost connection. Answering it twice is harmless, because only
+	// one answer is recorded. An agent whose own code fails reports that in the response (raised).
+	// Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND,
+	// ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by
+	// the agent's own code, and end the conversation with a score of 0. Any other code ends it
+	// without a score; ABORTED does so on purpose.
 	Act(context.Context, *ActRequest) (*ActResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
@@ -150,15 +148,15 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
-// serves conversations on it.
+// AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
+// answers turns of many conversations on it.
 type AttachServiceClient interface {
-	// Attach announces an agent and then answers requests in any order. The agent opens the stream
-	// again after any end; requests that were not answered are sent again. Agents that attach
-	// themselves under one name share its conversations. One conversation stays with one of them as
-	// long as its stream lives, if they all reach the same replica of the gateway. Errors:
-	// INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
-	// more answers came than were asked for).
+	// Attach announces an agent, which then answers requests in any order. The agent reopens the
+	// stream after any end, and the gateway sends unanswered requests again. Agents with the same
+	// name share its conversations. A conversation stays with one of them while its stream lives, if
+	// all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
+	// message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
+	// than there were requests).
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -187,15 +185,15 @@ type AttachService_AttachClient = grpc.BidiStreamingClient[AttachRequest, Attach
 // All implementations must embed UnimplementedAttachServiceServer
 // for forward compatibility.
 //
-// AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
-// serves conversations on it.
+// AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
+// answers turns of many conversations on it.
 type AttachServiceServer interface {
-	// Attach announces an agent and then answers requests in any order. The agent opens the stream
-	// again after any end; requests that were not answered are sent again. Agents that attach
-	// themselves under one name share its conversations. One conversation stays with one of them as
-	// long as its stream lives, if they all reach the same replica of the gateway. Errors:
-	// INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
-	// more answers came than were asked for).
+	// Attach announces an agent, which then answers requests in any order. The agent reopens the
+	// stream after any end, and the gateway sends unanswered requests again. Agents with the same
+	// name share its conversations. A conversation stays with one of them while its stream lives, if
+	// all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
+	// message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
+	// than there were requests).
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

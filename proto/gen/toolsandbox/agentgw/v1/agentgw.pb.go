@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/agentgw/v1/agentgw.proto
 
-// The agent gateway: turns a role's view of the conversation into that role's next messages.
+// The agent gateway. It turns a role's view of the conversation into that role's next messages.
 
 package agentgwv1
 
@@ -25,22 +25,22 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// FailureClass says whose fault a failure is.
+// FailureClass is the party at fault.
 type FailureClass int32
 
 const (
 	// Never valid on the wire.
 	FailureClass_FAILURE_CLASS_UNSPECIFIED FailureClass = 0
-	// The model said something that cannot be used.
+	// The model's output cannot be used.
 	FailureClass_FAILURE_CLASS_MODEL FailureClass = 1
 	// The provider failed or refused.
 	FailureClass_FAILURE_CLASS_PROVIDER FailureClass = 2
 	// This program failed.
 	FailureClass_FAILURE_CLASS_INTERNAL FailureClass = 3
-	// Who plays the user said something that cannot be used. That says nothing about the agent: the
-	// rollout has no score and may be played on.
+	// The user simulator's output cannot be used. That does not count against the agent: the rollout
+	// has no score and may be continued.
 	FailureClass_FAILURE_CLASS_USER FailureClass = 4
-	// Whoever plays could not be reached, or the connection broke.
+	// The player could not be reached, or the connection broke.
 	FailureClass_FAILURE_CLASS_NETWORK FailureClass = 5
 )
 
@@ -96,47 +96,43 @@ type RespondRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout.
 	RolloutId string `protobuf:"bytes,1,opt,name=rollout_id,json=rolloutId,proto3" json:"rollout_id,omitempty"`
-	// Index that the first new message will have.
+	// Index of the first new message.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// Who is to speak: USER or AGENT.
+	// The role to play: USER or AGENT.
 	Role v1.Role `protobuf:"varint,3,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
-	// Who plays the role.
+	// The player of the role.
 	Player *Player `protobuf:"bytes,4,opt,name=player,proto3" json:"player,omitempty"`
 	// The messages visible to the role, in order.
 	View []*v1.Message `protobuf:"bytes,5,rep,name=view,proto3" json:"view,omitempty"`
-	// How many turns the role has taken in this rollout; demonstrations do not count.
+	// Number of turns that the role has taken in this rollout, without demonstrations.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
-	// For a scripted player with SOURCE_SCENARIO: what it does in this turn. Unset after the script's
-	// end.
+	// For a scripted player with SOURCE_SCENARIO: its turn. Unset after the script's end.
 	Scripted *v1.Turn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
-	// Names the role's tools: a ToolSet that is stored on the bus. Empty if tools are given.
+	// Digest of a ToolSet on the bus with the role's tools. Empty if tools are set.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
 	// The role's tools, in order, instead of tool_set_digest. Without either, every name counts as a
-	// tool's.
+	// tool.
 	Tools []*v1.Tool `protobuf:"bytes,9,rep,name=tools,proto3" json:"tools,omitempty"`
 	// The rollout's seed.
 	Seed int64 `protobuf:"varint,10,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Report a mistake of the model as the failure that the original raises, instead of letting the
-	// conversation go on.
+	// Report a mistake of the model as the failure that the original raises. Otherwise the
+	// conversation continues.
 	Compat bool `protobuf:"varint,11,opt,name=compat,proto3" json:"compat,omitempty"`
-	// Answer from the record alone: where nothing is recorded nobody is asked, and the answer is a
-	// failure that says so. Players that are computed play as ever.
+	// Return recorded turns only: no player is asked, and a turn that is not recorded is a failure.
+	// Computed players play as usual.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// What the sweep, whose id is the rollout's before the last dot, may spend in all. Unset is no
-	// limit.
+	// Spend limit of the sweep, whose id is the rollout's before the last dot. Unset is no limit.
 	SpendLimit *SpendLimit `protobuf:"bytes,16,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Nobody can have asked for this turn before, so the record is not searched for it first. The
-	// turn is recorded all the same, and what is recorded already still counts. A caller that is not
-	// sure leaves it out.
+	// The turn cannot have been requested before, so the gateway does not look it up first. It still
+	// records the turn, and an existing record wins. A caller that is not sure leaves it unset.
 	Fresh bool `protobuf:"varint,17,opt,name=fresh,proto3" json:"fresh,omitempty"`
-	// The round of the sweep in which the rollout is. A sweep that is played again waits anew for a
-	// provider that answers nothing.
+	// The sweep's round of the rollout. Each round waits anew during a provider's outage.
 	Round int32 `protobuf:"varint,18,opt,name=round,proto3" json:"round,omitempty"`
 	// SHA-256 over all messages of the view, in order. A reply that was recorded for another
-	// conversation is no answer.
+	// conversation does not count.
 	ConversationDigest []byte `protobuf:"bytes,19,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
-	// What a model is asked in place of the view and the tools, with the limits of EuroEval's
-	// tool-calling task. Its answer is taken as it stands. Empty for a conversation.
+	// Prompt that replaces the view and the tools, with the limits of EuroEval's tool-calling task.
+	// The model's answer is returned verbatim. Empty for a conversation.
 	Prompt        string `protobuf:"bytes,20,opt,name=prompt,proto3" json:"prompt,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -291,12 +287,12 @@ func (x *RespondRequest) GetPrompt() string {
 	return ""
 }
 
-// SpendLimit bounds what the models of a sweep may use. A field of 0 is no limit.
+// SpendLimit bounds the spending of a sweep's models. 0 is no limit.
 type SpendLimit struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tokens of requests and answers.
 	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// List prices in millionths of a US dollar. Models whose price is not known cost nothing.
+	// List prices in millionths of a US dollar. Models with unknown prices cost nothing.
 	CostMicros    int64 `protobuf:"varint,2,opt,name=cost_micros,json=costMicros,proto3" json:"cost_micros,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -346,13 +342,13 @@ func (x *SpendLimit) GetCostMicros() int64 {
 	return 0
 }
 
-// Hold says why a turn was not begun although nothing failed.
+// Hold is the reason why a turn was throttled. Nothing failed.
 type Hold struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The sweep has spent what it may: no turn of it begins until its limit is higher. Else it is the
-	// provider's budget that has no room yet: ask again.
+	// The sweep has reached its spend limit: none of its turns begins until the limit is raised.
+	// Otherwise the provider's budget has no room yet: ask again.
 	Spent bool `protobuf:"varint,1,opt,name=spent,proto3" json:"spent,omitempty"`
-	// What it waits for, for people.
+	// What the turn waits for, for people.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -402,10 +398,10 @@ func (x *Hold) GetDetail() string {
 	return ""
 }
 
-// Failure ends a rollout. As a detail of an error of Respond it says whose fault that is.
+// Failure ends a rollout. As a detail of an error of Respond it names the party at fault.
 type Failure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose fault.
+	// The party at fault.
 	Class FailureClass `protobuf:"varint,1,opt,name=class,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"class,omitempty"`
 	// Exception type as the original reports it, e.g. KeyError.
 	ExceptionType string `protobuf:"bytes,2,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
@@ -466,19 +462,18 @@ func (x *Failure) GetDetail() string {
 	return ""
 }
 
-// Usage is what one turn cost, as the provider counts it.
+// Usage is the usage of one turn as the provider reports it.
 type Usage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Tokens of the request, those from a cache included.
+	// Tokens of the request, including cached ones.
 	InputTokens int64 `protobuf:"varint,1,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
-	// Tokens of the request that came from a cache.
+	// Cached tokens of the request.
 	CachedTokens int64 `protobuf:"varint,2,opt,name=cached_tokens,json=cachedTokens,proto3" json:"cached_tokens,omitempty"`
-	// Tokens of the answer, those of its reasoning included.
+	// Tokens of the answer, including reasoning.
 	OutputTokens int64 `protobuf:"varint,3,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// Tokens of the answer's reasoning.
 	ReasoningTokens int64 `protobuf:"varint,4,opt,name=reasoning_tokens,json=reasoningTokens,proto3" json:"reasoning_tokens,omitempty"`
-	// The list price of all of it in millionths of a US dollar. Unset if the model's price is not
-	// known.
+	// The list price in millionths of a US dollar. Unset if the model's price is unknown.
 	CostMicros    *int64 `protobuf:"varint,5,opt,name=cost_micros,json=costMicros,proto3,oneof" json:"cost_micros,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -553,13 +548,13 @@ func (x *Usage) GetCostMicros() int64 {
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new messages with consecutive indices from the request's index. Empty only with a failure
-	// or a hold, or if the last message of the view comes from SYSTEM: nobody answers it.
+	// or a hold, or if the last message of the view comes from SYSTEM, which needs no reply.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The rollout cannot go on.
+	// The rollout cannot continue.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
-	// What the turn cost. Unset if the player is no model.
+	// Usage of the turn. Unset if the player is no model.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
-	// The turn did not begin. Nothing was recorded.
+	// The turn was throttled. Nothing was recorded.
 	Hold          *Hold `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

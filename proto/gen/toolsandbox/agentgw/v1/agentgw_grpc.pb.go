@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: toolsandbox/agentgw/v1/agentgw.proto
 
-// The agent gateway: turns a role's view of the conversation into that role's next messages.
+// The agent gateway. It turns a role's view of the conversation into that role's next messages.
 
 package agentgwv1
 
@@ -30,14 +30,14 @@ const (
 //
 // AgentGatewayService plays the agent and the simulated user.
 type AgentGatewayServiceClient interface {
-	// Respond gives the next messages of a role. Idempotent by (rollout_id, index): a request that
-	// was answered before gets the recorded answer, so a repeated request never pays twice; safe to
-	// retry at any time. A mistake of the model is an answer (failure), not an error. Errors:
-	// INVALID_ARGUMENT (a field breaks its rule), NOT_FOUND (tool_set_digest names nothing that is
-	// stored), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a
-	// model provider failed as often as the player allows, or a plug-in that was reached could not
-	// answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn
-	// up is an answer too (hold), and so is, as a failure, that it has done so for too long.
+	// Respond returns the next messages of a role. Idempotent by (rollout_id, index): a repeated
+	// request gets the recorded reply, so it never pays twice. Safe to retry at any time. A mistake
+	// of the model is a response (failure), not an error. So is a turn that its budget throttles
+	// (hold), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
+	// field violates its rule), NOT_FOUND (tool_set_digest names no stored tools), UNAVAILABLE (the
+	// plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed
+	// in all attempts of the player, or a plug-in was reached but could not answer: retry later),
+	// DEADLINE_EXCEEDED (the player did not answer in time).
 	Respond(ctx context.Context, in *RespondRequest, opts ...grpc.CallOption) (*RespondResponse, error)
 }
 
@@ -65,14 +65,14 @@ func (c *agentGatewayServiceClient) Respond(ctx context.Context, in *RespondRequ
 //
 // AgentGatewayService plays the agent and the simulated user.
 type AgentGatewayServiceServer interface {
-	// Respond gives the next messages of a role. Idempotent by (rollout_id, index): a request that
-	// was answered before gets the recorded answer, so a repeated request never pays twice; safe to
-	// retry at any time. A mistake of the model is an answer (failure), not an error. Errors:
-	// INVALID_ARGUMENT (a field breaks its rule), NOT_FOUND (tool_set_digest names nothing that is
-	// stored), UNAVAILABLE (plug-in cannot be reached, or too many are connected: retry), ABORTED (a
-	// model provider failed as often as the player allows, or a plug-in that was reached could not
-	// answer: retry later), DEADLINE_EXCEEDED (it did not answer in time). That a budget holds a turn
-	// up is an answer too (hold), and so is, as a failure, that it has done so for too long.
+	// Respond returns the next messages of a role. Idempotent by (rollout_id, index): a repeated
+	// request gets the recorded reply, so it never pays twice. Safe to retry at any time. A mistake
+	// of the model is a response (failure), not an error. So is a turn that its budget throttles
+	// (hold), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
+	// field violates its rule), NOT_FOUND (tool_set_digest names no stored tools), UNAVAILABLE (the
+	// plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed
+	// in all attempts of the player, or a plug-in was reached but could not answer: retry later),
+	// DEADLINE_EXCEEDED (the player did not answer in time).
 	Respond(context.Context, *RespondRequest) (*RespondResponse, error)
 	mustEmbedUnimplementedAgentGatewayServiceServer()
 }

@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// State says whether the player can play, and whether to ask again.
+// State is the player's readiness.
 type CheckPlayerResponse_State int32
 
 const (
@@ -30,11 +30,11 @@ const (
 	CheckPlayerResponse_STATE_UNSPECIFIED CheckPlayerResponse_State = 0
 	// It can play.
 	CheckPlayerResponse_STATE_READY CheckPlayerResponse_State = 1
-	// It is not there yet, and its turns wait for it: an agent that attaches itself.
+	// It is not attached yet. Its turns wait for it.
 	CheckPlayerResponse_STATE_AWAITED CheckPlayerResponse_State = 2
-	// It cannot be reached now. That may pass.
+	// It cannot be reached now. That may be transient.
 	CheckPlayerResponse_STATE_UNREACHABLE CheckPlayerResponse_State = 3
-	// It cannot play before somebody changes the gateway's environment or the player.
+	// It cannot play until the gateway's environment or the player changes.
 	CheckPlayerResponse_STATE_UNUSABLE CheckPlayerResponse_State = 4
 )
 
@@ -86,7 +86,7 @@ func (CheckPlayerResponse_State) EnumDescriptor() ([]byte, []int) {
 // CheckPlayerRequest names a player.
 type CheckPlayerRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Who is to play.
+	// The player.
 	Player        *Player `protobuf:"bytes,1,opt,name=player,proto3" json:"player,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -129,12 +129,12 @@ func (x *CheckPlayerRequest) GetPlayer() *Player {
 	return nil
 }
 
-// CheckPlayerResponse says what is missing.
+// CheckPlayerResponse is the result of the check.
 type CheckPlayerResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether it can play.
+	// The readiness.
 	State CheckPlayerResponse_State `protobuf:"varint,1,opt,name=state,proto3,enum=toolsandbox.agentgw.v1.CheckPlayerResponse_State" json:"state,omitempty"`
-	// What is missing and what to do about it, for people; empty for STATE_READY.
+	// The problem and its remedy, for people. Empty for STATE_READY.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -26,12 +26,12 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator,
-// which is what clients reach, passes the question on to it.
+// PlayerCheckService checks whether a player can play. The agent gateway implements it. The
+// orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceClient interface {
-	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a
-	// model's address that takes connections. No model is asked and nothing is paid for. Read only,
-	// safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
+	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
+	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
+	// INVALID_ARGUMENT (the player violates a rule).
 	CheckPlayer(ctx context.Context, in *CheckPlayerRequest, opts ...grpc.CallOption) (*CheckPlayerResponse, error)
 }
 
@@ -57,12 +57,12 @@ func (c *playerCheckServiceClient) CheckPlayer(ctx context.Context, in *CheckPla
 // All implementations must embed UnimplementedPlayerCheckServiceServer
 // for forward compatibility.
 //
-// PlayerCheckService says whether a player can play. The agent gateway answers; the orchestrator,
-// which is what clients reach, passes the question on to it.
+// PlayerCheckService checks whether a player can play. The agent gateway implements it. The
+// orchestrator, which clients connect to, forwards its calls.
 type PlayerCheckServiceServer interface {
-	// CheckPlayer looks whether the gateway has what a player needs: keys, a plug-in that answers, a
-	// model's address that takes connections. No model is asked and nothing is paid for. Read only,
-	// safe to retry. Errors: INVALID_ARGUMENT (the player breaks a rule).
+	// CheckPlayer checks what a player needs: keys, a plug-in that answers, a model's address that
+	// accepts connections. It asks no model and costs nothing. Read only, safe to retry. Errors:
+	// INVALID_ARGUMENT (the player violates a rule).
 	CheckPlayer(context.Context, *CheckPlayerRequest) (*CheckPlayerResponse, error)
 	mustEmbedUnimplementedPlayerCheckServiceServer()
 }

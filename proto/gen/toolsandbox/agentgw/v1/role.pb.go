@@ -76,7 +76,7 @@ func (Scripted_Source) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{1, 0}
 }
 
-// Player says who plays a role.
+// Player is the player of a role.
 type Player struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The kind and its settings.
@@ -89,7 +89,7 @@ type Player struct {
 	//	*Player_Plugin
 	//	*Player_Model
 	Kind isPlayer_Kind `protobuf_oneof:"kind"`
-	// The name as the user wrote it, e.g. "oracle"; used in directory names and reports.
+	// The name as the user wrote it, e.g. "oracle". Directory names and reports contain it.
 	Name          string `protobuf:"bytes,15,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -189,7 +189,7 @@ type isPlayer_Kind interface {
 }
 
 type Player_Scripted struct {
-	// Plays the scenario's own solution or user script. The script comes with each request.
+	// Plays the scenario's own solution or user script. Each request carries the scripted turn.
 	Scripted *Scripted `protobuf:"bytes,1,opt,name=scripted,proto3,oneof"`
 }
 
@@ -199,13 +199,13 @@ type Player_Unhelpful struct {
 }
 
 type Player_Random struct {
-	// Calls random allowed tools with random well-typed arguments: a floor for every score.
+	// Calls random allowed tools with random well-typed arguments: the baseline of every score.
 	Random *Random `protobuf:"bytes,3,opt,name=random,proto3,oneof"`
 }
 
 type Player_Plugin struct {
-	// A plug-in agent that serves toolsandbox.agent.v1.AgentService at an address which the gateway
-	// dials.
+	// A plug-in agent that serves toolsandbox.agent.v1.AgentService at an address that the gateway
+	// dials, or that attached itself.
 	Plugin *Plugin `protobuf:"bytes,4,opt,name=plugin,proto3,oneof"`
 }
 
@@ -224,7 +224,7 @@ func (*Player_Plugin) isPlayer_Kind() {}
 
 func (*Player_Model) isPlayer_Kind() {}
 
-// Scripted plays turns that are fixed beforehand.
+// Scripted plays fixed turns.
 type Scripted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the turns come from.
@@ -321,7 +321,7 @@ type Random struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Added to the rollout's seed.
 	Seed int64 `protobuf:"varint,1,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Number of turns with calls before it gives up with a text. 0 means 5.
+	// Number of turns with calls before it ends with a text. 0 means 5.
 	Turns         int32 `protobuf:"varint,2,opt,name=turns,proto3" json:"turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -374,12 +374,11 @@ func (x *Random) GetTurns() int32 {
 // Plugin is reached over gRPC.
 type Plugin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the gateway dials: host:port, or grpcs://host:port for TLS. Empty for an agent that
-	// attaches itself.
+	// The address to dial: host:port, or grpcs://host:port for TLS. Empty for an attached agent.
 	Address string `protobuf:"bytes,1,opt,name=address,proto3" json:"address,omitempty"`
-	// Longest time for one turn in milliseconds. 0 means 60000.
+	// Timeout of one turn in milliseconds. 0 means 60000.
 	TimeoutMs int64 `protobuf:"varint,2,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
-	// The name under which the agent attaches itself; not read if there is an address.
+	// The name of an attached agent. Ignored if address is set.
 	Attached      string `protobuf:"bytes,3,opt,name=attached,proto3" json:"attached,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -436,34 +435,33 @@ func (x *Plugin) GetAttached() string {
 	return ""
 }
 
-// Model is a language model behind a provider's HTTP interface. Keys are the gateway's: they are
-// read from its environment.
+// Model is a language model behind a provider's HTTP interface. The gateway reads keys from its
+// environment.
 type Model struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The provider's name as it stands before the model's with --agent, e.g. openai: whose wire
-	// format and which key is used.
+	// The provider's name, as in the value of --agent, e.g. openai. It determines the wire format and
+	// the key.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model's name as the provider knows it.
+	// The provider's name of the model.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// Where the provider's interface is, e.g. http://localhost:8000/v1. Empty means the provider's
-	// own address; h2c:// stands for HTTP/2 without TLS. For Vertex AI it reaches to the location:
+	// Base URL of the provider's interface, e.g. http://localhost:8000/v1. Empty means the provider's
+	// official address. h2c:// selects HTTP/2 without TLS. For Vertex AI it includes the location:
 	// https://HOST/v1beta1/projects/P/locations/L.
 	BaseUrl string `protobuf:"bytes,3,opt,name=base_url,json=baseUrl,proto3" json:"base_url,omitempty"`
-	// Sampling temperature. Unset leaves it to the provider, or to what the original sends in
-	// compatible mode.
+	// Sampling temperature. Unset means the provider's default or, with compat, the original's value.
 	Temperature *float64 `protobuf:"fixed64,4,opt,name=temperature,proto3,oneof" json:"temperature,omitempty"`
-	// Longest answer in tokens. 0 leaves it to the provider, or means 4096 where the provider wants a
+	// Token limit of an answer. 0 means the provider's default, or 4096 where the provider requires a
 	// number.
 	MaxTokens int32 `protobuf:"varint,5,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
-	// Longest time for one HTTP request in milliseconds. 0 means 100000.
+	// Timeout of one HTTP request in milliseconds. 0 means 100000.
 	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
-	// How often one turn is tried while the provider fails. 0 means 5.
+	// Number of attempts of one turn when the provider fails. 0 means 5.
 	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// How much a model with reasoning reasons: for OpenAI, Anthropic and Gemini. Empty leaves it to
-	// the provider. With any but none no temperature is sent.
+	// Reasoning effort, for OpenAI, Anthropic and Gemini. Empty means the provider's default. Any
+	// other value but none removes the temperature.
 	ReasoningEffort string `protobuf:"bytes,8,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
-	// Tokens that a model with reasoning may think for: for Anthropic, Gemini and Cohere. 0 leaves it
-	// to the provider. Anthropic gets no temperature then.
+	// Token budget for reasoning, for Anthropic, Gemini and Cohere. 0 means the provider's default.
+	// Anthropic then gets no temperature.
 	ThinkingBudget int32 `protobuf:"varint,9,opt,name=thinking_budget,json=thinkingBudget,proto3" json:"thinking_budget,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

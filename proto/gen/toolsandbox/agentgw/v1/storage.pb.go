@@ -22,7 +22,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ToolSet is a list of tools. Subject tools.<hex SHA-256 of its deterministic binary form>, stream
+// ToolSet is a list of tools. Subject tools.<hex SHA-256 of its deterministic wire form>, stream
 // SETUP.
 type ToolSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -76,14 +76,14 @@ type Reply struct {
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// Set if the turn ended the rollout.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
-	// What the turn cost.
+	// Usage of the turn.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
-	// RespondRequest.conversation_digest of what it answers.
+	// RespondRequest.conversation_digest of the answered request.
 	ConversationDigest []byte `protobuf:"bytes,4,opt,name=conversation_digest,json=conversationDigest,proto3" json:"conversation_digest,omitempty"`
-	// The name of the provider whose form native has.
+	// The provider that defines the form of native.
 	Provider string `protobuf:"bytes,15,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model's turn in its provider's own form, to be sent back in later requests. Empty if the
-	// messages say all of it.
+	// The model's turn in its provider's native form, for later requests. Empty if the messages
+	// represent it completely.
 	Native        []byte `protobuf:"bytes,16,opt,name=native,proto3" json:"native,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -162,14 +162,14 @@ func (x *Reply) GetNative() []byte {
 }
 
 // RecordedTurn is one turn that cannot be computed again. Subject turn.<rollout>.<index>, stream
-// RECORDING; the last one counts, and each names the one before it.
+// RECORDING. The last message of the subject counts, and each names the one that it replaces.
 type RecordedTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What the player answered; unset as long as all tries have failed.
+	// The player's reply. Unset while all tries have failed.
 	Reply *Reply `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
-	// What was said to and by a model provider; unset if none was asked.
+	// The exchange with a model provider. Unset if none was asked.
 	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
-	// What all requests about the turn have cost until now, those that failed too.
+	// The cost of all requests about the turn so far, including failed ones.
 	Spent         *Spent `protobuf:"bytes,3,opt,name=spent,proto3" json:"spent,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -226,12 +226,13 @@ func (x *RecordedTurn) GetSpent() *Spent {
 	return nil
 }
 
-// Spent is what requests to a model provider have cost. What nobody said is estimated.
+// Spent is the cost of requests to a model provider, estimated where the provider did not report
+// it.
 type Spent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tokens of input and output.
 	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
-	// Millionths of a US dollar; 0 where no price is known.
+	// Millionths of a US dollar. 0 if the price is unknown.
 	Micros        int64 `protobuf:"varint,2,opt,name=micros,proto3" json:"micros,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -281,8 +282,8 @@ func (x *Spent) GetMicros() int64 {
 	return 0
 }
 
-// ForwardedTurn is the answer of the replica of the gateway that owns a model's key to one that was
-// asked for the turn. The request is a RespondRequest.
+// ForwardedTurn is the response of the gateway replica that owns a model's key to another replica,
+// which got the request for the turn. The request is a RespondRequest.
 type ForwardedTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The turn; unset if it failed.
@@ -291,7 +292,7 @@ type ForwardedTurn struct {
 	Code int32 `protobuf:"varint,2,opt,name=code,proto3" json:"code,omitempty"`
 	// See code.
 	Message string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
-	// Whose fault it is, where that is known.
+	// The failure class, if it is known.
 	Failure       *Failure `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -355,23 +356,22 @@ func (x *ForwardedTurn) GetFailure() *Failure {
 	return nil
 }
 
-// Exchange is what the gateway and a model provider said to each other about one turn.
+// Exchange is the exchange between the gateway and a model provider about one turn.
 type Exchange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the provider whose model was asked.
+	// The provider's name.
 	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
-	// The model's name as the provider knows it.
+	// The provider's name of the model.
 	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
-	// What follows the base URL.
+	// Path after the base URL.
 	Path string `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
-	// The request's body as it was sent, or its beginning where that is too long. There are neither
-	// headers nor keys.
+	// The request's body, or its beginning if it is too long. It contains neither headers nor keys.
 	Request []byte `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
 	// Length of the whole body.
 	RequestBytes int64 `protobuf:"varint,5,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
-	// How often it was sent and what came of it, oldest first; of many the last ones.
+	// The tries, oldest first. Only the last ones if there are many.
 	Tries []*Try `protobuf:"bytes,6,rep,name=tries,proto3" json:"tries,omitempty"`
-	// What the answer cost, as the provider counts it.
+	// Usage of the answer as the provider reports it.
 	Usage         *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -459,13 +459,13 @@ func (x *Exchange) GetUsage() *Usage {
 // Try is one request of an exchange.
 type Try struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The HTTP status; 0 if no answer came.
+	// The HTTP status. 0 if there was no response.
 	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
-	// The body of a successful answer as it came, or its beginning where that is too long.
+	// The body of a successful response, or its beginning if it is too long.
 	Answer []byte `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
 	// Length of the whole body.
 	AnswerBytes int64 `protobuf:"varint,3,opt,name=answer_bytes,json=answerBytes,proto3" json:"answer_bytes,omitempty"`
-	// Why it was of no use, with the message of an error's body; empty if it was used.
+	// The reason why the try failed, with the message of an error body. Empty if it succeeded.
 	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

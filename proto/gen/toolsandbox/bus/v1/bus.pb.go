@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/bus/v1/bus.proto
 
-// What travels over NATS JetStream. Stored formats: fields are only ever added. A message of 16
-// KiB or more is compressed with S2 and has the header Content-Encoding: s2.
+// Messages on NATS JetStream. Stored formats: fields are only ever added. A message of 16 KiB or
+// more is compressed with S2 and has the header Content-Encoding: s2.
 
 package busv1
 
@@ -28,7 +28,7 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// EndReason says why a rollout ended.
+// EndReason is the reason why a rollout ended.
 type EndReason int32
 
 const (
@@ -38,11 +38,11 @@ const (
 	EndReason_END_REASON_FINISHED EndReason = 1
 	// The message limit was reached.
 	EndReason_END_REASON_MESSAGE_LIMIT EndReason = 2
-	// Somebody cancelled the sweep.
+	// The sweep was cancelled.
 	EndReason_END_REASON_CANCELLED EndReason = 3
-	// The agent's or the user's model made it impossible to go on. Scores 0.
+	// The agent's or the user's model made it impossible to continue. The score is 0.
 	EndReason_END_REASON_MODEL_FAILURE EndReason = 4
-	// A provider, the network or this program failed. Not a score.
+	// A provider, the network or this program failed. There is no score.
 	EndReason_END_REASON_INFRASTRUCTURE EndReason = 5
 )
 
@@ -220,23 +220,23 @@ func (x *Sweep) GetMaxBytes() int64 {
 	return 0
 }
 
-// SweepControl is what may change of a sweep while it exists. Subject sweep.<id>.control, stream
-// SWEEP; the last one counts, and each names the one before it.
+// SweepControl is the mutable state of a sweep. Subject sweep.<id>.control, stream SWEEP. The last
+// message of the subject counts, and each names the one that it replaces.
 type SweepControl struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Rollouts that one worker process may run at once; 0 means no limit but the process's own.
+	// Concurrent rollouts per worker process. 0 means the process's own limit.
 	Parallel int32 `protobuf:"varint,1,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// The round for which that was said. What is said for an earlier round does not count.
+	// The round that set parallel. Values for earlier rounds do not count.
 	ParallelRound int32 `protobuf:"varint,2,opt,name=parallel_round,json=parallelRound,proto3" json:"parallel_round,omitempty"`
-	// What the sweep may spend. Unset is no limit.
+	// The spend limit. Unset is no limit.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Why nothing of the sweep begins any more, since that is spent, for people; empty while
-	// something may.
+	// The reason, for people, why no turn of the sweep begins: the spend limit is reached. Empty if
+	// turns may begin.
 	Exhausted string `protobuf:"bytes,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
-	// The last round that is cancelled, with all before it; unset if none is.
+	// The last cancelled round; all rounds before it are cancelled too. Unset if none is.
 	CancelledRound *int32 `protobuf:"varint,5,opt,name=cancelled_round,json=cancelledRound,proto3,oneof" json:"cancelled_round,omitempty"`
-	// The rounds that have begun beside round 0, in which everything is played for the first time,
-	// by number. A rollout is in the last one that names it.
+	// The begun rounds after round 0, by number. Round 0 plays all rollouts. A rollout belongs to the
+	// last round that lists it.
 	Rounds        []*SweepRound `protobuf:"bytes,6,rep,name=rounds,proto3" json:"rounds,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -314,12 +314,13 @@ func (x *SweepControl) GetRounds() []*SweepRound {
 	return nil
 }
 
-// SweepRound says which rollouts of a sweep are played again.
+// SweepRound lists the rollouts of a later round.
 type SweepRound struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its number, from 1.
 	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
-	// The rollouts: bit n%8 of byte n/8 is that of number n in the plan. Missing bytes are 0.
+	// Bit set of the rollouts: bit n%8 of byte n/8 stands for number n in the plan. Missing bytes are
+	// 0.
 	Rollouts      []byte `protobuf:"bytes,2,opt,name=rollouts,proto3" json:"rollouts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -369,7 +370,7 @@ func (x *SweepRound) GetRollouts() []byte {
 	return nil
 }
 
-// SweepScenario names the documents of one scenario.
+// SweepScenario refers to the documents of one scenario.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scenario's name.
@@ -434,17 +435,16 @@ func (x *SweepScenario) GetEvaluationDigest() string {
 	return ""
 }
 
-// Job asks for one rollout. Subject jobs.<rollout>, followed by .<round> from round 1 on; stream
-// JOBS (work queue). Acknowledged once the rollout's result is stored.
+// Job is the job of one rollout. Subject jobs.<rollout>, followed by .<round> from round 1 on;
+// stream JOBS (work queue). It is acknowledged once the rollout's result is stored.
 type Job struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rollout to run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
-	// Rollouts of its sweep that one worker process may run at once, as it was when the job was
-	// queued; 0 means no limit but the process's own. Counts for a worker until it has heard of the
-	// sweep's SweepControl.
+	// Concurrent rollouts of its sweep per worker process at the time of queueing. 0 means the
+	// process's own limit. It applies until the worker has received the sweep's SweepControl.
 	Parallel int32 `protobuf:"varint,2,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// The round in which it is to be run.
+	// The round of the job.
 	Round         int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -501,8 +501,8 @@ func (x *Job) GetRound() int32 {
 	return 0
 }
 
-// Rollout says what is to be run; it is a pure function of the sweep's specification and the
-// position in its plan.
+// Rollout identifies a rollout and its players. It is a pure function of the sweep's specification
+// and the position in its plan.
 type Rollout struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique: <sweep>.<number in the plan>; a valid NATS subject token apart from its single dot.
@@ -657,28 +657,27 @@ func (x *Rollout) GetMaxBytes() int64 {
 }
 
 // LogEntry is one entry of a rollout's log. Subject bus.<shard>.<rollout>, published with the
-// expected last subject sequence. Several fields may be set: they then hold together, in the order
-// in which they stand here.
+// expected last subject sequence. If several fields are set, they apply together, in declaration
+// order.
 type LogEntry struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Opens the log. A later one opens it anew in a later round: what stands before it counts no
-	// more.
+	// Opens the log. A later one reopens it in a later round and voids everything before it.
 	Start *Start `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
-	// A worker took the rollout over from here on.
+	// A worker took the rollout over.
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
-	// Somebody spoke.
+	// A role spoke.
 	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// What the execution environment answered to the calls of this entry's turn. They may also stand
-	// in an entry of their own, as a turn.
+	// Results of the execution environment to the calls of this entry's turn. They may also be in an
+	// entry of their own, as a turn.
 	Answers *Turn `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
-	// Only in the last entry. What follows is a claim of a later round, which opens the log again as
-	// if it had not ended.
+	// Only in the last entry. A claim of a later round may follow, which reopens the log as if it had
+	// not ended.
 	End *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
-	// How many entries stand before this one, from the log's start on.
+	// The number of entries before this one, since the log's start.
 	Number int32 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
-	// The digest of the entry before this one; empty in an entry that opens the log.
+	// The digest of the previous entry. Empty in an entry that opens the log.
 	Previous []byte `protobuf:"bytes,7,opt,name=previous,proto3" json:"previous,omitempty"`
-	// SHA-256 over the stored bytes of this entry without this field, which ends them.
+	// SHA-256 over the stored bytes of this entry without this field, which is the last one.
 	Digest        []byte `protobuf:"bytes,8,opt,name=digest,proto3" json:"digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -779,7 +778,7 @@ type Start struct {
 	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The version of each table that holds after them.
 	Versions []*v12.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Messages beyond the starting ones after which the rollout stops.
+	// Messages after the starting ones at which the rollout ends.
 	MaxMessages int32 `protobuf:"varint,4,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
 	// The session's clock, if turns take time or events may be scheduled. Unset, the time follows from
 	// the number of messages alone.
@@ -863,17 +862,17 @@ func (x *Start) GetNextDue() float64 {
 	return 0
 }
 
-// Claim says which worker writes from here on.
+// Claim records the worker that writes from here on.
 type Claim struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The worker, for people; never read by a program.
+	// The worker's name, for people. Programs ignore it.
 	Worker string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
-	// How often the rollout was claimed before.
+	// Number of earlier claims.
 	Attempt int32 `protobuf:"varint,2,opt,name=attempt,proto3" json:"attempt,omitempty"`
-	// The round in which the worker plays.
+	// The round that the worker plays.
 	Round int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
-	// The version of each table that holds after the starting messages, if the start could not say
-	// because there was no session.
+	// The version of each table after the starting messages, if the start lacks them because there
+	// was no session.
 	Versions      []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -937,16 +936,16 @@ func (x *Claim) GetVersions() []*v12.TableVersion {
 	return nil
 }
 
-// Turn is what one speaker said at once.
+// Turn is one turn of a role.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages, with consecutive indices.
 	Messages []*v12.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The version of each table that holds after them.
 	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Index of an earlier message that ended the conversation: its conversation_active becomes false.
+	// Index of an earlier message that ended the conversation. Its conversation_active becomes false.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
-	// What the turn cost. Unset if no model spoke.
+	// Usage of the turn. Unset if no model spoke.
 	Usage *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Of a turn of the execution environment: ExecuteResponse.session_digest.
 	SessionDigest []byte `protobuf:"bytes,6,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
@@ -1046,15 +1045,15 @@ func (x *Turn) GetNextDue() float64 {
 	return 0
 }
 
-// TurnUsage is what one turn of a model cost.
+// TurnUsage is the usage of one turn of a model.
 type TurnUsage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whose turn.
+	// The role.
 	Role v12.Role `protobuf:"varint,1,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
-	// Index of the turn's first message; that of the message that did not come, if the turn ended the
-	// rollout.
+	// Index of the turn's first message. If the turn ended the rollout, the index that its message
+	// would have had.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// What it cost.
+	// The usage.
 	Usage         *v1.Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1111,18 +1110,18 @@ func (x *TurnUsage) GetUsage() *v1.Usage {
 	return nil
 }
 
-// End closes a log.
+// End ends a log.
 type End struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Why.
+	// The reason.
 	Reason EndReason `protobuf:"varint,1,opt,name=reason,proto3,enum=toolsandbox.bus.v1.EndReason" json:"reason,omitempty"`
 	// Exception type as the original reports it, for MODEL_FAILURE and INFRASTRUCTURE.
 	ExceptionType string `protobuf:"bytes,2,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
 	// What happened, for people.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// What the turn cost that ended the rollout without a message. Unset if no model spoke.
+	// Usage of a turn that ended the rollout without a message. Unset if no model spoke.
 	Usage *TurnUsage `protobuf:"bytes,4,opt,name=usage,proto3" json:"usage,omitempty"`
-	// Whose fault it is, for MODEL_FAILURE and INFRASTRUCTURE.
+	// The party at fault, for MODEL_FAILURE and INFRASTRUCTURE.
 	FailureClass  v1.FailureClass `protobuf:"varint,5,opt,name=failure_class,json=failureClass,proto3,enum=toolsandbox.agentgw.v1.FailureClass" json:"failure_class,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1193,9 +1192,9 @@ func (x *End) GetFailureClass() v1.FailureClass {
 	return v1.FailureClass(0)
 }
 
-// Snapshot holds the table versions that one execution stored; the starting versions stand in the
-// setup. Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>. May be published more than
-// once with equal content.
+// Snapshot holds the table versions of one execution. The setup holds the starting versions.
+// Subject snapshot.<shard>.<rollout>, stream SNAPSHOT_<shard>. It may be published more than once
+// with equal content.
 type Snapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session, equal to the rollout's id.
@@ -1317,12 +1316,12 @@ func (x *Match) GetSimilarity() float64 {
 // UserFlag is a suspicion that a simulated user broke its contract.
 type UserFlag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Which rule: leak, assistant, invented, or early_end, of which a rollout has one at most.
+	// The rule: leak, assistant, invented, or early_end, which occurs at most once per rollout.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Index of the message.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// The words that raised it: of the message, or for early_end of the agent's last message, the
-	// user's last message or the goal.
+	// The quoted words: of the message, or for early_end of the agent's last message, the user's last
+	// message or the goal.
 	Evidence      string `protobuf:"bytes,3,opt,name=evidence,proto3" json:"evidence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1380,12 +1379,12 @@ func (x *UserFlag) GetEvidence() string {
 }
 
 // Result is the score of one rollout. Subject result.<rollout>, followed by .<round> from round 1
-// on; stream RESULT, created if absent. That of the rollout's last round counts.
+// on; stream RESULT, created if absent. The result of the rollout's last round counts.
 type Result struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What was run.
 	Rollout *Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
-	// How it ended.
+	// The end.
 	End *End `protobuf:"bytes,2,opt,name=end,proto3" json:"end,omitempty"`
 	// Mean over the milestones, 0 to 1.
 	MilestoneSimilarity float64 `protobuf:"fixed64,3,opt,name=milestone_similarity,json=milestoneSimilarity,proto3" json:"milestone_similarity,omitempty"`
@@ -1403,14 +1402,14 @@ type Result struct {
 	MilestoneCount int32 `protobuf:"varint,9,opt,name=milestone_count,json=milestoneCount,proto3" json:"milestone_count,omitempty"`
 	// Number of messages, the starting ones included.
 	MessageCount int32 `protobuf:"varint,10,opt,name=message_count,json=messageCount,proto3" json:"message_count,omitempty"`
-	// The round in which the rollout ended so.
+	// The round of the result.
 	Round int32 `protobuf:"varint,11,opt,name=round,proto3" json:"round,omitempty"`
-	// LogEntry.digest of the entry with the end that was scored: it covers every message and table
-	// version. Empty if the log could not be read.
+	// LogEntry.digest of the scored entry with the end. It covers every message and table version.
+	// Empty if the log could not be read.
 	LogDigest []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
-	// Where a simulated user broke its contract, in order; the first 100. Never part of the score.
+	// Suspected violations of the user contract, in order, at most 100. They do not affect the score.
 	UserFlags []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
-	// What graders say of the agent's turn. Only if the evaluation has function_calling.
+	// Grades of the agent's calls. Only if the evaluation has function_calling.
 	CallGrade     *CallGrade `protobuf:"bytes,14,opt,name=call_grade,json=callGrade,proto3" json:"call_grade,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1544,16 +1543,16 @@ func (x *Result) GetCallGrade() *CallGrade {
 	return nil
 }
 
-// CallGrade is what both graders say of the calls that an agent named.
+// CallGrade holds the verdicts of both graders on an agent's calls.
 type CallGrade struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What they judged: the text of a model, or the agent's calls as such a text.
+	// The graded text: that of a model, or the agent's calls in the same form.
 	Prediction string `protobuf:"bytes,1,opt,name=prediction,proto3" json:"prediction,omitempty"`
 	// EuroEval's metric. The similarity is 1 if it is correct, else 0.
 	Euroeval *CallVerdict `protobuf:"bytes,2,opt,name=euroeval,proto3" json:"euroeval,omitempty"`
 	// The rules of BFCL's AST checker.
 	BfclStrict *CallVerdict `protobuf:"bytes,3,opt,name=bfcl_strict,json=bfclStrict,proto3" json:"bfcl_strict,omitempty"`
-	// The name of the difference between their rules that decides, if they differ.
+	// The rule in which the graders differ and that decides, if they differ.
 	Quirk         string `protobuf:"bytes,4,opt,name=quirk,proto3" json:"quirk,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1620,14 +1619,14 @@ func (x *CallGrade) GetQuirk() string {
 // CallVerdict is the judgement of one grader.
 type CallVerdict struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Whether the calls are those expected.
+	// Whether the calls are the expected ones.
 	Correct bool `protobuf:"varint,1,opt,name=correct,proto3" json:"correct,omitempty"`
 	// The check that failed, e.g. count or value; empty if correct.
 	Check string `protobuf:"bytes,2,opt,name=check,proto3" json:"check,omitempty"`
-	// What it found, for people.
+	// The finding, for people.
 	Detail string `protobuf:"bytes,3,opt,name=detail,proto3" json:"detail,omitempty"`
-	// Type of the exception that EuroEval's metric raises, which voids its whole iteration; empty if
-	// it raises none.
+	// Type of the exception that EuroEval's metric raises, which voids its whole iteration. Empty if
+	// there is none.
 	ExceptionType string `protobuf:"bytes,4,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

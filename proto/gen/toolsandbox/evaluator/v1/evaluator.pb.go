@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/evaluator/v1/evaluator.proto
 
-// The evaluator: follows message and snapshot streams and scores trajectories.
+// The evaluator. It follows log and snapshot streams and scores trajectories.
 
 package evaluatorv1
 
@@ -128,7 +128,7 @@ func (x *PutEvaluationsRequest) GetEvaluations() []*NamedEvaluation {
 	return nil
 }
 
-// PutEvaluationsResponse names them.
+// PutEvaluationsResponse holds the digests.
 type PutEvaluationsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Hex SHA-256 digests, in the order of the request.
@@ -220,10 +220,10 @@ func (x *WatchScoreRequest) GetRolloutId() string {
 	return ""
 }
 
-// WatchScoreResponse holds the score so far.
+// WatchScoreResponse holds the current score.
 type WatchScoreResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The result as it would be if the rollout ended now.
+	// The result if the rollout ended now.
 	Result *v11.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
 	// Whether this is the final score.
 	Final         bool `protobuf:"varint,2,opt,name=final,proto3" json:"final,omitempty"`
@@ -275,7 +275,7 @@ func (x *WatchScoreResponse) GetFinal() bool {
 	return false
 }
 
-// ScoreTrajectoryRequest carries a whole trajectory.
+// ScoreTrajectoryRequest carries a complete trajectory.
 type ScoreTrajectoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How it is scored.
@@ -284,11 +284,11 @@ type ScoreTrajectoryRequest struct {
 	Messages []*v12.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
 	// All table versions.
 	Tables []*v12.Table `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
-	// Index of the first message after the starting ones. What the simulated user says from there on
-	// is checked. Unset checks nothing, as for a user that is a script.
+	// Index of the first message after the starting ones. The simulated user's messages are checked
+	// from there on. Unset checks nothing, e.g. for a scripted user.
 	CheckUserFrom *int32 `protobuf:"varint,4,opt,name=check_user_from,json=checkUserFrom,proto3,oneof" json:"check_user_from,omitempty"`
-	// With function_calling: a text of the agent names no call unless it is JSON with tool_calls, as
-	// with plug-ins, which are shown the functions as tools.
+	// With function_calling: a text of the agent contains no call unless it is JSON with tool_calls.
+	// This holds for plug-ins, which get the functions as tools.
 	TextIsNoCall  bool `protobuf:"varint,5,opt,name=text_is_no_call,json=textIsNoCall,proto3" json:"text_is_no_call,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -405,7 +405,7 @@ func (x *ScoreTrajectoryResponse) GetResult() *v11.Result {
 	return nil
 }
 
-// ExplainTrajectoryRequest carries a whole trajectory.
+// ExplainTrajectoryRequest carries a complete trajectory.
 type ExplainTrajectoryRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// How it is scored.
@@ -478,13 +478,12 @@ func (x *ExplainTrajectoryRequest) GetTextIsNoCall() bool {
 	return false
 }
 
-// ExplainTrajectoryResponse holds the score and how it comes about.
+// ExplainTrajectoryResponse holds the score with its explanation.
 type ExplainTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The score; rollout and end are not set.
 	Result *v11.Result `protobuf:"bytes,1,opt,name=result,proto3" json:"result,omitempty"`
-	// One per milestone. The similarity of the milestones is the mean of theirs, 0 where a node has
-	// no match.
+	// One per milestone. The milestone similarity is their mean, with 0 for a node without match.
 	Milestones []*NodeExplanation `protobuf:"bytes,2,rep,name=milestones,proto3" json:"milestones,omitempty"`
 	// One per minefield, likewise.
 	Minefields    []*NodeExplanation `protobuf:"bytes,3,rep,name=minefields,proto3" json:"minefields,omitempty"`
@@ -543,19 +542,19 @@ func (x *ExplainTrajectoryResponse) GetMinefields() []*NodeExplanation {
 	return nil
 }
 
-// NodeExplanation says what became of one node.
+// NodeExplanation explains one node.
 type NodeExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its number.
 	Node int32 `protobuf:"varint,1,opt,name=node,proto3" json:"node,omitempty"`
 	// Its name; empty if it has none.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where the best matching of its graph puts it. Unset if it takes no part: no edge of the graph
-	// mentions it, or no user spoke.
+	// The node's place in the best matching of its graph. Unset if it takes no part: no edge of the
+	// graph mentions it, or no user spoke.
 	Match *NodeAt `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
-	// Only if the similarity there is below 1: the message at which this node alone, its references
-	// where they were matched, does better, or where it is 0 everywhere, comes closest. Unset if the
-	// match is that message.
+	// Only if the similarity of match is below 1: the message at which this node alone, with its
+	// references as matched, has a higher similarity. If it is 0 everywhere, the message at which it
+	// comes closest. Unset if match is that message.
 	Best          *NodeAt `protobuf:"bytes,4,opt,name=best,proto3" json:"best,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -624,8 +623,8 @@ type NodeAt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The message.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The geometric mean of the similarities of the constraints that are no guardrails, times those
-	// of the others and of the automatic guardrails.
+	// The geometric mean of the similarities of the author's constraints that are no guardrails,
+	// times those of all guardrails.
 	Similarity float64 `protobuf:"fixed64,2,opt,name=similarity,proto3" json:"similarity,omitempty"`
 	// The author's constraints, in their order.
 	Constraints []*ConstraintExplanation `protobuf:"bytes,3,rep,name=constraints,proto3" json:"constraints,omitempty"`
@@ -696,11 +695,11 @@ func (x *NodeAt) GetGuardrails() []*ConstraintExplanation {
 // ConstraintExplanation is one comparison at a message.
 type ConstraintExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The table that is compared.
+	// The compared table.
 	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	// How it is compared.
+	// The measure.
 	Measure v1.SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
-	// The node whose matched message is the reference; −1 is the first user message. Unset where the
+	// The node whose matched message is the reference. −1 is the first user message. Unset if the
 	// measure reads none.
 	Reference *int32 `protobuf:"varint,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
 	// That message.
@@ -708,14 +707,13 @@ type ConstraintExplanation struct {
 	// 0 to 1: the geometric mean of the similarities of rows, 0 if there is a problem. For guardrails
 	// 1 or 0.
 	Similarity float64 `protobuf:"fixed64,5,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// For people: what makes the similarity 0 whatever the rows hold; empty if nothing does.
+	// The reason, for people, why the similarity is 0 regardless of the rows. Empty if there is none.
 	Problem string `protobuf:"bytes,6,opt,name=problem,proto3" json:"problem,omitempty"`
-	// The target's rows with those they are paired with, then found rows that are left over. None for
-	// guardrails.
+	// The target's rows with their paired rows, then the unpaired found rows. None for guardrails.
 	Rows []*RowExplanation `protobuf:"bytes,7,rep,name=rows,proto3" json:"rows,omitempty"`
-	// For guardrails, ADDITION, REMOVAL and UPDATE: what changed since the reference.
+	// For guardrails, ADDITION, REMOVAL and UPDATE: the changes since the reference.
 	Changes []*RowChange `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
-	// For TOOL_TRACE_DEPENDANT: the values that the target was completed with.
+	// For TOOL_TRACE_DEPENDANT: the values that completed the target.
 	Extracted []*ExtractedValue `protobuf:"bytes,9,rep,name=extracted,proto3" json:"extracted,omitempty"`
 	// For OWN: the name of the measure.
 	OwnMeasure    string `protobuf:"bytes,10,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
@@ -826,16 +824,15 @@ func (x *ConstraintExplanation) GetOwnMeasure() string {
 // RowExplanation is a pair of rows.
 type RowExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Number of the target's row; unset for a row that nothing wants.
+	// Number of the target's row. Unset for an unexpected row.
 	Wanted *int32 `protobuf:"varint,1,opt,name=wanted,proto3,oneof" json:"wanted,omitempty"`
-	// The row found; unset if none is left for the target's row. For SANDBOX always unset: it is the
-	// message itself.
+	// The found row. Unset if none is left for the target's row. Always unset for SANDBOX, where it
+	// is the message itself.
 	Found *v12.Row `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
-	// The n-th root of the product over the n cells, those without a result left out; 0 if no cell
-	// has a result.
+	// The geometric mean over the cells with a result. 0 if no cell has one.
 	Similarity float64 `protobuf:"fixed64,3,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// The target's cells, in column order, without similarity if no row is left for it; none for a
-	// row that nothing wants.
+	// The target's cells in column order, without similarity if no row is left for it. None for an
+	// unexpected row.
 	Cells         []*CellExplanation `protobuf:"bytes,4,rep,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -899,24 +896,22 @@ func (x *RowExplanation) GetCells() []*CellExplanation {
 	return nil
 }
 
-// CellExplanation is a pair of cells. For ADDITION, REMOVAL and UPDATE empty values stand for null
-// ones.
+// CellExplanation is a pair of cells. For ADDITION, REMOVAL and UPDATE, empty values count as null.
 type CellExplanation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Column name.
 	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// How the cells are compared.
+	// The measure of the cells.
 	Measure v1.ColumnMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.ColumnMeasure" json:"measure,omitempty"`
-	// The target's value, completed where the target was.
+	// The target's value after completion.
 	Wanted *v12.Value `protobuf:"bytes,3,opt,name=wanted,proto3" json:"wanted,omitempty"`
-	// The value found; unset for columns that hold lists and where no row is left for the target's.
+	// The found value. Unset for list columns, and if no row is left for the target's.
 	Found *v12.Value `protobuf:"bytes,4,opt,name=found,proto3" json:"found,omitempty"`
-	// The list found, for columns that hold lists.
+	// The found list, for list columns.
 	FoundTexts []string `protobuf:"bytes,5,rep,name=found_texts,json=foundTexts,proto3" json:"found_texts,omitempty"`
 	// 0 to 1.
 	Similarity float64 `protobuf:"fixed64,6,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// The comparison has no result, as that of nothing with a value has none, and is left out of the
-	// row's mean.
+	// The comparison has no result, e.g. of null with a value, and does not count in the row's mean.
 	NoResult bool `protobuf:"varint,7,opt,name=no_result,json=noResult,proto3" json:"no_result,omitempty"`
 	// For ROUGE_L between two texts.
 	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
@@ -1038,15 +1033,15 @@ func (x *CellExplanation) GetProblem() string {
 	return ""
 }
 
-// TextComparison is ROUGE-L in detail; the similarity is the harmonic mean of precision and recall,
-// with 32 bits.
+// TextComparison explains ROUGE-L. The similarity is the harmonic mean of precision and recall in
+// 32 bits.
 type TextComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Share of the found words that are common.
 	Precision float64 `protobuf:"fixed64,1,opt,name=precision,proto3" json:"precision,omitempty"`
 	// Share of the wanted words that are common.
 	Recall float64 `protobuf:"fixed64,2,opt,name=recall,proto3" json:"recall,omitempty"`
-	// The longest common subsequence. Empty for texts of some thousand words each.
+	// The longest common subsequence. Empty for texts of several thousand words each.
 	Common        []*CommonWord `protobuf:"bytes,3,rep,name=common,proto3" json:"common,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1106,13 +1101,13 @@ func (x *TextComparison) GetCommon() []*CommonWord {
 // CommonWord is a word of both texts; they have the same stem.
 type CommonWord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it stands in the wanted text.
+	// The word in the wanted text.
 	Wanted string `protobuf:"bytes,1,opt,name=wanted,proto3" json:"wanted,omitempty"`
-	// As it stands in the found text.
+	// The word in the found text.
 	Found string `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
-	// Where it begins in the wanted text, in bytes.
+	// Byte offset in the wanted text.
 	WantedAt int32 `protobuf:"varint,3,opt,name=wanted_at,json=wantedAt,proto3" json:"wanted_at,omitempty"`
-	// Where it begins in the found text, in bytes.
+	// Byte offset in the found text.
 	FoundAt       int32 `protobuf:"varint,4,opt,name=found_at,json=foundAt,proto3" json:"found_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1176,17 +1171,17 @@ func (x *CommonWord) GetFoundAt() int32 {
 	return 0
 }
 
-// TraceComparison compares the accepted trace and the call of the message that fit, or of all those
-// that come closest.
+// TraceComparison compares an accepted trace with a call of the message: a pair that matches, or
+// else the closest pair.
 type TraceComparison struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Number of the accepted trace.
 	Accepted int32 `protobuf:"varint,1,opt,name=accepted,proto3" json:"accepted,omitempty"`
 	// The accepted tool.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The tool that was called; empty if the message holds no successful call.
+	// The called tool. Empty if the message has no successful call.
 	FoundTool string `protobuf:"bytes,3,opt,name=found_tool,json=foundTool,proto3" json:"found_tool,omitempty"`
-	// Whether the call fits.
+	// Whether the call matches.
 	Fits bool `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
 	// The accepted arguments, if the tools are equal.
 	Arguments     []*ArgumentComparison `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
@@ -1266,11 +1261,11 @@ type ArgumentComparison struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The accepted value, as JSON text.
 	WantedJson string `protobuf:"bytes,2,opt,name=wanted_json,json=wantedJson,proto3" json:"wanted_json,omitempty"`
-	// The value given, as JSON text; unset if none was.
+	// The actual value, as JSON text. Unset if there is none.
 	FoundJson *string `protobuf:"bytes,3,opt,name=found_json,json=foundJson,proto3,oneof" json:"found_json,omitempty"`
-	// The largest accepted difference; unset if the values must be equal.
+	// The accepted difference. Unset if the values must be equal.
 	Tolerance *float64 `protobuf:"fixed64,4,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
-	// Whether it fits.
+	// Whether it matches.
 	Fits          bool `protobuf:"varint,5,opt,name=fits,proto3" json:"fits,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1344,11 +1339,11 @@ func (x *ArgumentComparison) GetFits() bool {
 // RowChange is a row that differs between the reference and the match.
 type RowChange struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The row at the reference; unset if there was none, and for SANDBOX.
+	// The row at the reference. Unset if there is none, and for SANDBOX.
 	Before *v12.Row `protobuf:"bytes,1,opt,name=before,proto3" json:"before,omitempty"`
-	// The row at the match; unset if there is none, and for SANDBOX.
+	// The row at the match. Unset if there is none, and for SANDBOX.
 	After *v12.Row `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
-	// Names of the columns that differ, if there are both; for SANDBOX those of the two messages.
+	// Names of the columns that differ, if both rows exist. For SANDBOX those of the two messages.
 	Columns       []string `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1405,12 +1400,12 @@ func (x *RowChange) GetColumns() []string {
 	return nil
 }
 
-// ExtractedValue is a value that a target was completed with.
+// ExtractedValue is a value that completed a target.
 type ExtractedValue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The value as it is printed.
+	// The printed value.
 	Value         string `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: toolsandbox/evaluator/v1/evaluator.proto
 
-// The evaluator: follows message and snapshot streams and scores trajectories.
+// The evaluator. It follows log and snapshot streams and scores trajectories.
 
 package evaluatorv1
 
@@ -31,22 +31,22 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// EvaluatorService scores rollouts. It is not reachable for agents.
+// EvaluatorService scores rollouts. Agents cannot reach it.
 type EvaluatorServiceClient interface {
 	// PutEvaluations stores evaluations under their digests before rollouts refer to them.
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(ctx context.Context, in *PutEvaluationsRequest, opts ...grpc.CallOption) (*PutEvaluationsResponse, error)
-	// WatchScore streams the best score so far of a running rollout and its user's flags after each
-	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// WatchScore streams the current score of a running rollout and its user's flags after each log
+	// entry, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(ctx context.Context, in *WatchScoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchScoreResponse], error)
-	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to
-	// retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ScoreTrajectory scores a complete trajectory. It stores nothing. Idempotent, safe to retry.
+	// Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(ctx context.Context, in *ScoreTrajectoryRequest, opts ...grpc.CallOption) (*ScoreTrajectoryResponse, error)
-	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes
-	// about; nothing is stored. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a
-	// trajectory that cannot be scored).
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and explains each number. It
+	// stores nothing. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory
+	// that cannot be scored).
 	ExplainTrajectory(ctx context.Context, in *ExplainTrajectoryRequest, opts ...grpc.CallOption) (*ExplainTrajectoryResponse, error)
 }
 
@@ -111,22 +111,22 @@ func (c *evaluatorServiceClient) ExplainTrajectory(ctx context.Context, in *Expl
 // All implementations must embed UnimplementedEvaluatorServiceServer
 // for forward compatibility.
 //
-// EvaluatorService scores rollouts. It is not reachable for agents.
+// EvaluatorService scores rollouts. Agents cannot reach it.
 type EvaluatorServiceServer interface {
 	// PutEvaluations stores evaluations under their digests before rollouts refer to them.
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(context.Context, *PutEvaluationsRequest) (*PutEvaluationsResponse, error)
-	// WatchScore streams the best score so far of a running rollout and its user's flags after each
-	// entry of its log, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// WatchScore streams the current score of a running rollout and its user's flags after each log
+	// entry, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(*WatchScoreRequest, grpc.ServerStreamingServer[WatchScoreResponse]) error
-	// ScoreTrajectory scores a trajectory that is given whole; nothing is stored. Idempotent, safe to
-	// retry. Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
+	// ScoreTrajectory scores a complete trajectory. It stores nothing. Idempotent, safe to retry.
+	// Errors: INVALID_ARGUMENT (a graph or a trajectory that cannot be scored).
 	ScoreTrajectory(context.Context, *ScoreTrajectoryRequest) (*ScoreTrajectoryResponse, error)
-	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and says how each number comes
-	// about; nothing is stored. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a
-	// trajectory that cannot be scored).
+	// ExplainTrajectory scores a trajectory as ScoreTrajectory does and explains each number. It
+	// stores nothing. Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph or a trajectory
+	// that cannot be scored).
 	ExplainTrajectory(context.Context, *ExplainTrajectoryRequest) (*ExplainTrajectoryResponse, error)
 	mustEmbedUnimplementedEvaluatorServiceServer()
 }

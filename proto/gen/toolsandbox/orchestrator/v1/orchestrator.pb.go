@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/orchestrator/v1/orchestrator.proto
 
-// The orchestrator: expands sweeps into rollouts and runs them.
+// The orchestrator. It expands sweeps into rollouts and plays them.
 
 package orchestratorv1
 
@@ -30,31 +30,32 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SweepSpec is what a sweep runs: setups × agents × users × trials, in this nesting order.
+// SweepSpec is the specification of a sweep: setups × agents × users × trials, in this nesting
+// order.
 type SweepSpec struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The scenarios.
 	Scenarios []*SweepScenario `protobuf:"bytes,1,rep,name=scenarios,proto3" json:"scenarios,omitempty"`
-	// Who plays the agent.
+	// The players of the agent.
 	Agents []*v1.Player `protobuf:"bytes,2,rep,name=agents,proto3" json:"agents,omitempty"`
-	// Who plays the user.
+	// The players of the user.
 	Users []*v1.Player `protobuf:"bytes,3,rep,name=users,proto3" json:"users,omitempty"`
 	// Rollouts per combination.
 	Trials int32 `protobuf:"varint,4,opt,name=trials,proto3" json:"trials,omitempty"`
-	// Seed of the sweep; each rollout derives its own from it and its place in the plan.
+	// Seed of the sweep. Each rollout derives its own seed from it.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Rollouts at once per worker process. 0 leaves it to the workers' configuration. It may be
-	// another one whenever the sweep is created again, and then counts for what is queued already
-	// too: the number of the highest round does, and of several of one round the last one given.
+	// Concurrent rollouts per worker process. 0 means the workers' configuration. It may change
+	// whenever the sweep is created again, and then also applies to queued rollouts. The value of the
+	// highest round applies, and within a round the last one.
 	Parallel int32 `protobuf:"varint,6,opt,name=parallel,proto3" json:"parallel,omitempty"`
-	// Do what the original does where it aborts on a model's mistake.
+	// Abort on a model's mistake where the original does.
 	Compat bool `protobuf:"varint,7,opt,name=compat,proto3" json:"compat,omitempty"`
-	// What answers the requests of tools to hosted services.
+	// The source of answers of hosted services.
 	HostedServices v11.HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	// Play what PutRecording stored for the rollouts: nothing outside is asked.
+	// Replay the items of PutRecording: nothing external is asked.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// Bytes of messages beyond the starting ones, as they are stored, after which a rollout stops; it
-	// is the failure of whoever said most of them. 0 stands for 4 MiB.
+	// Stored bytes of messages after the starting ones at which a rollout ends. It is a failure of
+	// the role that caused most of them. 0 means 4 MiB.
 	MaxBytes      int64 `protobuf:"varint,16,opt,name=max_bytes,json=maxBytes,proto3" json:"max_bytes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -163,9 +164,9 @@ func (x *SweepSpec) GetMaxBytes() int64 {
 // SweepScenario is one scenario of a sweep.
 type SweepScenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How it starts.
+	// The start of the scenario.
 	Setup *v12.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
-	// Digest of its evaluation as EvaluatorService.PutEvaluations returned it.
+	// Digest of its evaluation, as EvaluatorService.PutEvaluations returned it.
 	EvaluationDigest string `protobuf:"bytes,2,opt,name=evaluation_digest,json=evaluationDigest,proto3" json:"evaluation_digest,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
@@ -220,20 +221,18 @@ type CreateSweepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Chosen by the caller; a NATS subject token.
 	SweepId string `protobuf:"bytes,1,opt,name=sweep_id,json=sweepId,proto3" json:"sweep_id,omitempty"`
-	// What to run.
+	// The specification.
 	Spec *SweepSpec `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
-	// What its models may spend in all, over all times that it was created. No part of the
-	// specification: the last one given counts, so that a sweep that has spent it goes on with a
-	// higher one. Unset is no limit.
+	// Spend limit of its models over all creations of the sweep. Not part of the specification: the
+	// last value applies, so that a higher limit resumes an exhausted sweep. Unset is no limit.
 	SpendLimit *v1.SpendLimit `protobuf:"bytes,3,opt,name=spend_limit,json=spendLimit,proto3" json:"spend_limit,omitempty"`
-	// Number of the round that begins, unless it has begun: what ended without a score in an earlier
-	// round because the infrastructure failed or the sweep was cancelled is played again, from the
-	// message on at which it ended. No part of the specification; whoever wants another round takes a
-	// higher number. 0 begins none.
+	// Number of the round to begin, unless it has begun. Rollouts that ended without a score in an
+	// earlier round, because of an infrastructure failure or cancellation, are continued from the
+	// message at which they ended. Not part of the specification. Each further round takes a higher
+	// number. 0 begins none.
 	Round int32 `protobuf:"varint,4,opt,name=round,proto3" json:"round,omitempty"`
-	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS): those of which that is still so
-	// are played again too in the round that begins, from what is left of them. No part of the
-	// specification.
+	// Ids of rollouts that GetTrajectory could not read (DATA_LOSS). Those that still cannot be read
+	// are played again in the round, from what is left of them. Not part of the specification.
 	Damaged       []string `protobuf:"bytes,5,rep,name=damaged,proto3" json:"damaged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -304,12 +303,12 @@ func (x *CreateSweepRequest) GetDamaged() []string {
 	return nil
 }
 
-// CreateSweepResponse says what was queued.
+// CreateSweepResponse holds the size of the sweep.
 type CreateSweepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Rollouts of the whole plan.
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
-	// Rollouts that have a result already.
+	// Rollouts with a result.
 	Done          int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -489,17 +488,17 @@ type isWatchSweepResponse_Event interface {
 }
 
 type WatchSweepResponse_Progress struct {
-	// First event, and again whenever there was none for 5 s.
+	// The first event. Repeated whenever there was no event for 5 s.
 	Progress *SweepProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
 }
 
 type WatchSweepResponse_Result struct {
-	// A rollout has its result; also sent for results that were there before the watch began.
+	// The result of a rollout, including results stored before the watch began.
 	Result *v13.Result `protobuf:"bytes,2,opt,name=result,proto3,oneof"`
 }
 
 type WatchSweepResponse_End struct {
-	// Last event.
+	// The last event.
 	End *SweepEnd `protobuf:"bytes,3,opt,name=end,proto3,oneof"`
 }
 
@@ -509,18 +508,18 @@ func (*WatchSweepResponse_Result) isWatchSweepResponse_Event() {}
 
 func (*WatchSweepResponse_End) isWatchSweepResponse_Event() {}
 
-// SweepProgress says how far a sweep is.
+// SweepProgress is the progress of a sweep.
 type SweepProgress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Rollouts of the whole plan.
 	Total int64 `protobuf:"varint,1,opt,name=total,proto3" json:"total,omitempty"`
 	// Rollouts with a result.
 	Done int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
-	// Rollouts that orchestrators play. Set while a watch waits for results only.
+	// Running rollouts. Set only while a watch waits for results.
 	Playing int64 `protobuf:"varint,3,opt,name=playing,proto3" json:"playing,omitempty"`
-	// Rollouts that no orchestrator has taken yet. Set while a watch waits for results only.
+	// Queued rollouts that no orchestrator has taken. Set only while a watch waits for results.
 	Queued int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Whether playing and queued were counted.
+	// Whether playing and queued are set.
 	Counted       bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -591,7 +590,7 @@ func (x *SweepProgress) GetCounted() bool {
 	return false
 }
 
-// SweepEnd closes a watch.
+// SweepEnd ends a watch.
 type SweepEnd struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Whether the sweep was cancelled before all rollouts had a result.
@@ -693,10 +692,10 @@ func (x *CancelSweepRequest) GetSweepId() string {
 	return ""
 }
 
-// CancelSweepResponse says what became of the sweep.
+// CancelSweepResponse holds the sweep.
 type CancelSweepResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As it is now: not cancelled if it had ended before.
+	// Its current state. It is not cancelled if it had ended before.
 	Sweep         *SweepInfo `protobuf:"bytes,1,opt,name=sweep,proto3" json:"sweep,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -785,10 +784,10 @@ func (x *GetTrajectoryRequest) GetRolloutId() string {
 	return ""
 }
 
-// GetTrajectoryResponse holds everything that happened.
+// GetTrajectoryResponse holds a trajectory.
 type GetTrajectoryResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What was run.
+	// The rollout.
 	Rollout *v13.Rollout `protobuf:"bytes,1,opt,name=rollout,proto3" json:"rollout,omitempty"`
 	// All messages, the starting ones included, with the final value of conversation_active.
 	Messages []*v14.Message `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
@@ -796,17 +795,17 @@ type GetTrajectoryResponse struct {
 	StartingMessages int32 `protobuf:"varint,3,opt,name=starting_messages,json=startingMessages,proto3" json:"starting_messages,omitempty"`
 	// All stored table versions, by table, then index.
 	Tables []*v14.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
-	// How it ended; unset while it runs.
+	// The end. Unset while the rollout runs.
 	End *v13.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
 	// When the first entry of its log was stored.
 	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
-	// What the turns of models cost, in order.
+	// Usage of model turns, in order.
 	Usage []*v13.TurnUsage `protobuf:"bytes,9,rep,name=usage,proto3" json:"usage,omitempty"`
 	// LogEntry.digest of the last entry of its log.
 	LogDigest []byte `protobuf:"bytes,10,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
-	// The digest that its session has by its log, as in ExecuteResponse.session_digest.
+	// The session's digest according to the log, as in ExecuteResponse.session_digest.
 	SessionDigest []byte `protobuf:"bytes,11,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
 	// The virtual time of each turn of the execution environment, by the index of its first message,
 	// if turns take time or events may be scheduled.
@@ -922,13 +921,12 @@ func (x *GetTrajectoryResponse) GetTimes() map[int32]float64 {
 	return nil
 }
 
-// RecordedItem is one thing that came from outside. A stored format: fields are only ever added.
+// RecordedItem is one external input. A stored format: fields are only ever added.
 type RecordedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Index of the message that it stands for; for an answer of a hosted service its number in the
-	// rollout, from 0.
+	// Index of the message. For an answer of a hosted service its number in the rollout, from 0.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// What it is.
+	// The input.
 	//
 	// Types that are valid to be assigned to Item:
 	//
@@ -1006,12 +1004,12 @@ type isRecordedItem_Item interface {
 }
 
 type RecordedItem_Turn struct {
-	// What a player answered, and what was said to and by a model provider for that.
+	// A player's reply with the exchange with a model provider.
 	Turn *v1.RecordedTurn `protobuf:"bytes,2,opt,name=turn,proto3,oneof"`
 }
 
 type RecordedItem_Answer struct {
-	// What a hosted service answered.
+	// An answer of a hosted service.
 	Answer *v11.ServiceAnswer `protobuf:"bytes,3,opt,name=answer,proto3,oneof"`
 }
 
@@ -1114,7 +1112,7 @@ func (x *GetRecordingResponse) GetItem() *RecordedItem {
 // PutRecordingRequest holds items of a rollout.
 type PutRecordingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rollout that is to replay them.
+	// The rollout that replays them.
 	RolloutId string `protobuf:"bytes,1,opt,name=rollout_id,json=rolloutId,proto3" json:"rollout_id,omitempty"`
 	// The items, in any order.
 	Items         []*RecordedItem `protobuf:"bytes,2,rep,name=items,proto3" json:"items,omitempty"`
@@ -1206,9 +1204,9 @@ func (*PutRecordingResponse) Descriptor() ([]byte, []int) {
 // ListSweepsRequest asks for a page of sweeps.
 type ListSweepsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// At most this many; 0 means 100.
+	// Page size. 0 means 100.
 	PageSize int32 `protobuf:"varint,1,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous answer; empty for the first page.
+	// next_page_token of the previous page. Empty for the first page.
 	PageToken     string `protobuf:"bytes,2,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1263,16 +1261,16 @@ type SweepInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// How far it is.
+	// Its progress.
 	Progress *SweepProgress `protobuf:"bytes,2,opt,name=progress,proto3" json:"progress,omitempty"`
 	// Whether it was cancelled.
 	Cancelled bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
 	// does.
 	Spent string `protobuf:"bytes,4,opt,name=spent,proto3" json:"spent,omitempty"`
-	// Names of who plays the agent.
+	// Names of the agent's players.
 	Agents []string `protobuf:"bytes,5,rep,name=agents,proto3" json:"agents,omitempty"`
-	// Names of who plays the user.
+	// Names of the user's players.
 	Users []string `protobuf:"bytes,6,rep,name=users,proto3" json:"users,omitempty"`
 	// When it was first created.
 	Created       *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created,proto3" json:"created,omitempty"`

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: toolsandbox/orchestrator/v1/orchestrator.proto
 
-// The orchestrator: expands sweeps into rollouts and runs them.
+// The orchestrator. It expands sweeps into rollouts and plays them.
 
 package orchestratorv1
 
@@ -34,36 +34,32 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not
-// exist.
+// OrchestratorService runs sweeps. Every call that names an unknown sweep fails with NOT_FOUND.
 type OrchestratorServiceClient interface {
-	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with
-	// the same specification queues only what has no result yet, which is also how an interrupted
-	// sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
-	// INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
+	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: a repeated call
+	// with the same specification queues only rollouts without a result. That also resumes an
+	// interrupted sweep. Safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
+	// INVALID_ARGUMENT (a setup violates a rule; the message names scenario and field).
 	CreateSweep(ctx context.Context, in *CreateSweepRequest, opts ...grpc.CallOption) (*CreateSweepResponse, error)
-	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as
-	// they come, and it ends when every rollout has a result, the sweep is cancelled, or it has spent
-	// what it may. Read only; after an error start again: all results are sent again.
-	// Errors: none of its own.
+	// WatchSweep streams the events of a sweep, beginning with its progress. The stream ends when
+	// every rollout has a result, the sweep is cancelled, or it has reached its spend limit. Read
+	// only. After an error start again: all results are sent again. Errors: none of its own.
 	WatchSweep(ctx context.Context, in *WatchSweepRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchSweepResponse], error)
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn.
-	// Requests to model providers that are under way end, because they are paid for; no other begins.
-	// The sweep goes on when it is created again with a round that has not begun. One whose rollouts
-	// all have a result stays as it is. Idempotent, safe to retry.
-	// Errors: none of its own.
+	// CancelSweep cancels a sweep. Queued rollouts do not start, and running ones end at the next
+	// turn. Requests to model providers in flight complete, because they are paid for; no other
+	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
+	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(ctx context.Context, in *CancelSweepRequest, opts ...grpc.CallOption) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout; of one that was given up because
-	// its log or its setup has expired, only how it ended. Read only, safe to retry. Errors:
-	// NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
+	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
+	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
+	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
 	GetTrajectory(ctx context.Context, in *GetTrajectoryRequest, opts ...grpc.CallOption) (*GetTrajectoryResponse, error)
-	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and
+	// GetRecording streams the external input of one rollout: the replies of models, plug-ins and
 	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
 	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(ctx context.Context, in *GetRecordingRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[GetRecordingResponse], error)
-	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its
-	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (something else is recorded
-	// there).
+	// PutRecording stores items of GetRecording for a rollout that replays them, before its sweep is
+	// created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is recorded).
 	PutRecording(ctx context.Context, in *PutRecordingRequest, opts ...grpc.CallOption) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
 	// (page token).
@@ -170,36 +166,32 @@ func (c *orchestratorServiceClient) ListSweeps(ctx context.Context, in *ListSwee
 // All implementations must embed UnimplementedOrchestratorServiceServer
 // for forward compatibility.
 //
-// OrchestratorService runs sweeps. Every call that names a sweep answers NOT_FOUND if it does not
-// exist.
+// OrchestratorService runs sweeps. Every call that names an unknown sweep fails with NOT_FOUND.
 type OrchestratorServiceServer interface {
-	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: repeating it with
-	// the same specification queues only what has no result yet, which is also how an interrupted
-	// sweep goes on; safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
-	// INVALID_ARGUMENT (a setup breaks a rule; the message names scenario and field).
+	// CreateSweep stores a sweep and queues its rollouts. Idempotent by sweep id: a repeated call
+	// with the same specification queues only rollouts without a result. That also resumes an
+	// interrupted sweep. Safe to retry. Errors: ALREADY_EXISTS (same id, other specification),
+	// INVALID_ARGUMENT (a setup violates a rule; the message names scenario and field).
 	CreateSweep(context.Context, *CreateSweepRequest) (*CreateSweepResponse, error)
-	// WatchSweep streams what happens in a sweep: first a summary of what is done, then events as
-	// they come, and it ends when every rollout has a result, the sweep is cancelled, or it has spent
-	// what it may. Read only; after an error start again: all results are sent again.
-	// Errors: none of its own.
+	// WatchSweep streams the events of a sweep, beginning with its progress. The stream ends when
+	// every rollout has a result, the sweep is cancelled, or it has reached its spend limit. Read
+	// only. After an error start again: all results are sent again. Errors: none of its own.
 	WatchSweep(*WatchSweepRequest, grpc.ServerStreamingServer[WatchSweepResponse]) error
-	// CancelSweep stops a sweep: queued rollouts do not start, running ones end at the next turn.
-	// Requests to model providers that are under way end, because they are paid for; no other begins.
-	// The sweep goes on when it is created again with a round that has not begun. One whose rollouts
-	// all have a result stays as it is. Idempotent, safe to retry.
-	// Errors: none of its own.
+	// CancelSweep cancels a sweep. Queued rollouts do not start, and running ones end at the next
+	// turn. Requests to model providers in flight complete, because they are paid for; no other
+	// begins. Creating the sweep again with a new round resumes it. A sweep whose rollouts all have a
+	// result is unaffected. Idempotent, safe to retry. Errors: none of its own.
 	CancelSweep(context.Context, *CancelSweepRequest) (*CancelSweepResponse, error)
-	// GetTrajectory returns everything that happened in one rollout; of one that was given up because
-	// its log or its setup has expired, only how it ended. Read only, safe to retry. Errors:
-	// NOT_FOUND (no log), DATA_LOSS (a log that cannot be read).
+	// GetTrajectory returns everything that happened in one rollout. If the rollout was ended because
+	// its log or setup has expired, it returns only the end. Read only, safe to retry. Errors:
+	// NOT_FOUND (no log), DATA_LOSS (the log cannot be read).
 	GetTrajectory(context.Context, *GetTrajectoryRequest) (*GetTrajectoryResponse, error)
-	// GetRecording streams what came from outside in one rollout: the replies of models, plug-ins and
+	// GetRecording streams the external input of one rollout: the replies of models, plug-ins and
 	// people, the exchanges with model providers, and the answers of hosted services. Read only, safe
 	// to retry. Errors: NOT_FOUND (no log).
 	GetRecording(*GetRecordingRequest, grpc.ServerStreamingServer[GetRecordingResponse]) error
-	// PutRecording stores what GetRecording returned for a rollout that is to replay it, before its
-	// sweep is created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (something else is recorded
-	// there).
+	// PutRecording stores items of GetRecording for a rollout that replays them, before its sweep is
+	// created. Idempotent, safe to retry. Errors: ALREADY_EXISTS (a different item is recorded).
 	PutRecording(context.Context, *PutRecordingRequest) (*PutRecordingResponse, error)
 	// ListSweeps lists sweeps by id, page by page. Read only, safe to retry. Errors: INVALID_ARGUMENT
 	// (page token).

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/world/v1/world.proto
 
-// The vocabulary every other package shares: roles, messages, tables and the turns of a script.
-// Nothing here says how a trajectory is scored.
+// The vocabulary that all packages share: roles, messages, tables and the turns of a script.
+// Nothing here reveals how a trajectory is scored.
 
 package worldv1
 
@@ -25,13 +25,13 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Role names who sends or receives a message.
+// Role is the sender or recipient of a message.
 type Role int32
 
 const (
 	// Never valid on the wire.
 	Role_ROLE_UNSPECIFIED Role = 0
-	// Configures another role; nobody answers it.
+	// Configures another role. Its messages need no reply.
 	Role_ROLE_SYSTEM Role = 1
 	// The simulated user.
 	Role_ROLE_USER Role = 2
@@ -154,7 +154,7 @@ type Column struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The type of its cells.
 	Type CellType `protobuf:"varint,2,opt,name=type,proto3,enum=toolsandbox.world.v1.CellType" json:"type,omitempty"`
-	// How its cells are compared by default, as scenarios name column measures: exact, rouge_l.
+	// Default comparison of its cells, as in the column measures of scenarios: exact, rouge_l.
 	Measure string `protobuf:"bytes,3,opt,name=measure,proto3" json:"measure,omitempty"`
 	// What the cells mean, in one sentence.
 	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
@@ -441,7 +441,7 @@ type Table struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which table; never SANDBOX.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The message index from which on this version holds.
+	// The first message index at which this version is valid.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// All rows, in row order. An emptied table is a version without rows.
 	Rows          []*Row `protobuf:"bytes,3,rep,name=rows,proto3" json:"rows,omitempty"`
@@ -500,7 +500,7 @@ func (x *Table) GetRows() []*Row {
 	return nil
 }
 
-// TableVersion points at a stored version of a table.
+// TableVersion refers to a stored version of a table.
 type TableVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Which table; never SANDBOX.
@@ -564,17 +564,17 @@ func (x *TableVersion) GetDigest() []byte {
 	return nil
 }
 
-// Message is one message of a rollout. The original keeps it as a row of its SANDBOX table; that
-// row, its source text included, follows from the message.
+// Message is one message of a rollout. The original stores it as a row of its SANDBOX table. That
+// row, including its source text, derives from the message.
 type Message struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position in the rollout, from 0, without gaps.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
 	// Who speaks.
 	Sender Role `protobuf:"varint,2,opt,name=sender,proto3,enum=toolsandbox.world.v1.Role" json:"sender,omitempty"`
-	// Who is spoken to and therefore speaks next.
+	// The recipient, who speaks next.
 	Recipient Role `protobuf:"varint,3,opt,name=recipient,proto3,enum=toolsandbox.world.v1.Role" json:"recipient,omitempty"`
-	// What is said. Unset is a null content.
+	// The content. Unset is null.
 	//
 	// Types that are valid to be assigned to Body:
 	//
@@ -583,8 +583,8 @@ type Message struct {
 	//	*Message_Result
 	//	*Message_Code
 	Body isMessage_Body `protobuf_oneof:"body"`
-	// Whether the conversation goes on after this message. Unset carries the previous message's value
-	// over.
+	// Whether the conversation continues after this message. Unset carries the previous message's
+	// value over.
 	ConversationActive *bool `protobuf:"varint,8,opt,name=conversation_active,json=conversationActive,proto3,oneof" json:"conversation_active,omitempty"`
 	// The roles that may read the message. Empty means null: sender and recipient.
 	VisibleTo     []Role `protobuf:"varint,9,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
@@ -715,7 +715,7 @@ type Message_Call struct {
 }
 
 type Message_Result struct {
-	// What the execution environment answers to a call or to code.
+	// The execution environment's result of a call or of code.
 	Result *ToolResult `protobuf:"bytes,6,opt,name=result,proto3,oneof"`
 }
 
@@ -735,21 +735,21 @@ func (*Message_Code) isMessage_Body() {}
 // ToolCall is one call of a tool.
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The call's id, unique within its turn. Any text; it need not be an identifier. Unset is null.
+	// The call's id, unique within its turn. Any text, not only identifiers. Unset is null.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The tool's real name, also where the role sees a scrambled one.
+	// The tool's real name, even if the role sees a scrambled one.
 	Tool string `protobuf:"bytes,2,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments, as JSON text as the role wrote it: key order and the spelling of numbers count.
-	// An object; another value is answered with an error. A text that is itself an object in JSON or
-	// Python is run as that object. Empty is an empty object.
+	// The arguments, as JSON text written by the role. Key order and the spelling of numbers matter.
+	// Other values than an object yield an error, except a text that contains an object in JSON or
+	// Python, which counts as that object. Empty is an empty object.
 	ArgumentsJson string `protobuf:"bytes,3,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// What the role wrote instead of JSON, or JSON that was cut off. If it is set, arguments_json is
-	// not read, and the answer is an error.
+	// Text that the role wrote instead of JSON, or truncated JSON. If it is set, arguments_json is
+	// ignored, and the result is an error.
 	ArgumentsText *string `protobuf:"bytes,4,opt,name=arguments_text,json=argumentsText,proto3,oneof" json:"arguments_text,omitempty"`
 	// The role's name of the tool. Unset is null.
 	Name *string `protobuf:"bytes,5,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What the variables of the original's source are named after. Unset is the id, and None for a
-	// call without one.
+	// Name prefix of the variables in the original's source. Unset means the id, and None for a call
+	// without one.
 	Variable      *string `protobuf:"bytes,6,opt,name=variable,proto3,oneof" json:"variable,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -891,18 +891,19 @@ func (x *Code) GetName() string {
 	return ""
 }
 
-// ToolResult is the answer to a call or to code.
+// ToolResult is the result of a call or of code.
 type ToolResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The id of what it answers. Unset is null.
+	// The id of the call or code. Unset is null.
 	Id *string `protobuf:"bytes,1,opt,name=id,proto3,oneof" json:"id,omitempty"`
-	// The role's name of the tool that answers. Unset is null.
+	// The role's name of the called tool. Unset is null.
 	Name *string `protobuf:"bytes,2,opt,name=name,proto3,oneof" json:"name,omitempty"`
-	// What was printed, or the exception: Python's form of the value for a call. Unset is null.
+	// The output or the exception. For a call the output is the value as Python prints it. Unset is
+	// null.
 	Text *string `protobuf:"bytes,3,opt,name=text,proto3,oneof" json:"text,omitempty"`
-	// The last line of the traceback of what failed, `Type: text`.
+	// The last line of the traceback of a failure, `Type: text`.
 	Exception *string `protobuf:"bytes,4,opt,name=exception,proto3,oneof" json:"exception,omitempty"`
-	// The calls of tools that succeeded, in order. That of a call, unless it failed, is the only one.
+	// The successful calls of tools, in order. A call has exactly one unless it failed.
 	Traces        []*ToolTrace `protobuf:"bytes,5,rep,name=traces,proto3" json:"traces,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -978,9 +979,9 @@ type ToolTrace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's real name.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments that the tool got, as the JSON text that Python's json.dumps writes.
+	// The arguments that the tool received, as JSON text in the format of Python's json.dumps.
 	ArgumentsJson string `protobuf:"bytes,2,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
-	// What the tool returned, as such a text.
+	// The tool's return value in the same format.
 	ResultJson    string `protobuf:"bytes,3,opt,name=result_json,json=resultJson,proto3" json:"result_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1037,12 +1038,12 @@ func (x *ToolTrace) GetResultJson() string {
 	return ""
 }
 
-// Turn is what one role says at once: a text, or one or more calls.
+// Turn is one turn of a role: a text, or one or more calls.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Text for the role's counterpart. Not read if there are calls.
+	// Text for the role's counterpart. Ignored if there are calls.
 	Say string `protobuf:"bytes,1,opt,name=say,proto3" json:"say,omitempty"`
-	// Calls for the execution environment, in order; more than one are executed as one parallel
+	// Calls for the execution environment, in order. Several calls are executed as one parallel
 	// batch.
 	Calls         []*ToolCall `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1100,7 +1101,7 @@ type Tool struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The name the execution environment knows.
 	ExecutionName string `protobuf:"bytes,2,opt,name=execution_name,json=executionName,proto3" json:"execution_name,omitempty"`
-	// What the tool does; empty if the augmentation takes it away.
+	// What the tool does. Empty if an augmentation removes it.
 	Description string `protobuf:"bytes,3,opt,name=description,proto3" json:"description,omitempty"`
 	// JSON Schema (type object) of the arguments, as JSON text.
 	ParametersJson string `protobuf:"bytes,4,opt,name=parameters_json,json=parametersJson,proto3" json:"parameters_json,omitempty"`

@@ -1,4 +1,5 @@
-"""Attaches an agent that cannot be dialled: it opens one stream to the gateway and serves many conversations on it."""
+"""Attaches an agent that cannot be dialled: opens one stream to the gateway and answers the turns
+of many conversations on it."""
 
 from __future__ import annotations
 
@@ -18,9 +19,9 @@ if TYPE_CHECKING:
     _Stream = grpc.aio.StreamStreamCall[agent_pb2.AttachRequest, agent_pb2.AttachResponse]
 
 FIRST_WAIT = 0.5
-"""Seconds before the second attempt to reach the gateway, at most."""
+"""Upper bound in seconds of the wait before the second connection attempt."""
 LONGEST_WAIT = 10.0
-"""Seconds between two attempts to reach the gateway, at most."""
+"""Upper bound in seconds of the wait between connection attempts."""
 
 _FINAL = (
     grpc.StatusCode.ALREADY_EXISTS,
@@ -32,20 +33,22 @@ _FINAL = (
 
 
 class AttachError(Exception):
-    """The gateway refuses the agent, e.g. because its name is malformed."""
+    """The gateway rejects the agent, e.g. because its name is malformed."""
 
 
 def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
-    """Attaches the agent under a name to the gateway until the process is interrupted (SIGINT, SIGTERM). Then
-    `toolsandbox run --agent attached:NAME` plays it. Agents that attach themselves under one name share its conversations, so choose a
-    name that is yours alone. Call it from the main thread. Raises AttachError if the gateway refuses the agent.
+    """Attaches the agent under a name to the gateway until the process is interrupted (SIGINT,
+    SIGTERM). `toolsandbox run --agent attached:NAME` plays it. Agents with the same name share its
+    conversations, so choose a unique name. Call it from the main thread. Raises AttachError if the
+    gateway rejects the agent.
 
-    The gateway is host:port or grpc://host:port, which is plain text, or grpcs://host:port: TLS with the authorities that gRPC comes
-    with. Credentials, e.g. grpc.ssl_channel_credentials(root_certificates), turn TLS on with an authority of your own.
+    The gateway is host:port or grpc://host:port for plain text, or grpcs://host:port for TLS with
+    gRPC's bundled authorities. credentials, e.g. grpc.ssl_channel_credentials(root_certificates),
+    turn TLS on with your own authority.
 
-    A lost stream is opened again after a jittered wait that grows from half a second to ten, for as long as it takes, and that is
-    logged. The turns that were under way on it are asked again. An interrupt ends them; threads that still run do not keep the
-    process from ending.
+    A lost stream is reopened with exponential backoff from half a second to ten, for as long as it
+    takes, and that is logged. The gateway asks again for the turns of a lost stream. An interrupt
+    cancels them. Running threads do not keep the process alive.
     """
     asyncio.run(_until_interrupted(act, gateway, name, workers, credentials))
 
@@ -58,7 +61,7 @@ async def _until_interrupted(act: Act, gateway: str, name: str, workers: int, cr
 
 
 async def attach_async(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credentials: grpc.ChannelCredentials | None = None) -> None:
-    """Attaches like attach, on the running event loop, until it is cancelled."""
+    """Like attach, on the running event loop, until it is cancelled."""
     player = Player(act, workers)
     async with _channel(gateway, credentials) as channel:
         wait = FIRST_WAIT
@@ -90,7 +93,8 @@ def _channel(gateway: str, credentials: grpc.ChannelCredentials | None) -> grpc.
 
 
 async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tuple[bool, str]:
-    """One stream until it ends. Says whether the gateway asked anything on it, and why it ended."""
+    """Serves one stream until it ends. Returns whether the gateway sent any request on it, and why
+    it ended."""
     answers: asyncio.Queue[agent_pb2.AttachRequest] = asyncio.Queue()
     answers.put_nowait(agent_pb2.AttachRequest(name=name))
     turns: set[asyncio.Task[None]] = set()
@@ -115,19 +119,20 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tupl
 
 
 async def _send(stream: _Stream, answers: asyncio.Queue[agent_pb2.AttachRequest]) -> None:
-    """Sends until it is cancelled or the stream ends; gRPC would leave an iterator of requests waiting for ever after that."""
-    with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading tells why
+    """Sends until it is cancelled or the stream ends. After that gRPC would never resume an
+    iterator of requests."""
+    with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):  # reading returns the error
         while True:
             await stream.write(await answers.get())
 
 
 async def _answer(player: Player, asked: agent_pb2.AttachResponse, answers: asyncio.Queue[agent_pb2.AttachRequest]) -> None:
-    """Plays one turn within the time that the gateway waits; nobody reads a later answer."""
+    """Plays one turn within the gateway's timeout. The gateway ignores later answers."""
     turn = asyncio.ensure_future(player.turn(asked.request))
     try:
         await asyncio.wait({turn}, timeout=asked.timeout_ms / 1000 or None)
     finally:
-        turn.cancel()  # nothing if it is done
+        turn.cancel()  # does nothing if it is done
     if not turn.done():
         log.warning("turn %d of conversation %s: given up after %d ms", asked.request.turn, asked.request.conversation_id, asked.timeout_ms)
         return

@@ -1,4 +1,5 @@
-"""Adapters for agents that exist already: functions in the style of OpenAI's chat completions, and LangChain-style runnables."""
+"""Adapters for existing agents: functions like OpenAI's chat completions, and LangChain-style
+runnables."""
 
 from __future__ import annotations
 
@@ -21,20 +22,19 @@ ChatModel = Callable[[list[ChatMessage], list[ToolSchema]], Union[Any, Awaitable
 
 
 class Runnable(Protocol):
-    """What LangChain's chat models are: `bind_tools(tools).invoke(messages)` returns a message with content, tool_calls, and
-    invalid_tool_calls, whose arguments are the text that came."""
+    """The interface of LangChain's chat models: `bind_tools(tools).invoke(messages)` returns a
+    message with content, tool_calls, and invalid_tool_calls, whose arguments are raw text."""
 
     def bind_tools(self, tools: Sequence[ToolSchema], /) -> Any:
-        """Returns a runnable that knows the tools."""
+        """Returns a runnable with the tools."""
 
     def invoke(self, messages: Sequence[ChatMessage], /) -> Any:
         """Returns the model's message."""
 
 
 def chat_agent(model: ChatModel) -> Act:
-    """An agent made of a function in the style of chat completions. The function sees one turn at a time: the tools run in
-    ToolSandbox, and their answers come with the next turn.
-    """
+    """An agent from a chat completion function. The function sees one turn at a time. ToolSandbox
+    executes the calls, and the results come with the next turn."""
 
     def act(conversation: Conversation) -> Reply | Awaitable[Reply]:
         answer = model(*to_chat(conversation))
@@ -44,7 +44,7 @@ def chat_agent(model: ChatModel) -> Act:
 
 
 def runnable_agent(model: Runnable) -> Act:
-    """An agent made of a LangChain-style chat model."""
+    """An agent from a LangChain-style chat model."""
 
     def act(conversation: Conversation) -> Reply:
         messages, tools = to_chat(conversation)
@@ -81,7 +81,7 @@ def _chat_message(message: Message) -> ChatMessage:
 
 
 def _written(made: ToolCall) -> str:
-    """Arguments as a model writes them."""
+    """Arguments as JSON text, as a model writes them."""
     if isinstance(made.arguments, str):
         return made.arguments
     return json.dumps(dict(made.arguments), ensure_ascii=False)
@@ -107,7 +107,7 @@ def _tool_call(made: Any) -> ToolCall:
 
 
 def _invalid_tool_call(made: Any) -> ToolCall:
-    """A call that LangChain could not read; the environment answers it with an error."""
+    """A call that LangChain could not parse. The environment answers it with an error."""
     return ToolCall(_field(made, "name") or "", _field(made, "args") or "", _field(made, "id") or "")
 
 

@@ -1,4 +1,5 @@
-"""Adapter for frameworks that own their loop: one run of the framework calls tools as functions until it has a text for the user."""
+"""Adapter for frameworks with their own loop: one run calls tools as functions until it has a text
+for the user."""
 
 from __future__ import annotations
 
@@ -12,26 +13,32 @@ from .conversation import Act, Conversation, Message, Reply, Speaker, Tool, Tool
 from .wire import contained, in_thread, is_coroutine_function, log
 
 IDLE = 600.0
-"""Seconds after which a conversation that nobody asks for is forgotten, and its run cancelled."""
+"""Seconds after which an inactive conversation is dropped and its run cancelled."""
 SETTLE = 0.02
-"""Seconds without a further call after which the calls made so far are the calls of one step."""
+"""Seconds without a further call after which the pending calls are sent as one step."""
 PASSES = 50
-"""Passes of the event loop that also have to go by without a further call, so that a busy machine does not part the calls of a step."""
+"""Iterations of the event loop that must also pass without a further call, so that a busy machine
+does not split a step."""
 MAX_CALLS = 128
-"""Most calls of one turn; the gateway takes no more. Further ones go out with the next turn."""
+"""The largest number of calls of one turn, as at the gateway. Further ones are sent with the next
+turn."""
 
 Run = Callable[["Session"], Union[str, Awaitable[str]]]
-"""One run of a framework: answers session.new with calls of tools, and returns the text for the user. A coroutine function runs as a task of
-the event loop that serves, and must not block it; a plain function runs in a thread of its own."""
+"""One run of a framework: answers session.new with tool calls and returns the text for the user. A
+coroutine function runs as a task of the serving event loop and must not block it. A plain function
+runs in its own thread."""
 
 
 def loop_agent(run: Run, *, idle: float = IDLE, settle: float = SETTLE) -> Act:
-    """An agent made of a framework that owns its loop. Each message of the user starts one run. A call of a tool in it becomes the agent's
-    turn, and returns when the next turn brings the result. An exception of the run ends the conversation as one of act does; Unavailable
-    has the turn asked again, and with it the run started again.
+    """An agent from a framework with its own loop. Each message of the user starts one run. A tool
+    call in it becomes the agent's turn, and returns when the next turn brings the result. An
+    exception of the run ends the conversation as one of act does. Unavailable has the turn asked
+    again, and restarts the run.
 
-    Calls that no further one follows for `settle` seconds go out together. A conversation that nobody asks for is forgotten after
-    `idle` seconds: its run is cancelled, and if it goes on after all, a new run gets all of it as session.new."""
+    Calls are sent together when no further one follows for `settle` seconds. A conversation without
+    a request for `idle` seconds is dropped and its run cancelled. If it continues after all, a new
+    run gets the whole conversation as session.new.
+    """
     sessions: dict[str, Session] = {}
 
     async def act(conversation: Conversation) -> Reply:
@@ -68,11 +75,12 @@ class CallFailed(Exception):
 
 
 class Abandoned(BaseException):
-    """Raised by Session.wait when the conversation is over. No Exception, so that no framework shows it to its model: let it pass."""
+    """Raised by Session.wait when the conversation is over. It is no Exception, so that frameworks
+    do not show it to their models. Do not catch it."""
 
 
 class _Waiting:
-    """A call, and the result that its caller waits for."""
+    """A call with the result that its caller awaits."""
 
     def __init__(self, call: ToolCall, result: asyncio.Future[str]) -> None:
         self.call, self.result = call, result
@@ -94,23 +102,24 @@ class Session:
     tools: tuple[Tool, ...]
     """The tools to give to the framework, in order."""
     new: tuple[Message, ...]
-    """The messages that memory does not know; all of the conversation if memory is None. They end with a message of the user, or with
-    results of calls if the run that made them was lost."""
+    """The messages that memory does not cover, or the whole conversation if memory is None. They
+    end with a message of the user, or with results of calls if the run that made them was lost."""
     memory: Any
-    """What a run leaves here the next one finds, e.g. the framework's messages. None in the first run, and in the first one after this
-    process was started again or has forgotten the conversation. What a failed run leaves is dropped."""
+    """State that a run leaves for the next one, e.g. the framework's messages. None in the first
+    run, and in the first one after this process was restarted or has dropped the conversation. The
+    state of a failed run is discarded."""
 
     def __init__(self, run: Run, conversation: Conversation, settle: float) -> None:
         self.id, self.tools, self.memory = conversation.id, conversation.tools, None
         self._run, self._wait_for_more = run, settle
         self._loop = asyncio.get_running_loop()
-        self._pending: list[_Waiting] = []  # calls that have to go out
+        self._pending: list[_Waiting] = []  # calls to send
         self._sent: list[_Waiting] = []  # calls of the last answer
         self._changes = 0
-        self._kept: Any = None  # memory after the last run that succeeded
-        self._known = 0  # how many messages it stands for
+        self._saved_memory: Any = None  # memory after the last successful run
+        self._saved_messages = 0  # number of messages that it covers
         self._missed: tuple[Message, ...] = ()  # notifications that came while a run waited for results
-        self._outcome: Union[Reply, Exception, None] = None  # of a run that ended while no answer was due
+        self._outcome: Union[Reply, Exception, None] = None  # of a run that ended while no turn was requested
         self._asking = 0
         self._timer: Optional[asyncio.TimerHandle] = None
         self._closed = False
@@ -118,23 +127,25 @@ class Session:
         self._start()
 
     async def call(self, name: str, arguments: Union[Mapping[str, Any], str, None] = None) -> str:
-        """Calls a tool and waits for its result, as printed. Arguments that are text are sent as a model wrote them. Raises CallFailed with
-        the environment's error, and TypeError or ValueError for arguments that JSON cannot write."""
+        """Calls a tool and waits for its printed result. Arguments that are text are sent verbatim.
+        Raises CallFailed with the environment's error, and TypeError or ValueError for arguments
+        that JSON cannot represent."""
         made = ToolCall(name, {} if arguments is None else arguments)
-        _ = made.arguments_json  # raises what is wrong with it where the framework sees it
+        _ = made.arguments_json  # raises errors where the framework sees them
         if self._closed:
             raise asyncio.CancelledError
         waiting = _Waiting(made, self._loop.create_future())
         self._pending.append(waiting)
-        self._settle()
+        self._send_when_settled()
         try:
             return await waiting.result
         finally:
-            if waiting in self._pending:  # cancelled before it went out
+            if waiting in self._pending:  # cancelled before it was sent
                 self._pending.remove(waiting)
 
     def wait(self, name: str, arguments: Union[Mapping[str, Any], str, None] = None) -> str:
-        """Calls like call, from a thread: for runs that are plain functions. Raises Abandoned when the conversation is over."""
+        """Like call, from a thread, for runs that are plain functions. Raises Abandoned when the
+        conversation is over."""
         try:
             here: Optional[asyncio.AbstractEventLoop] = asyncio.get_running_loop()
         except RuntimeError:
@@ -153,7 +164,8 @@ class Session:
             raise Abandoned from error
 
     def _accept(self, conversation: Conversation) -> bool:
-        """Takes a turn in: the last one asked again, or the one that follows it. False if it is neither."""
+        """Accepts a turn: a repetition of the last one, or the one that follows it. False if it is
+        neither."""
         if self._closed or asyncio.get_running_loop() is not self._loop:
             return False
         if conversation == self._seen:
@@ -177,14 +189,15 @@ class Session:
         if self._outcome is not None:
             self._deliver(self._outcome)
         elif self._task.done():
-            self._known = spoken
+            self._saved_messages = spoken
             self._start()
         elif self._pending:
-            self._settle()
+            self._send_when_settled()
         return True
 
     def _further(self, conversation: Conversation) -> Optional[tuple[Message, ...]]:
-        """What came after the last turn, the agent's own message first. None if the conversation is another one."""
+        """The messages after the last turn, the agent's own first. None if the conversation
+        differs."""
         old = self._seen.messages
         if conversation.turn != self._seen.turn + 1 or conversation.messages[: len(old)] != old:
             return None
@@ -194,14 +207,14 @@ class Session:
         return further if further and further[0].speaker is Speaker.AGENT and further[0].code is None else None
 
     def _expect(self, conversation: Conversation) -> None:
-        """Makes the answer to a turn due."""
+        """Starts to expect an answer to a turn."""
         self._seen = conversation
         self._answer: asyncio.Future[Reply] = self._loop.create_future()
-        self._answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())  # perhaps nobody else reads it
+        self._answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())  # mark the exception as retrieved
 
     def _start(self) -> None:
-        self.memory = self._kept
-        self.new = self._seen.messages if self.memory is None else self._missed + self._seen.messages[self._known :]
+        self.memory = self._saved_memory
+        self.new = self._seen.messages if self.memory is None else self._missed + self._seen.messages[self._saved_messages :]
         self._missed = ()
         self._task = asyncio.ensure_future(self._play())
 
@@ -215,7 +228,7 @@ class Session:
             if not isinstance(text, str):
                 raise TypeError(f"the run returned {type(text).__name__}, expected str: the text for the user")
             outcome = say(text)
-            self._kept = self.memory
+            self._saved_memory = self.memory
         except BaseException as error:  # SystemExit would end the event loop with all conversations
             outcome = contained(error)
         self._release()
@@ -223,7 +236,7 @@ class Session:
             self._deliver(outcome)
 
     def _deliver(self, outcome: Union[Reply, Exception]) -> None:
-        """Answers with the end of a run, if an answer is due, or else keeps it for the next turn."""
+        """Answers with the outcome of a run, or saves it for the next turn if none is requested."""
         if self._answer.done():
             self._outcome = outcome
             return
@@ -233,8 +246,8 @@ class Session:
         else:
             self._answer.set_result(outcome)
 
-    def _settle(self) -> None:
-        """Sends the pending calls out as soon as no further one comes."""
+    def _send_when_settled(self) -> None:
+        """Sends the pending calls when no further one follows."""
         self._changes += 1
         self._loop.call_later(self._wait_for_more, self._pass, self._changes, PASSES)
 
@@ -248,13 +261,13 @@ class Session:
         self._answer.set_result(Reply(calls=tuple(waiting.call for waiting in self._sent)))
 
     def _release(self) -> None:
-        """Ends the calls that still wait."""
+        """Cancels the waiting calls."""
         for waiting in [*self._pending, *self._sent]:
             waiting.result.cancel()
         self._pending = []
 
     def _close(self) -> None:
-        """Ends the run. Whoever asks for an answer is asked again."""
+        """Cancels the run. Pending requests for a turn fail as retryable."""
         self._closed = True
         self._task.cancel()
         self._release()

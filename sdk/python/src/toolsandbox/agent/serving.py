@@ -18,18 +18,18 @@ from .v1 import agent_pb2, agent_pb2_grpc
 from .wire import MAX_MESSAGE_BYTES, Player, describe, on_interrupt, raised, refusal
 
 GRACE = 5.0
-"""Seconds that turns may go on after the end of serving."""
+"""Seconds that turns may continue after serving ends."""
 MAX_PORT = 65535
 WORKERS = 512
-"""Turns at once that an agent written as a plain function plays; each has a thread, further ones wait."""
+"""Concurrent turns of an agent that is a plain function. Each has a thread; further ones wait."""
 
 
 def serve(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
-    """Serves the agent on host:port, with grpc.health.v1 beside it, until the process is interrupted (SIGINT, SIGTERM). Turns that
-    are under way then have five seconds; threads that still run do not keep the process from ending. The connection is plain text
-    unless there are credentials: grpc.ssl_server_credentials(…) is for `--agent grpcs://host:port`. Call it from the main thread.
-    Ends the program with one line if the address cannot be listened on.
-    """
+    """Serves the agent on host:port, together with grpc.health.v1, until the process is interrupted
+    (SIGINT, SIGTERM). Running turns then have five seconds. Running threads do not keep the process
+    alive. The connection is plain text without credentials; grpc.ssl_server_credentials(…) serves
+    `--agent grpcs://host:port`. Call it from the main thread. Exits the program with a one-line
+    error if it cannot listen on the address."""
     try:
         asyncio.run(_until_interrupted(act, address, workers, credentials))
     except ListenError as error:
@@ -44,7 +44,8 @@ async def _until_interrupted(act: Act, address: str, workers: int, credentials: 
 
 
 async def serve_async(act: Act, address: str, *, workers: int = WORKERS, credentials: grpc.ServerCredentials | None = None) -> None:
-    """Serves like serve, on the running event loop, until it is cancelled. Raises OSError if the address cannot be listened on."""
+    """Like serve, on the running event loop, until it is cancelled. Raises OSError if it cannot
+    listen on the address."""
     async with _running(act, address, workers, credentials):
         await asyncio.Event().wait()
 
@@ -64,7 +65,7 @@ class Server:
         self._error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="agent server", daemon=True)
         self.address = address
-        """Where it listens; the port is chosen if 0 was asked for."""
+        """The address; with port 0 the chosen one."""
 
     def __enter__(self) -> Server:
         self._thread.start()
@@ -125,7 +126,8 @@ class ListenError(OSError):
 
 
 def _check(address: str) -> None:
-    """Raises ListenError with the reason if host:port cannot be listened on; gRPC itself hides it, or writes it as it likes."""
+    """Raises ListenError with the reason if it cannot listen on host:port. gRPC itself hides the
+    reason, or logs it."""
     if address.partition(":")[0] in ("dns", "ipv4", "ipv6", "unix", "unix-abstract", "vsock"):
         return  # an address in gRPC's own form
     host, separator, port = address.rpartition(":")

@@ -1,4 +1,4 @@
-"""Translates between the wire and what an agent sees, and runs the agent."""
+"""Converts between the wire and an agent's types, and runs the agent."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ from .v1 import agent_pb2
 MAX_MESSAGE_BYTES = 16 << 20
 """The largest message on the wire in either direction."""
 MAX_ANSWER_BYTES = 4 << 20
-"""The largest turn; the gateway takes no longer ones."""
+"""The largest turn, as at the gateway."""
 MAX_ERROR_CHARACTERS = 4096
-"""The longest reason of a failed turn."""
+"""The longest error text of a failed turn."""
 
 _Given = TypeVar("_Given")
 
 log = logging.getLogger("toolsandbox.agent")
-"""Failed turns with their tracebacks, and lost connections. Without any configuration Python writes them to the error output."""
+"""Logs failed turns with tracebacks, and lost connections. Unconfigured, Python writes them to
+stderr."""
 
 _SPEAKERS = {
     agent_pb2.SPEAKER_SYSTEM: Speaker.SYSTEM,
@@ -40,7 +41,8 @@ _SPEAKERS = {
 
 
 def conversation(request: agent_pb2.ActRequest) -> Conversation:
-    """What the agent sees. Raises Unreadable for a speaker that this version does not know or parameters that are no JSON."""
+    """The agent's view of a request. Raises Unreadable for an unknown speaker or invalid
+    parameters."""
     try:
         return Conversation(
             id=request.conversation_id,
@@ -68,7 +70,8 @@ def _message(m: agent_pb2.Message) -> Message:
 
 
 def _arguments(text: str) -> Union[dict[str, Any], str]:
-    """A JSON object as a dict; any other text, and one with a number that is no float, as it is."""
+    """A JSON object as a dict. Any other text, and one with a number outside the float range,
+    verbatim."""
     try:
         value = json.loads(text, parse_float=_finite)
     except (ValueError, RecursionError):
@@ -84,7 +87,8 @@ def _finite(text: str) -> float:
 
 
 def response(reply: object) -> agent_pb2.ActResponse:
-    """What goes back. Raises TypeError for anything that is no Reply of texts, ValueError for a turn that is too long."""
+    """The response for a reply. Raises TypeError for anything but a Reply of texts, ValueError for
+    a too long turn."""
     if not isinstance(reply, Reply):
         raise TypeError(f"the agent returned {type(reply).__name__}, expected a Reply: use say, call, calls or code")
     for call in reply.calls:
@@ -103,24 +107,25 @@ def response(reply: object) -> agent_pb2.ActResponse:
 
 
 class Unreadable(Exception):
-    """The gateway asks what this version cannot read: that is not the agent's fault."""
+    """This version cannot read the gateway's request. The agent is not at fault."""
 
 
 class Contained(RuntimeError):
-    """Stands for a cause that would end more than one conversation."""
+    """Replaces an exception that would end more than one conversation."""
 
 
 class Player:
-    """Runs an agent for many conversations at once: a coroutine function on the event loop, any other in threads."""
+    """Runs an agent for many conversations concurrently: a coroutine function on the event loop,
+    any other in threads."""
 
     def __init__(self, act: Act, workers: int) -> None:
         if workers < 1:
             raise ValueError(f"workers: {workers} given, expected at least 1")
         self._act = act
-        self._free = asyncio.Semaphore(workers)
+        self._workers = asyncio.Semaphore(workers)
 
     async def turn(self, request: agent_pb2.ActRequest) -> agent_pb2.ActResponse:
-        """One turn. Raises what the agent raises, and logs it; whatever that is, it is an Exception here."""
+        """Plays one turn. Raises and logs the agent's exception, always as an Exception."""
         try:
             return response(await self._reply(conversation(request)))
         except Unreadable as error:
@@ -137,13 +142,13 @@ class Player:
         if is_coroutine_function(self._act):
             reply: object = self._act(seen)
         else:
-            async with self._free:  # a turn that is given up frees its place, even if its thread goes on
+            async with self._workers:  # a cancelled turn releases its worker, even if its thread continues
                 reply = await in_thread(self._act, seen)
         return await _awaited(reply) if inspect.isawaitable(reply) else reply
 
 
 async def in_thread(function: Callable[[_Given], object], given: _Given) -> object:
-    """Calls a plain function in a thread of its own, which does not keep the process from ending."""
+    """Calls a plain function in its own daemon thread."""
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
 
@@ -158,12 +163,12 @@ async def in_thread(function: Callable[[_Given], object], given: _Given) -> obje
             reply = function(given)
         except BaseException as error:
             failed = error
-        with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+        with contextlib.suppress(RuntimeError):  # the loop is closed: nothing awaits the result
             loop.call_soon_threadsafe(finish, reply, failed)
 
     try:
         threading.Thread(target=run, name="agent turn", daemon=True).start()
-    except RuntimeError as cause:  # too many hang, here or elsewhere on the machine
+    except RuntimeError as cause:  # too many threads, in this process or on the machine
         raise Unavailable(str(cause)) from cause
     reply, error = await outcome
     if error is not None:
@@ -172,7 +177,8 @@ async def in_thread(function: Callable[[_Given], object], given: _Given) -> obje
 
 
 async def _awaited(reply: Awaitable[object]) -> object:
-    """Awaits a coroutine of the agent in a task of its own: one that is cancelled from within has failed, nothing else."""
+    """Awaits a coroutine of the agent in its own task, so that a cancellation from within only
+    fails the turn."""
 
     async def run() -> object:
         try:

@@ -5,7 +5,7 @@ import grpc
 from toolsandbox.agent.v1 import agent_pb2 as toolsandbox_dot_agent_dot_v1_dot_agent__pb2
 
 class AgentServiceStub(object):
-    """AgentService is implemented by the plug-in; the gateway dials it.
+    """AgentService is implemented by the plug-in. The gateway dials it.
     """
 
     def __init__(self, channel):
@@ -22,17 +22,17 @@ class AgentServiceStub(object):
 
 
 class AgentServiceServicer(object):
-    """AgentService is implemented by the plug-in; the gateway dials it.
+    """AgentService is implemented by the plug-in. The gateway dials it.
     """
 
     def Act(self, request, context):
         """Act returns the agent's next turn. The gateway may repeat a request with the same
-        (conversation_id, turn) after a lost connection; answering it twice is harmless, as only one
-        answer is recorded. An agent whose own code fails says so in the answer (raised). Errors:
-        UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND, ALREADY_EXISTS,
-        FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by the agent's own
-        code, and end the conversation with a score of 0. Any other code, such as ABORTED for an end on
-        purpose, ends it without a score.
+        (conversation_id, turn) after a lost connection. Answering it twice is harmless, because only
+        one answer is recorded. An agent whose own code fails reports that in the response (raised).
+        Errors: UNAVAILABLE and CANCELLED are retried. UNKNOWN, INVALID_ARGUMENT, NOT_FOUND,
+        ALREADY_EXISTS, FAILED_PRECONDITION, OUT_OF_RANGE, INTERNAL and DATA_LOSS count as raised by
+        the agent's own code, and end the conversation with a score of 0. Any other code ends it
+        without a score; ABORTED does so on purpose.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -55,7 +55,7 @@ def add_AgentServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AgentService(object):
-    """AgentService is implemented by the plug-in; the gateway dials it.
+    """AgentService is implemented by the plug-in. The gateway dials it.
     """
 
     @staticmethod
@@ -87,8 +87,8 @@ class AgentService(object):
 
 
 class AttachServiceStub(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
-    serves conversations on it.
+    """AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
+    answers turns of many conversations on it.
     """
 
     def __init__(self, channel):
@@ -105,17 +105,17 @@ class AttachServiceStub(object):
 
 
 class AttachServiceServicer(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
-    serves conversations on it.
+    """AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
+    answers turns of many conversations on it.
     """
 
     def Attach(self, request_iterator, context):
-        """Attach announces an agent and then answers requests in any order. The agent opens the stream
-        again after any end; requests that were not answered are sent again. Agents that attach
-        themselves under one name share its conversations. One conversation stays with one of them as
-        long as its stream lives, if they all reach the same replica of the gateway. Errors:
-        INVALID_ARGUMENT (the first message is no name of 1 to 64 letters, digits, _ and -, or many
-        more answers came than were asked for).
+        """Attach announces an agent, which then answers requests in any order. The agent reopens the
+        stream after any end, and the gateway sends unanswered requests again. Agents with the same
+        name share its conversations. A conversation stays with one of them while its stream lives, if
+        all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
+        message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
+        than there were requests).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -138,8 +138,8 @@ def add_AttachServiceServicer_to_server(servicer, server):
 
  # This class is part of an EXPERIMENTAL API.
 class AttachService(object):
-    """AttachService is implemented by the gateway; an agent that cannot be dialled opens one stream and
-    serves conversations on it.
+    """AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
+    answers turns of many conversations on it.
     """
 
     @staticmethod

@@ -13,10 +13,10 @@ import (
 )
 
 var (
-	// ErrNoCall: the source does not begin with a call, has an argument that cannot be evaluated, or
-	// is not Python.
+	// ErrNoCall means that the source does not begin with a call, has an argument that cannot be
+	// evaluated, or is not Python.
 	ErrNoCall = errors.New("no call of a tool")
-	// ErrNoJSON: an argument has a value that JSON cannot represent.
+	// ErrNoJSON means that an argument has a value that JSON cannot represent.
 	ErrNoJSON = errors.New("an argument that JSON cannot write")
 )
 
