@@ -53,8 +53,8 @@ func CompileMeasure(text string) (_ *Measure, err error) {
 }
 
 // Compare evaluates a measure for cells, which are nil, bool, float64 and string, or for rows,
-// which are []any of map[string]any. It returns a bool, an int or a float64, and the steps that it took,
-// of which there may be 20,000. Its error is an *Error.
+// which are []any of map[string]any. It returns a bool, an int or a float64, and the steps that
+// it took, of which there may be 20,000. Its error is an *Error.
 func (m *Measure) Compare(wanted, found any) (result any, steps int, err error) {
 	out, details, err := m.program.Eval(map[string]any{"wanted": wanted, "found": found})
 	if cost := details.ActualCost(); cost != nil {
