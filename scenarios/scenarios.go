@@ -20,8 +20,8 @@ const TimerName = "timer"
 //go:embed timer
 var timer embed.FS
 
-// Timer returns the pack of timers and alarms, whose tools schedule events. It is read-only and safe
-// for concurrent use.
+// Timer returns the pack of timers and alarms, whose tools schedule events. It is read-only and
+// safe for concurrent use.
 func Timer() fs.FS {
 	files, err := fs.Sub(timer, TimerName)
 	if err != nil {

@@ -84,8 +84,8 @@ func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
 	return python.Str(id), nil
 }
 
-// unschedule takes an event back that has not taken place. Unlike Remove it takes back the last one,
-// too.
+// unschedule takes an event back that has not taken place. Unlike Remove it takes back the last
+// one, too.
 func (m moduleWorld) unschedule(id python.Value) error {
 	rows := m.world.Rows(world.Event)
 	at := slices.IndexFunc(rows, func(row session.Row) bool { return row[0].Equal(id) })

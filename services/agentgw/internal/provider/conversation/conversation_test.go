@@ -146,8 +146,7 @@ func TestUserViewWithTools(t *testing.T) {
 	}
 }
 
-// TestNotification shows an event as a text of the user's to the one who is told, also between calls
-// that are answered, and an answer of the environment as the answer that it is.
+// TestNotification shows an event as a text of the user's, to the one who is told and nobody else.
 func TestNotification(t *testing.T) {
 	event := func(to worldv1.Role) *worldv1.Message {
 		return &worldv1.Message{Sender: environment, Recipient: to, Body: &worldv1.Message_Text{Text: "Timer: eggs"}}
