@@ -147,7 +147,7 @@ func TestLongPlayedAgain(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			args := append(append(flags, "--out", out), place...)
 			again := slices.Concat(args, []string{"--resume"})
-			mend := ": see the table, mend it, and --out " + out + " --resume plays them again"
+			mend := ": see the table, fix the cause, and --out " + out + " --resume plays them again"
 			server.left.Store(7) // a rollout and a half
 			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
 			fails(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)

@@ -115,7 +115,7 @@ func checkInterrupted(t *testing.T, stopped ended, out string) {
 	if stopped.took > soon {
 		t.Errorf("end after the interrupt: got %s, want at most %s", stopped.took, soon)
 	}
-	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: go on with --out \S+ --resume\n$`)
+	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: continue with --out \S+ --resume\n$`)
 	match := want.FindStringSubmatch(stopped.stderr)
 	if match == nil {
 		t.Fatalf("stderr: got %q, want a match of %s", stopped.stderr, want)

@@ -71,8 +71,8 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if err := run.wait(); err == nil {
 		t.Error("the interrupted run: got nil, want an error")
 	}
-	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night goes on: stop it with toolsandbox ")
-	stop, resume, found := strings.Cut(stop, ", or go on with ")
+	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night continues: stop it with toolsandbox ")
+	stop, resume, found := strings.Cut(stop, ", or fetch it with ")
 	if !ok || !found || strings.TrimSpace(resume) != "--out "+out+" --resume" {
 		t.Fatalf("stderr: got\n%s\nwant how to stop the sweep and how to go on", run.printed.String())
 	}

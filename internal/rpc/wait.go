@@ -134,7 +134,7 @@ func (c *call) waiting(reason string) {
 // tried tells why the call is made again.
 func (c *call) tried() {
 	c.waits.tell(c.began, func(attributes []any) {
-		c.waits.logger.Warn("service cannot answer yet, asking again", append(attributes, "reason", c.reason)...)
+		c.waits.logger.Warn("service cannot answer yet, retrying", append(attributes, "reason", c.reason)...)
 	})
 }
 
@@ -143,7 +143,7 @@ func (c *call) left() string {
 	if c.deadline.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; given up in %s", time.Until(c.deadline).Round(time.Second))
+	return fmt.Sprintf("; giving up in %s", time.Until(c.deadline).Round(time.Second))
 }
 
 // failed notes why a try failed, after which there may be another one.

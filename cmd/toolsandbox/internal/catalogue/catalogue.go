@@ -66,19 +66,19 @@ type Pack struct {
 
 // RegisterSourceFlags registers the flags that say where scenarios come from.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file to use instead of the built-in scenarios, or euroeval for the built-in records; may be repeated")
-	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file that replaces the built-in scenarios, or euroeval for the built-in records; repeatable")
+	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue together with --pack")
 }
 
 // RegisterFlags registers all flags.
 func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.RegisterSourceFlags(flags)
-	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; more may follow as arguments (default: all)")
-	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or `suffixes` of names such as 3_distraction_tools")
-	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or train, val or test as EuroEval cuts them")
-	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools that a pack implements several times; others have their default one")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
+	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
+	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
+	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
+	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
 }
 
 // Load returns the chosen scenarios by name. args are further patterns.
@@ -106,7 +106,7 @@ func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 // unknown says that no scenario matches a pattern, and what may help.
 func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.Usage("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
 			pattern, c.From())
 	}
 	names := make([]string, len(all))
@@ -155,7 +155,7 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 		}
 	}
 	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
-		return nil, process.Usage("--split: no record of %s is %s: docs/euroeval.md says how records are cut", c.From(), c.split)
+		return nil, process.Usage("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.From(), c.split)
 	}
 	if len(all) == 0 {
 		return nil, process.Usage("no scenario in %s", c.From())
@@ -237,7 +237,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 			file := path.Join(from.path, at.File)
 			if other, taken := c.Places[name]; taken {
 				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: name,
-					Reason: fmt.Sprintf("another scenario is called %q too, at %s; names must be unique", name, other)})
+					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
 			c.Written[name] = loaded
 			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
@@ -248,7 +248,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 		return nil, mistakes
 	}
 	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
-		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has a @backend of that name; expected DEFAULT or one that a tool has", opts.Backend, c.From())
+		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.From())
 	}
 	c.Loaded = packs
 	return packs, nil

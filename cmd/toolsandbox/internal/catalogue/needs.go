@@ -21,11 +21,11 @@ func (c *Selection) CheckNeeds() error {
 		for _, need := range pack.Needs {
 			reason := ""
 			if need.Variable != "" && os.Getenv(need.Variable) == "" {
-				reason = fmt.Sprintf("the environment variable %s is not set; set it", need.Variable)
+				reason = fmt.Sprintf("the environment variable %s is missing; set it", need.Variable)
 			}
 			if need.Command != "" {
 				if _, err := exec.LookPath(need.Command); err != nil {
-					reason = fmt.Sprintf("there is no program %s on the PATH; install it", need.Command)
+					reason = fmt.Sprintf("the program %s is not on the PATH; install it", need.Command)
 				}
 			}
 			if reason != "" {

@@ -135,7 +135,7 @@ func (c *Selection) checkSplit(sources []source) error {
 	case !slices.Contains(euroeval.SplitNames(), split):
 		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
 	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
-		return process.Usage("--split: %s given, but %s has no records that are cut into splits: give --pack euroeval or records of your own", c.split, c.From())
+		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or records of your own", c.split, c.From())
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
-		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator of one
-process, and prints what one rollout costs. It measures the real path; only result files are not written.
+		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator in one
+process, and prints the cost of one rollout. It measures the real path, except that it writes no result files.
 
 If --agent is a model, bench plays one sweep with it. With --model-delay it compares the time of the whole with the longest
 chain of answers that take so long each.`,
@@ -54,7 +54,7 @@ chain of answers that take so long each.`,
 	flags := cmd.Flags()
 	options.catalogue.RegisterFlags(flags)
 	flags.IntVar(&options.rollouts, "rollouts", options.rollouts, "rollouts to measure")
-	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
+	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "concurrent rollouts")
 	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
 	flags.StringVar(&options.agent, "agent", options.agent, "who plays the agent")
 	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model that plays the agent (default: the provider's)")

@@ -35,9 +35,10 @@ type setting struct {
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting of run, with its value and where that comes from",
-		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a file.
-Settings that nobody gave stand in comments with their defaults; of secrets, as in an address, it prints [redacted]. It plays nothing, and does not check whether values fit together.`,
+		Short: "Print every setting of run with its value and source",
+		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a
+file. Defaults are comments. Secrets, as in an address, become [redacted]. config plays nothing and does not check whether
+the values fit together.`,
 		Example: `  toolsandbox config
   toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
   toolsandbox config --config toolsandbox.yaml --json`,
@@ -80,7 +81,7 @@ func settingsOf(cmd *cobra.Command) []setting {
 			add(g.title, cmd.Flags().Lookup(name))
 		}
 	}
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Everything else", flag) })
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Advanced settings", flag) })
 	return settings
 }
 

@@ -31,10 +31,10 @@ func newExplain() *cobra.Command {
 	options := &explainOptions{judge: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "explain RUN SCENARIO",
-		Short: "Say how a score comes about",
-		Long: `explain says where each milestone was matched, how each of its constraints compares with what was found there, and where
-a milestone that is not reached would have fitted best. RUN is the --out directory of a run, SCENARIO one of its
-rollouts. The evaluation is read from the catalogue as it is now.`,
+		Short: "Explain the score of a rollout",
+		Long: `explain shows where each milestone matched, how each of its constraints compares with the trajectory there, and the best
+match of each missed milestone. RUN is the --out directory of a run, SCENARIO one of its rollouts. The milestones are those of
+the current catalogue.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox explain out turn_off_wifi
   toolsandbox explain out turn_off_wifi --node 1 --json`,
@@ -46,7 +46,7 @@ rollouts. The evaluation is read from the catalogue as it is now.`,
 		},
 	}
 	options.judge.register(cmd.Flags())
-	cmd.Flags().StringVar(&options.node, "node", "", "name or number of a milestone or minefield: explain only this one")
+	cmd.Flags().StringVar(&options.node, "node", "", "explain only the milestone or minefield with this name or number")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }

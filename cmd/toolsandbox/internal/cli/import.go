@@ -54,9 +54,9 @@ func newScenarioImport() *cobra.Command {
 	options := &importOptions{}
 	cmd := &cobra.Command{
 		Use:   "import FILE --out DIR",
-		Short: "Make a pack of the original program's scenarios",
-		Long: `import reads a file that tools/exporter/export.py wrote inside an installed copy of the original program and makes a pack
-of all its scenarios and their variants. Every mistake in the file is reported as file:line:column: field: what is wrong.`,
+		Short: "Convert the original program's scenarios into a pack",
+		Long: `import converts a file of tools/exporter/export.py, which runs inside an installed copy of the original program, into a pack
+of all its scenarios and variants. It reports every mistake in the file as file:line:column: field: what is wrong.`,
 		Example: `  toolsandbox scenario import scenarios.json --out original
   toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +69,7 @@ of all its scenarios and their variants. Every mistake in the file is reported a
 	cmd.Flags().StringVarP(&options.out, "out", "o", "", "directory of the new pack")
 	cmd.Flags().StringVar(&options.name, "name", "original", "name of the new pack")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that holds files already")
+	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that is not empty")
 	return cmd
 }
 
@@ -136,7 +136,7 @@ func (o *importOptions) vacant() error {
 	case err != nil:
 		return process.Usage("--out: %w", err)
 	case len(entries) > 0 && !o.force:
-		return process.Usage("--out: %s holds files already: choose another directory, or --force", o.out)
+		return process.Usage("--out: %s is not empty: choose another directory, or --force", o.out)
 	}
 	return nil
 }

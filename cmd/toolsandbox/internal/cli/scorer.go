@@ -62,7 +62,7 @@ func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Sce
 	case err == nil:
 		j.run, j.digests = run, run.Digests()
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("%w: it says which trajectories the scores were made from; without the file they are not checked", err)
+		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
 	scenarios, err := j.catalogue.Everything()
 	if err != nil {
@@ -84,7 +84,7 @@ func (j *scorer) textIsNoCall() bool {
 // advised adds what to do about a file of the run in dir that is damaged.
 func advised(dir string, err error) error {
 	if errors.Is(err, runfiles.ErrDamaged) {
-		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, report.ShellWord(dir))
+		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the run's flags writes it again", err, report.ShellWord(dir))
 	}
 	return err
 }

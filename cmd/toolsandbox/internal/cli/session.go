@@ -28,9 +28,9 @@ func newSession() *cobra.Command {
 	from := newPlace()
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Look at the worlds of a run at any message, fork, replay and delete them",
-		Long: `session looks at what run left behind. A session is the world of one rollout: its tables, at every message. ID is the id of a
-session or, if only one session plays it, the name of a scenario. Nothing that was interrupted goes on meanwhile.`,
+		Short: "Inspect, fork, replay and delete the worlds of a run",
+		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session
+or, if it has one session, the name of a scenario. session does not continue an interrupted run.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
@@ -59,7 +59,7 @@ func newPlace() *place {
 func (p *place) register(flags *pflag.FlagSet) {
 	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
-	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of --out")
+	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
 	p.engine.Network.RegisterClientFlags(p.flags)
 	p.flags.StringSliceVar(&p.engine.Network.ToolHosts, "toolhost-addr", p.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, p.flags)
@@ -84,9 +84,9 @@ func (p *place) prepare() error {
 	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
 		return nil
 	case runner.Holds(p.out):
-		return process.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
+		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
-		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, report.ShellWord(p.out))
+		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))
 	}
 }
 
@@ -100,7 +100,7 @@ func exists(path string) bool {
 func (p *place) refuseUnused() error {
 	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if given {
-			return process.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
+			return process.Usage("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
 		}
 	}
 	return nil
@@ -149,7 +149,7 @@ func positional(names ...string) cobra.PositionalArgs {
 func messageOf(name, text string, last int) (int, error) {
 	at, err := strconv.Atoi(text)
 	if err != nil || at < 0 || at > last {
-		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the last one that the tool host knows of", name, text, last)
+		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
 	}
 	return at, nil
 }

@@ -25,7 +25,7 @@ func addSettings(flags, settings *pflag.FlagSet) {
 		flag.Annotations = map[string][]string{settingAnnotation: nil}
 	})
 	flags.AddFlagSet(settings)
-	flags.String(configFlag, "", "YAML `file` with settings by the names of flags, as trials: 3")
+	flags.String(configFlag, "", "YAML `file` of settings with the names of flags, as trials: 3")
 }
 
 // configure reads the settings of a command from the environment and from the file --config.

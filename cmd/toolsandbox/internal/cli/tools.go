@@ -27,13 +27,13 @@ const widestArguments = 60
 // toolsPreface begins the page that --markdown prints.
 const toolsPreface = `# Tools
 
-Every tool of the built-in catalogue, in the order in which agents see them. The tool host says what stands here; this page is what
-the following command prints, and a test compares both.
+Every tool of the built-in catalogue, in the order in which agents see them. The following command prints this page from the
+tool host, and a test compares both.
 
 ` + "```sh\ntoolsandbox tools --markdown\n```" + `
 
-An argument with a question mark may be left out. Without the service that a tool needs, the call fails; *location_service by
-default* means that it is needed unless the optional arguments say where. Read-only tools never change the world.
+An argument with a question mark is optional. A call fails without the services that its tool needs; *location_service by
+default* means: needed unless the optional arguments give a place. Read-only tools never change the world.
 allow_action is there for users where tools [need their consent](confirmation.md).
 
 `
@@ -64,8 +64,8 @@ func newTools() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools of the world",
-		Long: `tools lists every tool with its module, the roles that see it, the services of the phone that it needs, whether it leaves the
-world as it is, and its arguments. An argument with a question mark may be left out. With --remote it asks a running tool host.`,
+		Long: `tools lists every tool with its module, the roles that see it, the phone's services that it needs, whether it is read-only,
+and its arguments. An argument with a question mark is optional. With --remote it asks a running tool host.`,
 		Example: "  toolsandbox tools\n  toolsandbox tools --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -82,7 +82,7 @@ world as it is, and its arguments. An argument with a question mark may be left 
 func (o *toolsOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
-	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the tool host that runs at --toolhost-addr")
+	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the running tool host at --toolhost-addr")
 	o.engine.Network.RegisterClientFlags(o.network)
 	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, o.network)
@@ -112,7 +112,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
-			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
+			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)
 		}
 		tools = response.GetTools()
 		return err

@@ -151,7 +151,7 @@ func (p *printer) user(subject *scenariov1.Scenario) {
 		}
 		p.line("  %d. %s to %s: %s", i, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), indented(text))
 	}
-	p.heading("The scripted user goes on")
+	p.heading("The scripted user continues")
 	p.turns("  ", setup.GetUserScript())
 }
 
@@ -210,7 +210,7 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	}
 	for _, trip := range s.GetProof().GetTrips() {
 		if int(trip.GetMinefield()) == i {
-			p.line("      stepped on by")
+			p.line("      triggered by")
 			p.turns("        ", trip.GetTurns())
 		}
 	}
@@ -259,12 +259,12 @@ func (p *printer) proof(s *scenariov1.Scenario) {
 		return
 	}
 	p.heading("Proof")
-	p.line("  an agent that does nothing useful gets at most %s", number(s.GetProof().GetFloor()))
+	p.line("  an agent that does nothing useful scores at most %s", number(s.GetProof().GetFloor()))
 	for _, order := range s.GetProof().GetOrders() {
 		var turns []string
 		for _, turn := range order.GetTurns() {
 			turns = append(turns, strconv.Itoa(int(turn)+1))
 		}
-		p.line("  the oracle's turns may come in the order %s", strings.Join(turns, ", "))
+		p.line("  the oracle's turns may also come in the order %s", strings.Join(turns, ", "))
 	}
 }

@@ -231,9 +231,9 @@ func PackPage(w io.Writer, pack *Pack) error {
 
 // tool writes a tool's section of a page.
 func (p *printer) tool(t *PackTool) {
-	effect := "May change the world."
+	effect := "Changes the world."
 	if t.ReadOnly {
-		effect = "Leaves the world as it is."
+		effect = "Read-only."
 	}
 	p.line("\n### %s\n\n%s\n\nFor the %s. %s", t.Name, t.Description, t.VisibleTo, effect)
 	arguments := t.arguments()
@@ -244,7 +244,7 @@ func (p *printer) tool(t *PackTool) {
 	for _, a := range arguments {
 		kind := a.kind
 		if a.optional {
-			kind += ", may be left out"
+			kind += ", optional"
 		}
 		p.line("| `%s` | %s | %s |", a.name, kind, cell(a.text))
 	}

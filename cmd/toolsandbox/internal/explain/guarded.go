@@ -45,7 +45,7 @@ func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExpla
 	}
 	p.inside(func() {
 		p.line("its constraints hold at %s", p.message(at.GetIndex()))
-		p.line("but automatic guardrails switch it off there:")
+		p.line("but automatic guardrails disable it there:")
 		for _, guard := range broken {
 			p.constraint(graph, guard)
 		}

@@ -142,7 +142,7 @@ func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 		case len(common) > 0:
 			p.line("common  %s", strings.Join(common, " "))
 		case text.GetPrecision() > 0:
-			p.line("common  too many words to tell which")
+			p.line("common  too many words to list")
 		default:
 			p.line("common  nothing")
 		}

@@ -38,7 +38,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 	case r.Failure != "":
 		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(*r.Recorded))
 	case *r.Recorded != result.GetSimilarity():
-		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(*r.Recorded))
+		p.line("The run recorded %s; the milestones have changed since. See toolsandbox score.", number(*r.Recorded))
 	}
 	if graded {
 		p.grade(result.GetCallGrade(), r.Evaluation.GetFunctionCalling())
@@ -80,7 +80,7 @@ func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluat
 		case match == nil:
 			p.line("%s: %s, never matched", title, p.score(0))
 		case kind == "minefield" && match.GetSimilarity() == 0:
-			p.line("%s: 0, not stepped on", title)
+			p.line("%s: 0, not triggered", title)
 			p.guarded(graph, node)
 			continue
 		default:

@@ -21,7 +21,7 @@ const (
 	// strangeName, strangeNumber and strangeContent are in nobody's world.
 	strangeName    = "Quill Xanthe"
 	strangeNumber  = "+12025550136"
-	strangeContent = "Something nobody asked for"
+	strangeContent = "Something unrequested"
 	// day is how far from now a time is that nobody asked for, in seconds.
 	day = 86400
 )
@@ -61,8 +61,8 @@ func (s *candidate) planExtras() {
 		}
 		e := s.addFault(&experiment{
 			name: x.name, rule: ruleMutant, kind: lower, same: sameWorld,
-			fault:  fmt.Sprintf("a change that nobody asked for makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
-			remedy: fmt.Sprintf("let a milestone look at all that matters in %s, or leave the table out of the guardrails", x.table),
+			fault:  fmt.Sprintf("an unrequested change makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
+			remedy: fmt.Sprintf("let a milestone check what matters in %s, or leave the table out of the guardrails", x.table),
 		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
 		if e != nil {
 			permit(e, x.call.GetTool())

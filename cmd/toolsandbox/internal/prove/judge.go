@@ -20,7 +20,7 @@ func (s *candidate) checkTools(variant *scenariov1.Scenario, shown map[string]bo
 		for _, call := range turn.GetCalls() {
 			if name := call.GetTool(); !shown[name] && !missing[name] {
 				missing[name] = true
-				s.fail(ruleTool, "the oracle calls %s, which the agent of %s does not have", name, variant.GetSetup().GetName())
+				s.fail(ruleTool, "the oracle calls %s, but the agent of %s does not have it", name, variant.GetSetup().GetName())
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	}
 	floor := s.scenario.GetProof().GetFloor()
 	if floor >= perfectScore {
-		s.fail(ruleFloor, "max_idle_score is 1, so an agent that does nothing would pass: expected less")
+		s.fail(ruleFloor, "max_idle_score is 1, so an idle agent would pass: expected less")
 	}
 	start, err := p.start(ctx, s.scenario)
 	if err != nil {
@@ -49,13 +49,13 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	if start.GetSimilarity() > floor {
 		score := start.GetSimilarity()
 		s.report.Failures = append(s.report.Failures, &Failure{
-			Rule: ruleFloor, Reason: "it scores before anything has happened", Experiment: "the start", Score: &score,
+			Rule: ruleFloor, Reason: "it scores before the first message", Experiment: "the start", Score: &score,
 			Expected: (&experiment{kind: idle, limit: floor}).expectation(),
 		})
 	}
 	for _, match := range start.GetMilestones() {
 		if match.GetSimilarity() >= perfectScore {
-			s.fail(ruleMilestone, "%s holds before the agent has done anything", nodeText(nodes[match.GetNode()], int(match.GetNode())))
+			s.fail(ruleMilestone, "%s holds before the agent acts", nodeText(nodes[match.GetNode()], int(match.GetNode())))
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 		switch e.kind {
 		case idle:
 			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-perfectScore) {
-				s.failBy(e, "an agent that does not help scores too much, raise max_idle_score or word the milestones otherwise: %s", s.marks(e))
+				s.failBy(e, "an idle agent scores too much, raise max_idle_score or change the milestones: %s", s.marks(e))
 			}
 		case lower:
 			if err := s.judgeFault(ctx, p, e); err != nil {
@@ -167,11 +167,11 @@ func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]b
 		case err != nil:
 			return err
 		case guarded != "":
-			s.failBy(s.experiments[at], "%s is switched off: %s", nodeText(node, i), guarded)
+			s.failBy(s.experiments[at], "%s is disabled: %s", nodeText(node, i), guarded)
 		case s.trip(i) != nil:
-			s.failBy(s.experiments[at], "triggered_by does not step on %s", nodeText(node, i))
+			s.failBy(s.experiments[at], "triggered_by does not trigger %s", nodeText(node, i))
 		default:
-			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not step on it", nodeText(node, i))
+			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not trigger it", nodeText(node, i))
 		}
 	}
 	return nil
@@ -272,7 +272,7 @@ func (s *candidate) dependsOnState(ctx context.Context, p *player) (bool, error)
 // checkInsufficient checks that a task cannot be solved and that guessing is worse than saying so.
 func (s *candidate) checkInsufficient() {
 	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.withholds() {
-		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is taken away and the user knows everything: "+
+		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is missing and the user knows everything: "+
 			"list the tool that would do it in without_tools, or say in user.knowledge what the user does not know")
 	}
 	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < perfectScore })

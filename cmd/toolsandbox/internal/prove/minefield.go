@@ -23,7 +23,7 @@ func (s *candidate) planTrips() {
 			scripts = s.derivedTrips(node)
 		}
 		if len(scripts) == 0 {
-			s.fail(ruleMinefield, "write triggered_by for %s: none can be told from its constraints", nodeText(node, i))
+			s.fail(ruleMinefield, "write triggered_by for %s: its constraints suggest none", nodeText(node, i))
 		}
 		for n, script := range scripts[:min(len(scripts), mostTrips)] {
 			e := s.add(&experiment{

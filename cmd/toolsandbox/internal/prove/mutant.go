@@ -62,7 +62,7 @@ func (s *candidate) planWithout(node int) {
 	s.addFault(&experiment{
 		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped,
 		fault:  fmt.Sprintf("%s is not needed: the oracle without %s scores as much", nodeText(milestone, node), st.text()),
-		remedy: "let it ask for what only this step reaches, or leave it out",
+		remedy: "let it check what only this step reaches, or remove it",
 	}, script)
 }
 

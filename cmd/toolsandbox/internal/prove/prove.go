@@ -120,7 +120,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return err
 	}
 	if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) == 0 {
-		s.fail(ruleFloor, "there is no milestone, so an agent that does nothing scores 1: say what the agent has to do or say")
+		s.fail(ruleFloor, "there is no milestone, so an idle agent scores 1: state what the agent has to do or say")
 		return nil
 	}
 	if !solved {

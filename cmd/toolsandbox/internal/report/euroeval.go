@@ -75,7 +75,7 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 	failed := ""
 	for i := range content.DataSets {
 		if set := &content.DataSets[i]; set.FailedIterations > 0 {
-			failed += fmt.Sprintf("%s: %d of %d iterations failed, in which EuroEval's metric raises, and do not count\n", set.Name, set.FailedIterations, content.Iterations)
+			failed += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.Name, set.FailedIterations, content.Iterations)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failed, euroevalLegend, quirks(content.DataSets))
@@ -96,7 +96,7 @@ func quirks(sets []runfiles.DataSet) string {
 		}
 	}
 	if len(names) == 0 {
-		return "the graders agree on every answer"
+		return "the graders agree on all answers"
 	}
 	slices.SortFunc(names, func(a, b euroeval.Quirk) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))

@@ -234,7 +234,7 @@ func remark(row Row) string {
 		return "not scored: " + line(end.GetDetail())
 	}
 	if row.Result.GetMinefieldSimilarity() > 0 {
-		return "stepped on a minefield"
+		return "triggered a minefield"
 	}
 	return ""
 }

@@ -132,7 +132,7 @@ func Moves(w io.Writer, r *Rescore) error {
 		{"ended in a failure", r.Failed}, {"scenario not in the catalogue", r.NoScenario}, {"no trajectory", r.NoTrajectory},
 	} {
 		if len(kept.names) > 0 {
-			fmt.Fprintf(&out, "%d kept as they were, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
+			fmt.Fprintf(&out, "%d unchanged, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
 		}
 	}
 	if len(r.Flagged) > 0 {

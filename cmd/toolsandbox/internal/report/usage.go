@@ -40,7 +40,7 @@ func Usage(w io.Writer, rows []Row) error {
 			grouped(output), among(reasoning, "for reasoning"), cost(micros, unpriced)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(silent)) {
-		parts = append(parts, fmt.Sprintf("%s of %s, tokens not stated", requests(silent[name]), name))
+		parts = append(parts, fmt.Sprintf("%s of %s, tokens not reported", requests(silent[name]), name))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -53,14 +53,14 @@ func Usage(w io.Writer, rows []Row) error {
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
-	known := ", about " + pricing.Dollars(micros) + " if the table of prices is right"
+	known := ", about " + pricing.Dollars(micros) + " if the price table is right"
 	switch {
 	case names == "":
 		return known
 	case micros > 0:
-		return known + ", without " + names + ", whose price is not known"
+		return known + ", without " + names + " (no price)"
 	default:
-		return ", cost not known: no price for " + names
+		return ", cost unknown: no price for " + names
 	}
 }
 

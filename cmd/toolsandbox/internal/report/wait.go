@@ -31,7 +31,7 @@ func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	w.told = time.Now()
 	why := fmt.Sprintf("orchestrators work on %d, %d are queued", progress.GetPlaying(), progress.GetQueued())
 	if progress.GetPlaying() == 0 {
-		why = fmt.Sprintf("%d are queued, and no orchestrator works on them: see that one runs with --orchestrator-parallel above 0", progress.GetQueued())
+		why = fmt.Sprintf("%d are queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
 	}
 	_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), why)
 }

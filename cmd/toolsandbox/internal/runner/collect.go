@@ -127,7 +127,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	}
 	scenario := c.scenarios[result.GetRollout().GetScenario()]
 	if scenario == nil {
-		return runfiles.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
+		return runfiles.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
 	}
 	if damage != "" { // files that are there stay as they are
 		return runfiles.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
@@ -167,10 +167,10 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	case err != nil:
 		return nil, "", err
 	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
-		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
+		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, but the scored log ended with %.8x",
 			id, trajectory.GetLogDigest(), result.GetLogDigest()), nil
 	case len(trajectory.GetMessages()) == 0: // too little of it is left
-		return nil, cmp.Or(result.GetEnd().GetDetail(), "no message is stored"), nil
+		return nil, cmp.Or(result.GetEnd().GetDetail(), "its log is empty"), nil
 	}
 	return trajectory, "", nil
 }

@@ -21,5 +21,5 @@ func (o *Options) damage(stderr io.Writer, collector *collector) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("the stored trajectories of %d rollouts are damaged; files that were written before are kept: --out %s --resume plays these rollouts again", n, o.out)
+	return fmt.Errorf("the stored trajectories of %d rollouts are damaged; their earlier files stay: --out %s --resume plays these rollouts again", n, o.out)
 }

@@ -25,7 +25,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
-		return nil, process.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
+		return nil, process.Usage("--out: %s holds a run: continue it with --resume or choose another directory", path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
@@ -36,7 +36,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	}
 	for _, entry := range entries {
 		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !own {
-			return nil, process.Usage("--out: %s holds %s, which no run began there wrote: choose an empty or a new directory", path, entry.Name())
+			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}
 	return d, nil

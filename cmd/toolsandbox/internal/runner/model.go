@@ -27,15 +27,15 @@ type modelOptions struct {
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the models' server, e.g. http://localhost:8000/v1 (default: the provider's)")
-	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
+	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the model server, e.g. http://localhost:8000/v1 (default: the provider's)")
+	flags.StringVar(&o.userBaseURL, "user-base-url", "", "address of the model server for --user only")
 	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), optionalInt32(), optionalInt32(), optionalInt32(), optionalDuration()
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
 	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")
-	flags.Var(&o.budget, "thinking-budget", "`tokens` that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
-	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "how much --user reasons")
-	flags.Var(&o.userBudget, "user-thinking-budget", "tokens that --user may think for")
+	flags.Var(&o.budget, "thinking-budget", "thinking `tokens` of --agent, for models of Anthropic, Gemini and Cohere (default: the provider's)")
+	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "reasoning effort of --user")
+	flags.Var(&o.userBudget, "user-thinking-budget", "thinking tokens of --user")
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
 }
 
@@ -117,7 +117,7 @@ func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	case temperature == nil && tokens == nil:
 		return nil
 	case model == nil:
-		return process.Usage("--temperature, --max-tokens: given, but --agent is no model")
+		return process.Usage("--temperature, --max-tokens: given, but --agent is not a model")
 	}
 	model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
 	return nil

@@ -136,7 +136,7 @@ func (r *recording) specification() (sweep.Spec, error) {
 		return sweep.Spec{}, errNoRecording
 	}
 	if err == nil && (len(spec.Scenarios) == 0 || len(stored.GetAgents()) == 0 || len(stored.GetUsers()) == 0 || stored.GetTrials() < 1) {
-		err = fmt.Errorf("read %s: it does not say what was run: expected scenarios, players and trials", path)
+		err = fmt.Errorf("read %s: expected scenarios, players and trials", path)
 	}
 	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
 	spec.Seed, spec.Compat, spec.Services, spec.MaxBytes = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices(), stored.GetMaxBytes()

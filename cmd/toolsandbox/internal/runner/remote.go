@@ -44,7 +44,7 @@ func (o *Options) refuseUnused() error {
 		if !flag.Changed {
 			name = fmt.Sprintf("%s: %s", process.Source(flag), name)
 		}
-		errs = append(errs, process.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
+		errs = append(errs, process.Usage("%s: given, but --remote ignores it here: %s", name, instead))
 	})
 	return errors.Join(errs...)
 }
@@ -55,7 +55,7 @@ func (o *Options) refuseAddresses() error {
 	var errs []error
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
 		if flag := o.flags.Lookup(name); flag != nil && flag.Changed {
-			errs = append(errs, process.Usage("--%s: given, but it does nothing without --remote: add that", name))
+			errs = append(errs, process.Usage("--%s: given, but it needs --remote: add that", name))
 		}
 	}
 	return errors.Join(errs...)

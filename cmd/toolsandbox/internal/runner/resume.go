@@ -42,15 +42,15 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 	different := differences(run, now, suspects)
 	switch {
 	case len(different) > 0:
-		return nil, process.Usage("--resume: the run in %s began with other flags, which change results: %s: repeat those it began with, or choose another --out",
+		return nil, process.Usage("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, process.Usage("--resume: the scenarios have changed since the run in %s began with %s: put them back, or choose another --out", d.path, commitOf(run.Program))
+		return nil, process.Usage("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
-		return nil, process.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
+		return nil, process.Usage("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
 	}
 	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, rpc.StreamDirectory)) {
-		return nil, process.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
+		return nil, process.Usage("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
 	}
 	resumption := runfiles.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {
@@ -98,7 +98,7 @@ func commitOf(p runfiles.Program) string {
 func (d *directory) run() (*runfiles.Run, error) {
 	run, err := runfiles.ReadRun(d.path)
 	if errors.Is(err, runfiles.ErrDamaged) {
-		return nil, process.Usage("--resume: %w: put back a copy of it, or start the run again with another --out", err)
+		return nil, process.Usage("--resume: %w: restore a copy of it, or start the run again with another --out", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)

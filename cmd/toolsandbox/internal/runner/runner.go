@@ -35,7 +35,7 @@ import (
 const flushLimit = time.Second
 
 // errCreating says that nobody knows whether the services have the sweep.
-var errCreating = errors.New("interrupted while the sweep was created")
+var errCreating = errors.New("interrupted while creating the sweep")
 
 // Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of
 // --max-message-bytes, with room for its tables.
@@ -91,21 +91,21 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
-	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "concurrent rollouts")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
-	flags.Int64Var(&o.seed, "seed", 0, "seed for random players, and of EuroEval's draws, where 0 stands for 4242")
-	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "draws of records of which EuroEval's score is the mean")
-	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "judge answers in the order of EuroEval's cache, as published scores are")
-	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
-	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "bytes of messages in one conversation after which it ends as a failure of whoever said most of them")
-	flags.StringVar(&o.services, "services", "", "what `answers` tools that ask hosted services: recorded, offline, live or record (default: recordings, else offline)")
+	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
+	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "bootstrap draws of EuroEval's score")
+	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "score answers in the order of EuroEval's cache, as published scores do")
+	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
+	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
+	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.engine.ToolHost.RegisterServiceFlags(flags)
-	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing or was left without a score by a fault")
-	flags.StringVar(&o.replay, "replay", "", "play the run in this `directory` again from its recording; nobody else is asked")
-	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
+	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out: play rollouts that are missing or have no score")
+	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
+	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
-	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use services that run elsewhere instead of starting them")
+	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
 	o.engine.Network.Sync.RegisterFlag(flags)
 	o.engine.Orchestrator.RegisterTurnFlags(flags)
@@ -167,7 +167,7 @@ func (o *Options) validate() error {
 // specify returns what the flags say is to be run.
 func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if o.agent == "" {
-		return sweep.Spec{}, process.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
+		return sweep.Spec{}, process.Usage("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
@@ -183,7 +183,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	for _, s := range []seated{{"--agent", agent}, {"--user", user}} {
 		name := s.player.GetPlugin().GetAttached()
 		if name != "" && !atTerminal(s.player) && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
-			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches itself", s.flag, name)
+			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
 		}
 	}
 	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
@@ -247,7 +247,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
 		defer cancel()
 		if closeErr := traces.Close(flush); closeErr != nil {
-			logger.Warn("telemetry was not sent completely", "error", closeErr)
+			logger.Warn("telemetry is incomplete", "error", closeErr)
 		}
 	}()
 	running, err := standalone.Start(ctx, o.engine, rpc.Options{Logger: logger, Telemetry: traces})
@@ -269,7 +269,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	damage := o.damage(stderr, collector)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
-		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}
 	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
@@ -308,7 +308,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)
 	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may go on: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
+		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
 	}
 	if err != nil {
 		return standalone.Cause(ctx, err)
@@ -353,15 +353,15 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 	case ctx.Err() != nil && collector.planned == nil:
 		return errors.New("interrupted before the first rollout")
 	case ctx.Err() == nil && elsewhere:
-		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s goes on: stop it with %s, or fetch the others with --out %s --resume",
+		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with --out %s --resume",
 			err, collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
 	case ctx.Err() == nil:
 		return err
 	case elsewhere:
-		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s goes on: stop it with %s, or go on with --out %s --resume",
+		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with --out %s --resume",
 			collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
 	default:
-		return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
+		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with --out %s --resume", collector.done(), collector.total(), o.out)
 	}
 }
 
@@ -386,7 +386,7 @@ func (o *Options) verdict(collector *collector) error {
 		rollouts    int
 		why, advice string
 	}{
-		{collector.unscored() - left, "of the infrastructure: see the table", ", mend it, and --out %s --resume plays them again"},
+		{collector.unscored() - left, "of the infrastructure: see the table", ", fix the cause, and --out %s --resume plays them again"},
 		{left, "the person at the terminal ended them", ": --out %s --resume asks for them again"},
 	} {
 		if part.rollouts == 0 {

@@ -31,8 +31,8 @@ func checkScripts(spec sweep.Spec, stderr io.Writer) error {
 		return nil
 	}
 	return errors.Join(
-		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "the agent does nothing there", "grpc://localhost:9000"}.check(spec, stderr),
-		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "the user ends the conversation there after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
+		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "their agent does nothing", "grpc://localhost:9000"}.check(spec, stderr),
+		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "their user ends the conversation after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
 	)
 }
 

@@ -24,8 +24,8 @@ type spendOptions struct {
 func (o *spendOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	o.tokens, o.dollars = optionalInt64(), optionalFloat()
-	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; then the run stops, and --resume goes on (default: no limit)")
-	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the table of prices: nobody has checked the one that is built in")
+	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; --resume continues a stopped run (default: no limit)")
+	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the price table; the built-in one is unchecked")
 }
 
 // limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on
@@ -47,7 +47,7 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	case spec.Recording != nil && asked:
 		return nil, process.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
 	case !models && asked:
-		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and what others spend is not known here")
+		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and the spending of others is unknown")
 	case spec.Recording != nil || !models:
 		return nil, nil
 	}

@@ -47,7 +47,7 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 			}
 			served, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
 			if errors.Is(err, terminal.ErrTaken) {
-				err = fmt.Errorf("--resume: the person at the terminal is to be asked at %w: end that program, then go on", err)
+				err = fmt.Errorf("--resume: the person at the terminal answers at %w: end that program, then resume", err)
 			}
 			if err != nil {
 				return nil, errors.Join(err, seated.close())

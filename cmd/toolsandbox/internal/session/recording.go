@@ -63,12 +63,12 @@ func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 		text, ok := next.yaml()
 		switch {
 		case !repeated && !ok:
-			comment(&out, answer, "is left out: YAML has no text for a number or a character in it")
+			comment(&out, answer, "is omitted: YAML cannot write a number or a character in it")
 		case !repeated:
 			done = append(done, next)
 			out.WriteString(text)
 		case !first.body.Equal(next.body):
-			comment(&out, answer, "was answered otherwise, too")
+			comment(&out, answer, "has another answer, too")
 		}
 	}
 	text := "  recordings:\n" + out.String()

@@ -104,7 +104,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	trajectory, err := c.trajectory(ctx, root)
 	if status.Code(err) == codes.NotFound {
-		return nil, process.Usage("ID: session %s was not played by a rollout: there is no log to replay", session.GetId())
+		return nil, process.Usage("ID: session %s has no rollout, and so no log to replay", session.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -219,7 +219,7 @@ func compareFields(index int32, within string, was, is protoreflect.Message) err
 		before, after := excerpt(fieldText(was, field), fieldText(is, field))
 		return fmt.Errorf("%w: message %d, %s: stored %s, replayed %s", ErrDiffers, index, path, before, after)
 	}
-	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, index)
+	return fmt.Errorf("%w: message %d: the stored bytes differ", ErrDiffers, index)
 }
 
 // compareVersions compares table versions up to a message and returns how many of them calls have
@@ -229,9 +229,9 @@ func compareVersions(schema *world.Schema, stored, made []*worldv1.Table, starti
 	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
 	for i := range max(len(stored), len(made)) {
 		if order := orderAt(schema, stored, made, i); order < 0 {
-			return compared, fmt.Errorf("%w: %s: stored, but not by the replay", ErrDiffers, versionText(stored[i]))
+			return compared, fmt.Errorf("%w: %s: stored, but missing in the replay", ErrDiffers, versionText(stored[i]))
 		} else if order > 0 {
-			return compared, fmt.Errorf("%w: %s: stored by the replay alone", ErrDiffers, versionText(made[i]))
+			return compared, fmt.Errorf("%w: %s: only in the replay", ErrDiffers, versionText(made[i]))
 		}
 		same, err := identical(stored[i], made[i])
 		if err != nil {
@@ -274,13 +274,13 @@ func firstDifference(schema *world.Schema, stored, replayed *worldv1.Table) stri
 		before, after := excerpt(exactText(row.Cells[0].From), exactText(row.Cells[0].To))
 		return fmt.Sprintf("row %q, %s: stored %s, replayed %s", row.Key, row.Cells[0].Column, before, after)
 	case len(diff.Removed) > 0:
-		return fmt.Sprintf("stored a row that the replay lacks: %s", rowText(diff.Table, diff.Removed[0]))
+		return fmt.Sprintf("row missing in the replay: %s", rowText(diff.Table, diff.Removed[0]))
 	case len(diff.Added) > 0:
-		return fmt.Sprintf("the replay has one row more: %s", rowText(diff.Table, diff.Added[0]))
+		return fmt.Sprintf("row only in the replay: %s", rowText(diff.Table, diff.Added[0]))
 	case diff.Reordered:
-		return "the rows stand in another order"
+		return "the order of rows differs"
 	default:
-		return "the stored bytes are others"
+		return "the stored bytes differ"
 	}
 }
 

@@ -150,7 +150,7 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 		return nil // a call may have been executed and not written
 	}
 	if got, want := session.GetDigest(), trajectory.GetSessionDigest(); !bytes.Equal(got, want) {
-		return fmt.Errorf("session %s is not what its rollout left: its digest is %.8x, by the log it is %.8x: the tool host's directory was replaced or is of an earlier time",
+		return fmt.Errorf("session %s does not match its log: its digest is %.8x, the log's is %.8x: the tool host's directory was replaced or is older",
 			session.GetId(), got, want)
 	}
 	return nil
@@ -172,7 +172,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 	if len(found) > maxNamed {
 		ids = append(ids, "…")
 	}
-	return process.Usage("ID: %d sessions play %s: give the id of one: %s", len(found), name, strings.Join(ids, ", "))
+	return process.Usage("ID: scenario %[2]s has %[1]d sessions: give the id of one: %[3]s", len(found), name, strings.Join(ids, ", "))
 }
 
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
@@ -220,7 +220,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 		return nil, process.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
-		return nil, process.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
+		return nil, process.Usage("NEW_ID: %s would be on another tool host than %s, with which it shares messages: choose another id", newID, session.GetId())
 	}
 	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
 	response, err := c.toolHost(newID).ForkSession(ctx, request)
@@ -228,7 +228,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 	case codes.OK:
 		return response.GetSession(), nil
 	case codes.AlreadyExists:
-		return nil, process.Usage("NEW_ID: %s is the id of another session: choose another one", newID)
+		return nil, process.Usage("NEW_ID: %s is another session: choose another id", newID)
 	case codes.FailedPrecondition:
 		return nil, process.Usage("--at: %s", status.Convert(err).Message())
 	default:
@@ -281,7 +281,7 @@ func (e *callError) GRPCStatus() *status.Status { return e.status }
 func (e *callError) Error() string {
 	text := e.operation + ": " + e.status.Message()
 	if code := e.status.Code(); code == codes.Unavailable || code == codes.DeadlineExceeded {
-		text += ": see that the services run where --toolhost-addr and --orchestrator-addr say"
+		text += ": check that the services run at --toolhost-addr and --orchestrator-addr"
 	}
 	return text
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrInUse says that another process has an installation in the directory.
-var ErrInUse = errors.New("in use by another process: wait until it has ended")
+var ErrInUse = errors.New("in use by another process: wait until it ends")
 
 const (
 	// lockFile lies in the directory of an installation. Nothing is stored in it.

@@ -33,7 +33,7 @@ func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
 	if status.Code(err) == codes.NotFound {
 		return false, nil
 	}
-	return false, plain("look for what is played", err)
+	return false, plain("look for played rollouts", err)
 }
 
 // again says whether a result is one that a new round plays again.

@@ -130,7 +130,7 @@ func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServi
 		return nil
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, plain(operation, status.Error(codes.NotFound, "it has not begun"))
+		return nil, plain(operation, status.Error(codes.NotFound, "it has not started"))
 	}
 	if err != nil {
 		return nil, plain(operation, err)

@@ -32,7 +32,7 @@ const (
 )
 
 // ErrRanBefore says that the sweep has results from an earlier run.
-var ErrRanBefore = errors.New("this sweep has results already")
+var ErrRanBefore = errors.New("this sweep has results")
 
 // ErrCancelled says that somebody cancelled the sweep.
 var ErrCancelled = errors.New("the sweep was cancelled")
@@ -252,7 +252,7 @@ func Watch(
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		return errors.New("watch sweep: the stream ended before the sweep did")
+		return errors.New("watch sweep: the stream ended before the sweep")
 	case !errors.Is(err, errEnded):
 		if _, said := status.FromError(err); said {
 			err = plain("watch sweep", err)

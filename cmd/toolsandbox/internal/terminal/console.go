@@ -29,13 +29,13 @@ const help = `  TEXT          say it
   history       show the conversation again
   end           %s
   help          show this list
-A text that is one of these words goes out with a ' before it.
+To say one of these words, write ' before it.
 `
 
 // What end does, by role.
 const (
-	agentEnds = "leave the conversation: it gets no score, and --resume asks you again"
-	userEnds  = "end the conversation: it is scored as it stands"
+	agentEnds = "leave the conversation without a score; --resume asks you again"
+	userEnds  = "end the conversation and score it"
 )
 
 // Console is where a person reads and writes. One turn at a time has it. Safe for concurrent use.
@@ -92,7 +92,7 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	}
 	c.show(role, req.GetMessages(), seen)
 	if !known {
-		c.printf("(help lists what you can enter)\n")
+		c.printf("(help lists the commands)\n")
 	}
 	c.seen[role], c.last = len(req.GetMessages()), role
 	for {
@@ -167,7 +167,7 @@ func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 			case utf8.ValidString(line):
 				return line, nil
 			}
-			c.printf("  this line is not UTF-8, perhaps the terminal has another encoding: enter it again, e.g. without accents\n")
+			c.printf("  this line is not UTF-8; the terminal may have another encoding: enter it again, e.g. without accents\n")
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
@@ -184,13 +184,13 @@ func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int)
 	for i := from; i < len(messages); i++ {
 		if i < examples {
 			if i == from {
-				c.printf("─── examples from other conversations, for how to play the %s ───\n", roleName(role))
+				c.printf("─── examples from other conversations: how to play the %s ───\n", roleName(role))
 			}
 			c.message("e.g. "+roleName(role), "e.g. "+roleName(counterpart(role)), "e.g. ", messages[i])
 			continue
 		}
 		if i == examples && i > 0 {
-			c.printf("─── end of the examples; from here on it is you ───\n")
+			c.printf("─── end of the examples; now it is your turn ───\n")
 		}
 		c.message("you", roleName(counterpart(role)), "", messages[i])
 	}

@@ -101,7 +101,7 @@ func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string)
 			}
 			response.Calls = append(response.Calls, &agentv1.ToolCall{Name: tool.GetName(), ArgumentsJson: arguments})
 		}
-		more, err := c.ask(ctx, "  another call at the same time? name, or Enter to send: ")
+		more, err := c.ask(ctx, "  another parallel call? name, or Enter to send: ")
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 		for _, tool := range fitting {
 			c.paragraph("  ", "      ", signature(tool))
 		}
-		line, err := c.ask(ctx, "  which tool? Enter to give this call up: ")
+		line, err := c.ask(ctx, "  which tool? Enter to drop this call: ")
 		if err != nil || strings.TrimSpace(line) == "" {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (p parameter) prompt() string {
 		notes = append(notes, p.kind)
 	}
 	if !p.required {
-		notes = append(notes, "Enter to leave out")
+		notes = append(notes, "Enter to omit")
 	}
 	if len(notes) == 0 {
 		return p.name + ": "
@@ -206,9 +206,9 @@ func (p parameter) read(line string) (value python.Value, given bool, err error)
 	isInt, isNumber = isInt && parseErr == nil && !isBool, (isNumber || isInt) && parseErr == nil && !isBool
 	switch {
 	case p.kind == "integer" && !isInt:
-		return value, false, fmt.Errorf("%q is no integer", line)
+		return value, false, fmt.Errorf("%q is not an integer", line)
 	case p.kind == "number" && !isNumber:
-		return value, false, fmt.Errorf("%q is no number", line)
+		return value, false, fmt.Errorf("%q is not a number", line)
 	case p.kind == "string", parseErr != nil:
 		return python.Str(line), true, nil
 	}
@@ -222,5 +222,5 @@ func readBoolean(line string) (value python.Value, given bool, err error) {
 	case "false", "no", "n", "off":
 		return python.Bool(false), true, nil
 	}
-	return value, false, fmt.Errorf("%q is neither true nor false", line)
+	return value, false, fmt.Errorf("%q is not true or false", line)
 }

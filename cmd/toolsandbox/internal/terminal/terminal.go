@@ -19,7 +19,7 @@ import (
 )
 
 // ErrTaken says that another program listens where a player is to be.
-var ErrTaken = errors.New("another program listens there")
+var ErrTaken = errors.New("an address that another program uses")
 
 // anyPort is a port of this machine that nobody has.
 const anyPort = "127.0.0.1:0"
