@@ -29,8 +29,8 @@ type ModelReport struct {
 	Delay float64 `json:"delay_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
-	// Stolen is the time of all processors together in which a virtual machine could have run, and
-	// its host ran something else; 0 where that is not known.
+	// Stolen is the steal time of all processors, taken by the host of a virtual machine; 0 if
+	// unknown.
 	Stolen float64 `json:"stolen_seconds"`
 	// PeakBytes is the largest memory that the process had.
 	PeakBytes int64 `json:"peak_bytes"`
@@ -73,8 +73,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 // ticksPerSecond is the unit of /proc/stat.
 const ticksPerSecond = 100
 
-// stolenTime returns the time that the host took since this machine began; 0 where no /proc/stat
-// says it.
+// stolenTime returns the steal time since boot; 0 without /proc/stat.
 func stolenTime() time.Duration {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -92,7 +91,7 @@ func stolenTime() time.Duration {
 	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
-// peakMemory returns the largest resident set that this process had.
+// peakMemory returns the peak resident set of this process.
 func peakMemory() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

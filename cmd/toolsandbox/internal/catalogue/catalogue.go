@@ -1,5 +1,4 @@
-// Package catalogue finds the scenarios that a command works on: in packs or in the built-in
-// catalogue.
+// Package catalogue loads the scenarios of a command, from packs or the built-in catalogue.
 package catalogue
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// testScenarios is how many scenarios --test-mode runs.
+// testScenarios is the number of scenarios that --test-mode runs.
 const testScenarios = 4
 
 const (
@@ -38,7 +37,7 @@ const (
 	AllVariants = "all"
 )
 
-// Selection says which scenarios a command works on.
+// Selection selects the scenarios of a command.
 type Selection struct {
 	// PackPaths are directories or .zip files; empty is the built-in catalogue.
 	PackPaths []string
@@ -50,21 +49,21 @@ type Selection struct {
 	split    string
 	backend  string
 	flags    *pflag.FlagSet
-	// Places is where each scenario is written, by name, once they are loaded.
+	// Places is the source position of each loaded scenario, by name.
 	Places map[string]string
-	// Written holds each scenario as it was loaded, by name.
+	// Written holds each loaded scenario in its written form, by name.
 	Written map[string]scenario.Loaded
-	// Loaded are the packs, once they are loaded.
+	// Loaded are the loaded packs.
 	Loaded []Pack
 }
 
-// Pack is a pack with where it is: its path, or the name of a built-in one.
+// Pack is a pack with its path, or the name of a built-in one.
 type Pack struct {
 	From string
 	*scenario.Pack
 }
 
-// RegisterSourceFlags registers the flags that say where scenarios come from.
+// RegisterSourceFlags registers the flags that name the sources of scenarios.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file that replaces the built-in scenarios, or euroeval for the built-in records; repeatable")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue together with --pack")
@@ -81,7 +80,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
 }
 
-// Load returns the chosen scenarios by name. args are further patterns.
+// Load returns the selected scenarios by name. args are further patterns.
 func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
 	chosen, err := c.LoadExpanded(args)
 	if err != nil {
@@ -94,7 +93,7 @@ func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
 	return out, nil
 }
 
-// LoadExpanded returns the chosen scenarios by name, with their bases. args are further patterns.
+// LoadExpanded returns the selected scenarios by name, with their bases. args are further patterns.
 func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 	all, err := c.Expanded()
 	if err != nil {
@@ -103,7 +102,7 @@ func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 	return c.choose(all, slices.Concat(c.patterns, args))
 }
 
-// unknown says that no scenario matches a pattern, and what may help.
+// unknown returns the error for a pattern without a match, with advice.
 func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
 		return process.Usage("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
@@ -142,7 +141,7 @@ func (c *Selection) Expanded() ([]scenario.Expanded, error) {
 	return scenario.Expand(bases, toolhost.ConfirmedTools()), nil
 }
 
-// bases returns the scenarios as they are written.
+// bases returns the written scenarios, without variants.
 func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 	packs, err := c.Packs()
 	if err != nil {
@@ -163,14 +162,14 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 	return all, nil
 }
 
-// source is where scenarios come from.
+// source is a source of scenarios.
 type source struct {
 	files fs.FS
-	// path is what positions in its files begin with.
+	// path is the prefix of positions in its files.
 	path string
-	// records says that there are records of EuroEval's task, and no files of scenarios.
+	// records is set if the source holds records of EuroEval's task, and no files of scenarios.
 	records bool
-	// only is the one file of records that counts; empty if all do.
+	// only is the one file of records to read; empty reads all.
 	only string
 }
 
@@ -190,8 +189,8 @@ func (c *Selection) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemory is the memory limit under which packs are loaded, in bytes. Reading makes many times
-// as much garbage as stays; the limit only makes the collector run more often.
+// loadMemory is the memory limit for loading packs, in bytes. Reading makes much more garbage than
+// it keeps; the limit only makes the collector run more often.
 const loadMemory = 224 << 20
 
 // sparingly sets that limit until done is called.
@@ -201,7 +200,7 @@ func sparingly() (done func()) {
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// Packs loads all sources; their scenarios have different names.
+// Packs loads all sources; the names of their scenarios are unique.
 func (c *Selection) Packs() ([]Pack, error) {
 	defer sparingly()()
 	sources, err := c.sources()
@@ -254,7 +253,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 	return packs, nil
 }
 
-// preferred returns the preferred backend; the original's way to write it is accepted.
+// preferred returns the preferred backend; it also accepts the original's spelling.
 func (c *Selection) preferred() (string, error) {
 	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
@@ -263,7 +262,7 @@ func (c *Selection) preferred() (string, error) {
 	return name, nil
 }
 
-// compile reads the tools of a pack's own.
+// compile compiles a pack's own tools.
 func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	mistakes := make(scenario.Errors, len(wrong))
@@ -281,7 +280,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 	}
 	var categories []string
 	var declared []*worldv1.TableSchema
-	alone := true // every pack is
+	alone := true // all packs are standalone
 	for _, from := range sources {
 		if from.records {
 			alone = false
@@ -306,7 +305,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 	return schema, categories, err
 }
 
-// From says where scenarios come from.
+// From describes the sources of scenarios.
 func (c *Selection) From() string {
 	names := slices.Clone(c.PackPaths)
 	if c.builtin || len(names) == 0 {
@@ -315,7 +314,7 @@ func (c *Selection) From() string {
 	return strings.Join(names, ", ")
 }
 
-// wanted returns which suffixes of variants are chosen.
+// wanted returns the selected suffixes of variants.
 func (c *Selection) wanted() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
@@ -345,8 +344,8 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return chosen[suffix] }, nil
 }
 
-// choose returns the chosen variants of the scenarios that match any pattern; every pattern must
-// match something. One that matches none of them may name other variants.
+// choose returns the selected variants of the scenarios that match any pattern. Every pattern must
+// match something. A pattern without a match may name other variants.
 func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
 	wanted, err := c.wanted()
 	if err != nil {

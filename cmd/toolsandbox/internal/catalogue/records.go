@@ -18,7 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
-// open returns the pack of that name: euroeval is built in, a file of JSON Lines holds records, and
+// open returns the pack of that name: euroeval is built in; a file of JSON Lines holds records, and
 // so does a directory or archive with such files at its top or in folders of languages.
 func open(name string) (source, error) {
 	if name == euroeval.BuiltinName {
@@ -38,8 +38,8 @@ func open(name string) (source, error) {
 	return from, nil
 }
 
-// DataSets loads the records of all sources. The error is scenario.Errors with the mistakes of all,
-// or says which source has no records.
+// DataSets loads the records of all sources. The error is scenario.Errors with all mistakes, or
+// names a source without records.
 func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	sources, err := c.sources()
 	if err != nil {
@@ -67,12 +67,12 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	return all, nil
 }
 
-// name is that of a source's records.
+// name is the name of a source's records.
 func (s source) name() string {
 	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.only))), path.Ext(s.only))
 }
 
-// dataSets loads the records of a source. The error is scenario.Errors or that of the file system.
+// dataSets loads the records of a source. The error is scenario.Errors or the file system's.
 func (s source) dataSets() ([]euroeval.DataSet, error) {
 	sets, err := euroeval.Load(s.files, s.name(), s.only)
 	if faults := euroeval.LineErrors(err); len(faults) > 0 {
@@ -107,7 +107,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 			if err != nil {
 				return nil, fmt.Errorf("record %s: %w", at.ID, err)
 			}
-			_, _ = sum.Write(wire) // a hash takes everything
+			_, _ = sum.Write(wire) // hash.Hash never fails
 			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: made, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
 		}
 	}
@@ -115,7 +115,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	return pack, nil
 }
 
-// mistakes returns faults of records as mistakes of a pack.
+// mistakes converts faults of records into mistakes of a pack.
 func mistakes(faults []*euroeval.LineError) scenario.Errors {
 	var list scenario.Errors
 	for _, fault := range faults {
@@ -124,7 +124,7 @@ func mistakes(faults []*euroeval.LineError) scenario.Errors {
 	return list
 }
 
-// checkSplit refuses a split that there is not, and one where nothing is cut into splits.
+// checkSplit rejects an unknown split, and a split of records without splits.
 func (c *Selection) checkSplit(sources []source) error {
 	split := euroeval.SplitName(c.split)
 	if c.split == "" {

@@ -19,7 +19,7 @@ import (
 // setting is one setting of a run in the output for programs.
 type setting struct {
 	Name string `json:"name"`
-	// Value is as the flag takes it, without secrets; a list is written with its elements.
+	// Value is the flag's value, without secrets; a list has its elements in Values.
 	Value   string   `json:"value"`
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default"`
@@ -55,7 +55,7 @@ the values fit together.`,
 	return cmd
 }
 
-// settingsOf returns the settings of a command: those in groups first, then the others by name.
+// settingsOf returns the settings of a command: first those in groups, then the others by name.
 func settingsOf(cmd *cobra.Command) []setting {
 	var settings []setting
 	add := func(title string, flag *pflag.Flag) {
@@ -85,7 +85,7 @@ func settingsOf(cmd *cobra.Command) []setting {
 	return settings
 }
 
-// printSettings prints settings as a file of them.
+// printSettings prints settings as a YAML file.
 func printSettings(w io.Writer, settings []setting) error {
 	var out strings.Builder
 	title := ""
@@ -109,7 +109,7 @@ func printSettings(w io.Writer, settings []setting) error {
 	return err
 }
 
-// yaml returns the value as a file of settings has it. JSON is YAML.
+// yaml returns the value in YAML. JSON is YAML.
 func (s *setting) yaml() (string, error) {
 	var value any = s.Value
 	switch {

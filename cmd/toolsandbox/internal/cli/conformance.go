@@ -82,7 +82,7 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	addSettings(flags, o.network)
 }
 
-// validate refuses flags that are out of range.
+// validate rejects flags that are out of range.
 func (o *conformanceOptions) validate() error {
 	if o.vectors.First < 0 {
 		return process.Usage("--first: %d given, expected 0 or more", o.vectors.First)
@@ -104,7 +104,7 @@ func (o *conformanceOptions) validate() error {
 	return nil
 }
 
-// loadPacks reads the scenarios of trajectories, if they come from packs.
+// loadPacks reads the scenarios of trajectories from packs, if any.
 func (o *conformanceOptions) loadPacks() error {
 	if len(o.packs) == 0 {
 		return nil
@@ -134,14 +134,14 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 		return err
 	}
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel
-	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, and not because of each other
-	o.vectors.Run = rand.Text()             // an installation elsewhere remembers the sessions of earlier runs
+	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, independently
+	o.vectors.Run = rand.Text()             // a remote installation keeps the sessions of earlier runs
 	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return o.play(ctx, m, files, stdout)
 	})
 }
 
-// play runs the files, one after the other, and prints each report as it comes.
+// play runs the files in order, and prints each report as it comes.
 func (o *conformanceOptions) play(ctx context.Context, connections *rpc.Node, files []string, stdout io.Writer) error {
 	runner := conformance.New(conformance.Services{
 		Orchestrator: connections.Conn(rpc.Orchestrator),

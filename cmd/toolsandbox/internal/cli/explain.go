@@ -95,13 +95,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	return explained.WriteText(stdout, coloured(stdout))
 }
 
-// coloured says whether colours can be seen on w.
+// coloured returns whether w shows colours.
 func coloured(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }
 
-// find returns the rollout of that name, or the only one of the scenario of that name.
+// find returns the rollout of that name, or the only rollout of the scenario of that name.
 func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) (*runfiles.ScenarioResult, error) {
 	var trials []*runfiles.ScenarioResult
 	var names, known []string

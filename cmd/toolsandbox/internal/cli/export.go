@@ -31,7 +31,7 @@ type exportedDataSet struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
 	Folder   string `json:"folder"`
-	// The numbers of records of the splits.
+	// Records per split.
 	Train int `json:"train"`
 	Val   int `json:"val"`
 	Test  int `json:"test"`
@@ -92,7 +92,7 @@ func (o *exportOptions) run(stdout io.Writer) error {
 	return nil
 }
 
-// choose returns the data sets of the chosen languages. Each language has one.
+// choose returns the data sets of the selected languages, one per language.
 func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, error) {
 	var known []string
 	var chosen []*euroeval.Exported
@@ -126,7 +126,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 	return chosen, nil
 }
 
-// writeFolder writes a folder with files such that it is there as a whole or not at all.
+// writeFolder writes a folder with files atomically.
 func writeFolder(folder string, files []euroeval.File) (err error) {
 	parent := filepath.Dir(folder)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

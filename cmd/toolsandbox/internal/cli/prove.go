@@ -18,7 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-// defaultProofs is how many rollouts a proof plays at once unless it is told.
+// defaultProofs is the default number of concurrent rollouts of a proof.
 const defaultProofs = 64
 
 // proveOptions are the flags of scenario prove.
@@ -59,7 +59,7 @@ by nothing else, and the categories are true. The exit code is 1 if any scenario
 	return cmd
 }
 
-// register adds the flags that do not choose scenarios.
+// register adds the flags that do not select scenarios.
 func (o *proveOptions) register(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.parallel, "parallel", "p", o.parallel, "concurrent rollouts")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list every rollout with its score")
@@ -81,7 +81,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.Orchestrator.Parallel = o.parallel
 	var reports []*prove.Report
 	began := time.Now()
-	const level = "error" // wrong calls are the point
+	const level = "error" // wrong calls are intended
 	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
 			Orchestrator: m.Conn(rpc.Orchestrator),

@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 )
 
-// runRest says where the settings are that the help of run does not list.
+// runRest explains the settings that the help of run does not list.
 const runRest = `Every setting can also stand in the file --config (as spend-usd) or in the environment (as TOOLSANDBOX_SPEND_USD).
 A flag overrides the environment, and the environment the file. toolsandbox config lists all settings.`
 
@@ -30,7 +30,7 @@ this process and keep their data below the output directory.`,
 	return cmd
 }
 
-// addRunSettings adds the flags of a run to a command whose help shows those that most runs need.
+// addRunSettings adds the flags of a run to a command. Its help shows the common ones.
 func addRunSettings(cmd *cobra.Command) *runner.Options {
 	options := runner.New(program())
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -40,7 +40,7 @@ func addRunSettings(cmd *cobra.Command) *runner.Options {
 	return options
 }
 
-// runGroups are the flags that most runs need.
+// runGroups are the common flags, by heading.
 func runGroups() []group {
 	return []group{
 		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},

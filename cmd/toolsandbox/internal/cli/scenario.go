@@ -28,7 +28,7 @@ func newScenario() *cobra.Command {
 	return cmd
 }
 
-// toolNames returns the real names of the tools that a scenario lists, or of a record's functions.
+// toolNames returns the real names of a scenario's listed tools, or of a record's functions.
 func toolNames(setup *setupv1.Setup) []string {
 	names := setup.GetTools().GetAllow()
 	for _, function := range setup.GetFunctionCalling().GetFunctions() {

@@ -59,7 +59,7 @@ converts files of an earlier version of the format.`,
 	return cmd
 }
 
-// format says whether a file is not in its canonical form, and writes that if it is to.
+// format returns whether a file is not in its canonical form, and rewrites it on request.
 func format(name string, upgrade, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {

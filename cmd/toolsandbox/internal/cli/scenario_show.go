@@ -91,7 +91,7 @@ and many editors draw Mermaid, Graphviz draws DOT. show prints the same in words
 	return cmd
 }
 
-// subject returns the one scenario that the arguments name, with its place.
+// subject returns the one scenario that the arguments name, with its position.
 func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
 		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
@@ -106,7 +106,7 @@ func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	}
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
-		if written, ok := c.Written[name]; ok { // a variant is written where its base is
+		if written, ok := c.Written[name]; ok { // the position of a variant is its base's
 			subject.Place, subject.World, subject.Base = c.Places[name], written.World, written.Base
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
-// checkedPacks is what validate found, in the output for programs.
+// checkedPacks is the result of validate, in the output for programs.
 type checkedPacks struct {
 	From      string          `json:"from"`
 	Scenarios int             `json:"scenarios"`
@@ -50,7 +50,7 @@ targets. It prints every problem of every file as file:line:column: field: what 
 	return cmd
 }
 
-// validate loads packs and prints what is wrong with them. It fails if anything is.
+// validate loads packs, prints their problems, and fails if there are any.
 func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
 	packs, err := from.Packs()
 	var mistakes scenario.Errors
@@ -70,7 +70,7 @@ func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
 	return nil
 }
 
-// writeChecked prints the problems of packs, or how many scenarios they have if there is none.
+// writeChecked prints the problems of packs, or the number of scenarios if there are none.
 func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes scenario.Errors) error {
 	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
 	for _, m := range mistakes {
@@ -118,7 +118,7 @@ DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 	return cmd
 }
 
-// writeTemplate writes a scenario, which must not be there, and its world.
+// writeTemplate writes a new scenario and its world. The scenario must not exist.
 func writeTemplate(dir, name string, text, world []byte) error {
 	worlds := filepath.Join(dir, "worlds")
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
@@ -136,7 +136,7 @@ func writeTemplate(dir, name string, text, world []byte) error {
 	return nil
 }
 
-// writeNew writes a file that must not be there.
+// writeNew writes a file that must not exist.
 func writeNew(name string, content []byte) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {

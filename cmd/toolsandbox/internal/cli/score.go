@@ -107,7 +107,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	return err
 }
 
-// choose returns the places of the rollouts that match any pattern; every pattern must match
+// choose returns the indices of the rollouts that match any pattern; every pattern must match
 // something.
 func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	chosen := make(map[int]bool)
@@ -142,17 +142,17 @@ type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
 	digests   map[string]string
-	// run is the record of the run, nil if the original made it. It gets the flags of users that
-	// were checked.
+	// run is the record of the run, nil for a run of the original. It gets the flags of checked
+	// users.
 	run *runfiles.Run
-	// entries are those of the summary, replaced as they are scored.
+	// entries are those of the summary; scoring replaces them.
 	entries []runfiles.ScenarioResult
 	outcome *report.Rescore
 
 	textIsNoCall bool
 }
 
-// all scores the chosen rollouts.
+// all scores the selected rollouts.
 func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, chosen []int) error {
 	for _, i := range chosen {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
@@ -199,7 +199,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
-// write replaces the files of the run in which something has changed.
+// write writes the changed files of the run.
 func (r *rescore) write(scored *runfiles.Summary, changed bool) error {
 	if changed {
 		if err := runfiles.ReplaceSummary(r.dir, scored); err != nil {

@@ -63,7 +63,7 @@ an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGI
 	return cmd
 }
 
-// newService returns the command that runs a service. configure is that of process.NewProcess.
+// newService returns the command of a service. configure is that of process.NewProcess.
 func newService(service rpc.Service, short string, configure func(*pflag.FlagSet) process.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     string(service),

@@ -21,7 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// toolHostDirectory is where the engine keeps the sessions, below its directory.
+// toolHostDirectory is the directory of the sessions, below the engine's directory.
 const toolHostDirectory = "toolhost"
 
 func newSession() *cobra.Command {
@@ -44,8 +44,7 @@ or, if it has one session, the name of a scenario. session does not continue an 
 	return cmd
 }
 
-// place says where sessions are: below the directory of a run, or in an installation that runs
-// elsewhere.
+// place locates sessions: below the directory of a run, or in a remote installation.
 type place struct {
 	out, dataDir string
 	engine       standalone.Config
@@ -65,7 +64,7 @@ func (p *place) register(flags *pflag.FlagSet) {
 	addSettings(flags, p.flags)
 }
 
-// prepare checks that there is something to look at.
+// prepare checks that sessions exist.
 func (p *place) prepare() error {
 	if err := p.engine.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
@@ -95,8 +94,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one
-// of run too, so that a file or the environment may have it for that.
+// refuseUnused rejects the flags of local sessions with --remote. --out is a setting of run too, so
+// a file or the environment may set it.
 func (p *place) refuseUnused() error {
 	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if given {
@@ -106,8 +105,8 @@ func (p *place) refuseUnused() error {
 	return nil
 }
 
-// use connects to the place, starts what of these services has to run here, and calls do. No
-// service plays rollouts.
+// use connects to the place, starts the listed services if they are local, and calls do. No service
+// plays rollouts.
 func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Servic
 	})
 }
 
-// arguments returns the flags that lead to the same place, for a command that a person can repeat.
+// arguments returns the flags that locate the same place, for a command that a person can repeat.
 func (p *place) arguments() string {
 	switch {
 	case p.engine.Network.Remote:
@@ -132,7 +131,7 @@ func (p *place) arguments() string {
 	}
 }
 
-// positional names the arguments of a command, and refuses any other number of them.
+// positional names the arguments of a command, and rejects any other number of them.
 func positional(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > len(names) {
@@ -145,7 +144,7 @@ func positional(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// messageOf reads the number of a message of a session whose last one is known.
+// messageOf parses the number of a message of a session with the given last message.
 func messageOf(name, text string, last int) (int, error) {
 	at, err := strconv.Atoi(text)
 	if err != nil || at < 0 || at > last {
@@ -154,7 +153,7 @@ func messageOf(name, text string, last int) (int, error) {
 	return at, nil
 }
 
-// tablesOf returns the table that a flag names, all if it names none.
+// tablesOf returns the table of a flag, all without one.
 func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	if text == "" {
 		return schema.Stored(), nil
@@ -169,7 +168,7 @@ func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	return nil, process.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }
 
-// printer is what prints itself for people and, through encoding/json, for programs.
+// printer prints itself for people and, through encoding/json, for programs.
 type printer interface{ WriteText(io.Writer) error }
 
 func printEither(w io.Writer, asJSON bool, value printer) error {

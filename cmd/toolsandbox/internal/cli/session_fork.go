@@ -52,7 +52,7 @@ later changes of one do not reach the other. The command is idempotent.`,
 	return cmd
 }
 
-// replayedLine is a session that a replay found identical, in the output for programs.
+// replayedLine is an identically replayed session, in the output for programs.
 type replayedLine struct {
 	ID       string `json:"id"`
 	To       int    `json:"to"`

@@ -15,13 +15,13 @@ import (
 )
 
 var (
-	// onlyToolHost is the one service that listing and deleting sessions need.
+	// onlyToolHost is the service for listing and deleting sessions.
 	onlyToolHost = []rpc.Service{rpc.ToolHost}
-	// withLogs are the services that know sessions and the logs of their rollouts.
+	// withLogs are the services for sessions and the logs of their rollouts.
 	withLogs = []rpc.Service{rpc.ToolHost, rpc.Orchestrator}
 )
 
-// verified finds a session and compares it with its rollout's log.
+// verified finds a session and verifies it against its rollout's log.
 func verified(ctx context.Context, client *session.Client, name string) (*toolhostv1.Session, error) {
 	found, err := client.Find(ctx, name)
 	if err == nil {

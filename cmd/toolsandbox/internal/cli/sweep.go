@@ -34,7 +34,7 @@ without --remote ends with its command, and --resume continues it.`,
 	return cmd
 }
 
-// installation says where the services are whose sweeps are looked after.
+// installation locates the services of sweeps.
 type installation struct {
 	engine standalone.Config
 	flags  *pflag.FlagSet

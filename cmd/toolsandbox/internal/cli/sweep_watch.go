@@ -85,7 +85,7 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	return printf(w.stdout, "sweep %s has ended: %d rollouts, %s", w.id, w.done, mean)
 }
 
-// begin takes in how far the sweep is.
+// begin takes the progress of the sweep.
 func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 	w.total = int(progress.GetTotal())
 	if w.progress == nil {

@@ -21,7 +21,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// widestArguments is where the arguments of a tool go on in the next line of a table for people.
+// widestArguments is the width at which the arguments of a tool wrap in a table for people.
 const widestArguments = 60
 
 // toolsPreface begins the page that --markdown prints.
@@ -43,7 +43,7 @@ type toolLine struct {
 	Name      string   `json:"name"`
 	Module    string   `json:"module"`
 	VisibleTo []string `json:"visible_to"`
-	// Needs must be on for every call, DefaultNeeds as well if the optional arguments are left out.
+	// Needs must be on for every call, DefaultNeeds also if the optional arguments are omitted.
 	Needs        []string `json:"needs"`
 	DefaultNeeds []string `json:"default_needs"`
 	ReadOnly     bool     `json:"read_only"`
@@ -103,7 +103,7 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 }
 
-// list asks a tool host, one in this process with an empty directory unless it runs elsewhere.
+// list asks a tool host: a remote one, or one in this process with an empty directory.
 func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
 	if err := o.engine.Network.Validate(); err != nil {
 		return nil, process.Usage("%w", err)
@@ -146,7 +146,7 @@ func rolesOf(info *toolhostv1.ToolInfo) []string {
 	return roles
 }
 
-// toolTable lays tools out for people, with what they do if described.
+// toolTable lays out tools for people, with their descriptions if described.
 func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -180,8 +180,8 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 	return t
 }
 
-// arguments reads a schema as "name: type" in its order, with a question mark behind the name of an
-// optional one. What is no schema has none.
+// arguments reads a schema as "name: type" in its order, with a question mark after optional names.
+// An invalid schema has none.
 func arguments(schema string) []string {
 	read, err := python.ParseJSON(schema)
 	if err != nil {
@@ -209,7 +209,7 @@ func arguments(schema string) []string {
 	return lines
 }
 
-// wrap joins texts with commas in lines of at most width, where that is possible.
+// wrap joins texts with commas in lines of at most width, if possible.
 func wrap(texts []string, width int) string {
 	var b strings.Builder
 	line := 0

@@ -7,7 +7,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// quirkText says in a sentence how EuroEval's rule differs from the strict one.
+// quirkText describes the difference of EuroEval's rule from the strict one in a sentence.
 var quirkText = map[string]string{
 	"exception_voids_iteration":        "EuroEval's metric raises, which voids every iteration that draws the record",
 	"call_order_counts":                "EuroEval compares call by call in order, the strict grader in any order",
@@ -21,7 +21,7 @@ var quirkText = map[string]string{
 	"nested_options_literal":           "EuroEval takes options inside an accepted object literally",
 }
 
-// grade prints what both graders say of an answer, and what was asked and expected.
+// grade prints both graders' verdicts on an answer, with the question and the expected calls.
 func (p *printer) grade(grade *busv1.CallGrade, record *evaluationv1.FunctionCalling) {
 	p.line("")
 	p.line("answer:   %s", cmp.Or(grade.GetPrediction(), "(nothing)"))
