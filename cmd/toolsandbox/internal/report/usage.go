@@ -12,12 +12,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints what the models of a run used and what that costs by the table of prices, and how
-// many requests came back without their tokens; nothing where no model played.
+// Usage prints the tokens of a run's models, their cost by the price table, and the number of
+// requests without reported tokens; nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
 	var counted, input, cached, output, reasoning, micros int64
-	var unpriced []string        // players whose price is not known
-	silent := map[string]int64{} // requests whose tokens were not stated, by player
+	var unpriced []string        // players without a price
+	silent := map[string]int64{} // requests without reported tokens, by player
 	for _, row := range rows {
 		for _, turn := range row.Usage {
 			u, name := turn.GetUsage(), player(row, turn.GetRole())
@@ -49,7 +49,7 @@ func Usage(w io.Writer, rows []Row) error {
 	return err
 }
 
-// cost says what tokens cost, and for which players nobody knows.
+// cost formats the cost of tokens, and the players without a price.
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
@@ -85,7 +85,7 @@ func among(n int64, what string) string {
 	return " (" + grouped(n) + " " + what + ")"
 }
 
-// grouped writes a number with a comma before every three digits.
+// grouped formats a number with a comma before every three digits.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

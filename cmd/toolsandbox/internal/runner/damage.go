@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that
-// this is; nil if none is.
+// damage prints the rollouts with damaged stored trajectories, and returns the error; nil if there
+// are none.
 func (o *Options) damage(stderr io.Writer, collector *collector) error {
 	n := 0
 	for _, rollout := range collector.finished {

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// leastModelTimeout and mostModelTimeout bound the time for one request to a model; the latter
-	// is the proto's.
+	// leastModelTimeout and mostModelTimeout are the bounds of --model-timeout; the latter is the
+	// proto's.
 	leastModelTimeout, mostModelTimeout = time.Second, time.Hour
 )
 
-// modelOptions are the flags of players that are models. What is not given is left to the provider.
+// modelOptions are the flags of model players. The provider decides what is not set.
 type modelOptions struct {
 	baseURL, userBaseURL string
 	temperature          optional[float64]
@@ -39,8 +39,7 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
 }
 
-// apply gives the flags to the players that they are for. The error is a mistake on the command
-// line.
+// apply applies the flags to their players. The error is a mistake on the command line.
 func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if o.baseURL != "" {
 		if agent.GetModel() == nil && user.GetModel() == nil {
@@ -81,7 +80,7 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	return nil
 }
 
-// limit gives the players the time for one answer.
+// limit sets the players' timeout of one answer.
 func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	if o.timeout.value == nil {
 		return nil
@@ -103,7 +102,7 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	return nil
 }
 
-// sample gives the agent the flags about its answers.
+// sample sets the sampling of the agent's answers.
 func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	temperature, tokens := o.temperature.value, o.maxTokens.value
 	if temperature != nil && !(*temperature >= 0 && *temperature <= 2) { // NaN is neither

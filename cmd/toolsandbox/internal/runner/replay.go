@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// again returns what the run in --replay was, to be played from its recording. Flags that say
-// something else are a mistake.
+// again returns the specification of the run in --replay, to be played from its recording.
+// Contradicting flags are a mistake.
 func (o *Options) again(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
 		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
@@ -48,7 +48,7 @@ func (o *Options) again(args []string) (sweep.Spec, error) {
 	return spec, nil
 }
 
-// contradicts says which flag differs from what the recorded run was.
+// contradicts names the flag that differs from the recorded run.
 func (o *Options) contradicts(spec sweep.Spec) error {
 	services, err := servicesOf(o.services)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// resultFlags returns the flags that say what is played: a run goes on with the same only.
+// resultFlags returns the flags that determine results: a resumed run must repeat them.
 func resultFlags() []string {
 	return []string{
 		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
@@ -21,12 +21,12 @@ func resultFlags() []string {
 	}
 }
 
-// installationFlags returns flags that change results too, but only the services read them: no
-// digest has them.
+// installationFlags returns flags that also change results, but only the services read them: no
+// digest covers them.
 func installationFlags() []string { return []string{"agentgw-template-dir", "toolhost-service-url"} }
 
-// resumed returns the record of the run in the directory, which goes on as now says. The error is a
-// mistake on the command line if that is another run.
+// resumed returns the record of the run in the directory, continued by now. The error is a mistake
+// on the command line if that is another run.
 func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error) {
 	run, err := d.run()
 	if err != nil {
@@ -62,8 +62,7 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 	return run, nil
 }
 
-// differences says of each of the flags, and of the arguments, what it was and is if that is not
-// the same.
+// differences describes each flag, and the arguments, that changed, with the old and the new value.
 func differences(then, now *runfiles.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {
@@ -94,7 +93,7 @@ func commitOf(p runfiles.Program) string {
 	return fmt.Sprintf("toolsandbox %s, commit %s", p.Version, p.Commit)
 }
 
-// run returns which run the directory belongs to.
+// run identifies the run of the directory.
 func (d *directory) run() (*runfiles.Run, error) {
 	run, err := runfiles.ReadRun(d.path)
 	if errors.Is(err, runfiles.ErrDamaged) {

@@ -1,6 +1,5 @@
-// Package runner plays scenarios into an output directory: it opens the directory or goes on with
-// the run in it, looks whether the players can play, follows the sweep, and leaves the files of
-// what is done.
+// Package runner plays scenarios into an output directory: it opens the directory or resumes the
+// run in it, checks the players, follows the sweep, and writes the files of finished rollouts.
 package runner
 
 import (
@@ -31,20 +30,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// flushLimit bounds sending the last telemetry.
+// flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
 
-// errCreating says that nobody knows whether the services have the sweep.
+// errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
 
-// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of
+// Bounds of --max-rollout-bytes. A conversation must fit into one gRPC message of
 // --max-message-bytes, with room for its tables.
 const (
 	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
 	defaultMaxBytes          = 4 << 20
 )
 
-// Options are what a run is to do. RegisterFlags fills them.
+// Options are the settings of a run. RegisterFlags fills them.
 type Options struct {
 	program      runfiles.Program
 	scenarios    catalogue.Selection
@@ -68,10 +67,10 @@ type Options struct {
 	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
-	playing      string // id of the sweep, once it was created
+	playing      string // id of the created sweep
 }
 
-// New returns the settings of a run of this program before any flag is read.
+// New returns the default settings of a run of this program.
 func New(program runfiles.Program) *Options {
 	c := &Options{
 		program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
@@ -81,7 +80,7 @@ func New(program runfiles.Program) *Options {
 	return c
 }
 
-// RegisterFlags adds the flags of a run. They are read when Run is called.
+// RegisterFlags adds the flags of a run. Run reads them.
 func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.StringVar(&o.agent, "agent", "", "who plays the `agent`: see toolsandbox agents")
@@ -116,7 +115,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.telemetry.RegisterFlags(flags)
 }
 
-// checkSweepID says what is wrong with --sweep-id; empty lets one be derived.
+// checkSweepID validates --sweep-id; empty derives one.
 func (o *Options) checkSweepID() error {
 	if o.sweepID == "" {
 		return nil
@@ -124,7 +123,7 @@ func (o *Options) checkSweepID() error {
 	return sweep.CheckID("--sweep-id", o.sweepID)
 }
 
-// prepare checks the flags and returns what is to be run.
+// prepare checks the flags and returns the sweep's specification.
 func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	if err := o.checkSweepID(); err != nil {
 		return sweep.Spec{}, err
@@ -155,7 +154,7 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	return spec, CheckSockets(o.engine, spec)
 }
 
-// validate returns what is out of range in the flags that are not about what is run.
+// validate checks the ranges of the flags outside the specification.
 func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
@@ -164,7 +163,7 @@ func (o *Options) validate() error {
 		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
 }
 
-// specify returns what the flags say is to be run.
+// specify converts the flags into a specification.
 func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if o.agent == "" {
 		return sweep.Spec{}, process.Usage("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
@@ -203,7 +202,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	if !o.engine.Network.Remote { // services elsewhere know what they need
+	if !o.engine.Network.Remote { // remote services check their own needs
 		if err := o.scenarios.CheckNeeds(); err != nil {
 			return sweep.Spec{}, err
 		}
@@ -223,8 +222,8 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	}, nil
 }
 
-// Run plays the scenarios that the flags and args, which are patterns of names, choose. It always
-// leaves the files of what is done. A mistake on the command line is process.ErrUsage.
+// Run plays the scenarios that the flags and args, which are patterns of names, select. It always
+// writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	given := givenFlags(o.flags)
 	spec, err := o.prepare(args)
@@ -325,9 +324,9 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	}))
 }
 
-// create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
+// create creates the sweep, or continues the directory's, and records that.
 func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *runfiles.Run) (total, done int, err error) {
-	if o.resume { // noted before the round begins: a number is not used twice, and one that never began does no harm
+	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
 		if err := runfiles.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
@@ -344,7 +343,7 @@ func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *d
 	return total, 0, runfiles.WriteRun(directory.path, run)
 }
 
-// interrupted says how far the run came and how to go on.
+// interrupted describes the progress of the run and how to continue.
 func (o *Options) interrupted(ctx context.Context, err error, collector *collector) error {
 	elsewhere := o.engine.Network.Remote && o.playing != ""
 	switch {
@@ -365,7 +364,7 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 	}
 }
 
-// show prints the outcome.
+// show prints the results.
 func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	summary := collector.summary()
 	if o.asJSON {
@@ -378,7 +377,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	return err
 }
 
-// verdict is the error that a run without a score for every rollout is, nil if all have one.
+// verdict is the error of a run with unscored rollouts, nil if all have a score.
 func (o *Options) verdict(collector *collector) error {
 	left := collector.left()
 	var errs []error
@@ -392,7 +391,7 @@ func (o *Options) verdict(collector *collector) error {
 		if part.rollouts == 0 {
 			continue
 		}
-		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // what is recorded ends so again
+		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // a recorded end repeats
 			part.advice = ""
 		}
 		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))

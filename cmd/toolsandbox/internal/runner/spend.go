@@ -11,10 +11,10 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// maxDollars keeps a limit within what can be counted.
+// maxDollars keeps a limit within the range of its counter.
 const maxDollars = 1e9
 
-// spendOptions are the flags that bound what the models of a run use.
+// spendOptions are the spend limits of a run's models.
 type spendOptions struct {
 	tokens  optional[int64]
 	dollars optional[float64]
@@ -28,8 +28,7 @@ func (o *spendOptions) register(flags *pflag.FlagSet) {
 	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the price table; the built-in one is unchecked")
 }
 
-// limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on
-// the command line.
+// limit returns a sweep's spend limit, nil without one. The error is a mistake on the command line.
 func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if n := o.tokens.or(1); n < 1 {
 		return nil, process.Usage("--spend-tokens: %d given, expected 1 or more", n)
@@ -40,7 +39,7 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil
 	}
-	asked := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for the runs that spend
+	asked := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for runs with models
 	isModel := func(p *agentgwv1.Player) bool { return p.GetModel() != nil }
 	models := slices.ContainsFunc(spec.Agents, isModel) || slices.ContainsFunc(spec.Users, isModel)
 	switch {
