@@ -125,7 +125,7 @@ func TestSpendLimit(t *testing.T) {
 			if n := len(first.Scenarios); code != 1 || n == 0 || n >= rollouts || first.infrastructure() != 0 {
 				t.Errorf("exit code %d with %d rollouts, %d of them without a score, want 1 with some of %d:\n%s", code, n, first.infrastructure(), rollouts, said)
 			}
-			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, ": raise --spend-tokens; ") || !strings.Contains(said, ": then go on with --out "+out+" --resume") {
+			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, ": raise --spend-tokens; ") || !strings.Contains(said, ": then continue with --out "+out+" --resume") {
 				t.Errorf("stderr: got %q, want that the limit is reached and how to go on", said)
 			}
 			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "20000")...); code != 1 || server.asked.Load() != asked {

@@ -178,7 +178,7 @@ func TestSweepCommands(t *testing.T) {
 		!strings.HasSuffix(said, `"final":true}`+"\n") {
 		t.Errorf("watch of a rollout after its end: got %q, want its final score", said)
 	}
-	fails(t, "--rollout: night.999 has not begun, or is not there", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
+	fails(t, "--rollout: night.999 has not started or does not exist", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
 	for _, verb := range []string{"watch", "cancel"} {
 		fails(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
 		fails(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)
