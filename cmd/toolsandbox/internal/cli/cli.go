@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 		Use:   "toolsandbox",
 		Short: "Measure how well language-model agents use stateful tools in conversation",
 		Long: `toolsandbox plays conversations between a simulated user and an agent that calls tools, and scores each
-whole trajectory against a graph of milestones that must be reached and minefields that must not.`,
+whole trajectory against a graph of milestones to reach and minefields to avoid.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent grpc://localhost:9000 --scenarios 'wifi_*' --out mine
   toolsandbox scenario list

@@ -61,8 +61,8 @@ func newScenarioGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph NAME",
 		Short: "Draw the milestones of a scenario",
-		Long: `graph draws the milestones of a scenario, or its minefields: an arrow leads from a node to each that must follow it. GitHub, GitLab
-and many editors draw Mermaid, Graphviz draws DOT. show prints the same in words.`,
+		Long: `graph draws the milestones of a scenario, or its minefields: an arrow leads from a node to each that must follow it. GitHub,
+GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same in words.`,
 		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --format dot | dot -Tsvg > which_mateo.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, known := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
