@@ -145,7 +145,7 @@ func TestLongResumeFailed(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			args := append(append(flags, "--out", out), place...)
 			again := slices.Concat(args, []string{"--resume"})
-			mend := ": see the table, mend it, and --out " + out + " --resume plays them again"
+			mend := ": see the table, fix the cause, and --out " + out + " --resume plays them again"
 			server.left.Store(7) // a rollout and a half
 			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
 			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)

@@ -124,7 +124,7 @@ func TestSpendLimit(t *testing.T) {
 			if n := len(first.Scenarios); code != 1 || n == 0 || n >= rollouts || first.infrastructure() != 0 {
 				t.Errorf("exit code %d with %d rollouts, %d of them without a score, want 1 with some of %d:\n%s", code, n, first.infrastructure(), rollouts, said)
 			}
-			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, ": raise --spend-tokens; ") || !strings.Contains(said, ": then go on with --out "+out+" --resume") {
+			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, ": raise --spend-tokens; ") || !strings.Contains(said, ": then continue with --out "+out+" --resume") {
 				t.Errorf("stderr: got %q, want that the limit is reached and how to go on", said)
 			}
 			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "20000")...); code != 1 || server.asked.Load() != asked {
@@ -152,7 +152,7 @@ func TestSpendUnknownPrice(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	code, said := attempt(t, "run", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
 	want := "spend limit cannot be kept: the price of unheard-of is not known: give a table of prices that has it (--agentgw-price-file), " +
-		"or limit tokens too (--spend-tokens); 0 of 1 rollouts are done: then go on with --out " + out + " --resume\n"
+		"or limit tokens too (--spend-tokens); 0 of 1 rollouts are done: then continue with --out " + out + " --resume\n"
 	if code != 1 || !strings.HasSuffix(said, want) {
 		t.Errorf("got exit code %d and %q, want 1 and %q at its end", code, said, want)
 	}

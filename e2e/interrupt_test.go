@@ -114,7 +114,7 @@ func checkInterrupted(t *testing.T, stopped interruptedRun, out string) {
 	if stopped.took > interruptTimeout {
 		t.Errorf("end after the interrupt: got %s, want at most %s", stopped.took, interruptTimeout)
 	}
-	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: go on with --out \S+ --resume\n$`)
+	want := regexp.MustCompile(`toolsandbox: interrupted with (\d+) of (\d+) rollouts done: continue with --out \S+ --resume\n$`)
 	match := want.FindStringSubmatch(stopped.stderr)
 	if match == nil {
 		t.Fatalf("stderr: got %q, want a match of %s", stopped.stderr, want)

@@ -283,7 +283,7 @@ func TestReplayMissing(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	wantFailure(t, "nothing is recorded of 1 rollouts of the run in "+out+", among them one of turn_off_wifi: complete it",
+	wantFailure(t, "1 rollouts of the run in "+out+" have no recording, among them one of turn_off_wifi: complete it",
 		"run", "--replay", out, "--out", filepath.Join(t.TempDir(), "third"))
 	if got := server.asked.Load(); got != asked {
 		t.Errorf("requests: got %d, want %d", got, asked)

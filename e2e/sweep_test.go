@@ -71,8 +71,8 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if err := run.wait(); err == nil {
 		t.Error("the interrupted run: got nil, want an error")
 	}
-	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night goes on: stop it with toolsandbox ")
-	stop, resume, found := strings.Cut(stop, ", or go on with ")
+	_, stop, ok := strings.Cut(run.printed.String(), " of 30 rollouts done, and sweep night continues: stop it with toolsandbox ")
+	stop, resume, found := strings.Cut(stop, ", or fetch it with ")
 	if !ok || !found || strings.TrimSpace(resume) != "--out "+out+" --resume" {
 		t.Fatalf("stderr: got\n%s\nwant how to stop the sweep and how to go on", run.printed.String())
 	}
@@ -178,7 +178,7 @@ func TestSweepCommands(t *testing.T) {
 		!strings.HasSuffix(said, `"final":true}`+"\n") {
 		t.Errorf("watch of a rollout after its end: got %q, want its final score", said)
 	}
-	wantFailure(t, "--rollout: night.999 has not begun, or is not there", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
+	wantFailure(t, "--rollout: night.999 has not started or does not exist", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
 	for _, verb := range []string{"watch", "cancel"} {
 		wantFailure(t, `ID: there is no sweep "nigth": did you mean "night"?`, append([]string{"sweep", verb, "nigth"}, at...)...)
 		wantFailure(t, `ID: there is no sweep "other": see toolsandbox sweep list`, append([]string{"sweep", verb, "other"}, at...)...)

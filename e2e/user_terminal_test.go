@@ -119,7 +119,7 @@ func TestPersonResumes(t *testing.T) {
 			p.readUntil(t, "> ")
 			p.sawText(t, "1/2 rollouts") // it is scored while the next one begins
 			stop(t, p)
-			if code, shown := p.finish(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: go on with --out") {
+			if code, shown := p.finish(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: continue with --out") {
 				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, shown)
 			}
 			p = startTerminal(t, append(flags, "--resume")...)

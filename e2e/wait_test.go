@@ -18,7 +18,7 @@ func TestServicesMissing(t *testing.T) {
 	evaluator := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
-	p.readUntil(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; given up in `)
+	p.readUntil(t, `msg="waiting for service" peer=evaluator address=`+evaluator+` reason="no connection; giving up in `)
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func File(flags *pflag.FlagSet, path string, known []string) error {
 			errs = append(errs, Usage("%s: %s: %s", place, e.key, fmt.Sprintf(format, args...)))
 		}
 		if first := seen[e.key]; first > 0 {
-			refuse("given in line %d already", first)
+			refuse("repeats line %d", first)
 			continue
 		}
 		seen[e.key] = e.line

@@ -81,7 +81,7 @@ func TestFileErrors(t *testing.T) {
 		"trials:\n":                           "settings.yaml:1: trials: nothing given, expected a whole number, e.g. 3",
 		"agent: {openai: x}\n":                `settings.yaml:1: agent: "{openai: x}" given, expected a value`,
 		"seed: 1\nagent: x\nseed: 2\n":        `settings.yaml:3: mapping key "seed" already defined at [1:1]`,
-		"seed: 1\n---\nseed: 2\n":             "settings.yaml:3: seed: given in line 1 already",
+		"seed: 1\n---\nseed: 2\n":             "settings.yaml:3: seed: repeats line 1",
 		"- seed\n":                            "settings.yaml:1: expected settings, as trials: 3",
 		"seed: [1\n":                          "settings.yaml:",
 		"seed: 99999999999999999999999999\n":  `settings.yaml:1: seed: "99999999999999999999999999" given, which is out of range: expected a whole number, e.g. 3`,

@@ -82,7 +82,7 @@ func (p *Process) Run(ctx context.Context) (err error) {
 		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTimeout)
 		defer cancel()
 		if closeErr := traces.Close(flush); closeErr != nil {
-			logger.Warn("telemetry was not sent completely", "error", closeErr)
+			logger.Warn("telemetry is incomplete", "error", closeErr)
 		}
 	}()
 	m, err := rpc.Connect(ctx, p.network, rpc.Options{Logger: logger, Telemetry: traces})
@@ -128,7 +128,7 @@ func DefaultLog() Log { return Log{Format: "text", Level: "info"} }
 // RegisterFlags adds the logging flags.
 func (l *Log) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&l.Format, "log-format", l.Format, "`format` of the log: text or json")
-	fs.StringVar(&l.Level, "log-level", l.Level, "least `level` that is logged: debug, info, warn or error")
+	fs.StringVar(&l.Level, "log-level", l.Level, "lowest logged `level`: debug, info, warn or error")
 }
 
 // Validate names the first field that is out of range.

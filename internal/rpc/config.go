@@ -63,23 +63,23 @@ func DefaultConfig() Config {
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
-	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on; default: the address of this service (see --*-addr)")
-	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS server, or several separated by commas")
+	fs.StringVar(&c.Listen, "listen", c.Listen, "address to listen on (default: the address of this service, see --*-addr)")
+	fs.StringVar(&c.NATSURL, "nats-url", c.NATSURL, "NATS servers, separated by commas")
 	fs.StringVar(&c.NATSCredentials, "nats-creds", c.NATSCredentials, "file with NATS user credentials")
 	fs.StringSliceVar(&c.ToolHosts, "toolhost-addr", c.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
-	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; a name with several addresses is balanced over them")
+	fs.StringSliceVar(&c.AgentGateways, "agentgw-addr", c.AgentGateways, "address of the agent gateway; calls are balanced over all addresses of a name")
 	fs.IntVar(&c.ShardIndex, "shard-index", c.ShardIndex, "position of this process among the shards of its service")
-	fs.DurationVar(&c.Grace, "grace", c.Grace, "how long running calls may go on after a signal to stop")
+	fs.DurationVar(&c.Grace, "grace", c.Grace, "time for running calls to finish after a stop signal")
 	fs.BoolVar(&c.Reflection, "reflection", c.Reflection, "serve gRPC reflection")
 	fs.IntVar(&c.Bus.Shards, "bus-shards", c.Bus.Shards, "number of message log streams; equal in all processes")
 	fs.IntVar(&c.Bus.Replicas, "bus-replicas", c.Bus.Replicas, "JetStream replicas of each stream")
-	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "how long logs, snapshots and results stay; 0 for ever")
+	fs.DurationVar(&c.Bus.Retention, "bus-retention", c.Bus.Retention, "retention of logs, snapshots and results; 0 keeps them for ever")
 }
 
 // RegisterClientFlags adds the flags that a client of a running installation needs.
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
-	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: how long to wait for a service that is away or cannot answer, before the command fails")
+	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable")
 }
 
 // registerPeers adds the flags that services and clients share.
@@ -88,7 +88,7 @@ func (c *Config) registerPeers(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&c.Evaluators, "evaluator-addr", c.Evaluators, "`address` of the evaluator")
 	fs.StringVar(&c.TLSCert, "tls-cert", c.TLSCert, "PEM file with this process's certificate; turns TLS on")
 	fs.StringVar(&c.TLSKey, "tls-key", c.TLSKey, "PEM file with the certificate's key")
-	fs.StringVar(&c.TLSCA, "tls-ca", c.TLSCA, "PEM file with the certificate authority of the peers; they must prove who they are")
+	fs.StringVar(&c.TLSCA, "tls-ca", c.TLSCA, "PEM file with the certificate authority of the peers; turns mutual TLS on")
 	fs.IntVar(&c.MaxMessageBytes, "max-message-bytes", c.MaxMessageBytes, "largest gRPC message")
 }
 
@@ -111,7 +111,7 @@ func (c Config) Validate() error {
 		case n == 0:
 			return fmt.Errorf("--%s-addr: empty, expected at least one address", service)
 		case n > 1 && service != ToolHost:
-			return fmt.Errorf("--%s-addr: %d addresses given, expected one; a name that stands for several is balanced over them", service, n)
+			return fmt.Errorf("--%s-addr: %d addresses given, expected one; calls are balanced over all addresses of a name", service, n)
 		}
 	}
 	if n := len(c.ToolHosts); c.ShardIndex < 0 || c.ShardIndex >= n {

@@ -86,8 +86,8 @@ func TestNATSUnreachable(t *testing.T) {
 		{"password", "nats://me:secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
 		{"password with @", "nats://me:secret@secret@" + address, "NATS at nats://" + address + " cannot be reached: …"},
 		{"several", "nats://me:secret@" + address + ",secret@" + address, "NATS at nats://" + address + "," + address + " cannot be reached: …"},
-		{"no URL", "nats://me:secret@" + address + "x", "NATS at nats://" + address + "x cannot be reached: no valid URL: …"},
-		{"no escape", "nats://me:sec%zzret-secret@" + address, "NATS at nats://" + address + " cannot be reached: no valid URL: …"},
+		{"no URL", "nats://me:secret@" + address + "x", "NATS at nats://" + address + "x cannot be reached: invalid URL: …"},
+		{"no escape", "nats://me:sec%zzret-secret@" + address, "NATS at nats://" + address + " cannot be reached: invalid URL: …"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestValidate(t *testing.T) {
 		{"key alone", func(c *rpc.Config) { c.TLSKey = "k" }, "--tls-cert and --tls-key: one given, expected both or neither"},
 		{"authority alone", func(c *rpc.Config) { c.TLSCA = "a" }, "--tls-ca: given without --tls-cert and --tls-key"},
 		{"no orchestrator", func(c *rpc.Config) { c.Orchestrators = nil }, "--orchestrator-addr: empty, expected at least one address"},
-		{"two agent gateways", func(c *rpc.Config) { c.AgentGateways = []string{"a:1", "b:1"} }, "--agentgw-addr: 2 addresses given, expected one; a name that stands for several is balanced over them"},
+		{"two agent gateways", func(c *rpc.Config) { c.AgentGateways = []string{"a:1", "b:1"} }, "--agentgw-addr: 2 addresses given, expected one; calls are balanced over all addresses of a name"},
 		{"no tool host", func(c *rpc.Config) { c.ToolHosts = nil }, "--toolhost-addr: empty, expected at least one address"},
 		{"no agent gateway", func(c *rpc.Config) { c.AgentGateways = nil }, "--agentgw-addr: empty, expected at least one address"},
 		{"no evaluator", func(c *rpc.Config) { c.Evaluators = nil }, "--evaluator-addr: empty, expected at least one address"},

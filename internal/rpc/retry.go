@@ -256,7 +256,7 @@ func (e *brokenError) shouldReopen(ctx context.Context, since time.Time) bool {
 	}
 	if lasts >= noticeAfter {
 		e.waits.log(since, func(attributes []any) {
-			e.waits.logger.Warn("service breaks off its answers, asking again", append(attributes, "reason", e.GRPCStatus().Message())...)
+			e.waits.logger.Warn("service broke off its answer, retrying", append(attributes, "reason", e.GRPCStatus().Message())...)
 		})
 	}
 	return pause(ctx, initialBackoff)

@@ -135,20 +135,20 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 		nats.MaxReconnects(-1),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
-				logger.Warn("NATS connection lost, connecting again", "error", err)
+				logger.Warn("NATS connection lost, reconnecting", "error", err)
 			}
 		}),
 		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("NATS connection has an error", "error", err)
+			logger.Warn("NATS connection error", "error", err)
 		}),
-		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection is back", "server", conn.ConnectedUrlRedacted()) }),
+		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted()) }),
 	}
 	if cfg.NATSCredentials != "" {
 		options = append(options, nats.UserCredentials(cfg.NATSCredentials))
 	}
 	conn, err := nats.Connect(cfg.NATSURL, options...)
 	if unparsed := (*url.Error)(nil); errors.As(err, &unparsed) {
-		err = errors.New("no valid URL") // the error contains the password
+		err = errors.New("invalid URL") // the error itself repeats the password
 	}
 	if err != nil {
 		return nil, fmt.Errorf("NATS at %s cannot be reached: %w: start it or give another --nats-url", redact(cfg.NATSURL), err)

@@ -41,7 +41,7 @@ func TestNATSErrorsAreLogged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := <-told; !strings.Contains(got, `"msg":"NATS connection has an error"`) || !strings.Contains(got, nats.ErrSlowConsumer.Error()) {
+	if got := <-told; !strings.Contains(got, `"msg":"NATS connection error"`) || !strings.Contains(got, nats.ErrSlowConsumer.Error()) {
 		t.Errorf("log: got %q, want the error", got)
 	}
 }

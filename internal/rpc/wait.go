@@ -133,7 +133,7 @@ func (c *call) logWaiting(reason string) {
 // logRetry logs why the call is retried.
 func (c *call) logRetry() {
 	c.waits.log(c.began, func(attributes []any) {
-		c.waits.logger.Warn("service cannot answer yet, asking again", append(attributes, "reason", c.reason)...)
+		c.waits.logger.Warn("service cannot answer yet, retrying", append(attributes, "reason", c.reason)...)
 	})
 }
 
@@ -142,7 +142,7 @@ func (c *call) remaining() string {
 	if c.deadline.IsZero() {
 		return ""
 	}
-	return fmt.Sprintf("; given up in %s", time.Until(c.deadline).Round(time.Second))
+	return fmt.Sprintf("; giving up in %s", time.Until(c.deadline).Round(time.Second))
 }
 
 // recordFailure records the error of a try.

@@ -110,22 +110,22 @@ func TestWaiting(t *testing.T) {
 		want    []string
 	}{
 		"never there": {time.Hour, nil, false, []string{
-			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; given up in 2m27s"`,
-			`at=1m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; given up in 1m27s"`,
-			`at=2m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; given up in 27s"`,
+			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 2m27s"`,
+			`at=1m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 1m27s"`,
+			`at=2m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 27s"`,
 		}},
 		"comes": {10 * time.Second, pause(0, nil), false, []string{
-			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; given up in 2m27s"`,
+			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 2m27s"`,
 			`at=1[01]s level=WARN msg="service answers" ` + place + `after=1[01]s`,
 		}},
 		"comes soon": {2 * time.Second, pause(0, nil), false, []string{""}},
 		"slow":       {0, pause(time.Minute, nil), false, []string{""}},
 		"slow, a person waits": {0, pause(10*time.Second, nil), true, []string{
-			`at=3s level=WARN msg="waiting for service" ` + place + `reason="connected, no answer yet; given up in 2m27s"`,
+			`at=3s level=WARN msg="waiting for service" ` + place + `reason="connected, no answer yet; giving up in 2m27s"`,
 			`at=10s level=WARN msg="service answers" ` + place + `after=10s`,
 		}},
 		"cannot now, for a time": {0, pause(4*time.Second, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{
-			`at=4s level=WARN msg="service cannot answer yet, asking again" ` + place + `reason="the plug-in is away"`,
+			`at=4s level=WARN msg="service cannot answer yet, retrying" ` + place + `reason="the plug-in is away"`,
 		}},
 		"cannot, and soon says so": {0, pause(0, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{""}},
 	} {

@@ -82,7 +82,7 @@ func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
 		case calls(node, guard.Table):
 			out = append(out, fmt.Sprintf("the call that it wants changes %s, which an automatic guardrail forbids since the start: it counts only where the call changes nothing", name))
 		case changes(s.GetSetup().GetOracleScript(), guard.Table) > 0:
-			out = append(out, fmt.Sprintf("the oracle changes %s, which an automatic guardrail forbids since the start: nothing steps on it after that", name))
+			out = append(out, fmt.Sprintf("the oracle changes %s, which an automatic guardrail forbids since the start: nothing triggers it after that", name))
 		default:
 			continue
 		}
@@ -113,5 +113,5 @@ func Unguard(tables []string) string {
 	for _, table := range tables {
 		names = append(names, world.AuthorText(table))
 	}
-	return "to have it stepped on all the same, write guardrails: {except: [" + strings.Join(names, ", ") + "]}"
+	return "to trigger it all the same, write guardrails: {except: [" + strings.Join(names, ", ") + "]}"
 }

@@ -15,12 +15,12 @@ func TestSwitchedOff(t *testing.T) {
 		want            []string
 	}{
 		{"the oracle changes another table", "{" + update + "}", []string{
-			"the oracle changes SETTING, which an automatic guardrail forbids since the start: nothing steps on it after that",
-			"to have it stepped on all the same, write guardrails: {except: [setting]}",
+			"the oracle changes SETTING, which an automatic guardrail forbids since the start: nothing triggers it after that",
+			"to trigger it all the same, write guardrails: {except: [setting]}",
 		}},
 		{"its own call changes a table", "{constraints: [{" + update + "}, {call: {tool: set_wifi_status, arguments: {}}}]}", []string{
 			"the call that it wants changes SETTING, which an automatic guardrail forbids since the start: it counts only where the call changes nothing",
-			"to have it stepped on all the same, write guardrails: {except: [setting]}",
+			"to trigger it all the same, write guardrails: {except: [setting]}",
 		}},
 		{"the table is left out", "{guardrails: {except: [setting]}, " + update + "}", nil},
 		{"nothing is guarded", "{guardrails: {only: []}, " + update + "}", nil},

@@ -42,9 +42,9 @@ func DefaultConfig() Config { return Config{SampleRatio: 1} }
 
 // RegisterFlags adds the flags of this package.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.Endpoint, "otlp-endpoint", c.Endpoint, "`host:port` of an OTLP gRPC receiver, e.g. localhost:4317; empty sends no telemetry")
+	fs.StringVar(&c.Endpoint, "otlp-endpoint", c.Endpoint, "`host:port` of an OTLP gRPC receiver, e.g. localhost:4317 (default: no telemetry)")
 	fs.BoolVar(&c.TLS, "otlp-tls", c.TLS, "use TLS to the OTLP receiver")
-	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "share of rollouts that are traced, 0 to 1")
+	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "sampling ratio of traces per rollout, 0 to 1")
 }
 
 // Validate names the first field that is out of range.

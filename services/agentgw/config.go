@@ -77,15 +77,15 @@ func DefaultConfig() Config {
 
 // RegisterFlags adds the flags of this service.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&c.ToolSets, "agentgw-tool-sets", c.ToolSets, "how many tool sets are remembered")
-	fs.IntVar(&c.PluginConnections, "agentgw-plugin-connections", c.PluginConnections, "how many plug-in agents may be connected at once")
+	fs.IntVar(&c.ToolSets, "agentgw-tool-sets", c.ToolSets, "cached tool sets")
+	fs.IntVar(&c.PluginConnections, "agentgw-plugin-connections", c.PluginConnections, "most connections to plug-in agents")
 	fs.IntVar(&c.PluginMessageBytes, "agentgw-plugin-message-bytes", c.PluginMessageBytes, "largest gRPC message to or from a plug-in agent")
 	fs.IntVar(&c.PluginTurnBytes, "agentgw-plugin-turn-bytes", c.PluginTurnBytes, "largest turn of a plug-in agent")
 	fs.Int64Var(&c.ModelAnswerBytes, "agentgw-model-answer-bytes", c.ModelAnswerBytes, "largest answer of a model provider")
 	fs.IntVar(&c.ModelTurnBytes, "agentgw-model-turn-bytes", c.ModelTurnBytes, "largest turn of a model")
-	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "how much is kept of the requests to a provider and of its answers about one turn")
-	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "connections to each model provider at most; with one that does not speak HTTP/2 each request has its own")
-	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); keys are sent there")
+	fs.IntVar(&c.ModelExchangeBytes, "agentgw-model-exchange-bytes", c.ModelExchangeBytes, "recorded bytes of the requests and answers of one turn")
+	fs.IntVar(&c.ModelConnections, "agentgw-model-connections", c.ModelConnections, "most connections to each model provider; without HTTP/2 each request needs one")
+	fs.StringSliceVar(&c.ModelBaseURLs, "agentgw-model-base-urls", c.ModelBaseURLs, "addresses of model providers that a sweep may name (default: any); they receive keys")
 	c.RegisterBudgetFlags(fs)
 	c.RegisterTemplateFlags(fs)
 	c.RegisterAttachFlags(fs)
@@ -94,19 +94,19 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 // RegisterBudgetFlags adds the flags for limits and prices of model providers.
 func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
 	c.Budget.RegisterFlags(fs)
-	fs.StringVar(&c.PriceFile, "agentgw-price-file", c.PriceFile, "YAML file with the prices of models, instead of the table that is built in")
+	fs.StringVar(&c.PriceFile, "agentgw-price-file", c.PriceFile, "YAML file with the prices of models, instead of the built-in table")
 }
 
 // RegisterTemplateFlags adds the flag for prompt templates of models without tool calling.
 func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl and plain.tmpl replace the program's own prompts")
+	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl and plain.tmpl replace the built-in prompts")
 }
 
 // RegisterAttachFlags adds the flags for connections to plug-in agents.
 func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "`host:port` where agents attach themselves, for --agent attached:NAME; empty accepts none")
-	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate to show to agents that attach themselves; turns TLS on")
-	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the authorities to trust at --agent grpcs://HOST:PORT (default: the system's)")
+	fs.StringVar(&c.AttachListen, "attach-listen", c.AttachListen, "`host:port` where agents attach, for --agent attached:NAME; empty accepts none")
+	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate for agents that attach; turns TLS on")
+	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the trusted authorities for --agent grpcs://HOST:PORT (default: the system's)")
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
 }
 

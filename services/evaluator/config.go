@@ -17,7 +17,7 @@ func DefaultConfig() Config { return Config{Scorers: 4} }
 
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
-	fs.IntVar(&c.Scorers, "evaluator-scorers", c.Scorers, "trajectories that are scored at once")
+	fs.IntVar(&c.Scorers, "evaluator-scorers", c.Scorers, "concurrently scored trajectories")
 }
 
 // Validate names the first field that is out of range.

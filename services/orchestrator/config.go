@@ -50,18 +50,18 @@ func DefaultConfig() Config {
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Name, "orchestrator-name", c.Name, "name of this process in logs and claims")
-	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "rollouts that this process plays at once; 0 only serves and leaves the queue alone")
-	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "how long a rollout may go without a sign of life before another process takes it over")
+	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "concurrent rollouts of this process; 0 serves and takes none from the queue")
+	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "lease of a rollout: time without progress until another process takes it over")
 	c.RegisterTurnFlags(fs)
-	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "longest time for one execution of tools")
-	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "bytes of conversations of more than 256 KiB that this process plays at once; one of up to 1 MiB counts as that, a longer one as its sweep's --max-rollout-bytes")
-	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "how often a rollout is tried when a service or a provider fails")
-	fs.DurationVar(&c.ResultTimeout, "orchestrator-result-timeout", c.ResultTimeout, "longest time that a rollout which has ended waits for its score")
+	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "timeout of one execution of tools")
+	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "concurrent bytes of conversations over 256 KiB in this process; up to 1 MiB one counts 1 MiB, beyond that its sweep's --max-rollout-bytes")
+	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "attempts of a rollout when a service or a provider fails")
+	fs.DurationVar(&c.ResultTimeout, "orchestrator-result-timeout", c.ResultTimeout, "longest time that a finished rollout waits for its score")
 }
 
 // RegisterTurnFlags adds the flag that bounds a turn.
 func (c *Config) RegisterTurnFlags(fs *pflag.FlagSet) {
-	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "longest time for one turn of a player; a model with a --model-timeout gets more where it needs that")
+	fs.DurationVar(&c.RespondTimeout, "orchestrator-respond-timeout", c.RespondTimeout, "timeout of one turn of a player; --model-timeout extends it where needed")
 }
 
 // Validate returns all fields that are out of range.

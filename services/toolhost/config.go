@@ -45,18 +45,18 @@ func DefaultConfig() Config {
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this shard")
-	fs.IntVar(&c.Live, "toolhost-live", c.Live, "sessions that stay in memory")
-	fs.IntVar(&c.LiveBytes, "toolhost-live-bytes", c.LiveBytes, "bytes of tables of the sessions that stay in memory; the others are read from disk again")
-	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "rows that one session may hold")
-	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "calls that may be executed at once in one session")
-	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "bytes of answers and tables that one execution may store")
+	fs.IntVar(&c.Live, "toolhost-live", c.Live, "sessions kept in memory")
+	fs.IntVar(&c.LiveBytes, "toolhost-live-bytes", c.LiveBytes, "bytes of tables kept in memory; other sessions are read from disk again")
+	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "most rows of one session")
+	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "most concurrent calls in one session")
+	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "most bytes of answers and tables that one execution stores")
 	c.RegisterServiceFlags(fs)
 }
 
 // RegisterServiceFlags adds the flags of the hosted services alone.
 func (c *Config) RegisterServiceFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address that replaces https://<host> of the hosted services (default: their own)")
-	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "how long one request to a hosted service may take, all tries together")
+	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address in place of https://<host> of the hosted services (default: their own)")
+	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "timeout of one request to a hosted service, all attempts together")
 }
 
 // Validate returns all fields that are out of range.

@@ -43,7 +43,7 @@ type pattern struct {
 // patterns returns all patterns, sorted by name.
 func patterns() []pattern {
 	list := slices.Concat([]pattern{
-		{"attached:NAME", "attached:", "Your own program, which attached itself to the gateway at --attach-listen.", []worldv1.Role{agent, user}, parseAttached},
+		{"attached:NAME", "attached:", "Your own program, attached to the gateway at --attach-listen.", []worldv1.Role{agent, user}, parseAttached},
 		{"Cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"cli", "", "You, at this terminal.", []worldv1.Role{agent, user}, parseTerminal},
 		{"grpc://HOST:PORT", "grpc://", "Your own program, served with toolsandbox.agent.v1.AgentService.", []worldv1.Role{agent, user}, parsePlugin},

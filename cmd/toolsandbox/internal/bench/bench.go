@@ -28,15 +28,15 @@ import (
 const (
 	// sampled is how many rollouts' trajectories are looked at.
 	sampled = 500
-	// idleSessions is how many sessions are opened to weigh one.
+	// idleSessions is the number of sessions opened to measure the memory of one.
 	idleSessions = 10_000
-	// openers is how many of them are opened at once.
+	// openers is the number of sessions opened concurrently.
 	openers = 32
-	// alone is how many rollouts are timed one at a time.
+	// alone is the number of rollouts timed one at a time.
 	alone = 100
 )
 
-// Report is what was measured. Times are in seconds unless named otherwise.
+// Report is the result. Times are in seconds unless named otherwise.
 type Report struct {
 	Rollouts int     `json:"rollouts"`
 	Parallel int     `json:"parallel"`
@@ -50,16 +50,15 @@ type Report struct {
 	PerCoreSecond float64 `json:"rollouts_per_core_second"`
 	// CPUMillis is processor time per rollout.
 	CPUMillis float64 `json:"cpu_ms_per_rollout"`
-	// Times of one rollout from its first to its last message, while Parallel run at once and while
-	// it runs alone.
+	// The times of one rollout from its first to its last message, with Parallel running
+	// concurrently and alone.
 	BusyP50Millis  float64 `json:"busy_p50_ms"`
 	BusyP99Millis  float64 `json:"busy_p99_ms"`
 	AloneP50Millis float64 `json:"alone_p50_ms"`
 	AloneP99Millis float64 `json:"alone_p99_ms"`
 	// IdleSessionBytes is the heap that an idle session keeps.
 	IdleSessionBytes float64 `json:"idle_session_bytes"`
-	// Shares is where the processor time of the sweep went, by the innermost known layer, largest
-	// first.
+	// Shares splits the processor time of the sweep by the innermost known layer, largest first.
 	Shares []Share `json:"shares"`
 }
 
@@ -69,7 +68,7 @@ type Share struct {
 	Share float64 `json:"share"`
 }
 
-// Config says what is measured.
+// Config configures a measurement.
 type Config struct {
 	Engine standalone.Config
 	Parts  rpc.Options
@@ -159,7 +158,7 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 	return err
 }
 
-// profiled runs something under the profiler and returns what it took.
+// profiled runs f under the profiler and returns its times.
 func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) {
 	m.profile.Reset()
 	if err := pprof.StartCPUProfile(&m.profile); err != nil {
@@ -252,7 +251,7 @@ func heap() uint64 {
 	return stats.HeapAlloc
 }
 
-// processorTime returns the time that this process has spent on processors.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

@@ -16,28 +16,27 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// ModelReport is what rollouts cost whose agent is a model.
+// ModelReport is the cost of rollouts whose agent is a model.
 type ModelReport struct {
 	Rollouts int `json:"rollouts"`
 	Parallel int `json:"parallel"`
-	// Chain is how many turns in a row the model takes in one rollout, at most.
+	// Chain is the largest number of turns of the model in one rollout.
 	Chain int `json:"chain"`
 	// Wall covers the sweep from its creation to the last score.
 	Wall float64 `json:"wall_seconds"`
-	// Delay is how long the model takes for each turn, as the caller says. Ratio is that of Wall to
-	// Chain times Delay, below which no program can be; 0 if Delay is 0.
+	// Delay is the model's time per turn, from the caller. Ratio is Wall divided by Chain times
+	// Delay, the lower bound of any program; 0 if Delay is 0.
 	Delay float64 `json:"delay_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
-	// Stolen is the time of all processors together in which a virtual machine could have run, and
-	// its host ran something else; 0 where that is not known.
+	// Stolen is the steal time of all processors, taken by the host of a virtual machine; 0 if
+	// unknown.
 	Stolen float64 `json:"stolen_seconds"`
-	// PeakBytes is the largest memory that the process had.
+	// PeakBytes is the peak memory of the process.
 	PeakBytes int64 `json:"peak_bytes"`
 }
 
-// Model measures rollouts whose agent is a model that takes delay for each answer; 0 if that is not
-// known.
+// Model measures rollouts whose agent is a model that takes delay for each answer; 0 if unknown.
 func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelReport, err error) {
 	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
 	if err != nil {
@@ -73,8 +72,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 // ticksPerSecond is the unit of /proc/stat.
 const ticksPerSecond = 100
 
-// stolenTime returns the time that the host took since this machine began; 0 where no /proc/stat
-// says it.
+// stolenTime returns the steal time since boot; 0 without /proc/stat.
 func stolenTime() time.Duration {
 	stat, err := os.ReadFile("/proc/stat")
 	if err != nil {
@@ -92,7 +90,7 @@ func stolenTime() time.Duration {
 	return time.Duration(ticks) * time.Second / ticksPerSecond
 }
 
-// peakMemory returns the largest resident set that this process had.
+// peakMemory returns the peak resident set of this process.
 func peakMemory() int64 {
 	var usage syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {

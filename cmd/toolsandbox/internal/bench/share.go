@@ -10,8 +10,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// layers name the packages that a sample is counted for. The innermost frame that belongs to any
-// layer decides.
+// layers names the packages of each layer. The innermost frame that belongs to any layer decides.
 func layers() []struct{ prefix, layer string } {
 	const own = "github.com/toolsandbox/toolsandbox/"
 	return []struct{ prefix, layer string }{
@@ -32,7 +31,7 @@ func layers() []struct{ prefix, layer string } {
 	}
 }
 
-// shares says where the time of a CPU profile went.
+// shares splits the time of a CPU profile by layer.
 func shares(raw []byte) ([]Share, error) {
 	parsed, err := profile.Parse(bytes.NewReader(raw))
 	if err != nil {

@@ -1,5 +1,4 @@
-// Package catalogue finds the scenarios that a command works on: in packs or in the built-in
-// catalogue.
+// Package catalogue loads the scenarios of a command, from packs or the built-in catalogue.
 package catalogue
 
 import (
@@ -27,7 +26,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// testScenarios is how many scenarios --test-mode runs.
+// testScenarios is the number of scenarios that --test-mode runs.
 const testScenarios = 4
 
 const (
@@ -38,7 +37,7 @@ const (
 	AllVariants = "all"
 )
 
-// Selection says which scenarios a command works on.
+// Selection selects the scenarios of a command.
 type Selection struct {
 	// PackPaths are directories or .zip files; empty is the built-in catalogue.
 	PackPaths []string
@@ -50,38 +49,38 @@ type Selection struct {
 	split    string
 	backend  string
 	flags    *pflag.FlagSet
-	// Places is where each scenario is written, by name, once they are loaded.
+	// Places is the source position of each loaded scenario, by name.
 	Places map[string]string
-	// Written holds each scenario as it was loaded, by name.
+	// Written holds each loaded scenario in its written form, by name.
 	Written map[string]scenario.Loaded
-	// Loaded are the packs, once they are loaded.
+	// Loaded are the loaded packs.
 	Loaded []Pack
 }
 
-// Pack is a pack with where it is: its path, or the name of a built-in one.
+// Pack is a pack with its path, or the name of a built-in one.
 type Pack struct {
 	From string
 	*scenario.Pack
 }
 
-// RegisterSourceFlags registers the flags that say where scenarios come from.
+// RegisterSourceFlags registers the flags that name the sources of scenarios.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file to use instead of the built-in scenarios, or euroeval or timer, which are built in; may be repeated")
-	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue beside --pack")
+	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file that replaces the built-in scenarios, or euroeval or timer, which are built in; repeatable")
+	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue together with --pack")
 }
 
 // RegisterFlags registers all flags.
 func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	c.flags = flags
 	c.RegisterSourceFlags(flags)
-	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; more may follow as arguments (default: all)")
-	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "how tools are shown: plain, all, or `suffixes` of names such as 3_distraction_tools")
-	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or train, val or test as EuroEval cuts them")
-	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools that a pack implements several times; others have their default one")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run a few scenarios only")
+	flags.StringSliceVarP(&c.patterns, "scenarios", "s", nil, "`names` of scenarios, with * and ?; arguments add more (default: all)")
+	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
+	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
+	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
 }
 
-// Load returns the chosen scenarios by name. args are further patterns.
+// Load returns the selected scenarios by name. args are further patterns.
 func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
 	chosen, err := c.LoadExpanded(args)
 	if err != nil {
@@ -94,7 +93,7 @@ func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
 	return out, nil
 }
 
-// LoadExpanded returns the chosen scenarios by name, with their bases. args are further patterns.
+// LoadExpanded returns the selected scenarios by name, with their bases. args are further patterns.
 func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 	all, err := c.Expanded()
 	if err != nil {
@@ -103,10 +102,10 @@ func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
 	return c.choose(all, slices.Concat(c.patterns, args))
 }
 
-// unknown says that no scenario matches a pattern, and what may help.
+// unknown returns the error for a pattern without a match, with advice.
 func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.Usage("--scenarios: %q is a scenario of the original, and not in %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.Usage("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
 			pattern, c.From())
 	}
 	names := make([]string, len(all))
@@ -142,7 +141,7 @@ func (c *Selection) Expanded() ([]scenario.Expanded, error) {
 	return scenario.Expand(bases, toolhost.ConfirmedTools()), nil
 }
 
-// bases returns the scenarios as they are written.
+// bases returns the written scenarios, without variants.
 func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 	packs, err := c.Packs()
 	if err != nil {
@@ -155,7 +154,7 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 		}
 	}
 	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
-		return nil, process.Usage("--split: no record of %s is %s: docs/euroeval.md says how records are cut", c.From(), c.split)
+		return nil, process.Usage("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.From(), c.split)
 	}
 	if len(all) == 0 {
 		return nil, process.Usage("no scenario in %s", c.From())
@@ -163,14 +162,14 @@ func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
 	return all, nil
 }
 
-// source is where scenarios come from.
+// source is a source of scenarios.
 type source struct {
 	files fs.FS
-	// path is what positions in its files begin with.
+	// path is the prefix of positions in its files.
 	path string
-	// records says that there are records of EuroEval's task, and no files of scenarios.
+	// records is set if the source holds records of EuroEval's task, and no files of scenarios.
 	records bool
-	// only is the one file of records that counts; empty if all do.
+	// only is the one file of records to read; empty reads all.
 	only string
 }
 
@@ -190,8 +189,8 @@ func (c *Selection) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemory is the memory limit under which packs are loaded, in bytes. Reading makes many times
-// as much garbage as stays; the limit only makes the collector run more often.
+// loadMemory is the memory limit for loading packs, in bytes. Reading makes much more garbage than
+// it keeps; the limit only makes the collector run more often.
 const loadMemory = 224 << 20
 
 // sparingly sets that limit until done is called.
@@ -201,7 +200,7 @@ func sparingly() (done func()) {
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// Packs loads all sources; their scenarios have different names.
+// Packs loads all sources; the names of their scenarios are unique.
 func (c *Selection) Packs() ([]Pack, error) {
 	defer sparingly()()
 	sources, err := c.sources()
@@ -237,7 +236,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 			file := path.Join(from.path, at.File)
 			if other, taken := c.Places[name]; taken {
 				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: name,
-					Reason: fmt.Sprintf("another scenario is called %q too, at %s; names must be unique", name, other)})
+					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
 			c.Written[name] = loaded
 			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
@@ -248,13 +247,13 @@ func (c *Selection) Packs() ([]Pack, error) {
 		return nil, mistakes
 	}
 	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
-		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has a @backend of that name; expected DEFAULT or one that a tool has", opts.Backend, c.From())
+		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.From())
 	}
 	c.Loaded = packs
 	return packs, nil
 }
 
-// preferred returns the preferred backend; the original's way to write it is accepted.
+// preferred returns the preferred backend; it also accepts the original's spelling.
 func (c *Selection) preferred() (string, error) {
 	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
@@ -263,7 +262,7 @@ func (c *Selection) preferred() (string, error) {
 	return name, nil
 }
 
-// compile reads the tools of a pack's own.
+// compile compiles a pack's own tools.
 func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	mistakes := make(scenario.Errors, len(wrong))
@@ -281,7 +280,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 	}
 	var categories []string
 	var declared []*worldv1.TableSchema
-	alone := true // every pack is
+	alone := true // all packs are standalone
 	for _, from := range sources {
 		if from.records {
 			alone = false
@@ -306,7 +305,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 	return schema, categories, err
 }
 
-// From says where scenarios come from.
+// From describes the sources of scenarios.
 func (c *Selection) From() string {
 	names := slices.Clone(c.PackPaths)
 	if c.builtin || len(names) == 0 {
@@ -315,7 +314,7 @@ func (c *Selection) From() string {
 	return strings.Join(names, ", ")
 }
 
-// wanted returns which suffixes of variants are chosen.
+// wanted returns the selected suffixes of variants.
 func (c *Selection) wanted() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
@@ -341,8 +340,8 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return chosen[suffix] }, nil
 }
 
-// choose returns the chosen variants of the scenarios that match any pattern; every pattern must
-// match something. One that matches none of them may name other variants.
+// choose returns the selected variants of the scenarios that match any pattern. Every pattern must
+// match something. A pattern without a match may name other variants.
 func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
 	wanted, err := c.wanted()
 	if err != nil {

@@ -13,19 +13,19 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// CheckNeeds says what the loaded packs need to be played on this machine and is not there. The
-// error is scenario.Errors.
+// CheckNeeds checks that the needs of the loaded packs are met on this machine. The error is
+// scenario.Errors.
 func (c *Selection) CheckNeeds() error {
 	var missing scenario.Errors
 	for _, pack := range c.Loaded {
 		for _, need := range pack.Needs {
 			reason := ""
 			if need.Variable != "" && os.Getenv(need.Variable) == "" {
-				reason = fmt.Sprintf("the environment variable %s is not set; set it", need.Variable)
+				reason = fmt.Sprintf("the environment variable %s is missing; set it", need.Variable)
 			}
 			if need.Command != "" {
 				if _, err := exec.LookPath(need.Command); err != nil {
-					reason = fmt.Sprintf("there is no program %s on the PATH; install it", need.Command)
+					reason = fmt.Sprintf("the program %s is not on the PATH; install it", need.Command)
 				}
 			}
 			if reason != "" {
@@ -46,7 +46,7 @@ func (p Pack) Tools() []*toolhostv1.ToolInfo {
 	if len(p.Modules) == 0 {
 		return nil
 	}
-	all, _, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack has no mistakes
+	all, _, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack is valid
 	return slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
 		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() })
 	})

@@ -8,13 +8,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
-// originalNames are the names of the original's scenarios, one a line, without those of their
-// variants.
+// originalNames are the names of the original's scenarios, one per line, without variants.
 //
 //go:embed original.txt
 var originalNames string
 
-// isOriginal says whether a pattern matches a scenario of the original or a variant of one.
+// isOriginal returns whether a pattern matches a scenario of the original or a variant of one.
 func isOriginal(pattern string) bool {
 	for _, variant := range scenario.AllVariants() {
 		for name := range strings.Lines(originalNames) {

@@ -19,8 +19,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenarios"
 )
 
-// open returns the pack of that name: euroeval and timer are built in, a file of JSON Lines holds records, and
-// so does a directory or archive with such files at its top or in folders of languages.
+// open returns the pack of that name: euroeval and timer are built in. A file of JSON Lines holds
+// records, and so does a directory or archive with such files at its top or in folders of
+// languages.
 func open(name string) (source, error) {
 	if name == euroeval.BuiltinName {
 		return source{files: euroeval.Files(), path: name, records: true}, nil
@@ -42,8 +43,8 @@ func open(name string) (source, error) {
 	return from, nil
 }
 
-// DataSets loads the records of all sources. The error is scenario.Errors with the mistakes of all,
-// or says which source has no records.
+// DataSets loads the records of all sources. The error is scenario.Errors with all mistakes, or
+// names a source without records.
 func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	sources, err := c.sources()
 	if err != nil {
@@ -71,12 +72,12 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	return all, nil
 }
 
-// name is that of a source's records.
+// name is the name of a source's records.
 func (s source) name() string {
 	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.only))), path.Ext(s.only))
 }
 
-// dataSets loads the records of a source. The error is scenario.Errors or that of the file system.
+// dataSets loads the records of a source. The error is scenario.Errors or the file system's.
 func (s source) dataSets() ([]euroeval.DataSet, error) {
 	sets, err := euroeval.Load(s.files, s.name(), s.only)
 	if faults := euroeval.LineErrors(err); len(faults) > 0 {
@@ -111,7 +112,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 			if err != nil {
 				return nil, fmt.Errorf("record %s: %w", at.ID, err)
 			}
-			_, _ = sum.Write(wire) // a hash takes everything
+			_, _ = sum.Write(wire) // hash.Hash never fails
 			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: made, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
 		}
 	}
@@ -119,7 +120,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	return pack, nil
 }
 
-// mistakes returns faults of records as mistakes of a pack.
+// mistakes converts faults of records into mistakes of a pack.
 func mistakes(faults []*euroeval.LineError) scenario.Errors {
 	var list scenario.Errors
 	for _, fault := range faults {
@@ -128,7 +129,7 @@ func mistakes(faults []*euroeval.LineError) scenario.Errors {
 	return list
 }
 
-// checkSplit refuses a split that there is not, and one where nothing is cut into splits.
+// checkSplit rejects an unknown split, and a split of records without splits.
 func (c *Selection) checkSplit(sources []source) error {
 	split := euroeval.SplitName(c.split)
 	if c.split == "" {
@@ -139,7 +140,7 @@ func (c *Selection) checkSplit(sources []source) error {
 	case !slices.Contains(euroeval.SplitNames(), split):
 		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
 	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
-		return process.Usage("--split: %s given, but %s has no records that are cut into splits: give --pack euroeval or records of your own", c.split, c.From())
+		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or records of your own", c.split, c.From())
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func newAgents() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:     "agents",
-		Short:   "List what --agent and --user accept",
+		Short:   "List the players for --agent and --user",
 		Example: "  toolsandbox agents\n  toolsandbox agents --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -40,11 +40,11 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench [NAME...]",
 		Short: "Measure rollouts through all services in this process",
-		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator of one
-process, and prints what one rollout costs. It measures the real path; only result files are not written.
+		Long: `bench plays the scenarios' own solutions through the four services, the bus, the disk and the evaluator in one
+process, and prints the cost of one rollout. It measures the real path, except that it writes no result files.
 
-If --agent is a model, bench plays one sweep with it. With --model-delay it compares the time of the whole with the longest
-chain of answers that take so long each.`,
+If --agent is a model, bench plays one sweep with it. With --model-delay it compares the total time with the longest chain of
+answers of that time each.`,
 		Example: "  toolsandbox bench\n  toolsandbox bench --rollouts 20000 --json\n" +
 			"  toolsandbox bench --agent openai:slow --base-url http://localhost:8000/v1 --model-delay 5s --rollouts 5000 --parallel 5000",
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,11 +54,11 @@ chain of answers that take so long each.`,
 	flags := cmd.Flags()
 	options.catalogue.RegisterFlags(flags)
 	flags.IntVar(&options.rollouts, "rollouts", options.rollouts, "rollouts to measure")
-	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "rollouts at once")
+	flags.IntVarP(&options.parallel, "parallel", "p", options.parallel, "concurrent rollouts")
 	flags.StringVar(&options.profile, "cpu-profile", "", "file for the CPU profile of the measured sweep")
 	flags.StringVar(&options.agent, "agent", options.agent, "who plays the agent")
-	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model that plays the agent (default: the provider's)")
-	flags.DurationVar(&options.delay, "model-delay", 0, "how long such a model takes for an answer, to compare with; 0 compares with nothing")
+	flags.StringVar(&options.baseURL, "base-url", "", "`address` of the server of a model as --agent (default: the provider's)")
+	flags.DurationVar(&options.delay, "model-delay", 0, "time of that model for an answer, for a comparison (default: none)")
 	options.network.Sync.RegisterFlag(flags)
 	flags.BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
@@ -134,12 +134,12 @@ func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error
 func writeModelReport(w io.Writer, r *bench.ModelReport) error {
 	compared := ""
 	if r.Ratio > 0 {
-		compared = fmt.Sprintf(", %.2f times the %.1f s that the model alone takes at %.1f s a turn", r.Ratio, r.Delay*float64(r.Chain), r.Delay)
+		compared = fmt.Sprintf(", %.2f times the %.1f s of the model alone at %.1f s per turn", r.Ratio, r.Delay*float64(r.Chain), r.Delay)
 	}
 	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of up to %d turns of a model
 %8.2f s%s
-%8.2f s of processor time, and %.2f s that the host of this machine took for something else
-%8.0f MB of memory at most
+%8.2f s of processor time, and %.2f s stolen by the host
+%8.0f MB of memory at peak
 `, r.Rollouts, r.Parallel, r.Chain, r.Wall, compared, r.CPU, r.Stolen, float64(r.PeakBytes)/1e6)
 	return err
 }

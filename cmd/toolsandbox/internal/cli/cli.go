@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// Main runs the command that args name and returns the exit code: 0 if all went well, 2 for a
-// mistake on the command line, 1 for anything else.
+// Main runs the command that args name and returns the exit code: 0 on success, 2 for a mistake on
+// the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
 	if err := process.Heap(os.LookupEnv); err != nil {
 		return process.Report(stderr, "toolsandbox", err)
@@ -49,7 +49,7 @@ func newRoot() *cobra.Command {
 		Use:   "toolsandbox",
 		Short: "Measure how well language-model agents use stateful tools in conversation",
 		Long: `toolsandbox plays conversations between a simulated user and an agent that calls tools, and scores each
-whole trajectory against a graph of milestones that must be reached and minefields that must not.`,
+whole trajectory against a graph of milestones to reach and minefields to avoid.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent grpc://localhost:9000 --scenarios 'wifi_*' --out mine
   toolsandbox scenario list
@@ -76,7 +76,7 @@ whole trajectory against a graph of milestones that must be reached and minefiel
 	return root
 }
 
-// noArguments refuses arguments as a mistake on the command line.
+// noArguments rejects arguments as a mistake on the command line.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return process.Usage("unexpected argument %q: see --help", args[0])

@@ -19,7 +19,7 @@ import (
 // setting is one setting of a run in the output for programs.
 type setting struct {
 	Name string `json:"name"`
-	// Value is as the flag takes it, without secrets; a list is written with its elements.
+	// Value is the flag's value, without secrets; a list has its elements in Values.
 	Value   string   `json:"value"`
 	Values  []string `json:"values,omitempty"`
 	Default string   `json:"default"`
@@ -35,9 +35,10 @@ type setting struct {
 func newConfig() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config",
-		Short: "Print every setting of run, with its value and where that comes from",
-		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a file.
-Settings that nobody gave stand in comments with their defaults; of secrets, as in an address, it prints [redacted]. It plays nothing, and does not check whether values fit together.`,
+		Short: "Print every setting of run with its value and source",
+		Long: `config takes the flags of run, reads the environment and the file --config as run does, and prints every setting as such a
+file. Defaults are comments. Secrets, as in an address, become [redacted]. config plays nothing and does not check whether
+the values fit together.`,
 		Example: `  toolsandbox config
   toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
   toolsandbox config --config toolsandbox.yaml --json`,
@@ -54,7 +55,7 @@ Settings that nobody gave stand in comments with their defaults; of secrets, as 
 	return cmd
 }
 
-// settingsOf returns the settings of a command: those in groups first, then the others by name.
+// settingsOf returns the settings of a command: first those in groups, then the others by name.
 func settingsOf(cmd *cobra.Command) []setting {
 	var settings []setting
 	add := func(title string, flag *pflag.Flag) {
@@ -80,11 +81,11 @@ func settingsOf(cmd *cobra.Command) []setting {
 			add(g.title, cmd.Flags().Lookup(name))
 		}
 	}
-	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Everything else", flag) })
+	cmd.Flags().VisitAll(func(flag *pflag.Flag) { add("Advanced settings", flag) })
 	return settings
 }
 
-// printSettings prints settings as a file of them.
+// printSettings prints settings as a YAML file.
 func printSettings(w io.Writer, settings []setting) error {
 	var out strings.Builder
 	title := ""
@@ -108,7 +109,7 @@ func printSettings(w io.Writer, settings []setting) error {
 	return err
 }
 
-// yaml returns the value as a file of settings has it. JSON is YAML.
+// yaml returns the value in YAML. JSON is YAML.
 func (s *setting) yaml() (string, error) {
 	var value any = s.Value
 	switch {

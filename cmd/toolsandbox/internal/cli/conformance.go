@@ -51,10 +51,10 @@ func newConformance() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "conformance PATH...",
 		Short: "Compare the services with recordings of the original program",
-		Long: `conformance runs vectors, files of what the original program did, through the services and says where they do
-something else: tool calls, whole rollouts, scores, and requests to model providers, which this process plays. Of a folder it
-runs all files that end in .jsonl. Without --remote all services run in this process and keep their data in a temporary
-directory. The exit code is 1 if any case differs.`,
+		Long: `conformance runs vectors, recordings of the original program, through the services and prints every difference: in tool
+calls, whole rollouts, scores, and requests to model providers, which this process plays. In a folder it runs all .jsonl files.
+Without --remote all services run in this process and keep their data in a temporary directory. The exit code is 1 if any
+case differs.`,
 		Example: `  toolsandbox conformance vectors/tools/calls
   toolsandbox conformance vectors/trajectories --first 10
   toolsandbox conformance vectors/trajectories vectors/evaluation --score-only
@@ -69,20 +69,20 @@ directory. The exit code is 1 if any case differs.`,
 }
 
 func (o *conformanceOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.vectors.Scenarios, "scenarios", "", "the scenarios of trajectories (default: scenarios.json in the file's folder or its parents)")
-	flags.StringArrayVar(&o.packs, "pack", nil, "take the scenarios of trajectories from this pack instead, a directory or a .zip file; may be repeated")
-	flags.StringVar(&o.vectors.Worlds, "worlds", "", "the worlds of tool calls (default: worlds.json in the file's folder or its parents, or with --scenarios)")
+	flags.StringVar(&o.vectors.Scenarios, "scenarios", "", "file with the scenarios of trajectories (default: scenarios.json in the file's folder or its parents)")
+	flags.StringArrayVar(&o.packs, "pack", nil, "pack with the scenarios of trajectories, a directory or a .zip file; repeatable")
+	flags.StringVar(&o.vectors.Worlds, "worlds", "", "file with the worlds of tool calls (default: worlds.json in the file's folder or its parents, or beside --scenarios)")
 	flags.BoolVar(&o.vectors.ScoreOnly, "score-only", false, "score recorded trajectories instead of playing them")
-	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to show of each file")
-	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "cases at once")
+	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to print per file")
+	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "concurrent cases")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
-	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of starting them")
+	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
 	o.engine.Network.RegisterClientFlags(o.network)
 	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, o.network)
 }
 
-// validate refuses flags that are out of range.
+// validate rejects flags that are out of range.
 func (o *conformanceOptions) validate() error {
 	if o.vectors.First < 0 {
 		return process.Usage("--first: %d given, expected 0 or more", o.vectors.First)
@@ -96,7 +96,7 @@ func (o *conformanceOptions) validate() error {
 		}
 	}
 	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
-		return process.Usage("--pack: given beside --scenarios, expected one of both")
+		return process.Usage("--pack and --scenarios: both given, expected one")
 	}
 	if err := o.engine.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
@@ -104,7 +104,7 @@ func (o *conformanceOptions) validate() error {
 	return nil
 }
 
-// loadPacks reads the scenarios of trajectories, if they come from packs.
+// loadPacks reads the scenarios of trajectories from packs, if any.
 func (o *conformanceOptions) loadPacks() error {
 	if len(o.packs) == 0 {
 		return nil
@@ -134,14 +134,14 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 		return err
 	}
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel
-	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, and not because of each other
-	o.vectors.Run = rand.Text()             // an installation elsewhere remembers the sessions of earlier runs
+	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, independently
+	o.vectors.Run = rand.Text()             // a remote installation keeps the sessions of earlier runs
 	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return o.play(ctx, m, files, stdout)
 	})
 }
 
-// play runs the files, one after the other, and prints each report as it comes.
+// play runs the files in order, and prints each report as it comes.
 func (o *conformanceOptions) play(ctx context.Context, connections *rpc.Node, files []string, stdout io.Writer) error {
 	runner := conformance.New(conformance.Services{
 		Orchestrator: connections.Conn(rpc.Orchestrator),

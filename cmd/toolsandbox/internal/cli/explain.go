@@ -31,10 +31,10 @@ func newExplain() *cobra.Command {
 	options := &explainOptions{judge: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "explain RUN SCENARIO",
-		Short: "Say how a score comes about",
-		Long: `explain says where each milestone was matched, how each of its constraints compares with what was found there, and where
-a milestone that is not reached would have fitted best. RUN is the --out directory of a run, SCENARIO one of its
-rollouts. The evaluation is read from the catalogue as it is now.`,
+		Short: "Explain the score of a rollout",
+		Long: `explain shows where each milestone matched, how each of its constraints compares with the trajectory there, and the best
+match of each missed milestone. RUN is the --out directory of a run, SCENARIO one of its rollouts. The milestones are those of
+the current catalogue.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox explain out turn_off_wifi
   toolsandbox explain out turn_off_wifi --node 1 --json`,
@@ -46,7 +46,7 @@ rollouts. The evaluation is read from the catalogue as it is now.`,
 		},
 	}
 	options.judge.register(cmd.Flags())
-	cmd.Flags().StringVar(&options.node, "node", "", "name or number of a milestone or minefield: explain only this one")
+	cmd.Flags().StringVar(&options.node, "node", "", "explain only the milestone or minefield with this name or number")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -95,13 +95,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	return explained.WriteText(stdout, coloured(stdout))
 }
 
-// coloured says whether colours can be seen on w.
+// coloured returns whether w shows colours.
 func coloured(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(file.Fd()))
 }
 
-// find returns the rollout of that name, or the only one of the scenario of that name.
+// find returns the rollout of that name, or the only rollout of the scenario of that name.
 func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) (*runfiles.ScenarioResult, error) {
 	var trials []*runfiles.ScenarioResult
 	var names, known []string

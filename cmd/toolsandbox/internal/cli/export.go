@@ -31,7 +31,7 @@ type exportedDataSet struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
 	Folder   string `json:"folder"`
-	// The numbers of records of the splits.
+	// Records per split.
 	Train int `json:"train"`
 	Val   int `json:"val"`
 	Test  int `json:"test"`
@@ -41,10 +41,10 @@ func newScenarioExport() *cobra.Command {
 	options := &exportOptions{}
 	cmd := &cobra.Command{
 		Use:   "export --pack PACK --out DIR",
-		Short: "Write records as data sets that EuroEval loads",
-		Long: `export writes the records of a pack as EuroEval loads them: a folder for each language with train.jsonl, val.jsonl and test.jsonl,
-EuroEval's eval.yaml, and a README.md that says which file is which split. docs/euroeval.md says how EuroEval gets them. DIR is a
-pack too, with the same splits.`,
+		Short: "Write records as data sets for EuroEval",
+		Long: `export writes the records of a pack in EuroEval's format: a folder for each language with train.jsonl, val.jsonl and test.jsonl,
+EuroEval's eval.yaml, and a README.md that names the splits. docs/euroeval.md shows how to load them. DIR is a pack too, with
+the same splits.`,
 		Example: `  toolsandbox scenario export --pack euroeval --out records
   toolsandbox scenario export --pack euroeval --language de,fr --out records
   toolsandbox run --pack records --split val --agent oracle --out out`,
@@ -92,7 +92,7 @@ func (o *exportOptions) run(stdout io.Writer) error {
 	return nil
 }
 
-// choose returns the data sets of the chosen languages. Each language has one.
+// choose returns the data sets of the selected languages, one per language.
 func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, error) {
 	var known []string
 	var chosen []*euroeval.Exported
@@ -100,7 +100,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		language := sets[i].Language
 		wanted := len(o.languages) == 0 || slices.Contains(o.languages, language)
 		if wanted && slices.Contains(known, language) {
-			return nil, process.Usage("--pack: two data sets in language %s, expected one for its folder: export them one by one", language)
+			return nil, process.Usage("--pack: two data sets in language %s, expected one per folder: export them one by one", language)
 		}
 		known = append(known, language)
 		if !wanted {
@@ -108,7 +108,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		}
 		folder := filepath.Join(o.out, language)
 		if _, err := os.Lstat(folder); err == nil {
-			return nil, process.Usage("--out: %s is there already: choose another directory", folder)
+			return nil, process.Usage("--out: %s exists: choose another directory", folder)
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			return nil, process.Usage("--out: %w", err)
 		}
@@ -126,7 +126,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 	return chosen, nil
 }
 
-// writeFolder writes a folder with files such that it is there as a whole or not at all.
+// writeFolder writes a folder with files atomically.
 func writeFolder(folder string, files []euroeval.File) (err error) {
 	parent := filepath.Dir(folder)
 	if err := os.MkdirAll(parent, 0o755); err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// helpWidth is how wide a line of grouped flags is.
+// helpWidth is the width of a line of grouped flags.
 const helpWidth = 120
 
-// group is some flags of a command under a heading.
+// group is a heading with flags of a command.
 type group struct {
 	title string
 	flags []string
 }
 
-// groupFlags lets the help of a command show these flags under their headings, in this order, and
-// no others.
+// groupFlags makes the help of a command show only these flags, under their headings and in this
+// order.
 func groupFlags(cmd *cobra.Command, groups []group, rest string) {
 	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
 		return writeGroups(cmd.OutOrStderr(), cmd, groups, rest)
@@ -50,7 +50,7 @@ func writeGroups(w io.Writer, cmd *cobra.Command, groups []group, rest string) e
 	return err
 }
 
-// flagWords is a flag as it is written, with what it takes.
+// flagWords returns a flag with the name of its value.
 func flagWords(flag *pflag.Flag) string {
 	words := "    --" + flag.Name
 	if flag.Shorthand != "" {
@@ -63,7 +63,7 @@ func flagWords(flag *pflag.Flag) string {
 	return words + " " + kind
 }
 
-// flagMeaning says what a flag is for, with its default.
+// flagMeaning returns a flag's description with its default.
 func flagMeaning(flag *pflag.Flag) string {
 	_, meaning := pflag.UnquoteUsage(flag)
 	if nothing := []string{"", "0", "0s", "false", "[]"}; !slices.Contains(nothing, flag.DefValue) {
@@ -72,7 +72,7 @@ func flagMeaning(flag *pflag.Flag) string {
 	return meaning
 }
 
-// fold breaks a text into lines of at most so many bytes, between words.
+// fold wraps a text at spaces into lines of at most width bytes.
 func fold(text string, width int) []string {
 	var lines []string
 	for _, word := range strings.Fields(text) {

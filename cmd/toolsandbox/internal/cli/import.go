@@ -25,10 +25,9 @@ const (
 	// The files of an imported pack.
 	packCatalogue   = "catalogue.binpb"
 	packDescription = "pack.yaml"
-	// maxOriginal is the largest file that is imported, in bytes. The original's own catalogue has
-	// 2.5 MB.
+	// maxOriginal is the largest imported file, in bytes. The original's own catalogue has 2.5 MB.
 	maxOriginal = 32 << 20
-	// maxMistakes is how many mistakes of a file are shown: one of the exporter is in every
+	// maxMistakes is the number of mistakes to print: a mistake of the exporter is in every
 	// scenario.
 	maxMistakes = 20
 )
@@ -54,9 +53,9 @@ func newScenarioImport() *cobra.Command {
 	options := &importOptions{}
 	cmd := &cobra.Command{
 		Use:   "import FILE --out DIR",
-		Short: "Make a pack of the original program's scenarios",
-		Long: `import reads a file that tools/exporter/export.py wrote inside an installed copy of the original program and makes a pack
-of all its scenarios and their variants. Every mistake in the file is reported as file:line:column: field: what is wrong.`,
+		Short: "Convert the original program's scenarios into a pack",
+		Long: `import converts a file of tools/exporter/export.py, which runs inside an installed copy of the original program, into a pack
+of all its scenarios and variants. It reports every mistake in the file as file:line:column: field: what is wrong.`,
 		Example: `  toolsandbox scenario import scenarios.json --out original
   toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -69,7 +68,7 @@ of all its scenarios and their variants. Every mistake in the file is reported a
 	cmd.Flags().StringVarP(&options.out, "out", "o", "", "directory of the new pack")
 	cmd.Flags().StringVar(&options.name, "name", "original", "name of the new pack")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
-	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that holds files already")
+	cmd.Flags().BoolVar(&options.force, "force", false, "write into a directory that is not empty")
 	return cmd
 }
 
@@ -99,7 +98,7 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	return err
 }
 
-// readOriginal reads the file and checks that its scenarios can be played.
+// readOriginal reads the file and validates its scenarios.
 func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
 	scenarios, err := importer.Read(path, data)
 	if err != nil {
@@ -109,11 +108,11 @@ func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools.Impossible = true // one of the original's wants a call of a tool that it does not give
+	tools.Impossible = true // one of the original's scenarios wants a call of a tool that it does not give
 	return scenarios, scenarios.Check(tools)
 }
 
-// refuse prints the mistakes of a file, a line each.
+// refuse prints the mistakes of a file, one per line.
 func refuse(path string, err error, stderr io.Writer) error {
 	var mistakes scenario.Errors
 	if !errors.As(err, &mistakes) {
@@ -127,7 +126,7 @@ func refuse(path string, err error, stderr io.Writer) error {
 	return fmt.Errorf("%s: nothing was written, mistakes: %d", path, len(mistakes))
 }
 
-// vacant refuses a directory that holds files.
+// vacant rejects a directory that is not empty.
 func (o *importOptions) vacant() error {
 	entries, err := os.ReadDir(o.out)
 	switch {
@@ -136,7 +135,7 @@ func (o *importOptions) vacant() error {
 	case err != nil:
 		return process.Usage("--out: %w", err)
 	case len(entries) > 0 && !o.force:
-		return process.Usage("--out: %s holds files already: choose another directory, or --force", o.out)
+		return process.Usage("--out: %s is not empty: choose another directory, or --force", o.out)
 	}
 	return nil
 }
@@ -147,7 +146,7 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err != nil {
 		return err
 	}
-	// A JSON text is a YAML text, whatever is in it.
+	// Every JSON text is a YAML text.
 	name, err := json.Marshal(o.name)
 	if err != nil {
 		return err

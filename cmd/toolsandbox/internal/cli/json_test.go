@@ -18,21 +18,21 @@ import (
 // notJSON returns the commands without --json, and why they have none.
 func notJSON() map[string]string {
 	const (
-		family  = "it only has commands below it"
-		service = "it prints nothing; --log-format json makes its log JSON"
+		family  = "only has subcommands"
+		service = "prints nothing; `--log-format json` logs JSON"
 	)
 	return map[string]string{
 		"toolsandbox": family, "toolsandbox pack": family, "toolsandbox scenario": family, "toolsandbox session": family, "toolsandbox sweep": family, "toolsandbox serve": family,
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
-		"toolsandbox serve nats":         "it prints one line for people, when it is ready",
-		"toolsandbox pack docs":          "it writes a page in Markdown",
-		"toolsandbox pack new":           "it writes files in YAML and Python",
-		"toolsandbox scenario graph":     "it writes Mermaid or DOT",
-		"toolsandbox scenario new":       "it writes a file in YAML",
-		"toolsandbox scenario schema":    "what it prints is JSON",
-		"toolsandbox session exchanges":  "what it prints is JSON, a line a turn",
-		"toolsandbox session recordings": "it prints a part of a scenario, in YAML",
+		"toolsandbox serve nats":         "prints one line for people when it is ready",
+		"toolsandbox pack docs":          "prints Markdown",
+		"toolsandbox pack new":           "writes files",
+		"toolsandbox scenario graph":     "writes Mermaid or DOT",
+		"toolsandbox scenario new":       "writes YAML",
+		"toolsandbox scenario schema":    "always prints JSON",
+		"toolsandbox session exchanges":  "always prints JSON, one line per turn",
+		"toolsandbox session recordings": "prints part of a scenario, in YAML",
 	}
 }
 

@@ -76,7 +76,7 @@ func TestRunModel(t *testing.T) {
 	if u := run.Rollouts[0].Usage; *u.Agent.InputTokens != 2000 || *u.User.CostUSD != 0.0065 {
 		t.Errorf("%s: got usage %+v and %+v, want 2000 tokens for two turns of the agent, and $0.0065 for one of the user", runfiles.RunFile, u.Agent, u.User)
 	}
-	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the table of prices is right, without openai:m, whose price is not known"
+	const want = "models: 3,000 tokens in, 300 out, about $0.0065 if the price table is right, without openai:m (no price)"
 	if !strings.Contains(stdout.String(), want) {
 		t.Errorf("got %s, want %q", &stdout, want)
 	}
@@ -137,7 +137,7 @@ func TestModelFlagErrors(t *testing.T) {
 		{[]string{"--agent", "oracle", "--base-url", "http://h"}, "--base-url: given, but neither --agent nor --user is a model"},
 		{[]string{"--agent", "openai:m", "--base-url", "h"}, `--base-url: base URL "h": expected http://, https:// or h2c://`},
 		{[]string{"--agent", "openai:m", "--user-base-url", "http://h"}, `--user-base-url: base URL "http://h": player "scripted" is no model`},
-		{[]string{"--agent", "oracle", "--temperature", "1"}, "--temperature, --max-tokens: given, but --agent is no model"},
+		{[]string{"--agent", "oracle", "--temperature", "1"}, "--temperature, --max-tokens: given, but --agent is not a model"},
 		{[]string{"--agent", "openai:m", "--temperature", "3"}, "--temperature: 3 given, expected 0 to 2"},
 		{[]string{"--agent", "openai:m", "--max-tokens", "-1"}, "--max-tokens: -1 given, expected 1 or more"},
 		{[]string{"--agent", "oracle", "--model-timeout", "5m"}, "--model-timeout: given, but neither --agent nor --user is a model"},

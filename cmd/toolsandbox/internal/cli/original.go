@@ -7,9 +7,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The command line of the original works here as it is: this file knows how it is written.
+// This file accepts the command line of the original.
 
-// dashes lets every flag be written with underscores, and by the name that the original has for it.
+// dashes accepts every flag with underscores, and under the original's name.
 func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	name = strings.ReplaceAll(name, "_", "-")
 	switch name {
@@ -23,8 +23,7 @@ func dashes(_ *pflag.FlagSet, name string) pflag.NormalizedName {
 	return pflag.NormalizedName(name)
 }
 
-// asRun lets a command line that begins with a flag be one of run: the original has no commands, so
-// that its users write none.
+// asRun makes a command line that begins with a flag one of run: the original has no commands.
 func asRun(args []string) []string {
 	if len(args) == 0 || len(args[0]) < 2 || args[0][0] != '-' || slices.Contains([]string{"-h", "--help", "--version"}, args[0]) {
 		return args

@@ -44,7 +44,7 @@ func TestLongOriginalPlayers(t *testing.T) {
 	tests := map[string]string{
 		"--agent Unhelpful -t -s turn_off_wifi":            "--test-mode: given with --scenarios turn_off_wifi: give one of them",
 		"--agent Unhelpful -t turn_off_wifi":               "--test-mode: given with --scenarios turn_off_wifi: give one of them",
-		"--agent Unhelpful --preferred_tool_backend RAPID": `--preferred-tool-backend: RAPID given, but no tool in the built-in catalogue has a @backend of that name; expected DEFAULT or one that a tool has`,
+		"--agent Unhelpful --preferred_tool_backend RAPID": `--preferred-tool-backend: RAPID given, but no tool in the built-in catalogue has that @backend; expected DEFAULT or a tool's @backend`,
 		"--agent RoleImplType.Nobody":                      `--agent: unknown agent "Nobody"; expected one of `,
 		"--agent Unhelpful --user RoleImplType.Unhelpful":  `--user: player "Unhelpful" cannot play the user`,
 	}
@@ -84,7 +84,7 @@ func trajectories(t *testing.T, out string) (names []string) {
 // TestOriginalScenarios asks for scenarios of the original that are not imported, and for some that
 // nobody knows.
 func TestOriginalScenarios(t *testing.T) {
-	const known = " is a scenario of the original, and not in the built-in catalogue: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR"
+	const known = " is a scenario of the original, not of the built-in catalogue: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR"
 	for pattern, want := range map[string]string{
 		"wifi_off": `--scenarios: "wifi_off"` + known,
 		"wifi_off_3_distraction_tools_tool_name_scrambled": known,

@@ -22,9 +22,9 @@ func newPack() *cobra.Command {
 func newPackNew() *cobra.Command {
 	return &cobra.Command{
 		Use:   "new DIR",
-		Short: "Write a new pack to begin with",
-		Long: `new writes a pack that can be played and proven as it stands: a table, tools in Python, a world, two scenarios, and schema.json,
-with which editors complete and check the YAML files. DIR must be new or empty; the pack is called after it.`,
+		Short: "Write a new pack as a starting point",
+		Long: `new writes a pack that you can play and prove at once: a table, tools in Python, a world, two scenarios, and schema.json, with
+which editors complete and check the YAML files. DIR must be new or empty and names the pack.`,
 		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -44,8 +44,8 @@ func newPackValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate PACK...",
 		Short: "Check packs",
-		Long: `validate checks everything of packs that can be checked without playing: tables, tools, worlds, scenarios, recordings. Every
-problem is printed as file:line:column: field: what is wrong; the exit code is then 1. scenario validate --pack does the same.`,
+		Long: `validate checks packs without playing: tables, tools, worlds, scenarios, recordings. It prints every problem as
+file:line:column: field: what is wrong, and then exits with 1. scenario validate --pack does the same.`,
 		Example: "  toolsandbox pack validate library",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			from, err := packsOf(args)
@@ -63,9 +63,9 @@ func newPackShow() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show PACK",
-		Short: "Say what a pack is",
-		Long: `show prints what a pack is: its version and licence, the digest of its files, which a run records, what it needs, its tables,
-tools and scenarios. A directory and a .zip file of it have the same digest.`,
+		Short: "Describe a pack",
+		Long: `show prints a pack's version and licence, the digest of its files, which a run records, its needs, tables, tools and
+scenarios. A directory and a .zip file of it have the same digest.`,
 		Example: "  toolsandbox pack show library\n  toolsandbox pack show library --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pack, err := onePack(args)
@@ -86,8 +86,8 @@ tools and scenarios. A directory and a .zip file of it have the same digest.`,
 func newPackDocs() *cobra.Command {
 	return &cobra.Command{
 		Use:     "docs PACK",
-		Short:   "Print a page about a pack",
-		Long:    `docs prints a page in Markdown for those who use a pack: its tables, its tools with their arguments, and its scenarios.`,
+		Short:   "Print the documentation of a pack",
+		Long:    `docs prints a Markdown page for the users of a pack: its tables, its tools with their arguments, and its scenarios.`,
 		Example: "  toolsandbox pack docs library > library.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			pack, err := onePack(args)
@@ -103,8 +103,8 @@ func newPackProve() *cobra.Command {
 	options := &proveOptions{parallel: defaultProofs}
 	cmd := &cobra.Command{
 		Use:     "prove PACK [NAME...]",
-		Short:   "Show by playing that the scenarios of a pack are sound",
-		Long:    `prove does what scenario prove does, for the scenarios of a pack, or for those of them that NAMEs choose, with * and ?.`,
+		Short:   "Prove the scenarios of a pack by playing them",
+		Long:    `prove runs scenario prove on all scenarios of a pack, or on those that match NAMEs, with * and ?.`,
 		Example: "  toolsandbox pack prove library\n  toolsandbox pack prove library 'return_*' --verbose",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {

@@ -23,9 +23,9 @@ const pageHead = `# The command line
 
 ## Settings
 
-A setting is a flag that can also stand in a file and in the environment, under one name: ` + "`--spend-usd 5`" + ` is the line
-` + "`spend-usd: 5`" + ` of the YAML file that ` + "`--config`" + ` names, and ` + "`TOOLSANDBOX_SPEND_USD=5`" + ` in the environment. A flag wins over the
-environment, the environment over the file, and the file over the default. A list is a YAML list in a file, and has commas elsewhere.
+A setting is a flag that can also stand in a file or in the environment, under one name: ` + "`--spend-usd 5`" + ` is the line
+` + "`spend-usd: 5`" + ` in the YAML file of ` + "`--config`" + `, and ` + "`TOOLSANDBOX_SPEND_USD=5`" + ` in the environment. A flag overrides the
+environment, the environment the file, and the file the default. A list is a YAML list in a file, and has commas elsewhere.
 
 ` + "```yaml" + `
 agent: openai:gpt-4o
@@ -35,19 +35,19 @@ spend-usd: 20
 agentgw-limit: [openai=rpm:600, anthropic=rpm:300]
 ` + "```" + `
 
-One file may serve several commands: each takes the settings that it has. A name that no command has is an error with file, line and
-the nearest name; so is a value that cannot be. ` + "`toolsandbox config`" + ` takes the flags of ` + "`run`" + ` and prints every setting with
-its value and where that comes from, as such a file:
+Several commands may share a file: each takes its own settings. An unknown name is an error with file, line and the nearest name;
+so is an invalid value. ` + "`toolsandbox config`" + ` takes the flags of ` + "`run`" + ` and prints every setting with its value and source, as
+such a file:
 
 ` + "```sh" + `
 toolsandbox config --agent oracle --trials 3 > toolsandbox.yaml
 toolsandbox run --config toolsandbox.yaml --out out turn_off_wifi
 ` + "```" + `
 
-With ` + "`--remote`" + ` the services elsewhere have settings of their own. A setting of ` + "`run`" + ` that does nothing then is refused, whoever
-gave it, with the command that takes it instead.
+With ` + "`--remote`" + ` the services have their own settings. ` + "`run`" + ` then refuses a setting without effect, from any source, and names the
+command that takes it.
 
-The original's spellings work and stand in no list: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
+The original's spellings work, but no list shows them: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
 `
 
@@ -140,9 +140,9 @@ func cliPage(t *testing.T) string {
 	root.InitDefaultHelpFlag()
 	var out strings.Builder
 	out.WriteString(pageHead)
-	out.WriteString("\n## Settings of run\n\n`run --help` lists those above \"Everything else\".\n")
+	out.WriteString("\n## Settings of run\n\n`run --help` lists those above \"Advanced settings\".\n")
 	writeRunSettings(&out, root)
-	out.WriteString("\n## Settings of services\n\n`toolsandbox serve SERVICE` has settings of `run` too, those of its own service, and these.\n")
+	out.WriteString("\n## Settings of services\n\n`toolsandbox serve SERVICE` has the settings of `run` for its service, and these.\n")
 	writeServiceSettings(&out, root)
 	out.WriteString("\n## Commands\n\n`toolsandbox COMMAND --help` has examples and all flags.\n\n| command | does |\n|---|---|\n")
 	visitCommands(root, func(cmd *cobra.Command) {
@@ -150,8 +150,8 @@ func cliPage(t *testing.T) string {
 			fmt.Fprintf(&out, "| `%s` | %s |\n", cell(strings.TrimSuffix(cmd.UseLine(), " [flags]")), cmd.Short)
 		}
 	})
-	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds JSON alone; what is for people is on standard\n" +
-		"error. These fields stay; others may be added. `sweep watch`, and `session exchanges` by itself, print one object a line.\n\n| command | fields of what it prints, or of each element |\n|---|---|\n")
+	out.WriteString("\n## JSON\n\nCommands whose output a program may read have `--json`. Standard output then holds only JSON, standard error the text for people. These\n" +
+		"fields are stable; others may be added. `sweep watch --json` and `session exchanges` print one object per line.\n\n| command | fields of the output, or of each element |\n|---|---|\n")
 	shapes := append(jsonShapes(), jsonShape{"sweep list --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
 		jsonShape{"sweep cancel nightly --remote --json", shapeOf(t, report.Sweep{Reason: "x"})},
 		jsonShape{"sweep watch nightly --remote --json", shapeOf(t, report.SweepResult{Detail: "x"})},
@@ -160,7 +160,7 @@ func cliPage(t *testing.T) string {
 	for _, shape := range shapes {
 		fmt.Fprintf(&out, "| `toolsandbox %s` | `%s` |\n", files.Replace(shape.line), strings.ReplaceAll(shape.fields, " ", "`, `"))
 	}
-	out.WriteString("\nCommands without it:\n\n")
+	out.WriteString("\nCommands without `--json`:\n\n")
 	for _, name := range slices.Sorted(maps.Keys(notJSON())) {
 		fmt.Fprintf(&out, "- `%s`: %s\n", name, notJSON()[name])
 	}

@@ -11,7 +11,7 @@ import (
 // have --out for run.
 func TestSessionsElsewhere(t *testing.T) {
 	writeSettings(t, "remote: true\nout: out\n")
-	const does = " given, but with --remote it does nothing: sessions are at --toolhost-addr\n"
+	const does = " given, but --remote ignores it: sessions are at --toolhost-addr\n"
 	for line, want := range map[string]string{
 		"session list --remote --out out":                       "toolsandbox: --out:" + does,
 		"session show x --remote --data-dir data":               "toolsandbox: --data-dir:" + does,

@@ -18,7 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-// defaultProofs is how many rollouts a proof plays at once unless it is told.
+// defaultProofs is the default number of concurrent rollouts of a proof.
 const defaultProofs = 64
 
 // proveOptions are the flags of scenario prove.
@@ -42,11 +42,11 @@ func newScenarioProve() *cobra.Command {
 	options := &proveOptions{parallel: defaultProofs}
 	cmd := &cobra.Command{
 		Use:   "prove [NAME...]",
-		Short: "Show by playing that scenarios are sound",
+		Short: "Prove scenarios by playing them",
 		Long: `prove plays each scenario many times through all services in this process: the oracle in every order and variant, agents that
-do not help, and the oracle with one fault in each rollout: a wrong argument or person, a call left out, a change that nobody
-asked for, a message without its facts. A sound scenario gives 1 to the oracle alone; its minefields are stepped on by their
-trips and by nothing else, and its categories are true. The exit code is 1 if any scenario is not proven.`,
+do not help, and the oracle with one fault per rollout: a wrong argument or person, a missing call, an unrequested change, a
+message without its facts. In a sound scenario only the oracle scores 1, each minefield is triggered by its triggered_by and
+by nothing else, and the categories are true. The exit code is 1 if any scenario is not proven.`,
 		Example: `  toolsandbox scenario prove
   toolsandbox scenario prove which_mateo 'wifi_*' -v
   toolsandbox scenario prove --pack mine --json`,
@@ -59,9 +59,9 @@ trips and by nothing else, and its categories are true. The exit code is 1 if an
 	return cmd
 }
 
-// register adds the flags that do not choose scenarios.
+// register adds the flags that do not select scenarios.
 func (o *proveOptions) register(flags *pflag.FlagSet) {
-	flags.IntVarP(&o.parallel, "parallel", "p", o.parallel, "rollouts at once")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.parallel, "concurrent rollouts")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "list every rollout with its score")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON; with --verbose also every rollout")
 }
@@ -81,7 +81,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.Orchestrator.Parallel = o.parallel
 	var reports []*prove.Report
 	began := time.Now()
-	const level = "error" // wrong calls are the point
+	const level = "error" // wrong calls are intended
 	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
 			Orchestrator: m.Conn(rpc.Orchestrator),

@@ -7,16 +7,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 )
 
-// runRest says where the settings are that the help of run does not list.
-const runRest = `These and all other settings can stand in the file --config and in the environment: --spend-usd is spend-usd there and
-TOOLSANDBOX_SPEND_USD here. A flag wins over the environment, and that over the file. toolsandbox config lists them all.`
+// runRest explains the settings that the help of run does not list.
+const runRest = `Every setting can also stand in the file --config (as spend-usd) or in the environment (as TOOLSANDBOX_SPEND_USD).
+A flag overrides the environment, and the environment the file. toolsandbox config lists all settings.`
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run --agent AGENT [NAME...]",
 		Short: "Run scenarios with an agent and score them",
-		Long: `run plays scenarios between an agent and a simulated user and scores every trajectory. Without more flags all services
-run in this process and keep their data below the output directory.`,
+		Long: `run plays scenarios between an agent and a simulated user and scores every trajectory. By default all services run in
+this process and keep their data below the output directory.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox run --agent random --trials 3 --scenarios 'wifi_*,add_*' --out floor
   toolsandbox run --agent grpc://localhost:9000 --parallel 8 --out mine
@@ -30,7 +30,7 @@ run in this process and keep their data below the output directory.`,
 	return cmd
 }
 
-// addRunSettings adds the flags of a run to a command whose help shows those that most runs need.
+// addRunSettings adds the flags of a run to a command. Its help shows the common ones.
 func addRunSettings(cmd *cobra.Command) *runner.Options {
 	options := runner.New(program())
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -40,16 +40,16 @@ func addRunSettings(cmd *cobra.Command) *runner.Options {
 	return options
 }
 
-// runGroups are the flags that most runs need.
+// runGroups are the common flags, by heading.
 func runGroups() []group {
 	return []group{
-		{"What to play", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
+		{"Scenarios", []string{"scenarios", "variants", "pack", "trials", "seed", "services"}},
 		{"Players", []string{"agent", "user", "attach-listen"}},
 		{"Models", []string{"base-url", "temperature", "max-tokens", "reasoning-effort"}},
 		{"Limits", []string{"parallel", "spend-tokens", "spend-usd"}},
-		{"Going on and repeating", []string{"resume", "replay"}},
+		{"Resume and replay", []string{"resume", "replay"}},
 		{"Output", []string{"out", "json", "log-level", "otlp-endpoint"}},
-		{"Services elsewhere", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},
-		{"Other settings", []string{"config"}},
+		{"Remote services", []string{"remote", "orchestrator-addr", "evaluator-addr", "sweep-id"}},
+		{"Settings from a file", []string{"config"}},
 	}
 }

@@ -129,8 +129,8 @@ func TestLongResumeOther(t *testing.T) {
 	first := []string{"--agent", "scripted:turns.yaml", "--out", "out", "turn_off_wifi"}
 	play(t, first...)
 	before := readRun(t, "out")
-	const begin = "toolsandbox: --resume: the run in out began with other flags, which change results: "
-	const end = ": repeat those it began with, or choose another --out\n"
+	const begin = "toolsandbox: --resume: the run in out started with other flags, which change results: "
+	const end = ": repeat its flags, or choose another --out\n"
 	for _, test := range []struct {
 		args []string
 		want string
@@ -141,7 +141,7 @@ func TestLongResumeOther(t *testing.T) {
 		{append(first, "--services", "live"), begin + "--services was not given, is live" + end},
 		{append(first, "--toolhost-service-url", "http://localhost:1"), begin + "--toolhost-service-url was not given, is http://localhost:1" + end},
 		{append(first, "--sweep-id", "mine"), "toolsandbox: --sweep-id: mine given, but the run in out is called " + before.SweepID + "\n"},
-		{append(first, "--data-dir", "nowhere"), "toolsandbox: --resume: what the run in out has played is not in nowhere: repeat its --data-dir or --remote, or choose another --out\n"},
+		{append(first, "--data-dir", "nowhere"), "toolsandbox: --resume: the rollouts of the run in out are not in nowhere: repeat its --data-dir or --remote, or choose another --out\n"},
 	} {
 		code, _, stderr := command(append(append([]string{"run"}, test.args...), "--resume")...)
 		if code != process.ExitUsage || stderr != test.want {
@@ -152,7 +152,7 @@ func TestLongResumeOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, stderr := command(append(append([]string{"run"}, first...), "--resume")...)
-	if want := "toolsandbox: --resume: what the flags name has changed since the run in out began: "; !strings.HasPrefix(stderr, want) {
+	if want := "toolsandbox: --resume: files that flags name have changed since the run in out started: "; !strings.HasPrefix(stderr, want) {
 		t.Errorf("a changed script: got %q, want %q", stderr, want)
 	}
 	if diff := cmp.Diff(before, readRun(t, "out")); diff != "" {
@@ -172,8 +172,8 @@ func TestForeignDirectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	for out, want := range map[string]string{
-		"mine":  "--out: mine holds trajectories, which no run began there wrote: choose an empty or a new directory",
-		"notes": "--out: notes holds todo.txt, which no run began there wrote: choose an empty or a new directory",
+		"mine":  "--out: mine holds trajectories, which is not of a run: choose an empty or a new directory",
+		"notes": "--out: notes holds todo.txt, which is not of a run: choose an empty or a new directory",
 		"":      "--out: empty, expected a directory for the results",
 	} {
 		code, _, stderr := command("run", "--agent", "oracle", "--out", out, "turn_off_wifi")
@@ -215,7 +215,7 @@ func TestLongDamaged(t *testing.T) {
 			for _, args := range [][]string{{"score", "out"}, {"explain", "out", "turn_off_wifi"}} {
 				code, _, stderr := command(args...)
 				if code != 1 || strings.Count(stderr, "\n") != 1 || !strings.HasPrefix(stderr, "toolsandbox: "+file+" is damaged: ") ||
-					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the flags of the run writes it again\n") {
+					!strings.HasSuffix(stderr, ": toolsandbox run --out out --resume with the run's flags writes it again\n") {
 					t.Errorf("%v with %q: got code %d and %q, want one line that says what to do", args, content, code, stderr)
 				}
 			}

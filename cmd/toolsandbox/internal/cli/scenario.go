@@ -22,13 +22,13 @@ type scenarioLine struct {
 }
 
 func newScenario() *cobra.Command {
-	cmd := &cobra.Command{Use: "scenario", Short: "Look at scenarios, write and check them", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "scenario", Short: "List, show, write and check scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
 	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
 		newScenarioSchema(), newScenarioImport(), newScenarioExport(), newScenarioProve())
 	return cmd
 }
 
-// toolNames returns the real names of the tools that a scenario lists, or of a record's functions.
+// toolNames returns the real names of a scenario's listed tools, or of a record's functions.
 func toolNames(setup *setupv1.Setup) []string {
 	names := setup.GetTools().GetAllow()
 	for _, function := range setup.GetFunctionCalling().GetFunctions() {
@@ -43,8 +43,8 @@ func newScenarioList() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [NAME...]",
 		Short: "List scenarios",
-		Long: `list prints a line for each scenario. With --counts it prints instead how many scenarios each category has over all variants,
-counted as in the summary of a run, and how many base scenarios list each tool.`,
+		Long: `list prints a line for each scenario. With --counts it prints the number of scenarios per category over all variants, counted as
+in the summary of a run, and the number of base scenarios per tool.`,
 		Example: "  toolsandbox scenario list\n  toolsandbox scenario list --variants all which_mateo\n  toolsandbox scenario list --counts --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if counts {

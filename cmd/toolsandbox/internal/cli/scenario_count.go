@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// count is how many scenarios something has.
+// count is a number of scenarios.
 type count struct {
 	Name  string `json:"name"`
 	Count int    `json:"count"`
@@ -22,19 +22,20 @@ type count struct {
 
 // counts is the output of scenario list --counts.
 type counts struct {
-	// Base is the number of base scenarios, Scenarios that with the eight variants, Confirmation that
-	// of the variants in which tools need consent. Only the eight count for categories.
+	// Base is the number of base scenarios, Scenarios the number with the eight variants,
+	// Confirmation that of the variants in which tools need consent. Only the eight count for
+	// categories.
 	Base         int     `json:"base"`
 	Scenarios    int     `json:"scenarios"`
 	Confirmation int     `json:"confirmation"`
 	Categories   []count `json:"categories"`
-	// Tools counts the base scenarios that list each tool; those that list none, and so get all,
-	// are AnyTool.
+	// Tools counts the base scenarios per listed tool; AnyTool counts those that list none, and so
+	// get all.
 	Tools   []count `json:"tools"`
 	AnyTool int     `json:"any_tool"`
 }
 
-// listCounts counts the chosen scenarios over all variants.
+// listCounts counts the selected scenarios over all variants.
 func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
 	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
 	chosen, err := from.LoadExpanded(args)

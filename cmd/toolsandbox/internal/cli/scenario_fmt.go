@@ -16,10 +16,10 @@ func newScenarioFmt() *cobra.Command {
 	var check, upgrade, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
-		Short: "Bring files of a pack into their canonical form",
-		Long: `fmt writes scenario, world and pack files with their fields in the usual order and two columns of indentation, and prints the
-names of those it changed. Comments stay, empty lines go; what a file says does not change. With --upgrade, files that are written
-in an earlier version of the format are brought into today's.`,
+		Short: "Format the files of a pack",
+		Long: `fmt writes scenario, world and pack files in canonical form, with fields in canonical order and an indentation of two columns,
+and prints the names of the changed files. It keeps comments and the meaning of a file and removes empty lines. --upgrade
+converts files of an earlier version of the format.`,
 		Example: "  toolsandbox scenario fmt --upgrade mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -54,12 +54,12 @@ in an earlier version of the format are brought into today's.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if any file would change")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, when all are read")
-	cmd.Flags().BoolVar(&upgrade, "upgrade", false, "bring files of an earlier version of the format into today's")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON after reading all files")
+	cmd.Flags().BoolVar(&upgrade, "upgrade", false, "convert files of an earlier version of the format")
 	return cmd
 }
 
-// format says whether a file is not in its canonical form, and writes that if it is to.
+// format returns whether a file is not in its canonical form, and rewrites it on request.
 func format(name string, upgrade, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {

@@ -21,9 +21,9 @@ func newScenarioShow() *cobra.Command {
 	var asJSON, asProto bool
 	cmd := &cobra.Command{
 		Use:   "show NAME",
-		Short: "Say what a scenario is",
-		Long: `show prints a scenario for people: its world, what its user wants and knows, its solution and how it is scored. --json prints the
-canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form. NAME may be a variant's.`,
+		Short: "Describe a scenario",
+		Long: `show prints a scenario for people: its world, what its user wants and knows, its solution and its score. --json prints the
+canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form. NAME may be a variant.`,
 		Example: "  toolsandbox scenario show which_mateo\n  toolsandbox scenario show which_mateo_all_tools --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON && asProto {
@@ -60,9 +60,9 @@ func newScenarioGraph() *cobra.Command {
 	var minefields bool
 	cmd := &cobra.Command{
 		Use:   "graph NAME",
-		Short: "Write the milestones of a scenario as a diagram",
-		Long: `graph writes the milestones of a scenario, or its minefields, in their order: an arrow leads from what must come before. Mermaid is
-drawn by GitHub, GitLab and many editors, DOT by Graphviz. show says the same in words.`,
+		Short: "Draw the milestones of a scenario",
+		Long: `graph draws the milestones of a scenario, or its minefields: an arrow leads from a node to each that must follow it. GitHub,
+GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same in words.`,
 		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --format dot | dot -Tsvg > which_mateo.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, known := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
@@ -87,11 +87,11 @@ drawn by GitHub, GitLab and many editors, DOT by Graphviz. show says the same in
 	}
 	from.RegisterSourceFlags(cmd.Flags())
 	cmd.Flags().StringVar(&format, "format", "mermaid", "mermaid or dot")
-	cmd.Flags().BoolVar(&minefields, "minefields", false, "write the minefields instead")
+	cmd.Flags().BoolVar(&minefields, "minefields", false, "draw the minefields instead")
 	return cmd
 }
 
-// subject returns the one scenario that the arguments name, with its place.
+// subject returns the one scenario that the arguments name, with its position.
 func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
 		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
@@ -106,7 +106,7 @@ func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	}
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
-		if written, ok := c.Written[name]; ok { // a variant is written where its base is
+		if written, ok := c.Written[name]; ok { // the position of a variant is its base's
 			subject.Place, subject.World, subject.Base = c.Places[name], written.World, written.Base
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
-// checkedPacks is what validate found, in the output for programs.
+// checkedPacks is the result of validate, in the output for programs.
 type checkedPacks struct {
 	From      string          `json:"from"`
 	Scenarios int             `json:"scenarios"`
@@ -37,9 +37,8 @@ func newScenarioValidate() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check scenarios",
-		Long: `validate reads packs, or the built-in catalogue, and checks everything that can be checked without playing: unknown fields,
-names that lead nowhere, calls that no tool takes, targets that cannot be reached. Every problem of every file is printed as
-file:line:column: field: what is wrong; the exit code is then 1.`,
+		Long: `validate checks packs, or the built-in catalogue, without playing: unknown fields, undefined names, invalid calls, unreachable
+targets. It prints every problem of every file as file:line:column: field: what is wrong, and then exits with 1.`,
 		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,7 +50,7 @@ file:line:column: field: what is wrong; the exit code is then 1.`,
 	return cmd
 }
 
-// validate loads packs and prints what is wrong with them. It fails if anything is.
+// validate loads packs, prints their problems, and fails if there are any.
 func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
 	packs, err := from.Packs()
 	var mistakes scenario.Errors
@@ -71,7 +70,7 @@ func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
 	return nil
 }
 
-// writeChecked prints the problems of packs, or how many scenarios they have if there is none.
+// writeChecked prints the problems of packs, or the number of scenarios if there are none.
 func writeChecked(w io.Writer, asJSON bool, from string, count int, mistakes scenario.Errors) error {
 	checked := checkedPacks{From: from, Scenarios: count, Problems: []problemInPack{}}
 	for _, m := range mistakes {
@@ -96,9 +95,9 @@ func newScenarioNew() *cobra.Command {
 	var out string
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write a new scenario to begin with",
-		Long: `new prints a scenario that can be played as it stands, with a comment at each field. With --out it writes the scenario to
-DIR/NAME.yaml and, unless it is there already, a world for it to DIR/worlds/plain.yaml: a pack.`,
+		Short: "Write a new scenario as a starting point",
+		Long: `new prints a scenario that you can play at once, with a comment at each field. With --out it writes a pack: the scenario to
+DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 		Example: "  toolsandbox scenario new feed_the_cat --out mine\n  toolsandbox run --agent oracle --pack mine --out out",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -119,7 +118,7 @@ DIR/NAME.yaml and, unless it is there already, a world for it to DIR/worlds/plai
 	return cmd
 }
 
-// writeTemplate writes a scenario, which must not be there, and its world.
+// writeTemplate writes a new scenario and its world. The scenario must not exist.
 func writeTemplate(dir, name string, text, world []byte) error {
 	worlds := filepath.Join(dir, "worlds")
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
@@ -127,7 +126,7 @@ func writeTemplate(dir, name string, text, world []byte) error {
 	}
 	file := filepath.Join(dir, name+".yaml")
 	if err := writeNew(file, text); errors.Is(err, os.ErrExist) {
-		return process.Usage("NAME: %s is there already: choose another name", file)
+		return process.Usage("NAME: %s exists: choose another name", file)
 	} else if err != nil {
 		return fmt.Errorf("write scenario: %w", err)
 	}
@@ -137,7 +136,7 @@ func writeTemplate(dir, name string, text, world []byte) error {
 	return nil
 }
 
-// writeNew writes a file that must not be there.
+// writeNew writes a file that must not exist.
 func writeNew(name string, content []byte) (err error) {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -153,8 +152,9 @@ func newScenarioSchema() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema",
 		Short: "Print the JSON Schema of scenarios and worlds, for editors",
-		Long: `schema prints the JSON Schema (draft 2020-12) of scenario and world files. An editor with a YAML language server uses it after
-the first line # yaml-language-server: $schema=schema.json. With --pack it knows the tables and categories that the pack declares.`,
+		Long: `schema prints the JSON Schema (draft 2020-12) of scenario and world files. An editor with a YAML language server uses it if the
+first line is # yaml-language-server: $schema=schema.json. With --pack it contains the pack's tables and
+categories.`,
 		Example: "  toolsandbox scenario schema > schema.json\n  toolsandbox scenario schema --pack mine > mine/schema.json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

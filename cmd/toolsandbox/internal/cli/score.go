@@ -34,10 +34,11 @@ func newScore() *cobra.Command {
 	options := &scoreOptions{judge: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "score RUN [NAME...]",
-		Short: "Score finished trajectories again with the evaluations as they are now",
-		Long: `score applies the milestones and minefields of the catalogue to the trajectories of a run, without running agents
-again, and shows which scores moved. It also checks again how their users kept to their role. RUN is the --out directory of the run, NAMEs are rollouts or scenarios, with * and ?;
-default all. Rollouts that ended in a failure keep their score; those of which a measure of the pack's own failed get one.`,
+		Short: "Score finished trajectories again with the current milestones",
+		Long: `score applies the current milestones and minefields to the trajectories of a run, without running agents again, and prints
+the scores that moved. It also checks again whether the users kept to their role. RUN is the --out directory of the run, NAMEs
+are rollouts or scenarios, with * and ? (default: all). Rollouts that ended in a failure keep their score; those of
+which a measure of the pack's own failed get one.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox score out
   toolsandbox score out 'turn_*' --json
@@ -50,7 +51,7 @@ default all. Rollouts that ended in a failure keep their score; those of which a
 		},
 	}
 	options.judge.register(cmd.Flags())
-	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+runfiles.SummaryFile+", the old ones are kept as "+runfiles.PreviousSummaryFile+", and the users' flags to "+runfiles.RunFile)
+	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+runfiles.SummaryFile+", the old ones to "+runfiles.PreviousSummaryFile+", and the users' flags to "+runfiles.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
@@ -75,7 +76,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	flagged := len(rescore.outcome.Flagged) > 0
 	if o.write {
 		if _, err := os.Stat(filepath.Join(dir, runfiles.EuroEvalFile)); err == nil && changed {
-			return process.Usage("--write: the figures of EuroEval's records in %s would no longer be those of the scores: toolsandbox run --replay %s --out DIR grades the answers again",
+			return process.Usage("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
 				filepath.Join(dir, runfiles.EuroEvalFile), report.ShellWord(dir))
 		}
 		if err := rescore.write(scored, changed); err != nil {
@@ -98,16 +99,16 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	case rescore.outcome.Written:
 		_, err = fmt.Fprintf(stderr, "results: %s, the old ones in %s\n", filepath.Join(dir, runfiles.SummaryFile), runfiles.PreviousSummaryFile)
 	case o.write:
-		_, err = fmt.Fprintln(stderr, "nothing to write: every score is as it was")
+		_, err = fmt.Fprintln(stderr, "nothing to write: no score moved")
 	case changed:
-		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, runfiles.SummaryFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, runfiles.SummaryFile))
 	case flagged:
-		_, err = fmt.Fprintf(stderr, "nothing was written: add --write to replace %s\n", filepath.Join(dir, runfiles.RunFile))
+		_, err = fmt.Fprintf(stderr, "nothing written: add --write to replace %s\n", filepath.Join(dir, runfiles.RunFile))
 	}
 	return err
 }
 
-// choose returns the places of the rollouts that match any pattern; every pattern must match
+// choose returns the indices of the rollouts that match any pattern; every pattern must match
 // something.
 func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	chosen := make(map[int]bool)
@@ -142,17 +143,17 @@ type rescore struct {
 	dir       string
 	scenarios map[string]*scenariov1.Scenario
 	digests   map[string]string
-	// run is the record of the run, nil if the original made it. It gets the flags of users that
-	// were checked.
+	// run is the record of the run, nil for a run of the original. It gets the flags of checked
+	// users.
 	run *runfiles.Run
-	// entries are those of the summary, replaced as they are scored.
+	// entries are those of the summary; scoring replaces them.
 	entries []runfiles.ScenarioResult
 	outcome *report.Rescore
 
 	textIsNoCall bool
 }
 
-// all scores the chosen rollouts.
+// all scores the selected rollouts.
 func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, chosen []int) error {
 	for _, i := range chosen {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
@@ -199,7 +200,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	return nil
 }
 
-// write replaces the files of the run in which something has changed.
+// write writes the changed files of the run.
 func (r *rescore) write(scored *runfiles.Summary, changed bool) error {
 	if changed {
 		if err := runfiles.ReplaceSummary(r.dir, scored); err != nil {

@@ -23,14 +23,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// scorer is what commands need that score the trajectories of a finished run again: scenarios and
-// an evaluator.
+// scorer holds the scenarios and the evaluator for commands that score the trajectories of a
+// finished run again.
 type scorer struct {
 	catalogue catalogue.Selection
 	engine    standalone.Config
 	network   *pflag.FlagSet
-	run       *runfiles.Run     // nil if the original made it
-	digests   map[string]string // of the trajectories of the run, by rollout; empty if the original made it
+	run       *runfiles.Run     // nil for a run of the original
+	digests   map[string]string // of the trajectories, by rollout; empty for a run of the original
 }
 
 func newScorer() *scorer {
@@ -44,8 +44,7 @@ func (j *scorer) register(flags *pflag.FlagSet) {
 	addSettings(flags, j.network)
 }
 
-// load reads the record and the summary of the run in dir and the scenarios by
-// name.
+// load reads the record and the summary of the run in dir and the scenarios by name.
 func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := j.engine.Network.Validate(); err != nil {
 		return nil, nil, process.Usage("%w", err)
@@ -62,7 +61,7 @@ func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Sce
 	case err == nil:
 		j.run, j.digests = run, run.Digests()
 	case !errors.Is(err, fs.ErrNotExist):
-		return nil, nil, fmt.Errorf("%w: it says which trajectories the scores were made from; without the file they are not checked", err)
+		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
 	scenarios, err := j.catalogue.Everything()
 	if err != nil {
@@ -71,8 +70,8 @@ func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Sce
 	return summary, scenarios, nil
 }
 
-// textIsNoCall says whether the run's agent was a plug-in: it saw functions as tools, and what it
-// said in words called none.
+// textIsNoCall returns whether the run's agent was a plug-in: it saw functions as tools, so its
+// texts are no calls.
 func (j *scorer) textIsNoCall() bool {
 	if j.run == nil {
 		return false
@@ -81,16 +80,16 @@ func (j *scorer) textIsNoCall() bool {
 	return err == nil && agent.GetPlugin() != nil
 }
 
-// advised adds what to do about a file of the run in dir that is damaged.
+// advised adds advice about a damaged file of the run in dir.
 func advised(dir string, err error) error {
 	if errors.Is(err, runfiles.ErrDamaged) {
-		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the flags of the run writes it again", err, report.ShellWord(dir))
+		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the run's flags writes it again", err, report.ShellWord(dir))
 	}
 	return err
 }
 
-// played returns the scenario's name that belongs to a rollout's: run appends the trial where it
-// plays a scenario several times.
+// played returns the scenario name of a rollout: run appends the trial if it plays a scenario
+// several times.
 func played(rollout string, scenarios map[string]*scenariov1.Scenario) string {
 	name, number, ok := cutLast(rollout, "_trial_")
 	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
@@ -107,14 +106,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// ask calls do with an evaluator, which it starts unless there is one elsewhere.
+// ask calls do with an evaluator. Without --remote it starts one.
 func (j *scorer) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
 	})
 }
 
-// refused names the rollout that an evaluator did not score.
+// refused wraps an evaluator's error with the name of the rollout.
 func refused(operation, rollout string, err error) error {
 	return fmt.Errorf("%s %s: %s", operation, rollout, status.Convert(err).Message())
 }

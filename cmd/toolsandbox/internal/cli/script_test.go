@@ -30,8 +30,8 @@ func TestScripts(t *testing.T) {
 	const (
 		noSolution = "toolsandbox: --agent oracle: none of the scenarios (1) has a solution: name another one, e.g. --agent grpc://localhost:9000"
 		noScript   = "--user scripted: none of the scenarios (1) has a script for the user: name another one, e.g. --user openai:gpt-4o"
-		someLack   = "toolsandbox: --agent oracle: 1 of 2 scenarios have no solution, off among them: the agent does nothing there\n" +
-			"toolsandbox: --user scripted: 1 of 2 scenarios have no script for the user, off among them: the user ends the conversation there after the agent's first answer\n"
+		someLack   = "toolsandbox: --agent oracle: 1 of 2 scenarios have no solution, off among them: their agent does nothing\n" +
+			"toolsandbox: --user scripted: 1 of 2 scenarios have no script for the user, off among them: their user ends the conversation after the agent's first answer\n"
 	)
 	for name, test := range map[string]struct {
 		args string

@@ -20,10 +20,9 @@ import (
 func newServe() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Run one service as a process of its own",
-		Long: `serve runs one service of an installation. The others, and a NATS server, are reached at the addresses that its flags
-say. Each flag can also be given as an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until it gets an
-interrupt or a request to terminate.`,
+		Short: "Run one service in its own process",
+		Long: `serve runs one service of an installation. Its flags give the addresses of the others and of a NATS server. Each flag is also
+an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGINT or SIGTERM.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
@@ -49,7 +48,7 @@ interrupt or a request to terminate.`,
 			cfg.RegisterFlags(flags)
 			return func(ctx context.Context, m *rpc.Node) error { return toolhost.Run(ctx, cfg, m, m.Bus().ToolHost()) }
 		}),
-		newService(rpc.AgentGateway, "Ask models and plug-in agents for their turns", func(flags *pflag.FlagSet) process.Run {
+		newService(rpc.AgentGateway, "Get turns from models and plug-in agents", func(flags *pflag.FlagSet) process.Run {
 			cfg := agentgw.DefaultConfig()
 			cfg.RegisterFlags(flags)
 			return func(ctx context.Context, m *rpc.Node) error { return agentgw.Run(ctx, cfg, m, m.Bus().AgentGateway()) }
@@ -64,7 +63,7 @@ interrupt or a request to terminate.`,
 	return cmd
 }
 
-// newService returns the command that runs a service. configure is that of process.NewProcess.
+// newService returns the command of a service. configure is that of process.NewProcess.
 func newService(service rpc.Service, short string, configure func(*pflag.FlagSet) process.Run) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     string(service),
@@ -83,9 +82,9 @@ func newNATS() *cobra.Command {
 	cfg := natsserver.Config{Dir: "data/nats", Listen: "127.0.0.1:4222"}
 	cmd := &cobra.Command{
 		Use:   "nats",
-		Short: "Run a NATS JetStream server for services that run apart",
-		Long: `nats runs the NATS JetStream server that is built into this program. It is meant for one machine; a cluster runs
-NATS as described in deploy/k8s.`,
+		Short: "Run a NATS JetStream server for separate services",
+		Long: `nats runs the NATS JetStream server that is built into this program, for one machine. deploy/k8s describes NATS in a
+cluster.`,
 		Example: `  toolsandbox serve nats --listen 127.0.0.1:4222 --dir data/nats`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

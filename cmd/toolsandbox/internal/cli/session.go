@@ -21,16 +21,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// toolHostDirectory is where the engine keeps the sessions, below its directory.
+// toolHostDirectory is the directory of the sessions, below the engine's directory.
 const toolHostDirectory = "toolhost"
 
 func newSession() *cobra.Command {
 	from := newPlace()
 	cmd := &cobra.Command{
 		Use:   "session",
-		Short: "Look at the worlds of a run at any message, fork, replay and delete them",
-		Long: `session looks at what run left behind. A session is the world of one rollout: its tables, at every message. ID is the id of a
-session or, if only one session plays it, the name of a scenario. Nothing that was interrupted goes on meanwhile.`,
+		Short: "Inspect, fork, replay and delete the worlds of a run",
+		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session
+or, if it has one session, the name of a scenario. session does not continue an interrupted run.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
@@ -44,8 +44,7 @@ session or, if only one session plays it, the name of a scenario. Nothing that w
 	return cmd
 }
 
-// place says where sessions are: below the directory of a run, or in an installation that runs
-// elsewhere.
+// place locates sessions: below the directory of a run, or in a remote installation.
 type place struct {
 	out, dataDir string
 	engine       standalone.Config
@@ -59,13 +58,13 @@ func newPlace() *place {
 func (p *place) register(flags *pflag.FlagSet) {
 	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
-	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use services that run elsewhere, at the addresses below, instead of --out")
+	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
 	p.engine.Network.RegisterClientFlags(p.flags)
 	p.flags.StringSliceVar(&p.engine.Network.ToolHosts, "toolhost-addr", p.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, p.flags)
 }
 
-// prepare checks that there is something to look at.
+// prepare checks that sessions exist.
 func (p *place) prepare() error {
 	if err := p.engine.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
@@ -84,9 +83,9 @@ func (p *place) prepare() error {
 	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
 		return nil
 	case runner.Holds(p.out):
-		return process.Usage("--out: the sessions of the run in %s are not in it: add its --data-dir or, if services elsewhere played it, --remote with their addresses", p.out)
+		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
-		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another", p.out, report.ShellWord(p.out))
+		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))
 	}
 }
 
@@ -95,19 +94,19 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refuseUnused refuses flags that say where the sessions of a run in one process are. --out is one
-// of run too, so that a file or the environment may have it for that.
+// refuseUnused rejects the flags of local sessions with --remote. --out is a setting of run too, so
+// a file or the environment may set it.
 func (p *place) refuseUnused() error {
 	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if given {
-			return process.Usage("--%s: given, but with --remote it does nothing: sessions are at --toolhost-addr", name)
+			return process.Usage("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
 		}
 	}
 	return nil
 }
 
-// use connects to the place, starts what of these services has to run here, and calls do. No
-// service plays rollouts.
+// use connects to the place, starts the listed services if they are local, and calls do. No service
+// plays rollouts.
 func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err
@@ -120,7 +119,7 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Servic
 	})
 }
 
-// arguments returns the flags that lead to the same place, for a command that a person can repeat.
+// arguments returns the flags that locate the same place, for a command that a person can repeat.
 func (p *place) arguments() string {
 	switch {
 	case p.engine.Network.Remote:
@@ -132,7 +131,7 @@ func (p *place) arguments() string {
 	}
 }
 
-// positional names the arguments of a command, and refuses any other number of them.
+// positional names the arguments of a command, and rejects any other number of them.
 func positional(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > len(names) {
@@ -145,16 +144,16 @@ func positional(names ...string) cobra.PositionalArgs {
 	}
 }
 
-// messageOf reads the number of a message of a session whose last one is known.
+// messageOf parses the number of a message of a session with the given last message.
 func messageOf(name, text string, last int) (int, error) {
 	at, err := strconv.Atoi(text)
 	if err != nil || at < 0 || at > last {
-		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the last one that the tool host knows of", name, text, last)
+		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
 	}
 	return at, nil
 }
 
-// tablesOf returns the table that a flag names, all if it names none.
+// tablesOf returns the table of a flag, all without one.
 func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	if text == "" {
 		return schema.Stored(), nil
@@ -169,7 +168,7 @@ func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	return nil, process.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }
 
-// printer is what prints itself for people and, through encoding/json, for programs.
+// printer prints itself for people and, through encoding/json, for programs.
 type printer interface{ WriteText(io.Writer) error }
 
 func printEither(w io.Writer, asJSON bool, value printer) error {

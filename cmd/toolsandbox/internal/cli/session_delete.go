@@ -16,8 +16,8 @@ func newSessionDelete(from *place) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "delete ID...",
 		Short: "Delete sessions",
-		Long: `delete removes sessions with all their table versions and answers. Forks keep what they share with a session that is deleted. If
-one of the sessions does not exist, none is deleted. Logs, results and the files of the run stay.`,
+		Long: `delete removes sessions with all their table versions and answers. Forks keep the history that they share with a deleted
+session. If one of the sessions does not exist, none is deleted. Logs, results and the files of the run stay.`,
 		Example: "  toolsandbox session delete before-the-call --out out\n  toolsandbox session delete nightly.17 nightly.18 --remote",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -55,6 +55,6 @@ one of the sessions does not exist, none is deleted. Logs, results and the files
 			})
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON, when all are deleted")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON after deleting all")
 	return cmd
 }

@@ -13,10 +13,10 @@ import (
 func newSessionExchanges(from *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exchanges ID",
-		Short: "Print what was said to and by model providers, a JSON object a turn",
-		Long: `exchanges prints what the agent gateway and the providers of models said to each other in a rollout: the request's body, each try
-with its status and answer, and what the answer cost. There are neither headers nor keys. The same stands in exchanges.jsonl beside
-the rollout's conversation.`,
+		Short: "Print the requests and answers of model providers, one JSON object per turn",
+		Long: `exchanges prints the traffic between the agent gateway and model providers in a rollout: the body of each request, each attempt
+with its status and answer, and the cost of the answer, without headers and keys. exchanges.jsonl beside the rollout's
+conversation holds the same.`,
 		Example: "  toolsandbox session exchanges turn_off_wifi --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -18,14 +18,14 @@ func newSessionFork(from *place) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fork ID --at INDEX NEW_ID",
-		Short: "Make a session that shares another's history up to a message",
-		Long: `fork makes the session NEW_ID, whose world is that of ID after a message. Both share their history, which is not copied; what
-happens in one from then on is not seen in the other. Repeating the command is no error.`,
+		Short: "Fork a session after a message",
+		Long: `fork makes the session NEW_ID with the world of ID after a message. Both share their history up to there, without a copy;
+later changes of one do not reach the other. The command is idempotent.`,
 		Example: "  toolsandbox session fork turn_off_wifi --at 4 before-the-call --out out",
 		Args:    positional("ID", "NEW_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("at") {
-				return process.Usage("--at: missing, expected the last message that both sessions share: see toolsandbox session show %s", report.ShellWord(args[0]))
+				return process.Usage("--at: missing, expected the last shared message: see toolsandbox session show %s", report.ShellWord(args[0]))
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := verified(ctx, client, args[0])
@@ -47,12 +47,12 @@ happens in one from then on is not seen in the other. Repeating the command is n
 			})
 		},
 	}
-	cmd.Flags().IntVar(&at, "at", 0, "number of the last message that both share")
+	cmd.Flags().IntVar(&at, "at", 0, "number of the last shared message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// replayedLine is a session that a replay found identical, in the output for programs.
+// replayedLine is an identically replayed session, in the output for programs.
 type replayedLine struct {
 	ID       string `json:"id"`
 	To       int    `json:"to"`
@@ -65,10 +65,10 @@ func newSessionReplay(from *place) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "replay ID",
-		Short: "Execute a session's calls again and compare every byte",
-		Long: `replay makes a session that starts as ID did, executes the calls that the log of its rollout records, one batch at a time,
-and compares every answer and every table version with what is stored, byte by byte. The new session is removed afterwards. The
-exit code is 1 if anything differs, and the first difference is printed.`,
+		Short: "Execute a session's calls again and compare the results byte by byte",
+		Long: `replay makes a session with the initial world of ID, executes the recorded calls of its rollout, one batch at a time, and
+compares every answer and every table version with the stored one, byte by byte. Then it removes the new session. If
+anything differs, it prints the first difference and exits with 1.`,
 		Example: "  toolsandbox session replay turn_off_wifi --out out\n  toolsandbox session replay turn_off_wifi --to 5 --out out",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

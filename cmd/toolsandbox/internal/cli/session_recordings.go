@@ -11,10 +11,10 @@ import (
 func newSessionRecordings(from *place) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recordings ID",
-		Short: "Print what hosted services answered, as recordings of a scenario",
-		Long: `recordings prints what hosted services answered to a session that ran with --services live or --services record, as the
-recordings of a scenario in YAML: with them the scenario needs no network. Where a request was answered twice, the first answer
-counts. Comments say which requests failed.`,
+		Short: "Print the answers of hosted services as recordings",
+		Long: `recordings prints the answers of hosted services in a session with --services live or --services record, in YAML, as the
+recordings of a scenario. With them the scenario needs no network. If a request has two answers, the first counts. Comments
+name the failed requests.`,
 		Example: "  toolsandbox session recordings weather_tomorrow --out out > recordings.yaml",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -15,13 +15,13 @@ import (
 )
 
 var (
-	// onlyToolHost is the one service that listing and deleting sessions need.
+	// onlyToolHost is the service for listing and deleting sessions.
 	onlyToolHost = []rpc.Service{rpc.ToolHost}
-	// withLogs are the services that know sessions and the logs of their rollouts.
+	// withLogs are the services for sessions and the logs of their rollouts.
 	withLogs = []rpc.Service{rpc.ToolHost, rpc.Orchestrator}
 )
 
-// verified finds a session and compares it with its rollout's log.
+// verified finds a session and verifies it against its rollout's log.
 func verified(ctx context.Context, client *session.Client, name string) (*toolhostv1.Session, error) {
 	found, err := client.Find(ctx, name)
 	if err == nil {
@@ -36,8 +36,8 @@ func newSessionList(from *place) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List sessions",
-		Long: `list prints the sessions with their scenario, the number of messages that the tool host knows of, and where forks come from.
-What was said after the last answer of a tool is not counted: it changed no table.`,
+		Long: `list prints the sessions with their scenario, the tool host's number of messages, and the origin of forks. Messages after the
+last answer of a tool do not count: they changed no table.`,
 		Example: "  toolsandbox session list --out out\n  toolsandbox session list --remote --prefix nightly. --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -53,7 +53,7 @@ What was said after the last answer of a tool is not counted: it changed no tabl
 			})
 		},
 	}
-	cmd.Flags().StringVar(&prefix, "prefix", "", "only sessions whose id begins like this")
+	cmd.Flags().StringVar(&prefix, "prefix", "", "only sessions whose id has this prefix")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -64,9 +64,9 @@ func newSessionShow(from *place) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
-		Short: "Print the tables as they hold at a message",
-		Long: `show prints the tables of a session as they hold at a message, by default the last, and the list of all stored versions. With
---table it prints one table and no list.`,
+		Short: "Print the tables at a message",
+		Long: `show prints the tables of a session at a message, by default the last, and the list of all stored versions. With --table it
+prints one table and no list.`,
 		Example: "  toolsandbox session show turn_off_wifi --out out\n  toolsandbox session show turn_off_wifi --out out --at 3 --table SETTING",
 		Args:    positional("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -112,9 +112,9 @@ func newSessionDiff(from *place) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "diff ID FROM TO",
-		Short: "Print what changed between two messages",
-		Long: `diff compares the tables of a session as they hold at two messages and prints the rows that were removed, added and
-changed, cell by cell. Rows are matched by the column that names them.`,
+		Short: "Print the changes between two messages",
+		Long: `diff compares the tables of a session at two messages and prints the removed, added and changed rows, cell by cell. It matches
+rows by their first column.`,
 		Example: "  toolsandbox session diff turn_off_wifi 0 4 --out out\n  toolsandbox session diff which_mateo 0 6 --table CONTACT --json --out out",
 		Args:    positional("ID", "FROM", "TO"),
 		RunE: func(cmd *cobra.Command, args []string) error {

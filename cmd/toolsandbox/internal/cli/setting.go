@@ -10,22 +10,22 @@ import (
 )
 
 const (
-	// configFlag names the file that holds settings.
+	// configFlag names the file of settings.
 	configFlag = "config"
 	// settingAnnotation marks flags that are settings.
 	settingAnnotation = "setting"
 )
 
-// addSettings adds flags to a command that the environment and the file --config may set too. Other
-// flags of a command are for its command line only: where such a file is in use, --scenarios may
-// mean something else than what run means.
+// addSettings adds flags that the environment and the file --config may set too. A command's other
+// flags are only for its command line, because a name like --scenarios may mean something else in
+// run.
 func addSettings(flags, settings *pflag.FlagSet) {
 	settings.SetNormalizeFunc(dashes)
 	settings.VisitAll(func(flag *pflag.Flag) {
 		flag.Annotations = map[string][]string{settingAnnotation: nil}
 	})
 	flags.AddFlagSet(settings)
-	flags.String(configFlag, "", "YAML `file` with settings by the names of flags, as trials: 3")
+	flags.String(configFlag, "", "YAML `file` of settings with the names of flags, as trials: 3")
 }
 
 // configure reads the settings of a command from the environment and from the file --config.
@@ -53,7 +53,7 @@ func configure(cmd *cobra.Command) error {
 	return process.File(settings, file.Value.String(), settingNames(cmd.Root()))
 }
 
-// settingNames returns the names that a file may have: the settings of all commands.
+// settingNames returns the valid names in a file: the settings of all commands.
 func settingNames(root *cobra.Command) []string {
 	var names []string
 	visitCommands(root, func(cmd *cobra.Command) {
@@ -66,7 +66,7 @@ func settingNames(root *cobra.Command) []string {
 	return names
 }
 
-// visitCommands calls visit for a command and all that are below it.
+// visitCommands calls visit for a command and all its subcommands.
 func visitCommands(cmd *cobra.Command, visit func(*cobra.Command)) {
 	visit(cmd)
 	for _, below := range cmd.Commands() {
@@ -74,7 +74,7 @@ func visitCommands(cmd *cobra.Command, visit func(*cobra.Command)) {
 	}
 }
 
-// visitFlags calls visit for a command's own flags and for those that it hands down.
+// visitFlags calls visit for a command's own and persistent flags.
 func visitFlags(cmd *cobra.Command, visit func(*pflag.Flag)) {
 	cmd.Flags().VisitAll(visit)
 	cmd.PersistentFlags().VisitAll(visit)

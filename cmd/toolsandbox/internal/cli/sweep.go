@@ -20,9 +20,9 @@ func newSweep() *cobra.Command {
 	at := newInstallation()
 	cmd := &cobra.Command{
 		Use:   "sweep",
-		Short: "List, watch and cancel what services elsewhere play",
-		Long: `sweep looks after the sweeps of services that run elsewhere. Each run --remote makes one, and its sweep goes on when the command
-line has ended. A run without --remote ends with its command line, and goes on with --resume.`,
+		Short: "List, watch and cancel the sweeps of remote services",
+		Long: `sweep manages the sweeps of remote services. Each run --remote makes a sweep, which continues when the command ends. A run
+without --remote ends with its command, and --resume continues it.`,
 		Example: `  toolsandbox sweep list --remote
   toolsandbox sweep watch nightly --remote
   toolsandbox sweep cancel nightly --remote`,
@@ -34,7 +34,7 @@ line has ended. A run without --remote ends with its command line, and goes on w
 	return cmd
 }
 
-// installation says where the services are whose sweeps are looked after.
+// installation locates the services of sweeps.
 type installation struct {
 	engine standalone.Config
 	flags  *pflag.FlagSet
@@ -47,7 +47,7 @@ func newInstallation() *installation {
 }
 
 func (i *installation) register(flags *pflag.FlagSet) {
-	i.flags.BoolVar(&i.engine.Network.Remote, "remote", true, "use the services at --orchestrator-addr; sweeps are nowhere else")
+	i.flags.BoolVar(&i.engine.Network.Remote, "remote", true, "use the services at --orchestrator-addr; only they have sweeps")
 	i.engine.Network.RegisterClientFlags(i.flags)
 	addSettings(flags, i.flags)
 }
@@ -55,7 +55,7 @@ func (i *installation) register(flags *pflag.FlagSet) {
 // use connects to the services and calls do.
 func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
 	if !i.engine.Network.Remote {
-		return process.Usage("--remote: false given, expected true: a run in one process ends with its command line")
+		return process.Usage("--remote: false given, expected true: a run in one process ends with its command")
 	}
 	if err := i.engine.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
@@ -89,8 +89,8 @@ func newSweepList(at *installation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List sweeps",
-		Long: `list prints the sweeps by id, with how many of their rollouts have a result. A sweep is running until all have one, unless it is
-cancelled or has spent what it may.`,
+		Long: `list prints the sweeps by id, with the number of rollouts that have a result. A sweep is running until all have one, unless it
+is cancelled or has reached its spend limit.`,
 		Example: "  toolsandbox sweep list --remote\n  toolsandbox sweep list --remote --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

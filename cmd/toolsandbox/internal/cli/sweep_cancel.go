@@ -15,9 +15,9 @@ func newSweepCancel(at *installation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
 		Short: "Stop a sweep",
-		Long: `cancel stops a sweep. Rollouts that have no result yet end without one, and no request to a model begins any more: those that are
-under way end, and their answers count if the sweep goes on. It goes on with the command that began it, with --resume. To cancel a sweep
-again changes nothing, and neither does it to cancel one that has ended.`,
+		Long: `cancel stops a sweep. Rollouts without a result end without one. No new request to a model starts; running ones finish, and
+their answers count if the sweep continues. The command that started the sweep continues it with --resume. cancel is
+idempotent, and does nothing to a sweep that has ended.`,
 		Example: "  toolsandbox sweep cancel nightly --remote",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -33,7 +33,7 @@ again changes nothing, and neither does it to cancel one that has ended.`,
 				if !info.GetCancelled() {
 					return printf(cmd.OutOrStdout(), "sweep %s has ended: all %d rollouts have a result, nothing is left to cancel", args[0], total)
 				}
-				return printf(cmd.OutOrStdout(), "sweep %s is cancelled: %d of %d rollouts have a result; the command that began it plays the others with --resume",
+				return printf(cmd.OutOrStdout(), "sweep %s is cancelled: %d of %d rollouts have a result; the command that started it plays the others with --resume",
 					args[0], done, total)
 			})
 		},

@@ -27,9 +27,10 @@ func newSweepWatch(at *installation) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a sweep to its end",
-		Long: `watch shows the results of a sweep as they come, those that are there already first, and ends with the sweep. It changes nothing: any
-number may watch. The results stay with the services; the command that began the sweep fetches them with --resume. With --rollout it
-follows one rollout that has begun: the score that it would have if it ended now, after each turn, and how often its user left its role.`,
+		Long: `watch prints the results of a sweep, first the existing ones, then new ones as they come, and ends with the sweep. It is
+read-only: any number may watch. The results stay with the services; the command that started the sweep fetches them with
+--resume. With --rollout it follows one running rollout: after each turn it prints the score so far and how often the user left
+its role.`,
 		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json\n  toolsandbox sweep watch nightly --remote --rollout 3",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -43,7 +44,7 @@ follows one rollout that has begun: the score that it would have if it ended now
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one line of JSON for each result")
-	cmd.Flags().IntVar(&rollout, "rollout", 0, "follow the rollout of this `number` instead: the part of its id behind the sweep's")
+	cmd.Flags().IntVar(&rollout, "rollout", 0, "follow only the rollout with this `number`: the part of its id after the sweep's")
 	return cmd
 }
 
@@ -67,11 +68,11 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	spent, isSpent := errors.AsType[*sweep.SpentError](err)
 	switch {
 	case ctx.Err() != nil && err != nil:
-		return fmt.Errorf("interrupted with %d of %d rollouts done: the sweep goes on", w.done, w.total)
+		return fmt.Errorf("interrupted with %d of %d rollouts done: the sweep continues", w.done, w.total)
 	case errors.Is(err, sweep.ErrCancelled):
-		return fmt.Errorf("%w with %d of %d rollouts done: the command that began it plays the others with --resume", err, w.done, w.total)
+		return fmt.Errorf("%w with %d of %d rollouts done: the command that started it plays the others with --resume", err, w.done, w.total)
 	case isSpent:
-		return fmt.Errorf("%s; %d of %d rollouts are done: the command that began it goes on with a higher limit and --resume", spent.Reason, w.done, w.total)
+		return fmt.Errorf("%s; %d of %d rollouts are done: the command that started it continues with a higher limit and --resume", spent.Reason, w.done, w.total)
 	case err != nil:
 		return sweep.Unknown(ctx, client, w.id, err)
 	case w.asJSON:
@@ -79,12 +80,12 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	}
 	mean := "none has a score"
 	if w.scored > 0 {
-		mean = fmt.Sprintf("%d have a score, %.3f in the mean", w.scored, w.sum/float64(w.scored))
+		mean = fmt.Sprintf("%d have a score, mean %.3f", w.scored, w.sum/float64(w.scored))
 	}
 	return printf(w.stdout, "sweep %s has ended: %d rollouts, %s", w.id, w.done, mean)
 }
 
-// begin takes in how far the sweep is.
+// begin takes the progress of the sweep.
 func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 	w.total = int(progress.GetTotal())
 	if w.progress == nil {
@@ -131,7 +132,7 @@ func watchRollout(ctx context.Context, services *rpc.Node, id string, stdout io.
 		case errors.Is(err, io.EOF):
 			return nil
 		case status.Code(err) == codes.NotFound:
-			return process.Usage("--rollout: %s has not begun, or is not there: see toolsandbox session list", id)
+			return process.Usage("--rollout: %s has not started or does not exist: see toolsandbox session list", id)
 		case err != nil:
 			return err
 		}

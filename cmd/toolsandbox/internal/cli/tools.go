@@ -21,19 +21,19 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// widestArguments is where the arguments of a tool go on in the next line of a table for people.
+// widestArguments is the width at which the arguments of a tool wrap in a table for people.
 const widestArguments = 60
 
 // toolsPreface begins the page that --markdown prints.
 const toolsPreface = `# Tools
 
-Every tool of the built-in catalogue, in the order in which agents see them. The tool host says what stands here; this page is what
-the following command prints, and a test compares both.
+Every tool of the built-in catalogue, in the order in which agents see them. The following command prints this page from the
+tool host, and a test compares both.
 
 ` + "```sh\ntoolsandbox tools --markdown\n```" + `
 
-An argument with a question mark may be left out. Without the service that a tool needs, the call fails; *location_service by
-default* means that it is needed unless the optional arguments say where. Read-only tools never change the world.
+An argument with a question mark is optional. A call fails without the services that its tool needs; *location_service by
+default* means: needed unless the optional arguments give a place. Read-only tools never change the world.
 allow_action is there for users where tools [need their consent](confirmation.md).
 
 `
@@ -43,7 +43,7 @@ type toolLine struct {
 	Name      string   `json:"name"`
 	Module    string   `json:"module"`
 	VisibleTo []string `json:"visible_to"`
-	// Needs must be on for every call, DefaultNeeds as well if the optional arguments are left out.
+	// Needs must be on for every call, DefaultNeeds also if the optional arguments are omitted.
 	Needs        []string `json:"needs"`
 	DefaultNeeds []string `json:"default_needs"`
 	ReadOnly     bool     `json:"read_only"`
@@ -64,8 +64,8 @@ func newTools() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools of the world",
-		Long: `tools lists every tool with its module, the roles that see it, the services of the phone that it needs, whether it leaves the
-world as it is, and its arguments. An argument with a question mark may be left out. With --remote it asks a running tool host.`,
+		Long: `tools lists every tool with its module, the roles that see it, the phone's services that it needs, whether it is read-only,
+and its arguments. An argument with a question mark is optional. With --remote it asks a running tool host.`,
 		Example: "  toolsandbox tools\n  toolsandbox tools --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -82,7 +82,7 @@ world as it is, and its arguments. An argument with a question mark may be left 
 func (o *toolsOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
-	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the tool host that runs at --toolhost-addr")
+	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the running tool host at --toolhost-addr")
 	o.engine.Network.RegisterClientFlags(o.network)
 	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, o.network)
@@ -103,7 +103,7 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 	}
 }
 
-// list asks a tool host, one in this process with an empty directory unless it runs elsewhere.
+// list asks a tool host: a remote one, or one in this process with an empty directory.
 func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
 	if err := o.engine.Network.Validate(); err != nil {
 		return nil, process.Usage("%w", err)
@@ -112,7 +112,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
-			err = fmt.Errorf("list tools: %w: see that a tool host runs where --toolhost-addr says", err)
+			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)
 		}
 		tools = response.GetTools()
 		return err
@@ -146,7 +146,7 @@ func rolesOf(info *toolhostv1.ToolInfo) []string {
 	return roles
 }
 
-// toolTable lays tools out for people, with what they do if described.
+// toolTable lays out tools for people, with their descriptions if described.
 func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
@@ -180,8 +180,8 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 	return t
 }
 
-// arguments reads a schema as "name: type" in its order, with a question mark behind the name of an
-// optional one. What is no schema has none.
+// arguments reads a schema as "name: type" in its order, with a question mark after optional names.
+// An invalid schema has none.
 func arguments(schema string) []string {
 	read, err := python.ParseJSON(schema)
 	if err != nil {
@@ -209,7 +209,7 @@ func arguments(schema string) []string {
 	return lines
 }
 
-// wrap joins texts with commas in lines of at most width, where that is possible.
+// wrap joins texts with commas in lines of at most width, if possible.
 func wrap(texts []string, width int) string {
 	var b strings.Builder
 	line := 0

@@ -5,7 +5,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// testVariable is a variable that this program's tests read.
+// testVariable is a variable of this program's tests.
 const testVariable = "TOOLSANDBOX_VECTORS"
 
 // everyFlag returns the names of the flags of all commands.

@@ -10,8 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// program says which build this is. A build outside a repository, and that of go run, knows no
-// commit.
+// program returns the build information. A build outside a repository, or by go run, has no commit.
 func program() runfiles.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -29,7 +28,7 @@ func program() runfiles.Program {
 	return p
 }
 
-// programText is program in one line.
+// programText returns program in one line.
 func programText() string {
 	p := program()
 	commit := p.Commit

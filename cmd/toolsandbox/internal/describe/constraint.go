@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// title names a node of a graph: its number and, if it has one, its name.
+// title names a node of a graph: its number and name, if any.
 func title(graph *evaluationv1.Graph, node int) string {
 	if name := graph.GetNodes()[node].GetName(); name != "" {
 		return strconv.Itoa(node) + " " + name
@@ -20,8 +20,7 @@ func title(graph *evaluationv1.Graph, node int) string {
 	return strconv.Itoa(node)
 }
 
-// constraints says what each constraint of a node of the graph wants, one text each. Times are
-// those of the zone.
+// constraints describes each constraint of a node in one text. Times are in the zone.
 func constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.Location) []string {
 	p := &printer{zone: zone}
 	var out []string
@@ -48,7 +47,7 @@ func reference(graph *evaluationv1.Graph, node int) string {
 	return title(graph, node)
 }
 
-// constraint says what one constraint wants; the two common ones are said as authors write them.
+// constraint describes a constraint; the two common ones in the authors' form.
 func (p *printer) constraint(c *evaluationv1.Constraint) string {
 	table := c.GetTable()
 	rows := p.rows(c)
@@ -79,7 +78,7 @@ func (p *printer) constraint(c *evaluationv1.Constraint) string {
 	return table + " " + rows
 }
 
-// message says a call or something said; ok is false for any other row of SANDBOX.
+// message describes a call or a text; ok is false for any other row of SANDBOX.
 func (p *printer) message(c *evaluationv1.Constraint) (text string, ok bool) {
 	if c.GetTable() != world.Sandbox || len(c.GetTarget()) != 1 || len(c.GetTarget()[0].GetCells()) != 3 {
 		return "", false

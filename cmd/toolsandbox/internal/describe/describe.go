@@ -1,5 +1,5 @@
-// Package describe says in words what a scenario is: its world, what its user wants, how it is
-// solved and how it is scored.
+// Package describe describes a scenario in words: its world, what its user wants, its solution and
+// its score.
 package describe
 
 import (
@@ -18,14 +18,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Subject is a scenario with what is known about where it comes from.
+// Subject is a scenario with its origin.
 type Subject struct {
-	// Scenario is what is described.
+	// Scenario is the described scenario.
 	Scenario *scenariov1.Scenario
-	// Place is where it is written, file:line:column.
+	// Place is its position, file:line:column.
 	Place string
-	// World is the name of the world it starts from, and Base are that world's tables; empty if
-	// they are not known.
+	// World is the name of its initial world, and Base are that world's tables; empty if unknown.
 	World string
 	Base  []*worldv1.Table
 }
@@ -74,7 +73,7 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(&p.out, format+"\n", args...) }
 
-// pair writes a fact, unless there is none.
+// pair writes a fact, unless it is empty.
 func (p *printer) pair(name, text string) {
 	if text = strings.TrimSpace(text); text != "" {
 		p.line("  %-12s%s", name, strings.ReplaceAll(text, "\n", "\n              "))
@@ -137,8 +136,8 @@ func (p *printer) tools(setup *setupv1.Setup) {
 	}
 }
 
-// user writes what the user wants, knows and says, or the starting messages if they are given in
-// other words.
+// user writes what the user wants, knows and says, or the starting messages if they are given
+// literally.
 func (p *printer) user(subject *scenariov1.Scenario) {
 	setup, told := subject.GetSetup(), subject.GetEvaluation().GetUser()
 	authored := told.GetGoal() != ""
@@ -159,7 +158,7 @@ func (p *printer) user(subject *scenariov1.Scenario) {
 		}
 		p.line("  %d. %s to %s: %s", i, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), indented(text))
 	}
-	p.heading("The scripted user goes on")
+	p.heading("The scripted user continues")
 	p.turns("  ", setup.GetUserScript())
 }
 
@@ -178,7 +177,7 @@ func indented(text string) string {
 	return strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n    ")
 }
 
-// turns writes a script; a turn with several calls has a line for each.
+// turns writes a script; a turn with several calls has one line per call.
 func (p *printer) turns(indent string, turns []*worldv1.Turn) {
 	if len(turns) == 0 {
 		p.line("%snothing", indent)
@@ -197,8 +196,7 @@ func (p *printer) turns(indent string, turns []*worldv1.Turn) {
 	}
 }
 
-// minefield writes what is particular to minefields: what switches one off, and how it is stepped
-// on.
+// minefield writes a minefield's guardrails that disable it, and its trigger.
 func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	graph := s.GetEvaluation().GetMinefields()
 	since := make(map[string][]string)
@@ -218,13 +216,13 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	}
 	for _, trip := range s.GetProof().GetTrips() {
 		if int(trip.GetMinefield()) == i {
-			p.line("      stepped on by")
+			p.line("      triggered by")
 			p.turns("        ", trip.GetTurns())
 		}
 	}
 }
 
-// graph writes the nodes with what comes before each, and what more there is to say about each.
+// graph writes the nodes with their predecessors and further details.
 func (p *printer) graph(heading string, graph *evaluationv1.Graph, more func(i int)) {
 	if len(graph.GetNodes()) == 0 {
 		return
@@ -267,12 +265,12 @@ func (p *printer) proof(s *scenariov1.Scenario) {
 		return
 	}
 	p.heading("Proof")
-	p.line("  an agent that does nothing useful gets at most %s", number(s.GetProof().GetFloor()))
+	p.line("  an agent that does nothing useful scores at most %s", number(s.GetProof().GetFloor()))
 	for _, order := range s.GetProof().GetOrders() {
 		var turns []string
 		for _, turn := range order.GetTurns() {
 			turns = append(turns, strconv.Itoa(int(turn)+1))
 		}
-		p.line("  the oracle's turns may come in the order %s", strings.Join(turns, ", "))
+		p.line("  the oracle's turns may also come in the order %s", strings.Join(turns, ", "))
 	}
 }

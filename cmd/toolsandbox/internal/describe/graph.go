@@ -8,7 +8,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// widestLine is where a line of a node in a diagram is cut off, in characters.
+// widestLine is the width of a line of a node in a diagram, in characters.
 const widestLine = 72
 
 // Mermaid returns a graph of a scenario as a Mermaid flowchart.
@@ -40,7 +40,7 @@ func DOT(graph *evaluationv1.Graph, setup *setupv1.Setup) string {
 	return out.String()
 }
 
-// nodeLines returns a node's title and constraints, cut off and escaped.
+// nodeLines returns a node's title and constraints, truncated and escaped.
 func nodeLines(graph *evaluationv1.Graph, i int, node *evaluationv1.Node, setup *setupv1.Setup, escape *strings.Replacer) []string {
 	lines := append([]string{title(graph, i)}, constraints(graph, node, zone(setup))...)
 	for at, line := range lines {

@@ -13,7 +13,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Pack is what a pack is, for people and for programs.
+// Pack describes a pack, for people and for programs.
 type Pack struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
@@ -21,7 +21,7 @@ type Pack struct {
 	Description string `json:"description"`
 	// Digest is the SHA-256 of its files, in hex.
 	Digest string `json:"digest"`
-	// Standalone says that it has none of the built-in tools and tables.
+	// Standalone is set for a pack without the built-in tools and tables.
 	Standalone bool           `json:"standalone"`
 	Needs      []string       `json:"needs"`
 	Tables     []PackTable    `json:"tables"`
@@ -29,7 +29,7 @@ type Pack struct {
 	Scenarios  []PackScenario `json:"scenarios"`
 }
 
-// PackTable is a table that a pack declares.
+// PackTable is a declared table of a pack.
 type PackTable struct {
 	Name        string       `json:"name"`
 	Description string       `json:"description"`
@@ -47,7 +47,7 @@ type PackColumn struct {
 // PackTool is a tool of a pack.
 type PackTool struct {
 	Name string `json:"name"`
-	// File is the file that it stands in.
+	// File is its source file.
 	File        string `json:"file"`
 	VisibleTo   string `json:"visible_to"`
 	ReadOnly    bool   `json:"read_only"`
@@ -104,7 +104,7 @@ func packTable(declared *worldv1.TableSchema) PackTable {
 	return table
 }
 
-// base says what a pack adds to.
+// base describes what a pack extends.
 func (p *Pack) base() string {
 	if p.Standalone {
 		return "stands alone: no built-in tools and tables"
@@ -118,8 +118,7 @@ type argument struct {
 	optional         bool
 }
 
-// arguments returns the parameters of a tool in their order. The schema is one that a tool host
-// made.
+// arguments returns the parameters of a tool in order. The schema comes from a tool host.
 func (t *PackTool) arguments() []argument {
 	var schema struct {
 		Properties json.RawMessage
@@ -149,8 +148,7 @@ func (t *PackTool) arguments() []argument {
 	return list
 }
 
-// signature writes a tool as its name with its parameters, a question mark behind those that may be
-// left out.
+// signature writes a tool's name with its parameters, optional ones with a question mark.
 func (t *PackTool) signature() string {
 	var parts []string
 	for _, a := range t.arguments() {
@@ -163,7 +161,7 @@ func (t *PackTool) signature() string {
 	return t.Name + "(" + strings.Join(parts, ", ") + ")"
 }
 
-// WritePack writes a pack for people. The error is that of w.
+// WritePack writes a pack for people. The error is w's.
 func WritePack(w io.Writer, pack *Pack) error {
 	p := &printer{}
 	p.line("%s", pack.Name)
@@ -193,7 +191,7 @@ func WritePack(w io.Writer, pack *Pack) error {
 	return err
 }
 
-// PackPage writes a page in Markdown for those who use a pack. The error is that of w.
+// PackPage writes a Markdown page for users of a pack. The error is w's.
 func PackPage(w io.Writer, pack *Pack) error {
 	p := &printer{}
 	p.line("# %s\n", pack.Name)
@@ -231,9 +229,9 @@ func PackPage(w io.Writer, pack *Pack) error {
 
 // tool writes a tool's section of a page.
 func (p *printer) tool(t *PackTool) {
-	effect := "May change the world."
+	effect := "Changes the world."
 	if t.ReadOnly {
-		effect = "Leaves the world as it is."
+		effect = "Read-only."
 	}
 	p.line("\n### %s\n\n%s\n\nFor the %s. %s", t.Name, t.Description, t.VisibleTo, effect)
 	arguments := t.arguments()
@@ -244,7 +242,7 @@ func (p *printer) tool(t *PackTool) {
 	for _, a := range arguments {
 		kind := a.kind
 		if a.optional {
-			kind += ", may be left out"
+			kind += ", optional"
 		}
 		p.line("| `%s` | %s | %s |", a.name, kind, cell(a.text))
 	}
@@ -257,7 +255,7 @@ func orNone(text string) string {
 	return text
 }
 
-// cell makes a text a cell of a table in Markdown.
+// cell escapes a text for a Markdown table.
 func cell(text string) string {
 	return strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`)
 }

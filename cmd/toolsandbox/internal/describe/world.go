@@ -9,8 +9,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// world writes how the starting tables differ from those of the world, or all rows where the world
-// is not known.
+// world writes the differences of the starting tables from those of the world, or all rows if the
+// world is unknown.
 func (p *printer) world(subject Subject) {
 	if subject.World != "" {
 		p.pair("world", subject.World)
@@ -35,7 +35,7 @@ func (p *printer) world(subject Subject) {
 	}
 }
 
-// table writes rows that came (+), went (-) and changed (~), by their ids.
+// table writes added (+), removed (-) and changed (~) rows, by their ids.
 func (p *printer) table(table, base *worldv1.Table) {
 	schema, ok := p.schema.Table(table.GetName())
 	if !ok {
@@ -73,7 +73,7 @@ func rowID(row *worldv1.Row) string {
 	return row.GetCells()[0].GetText()
 }
 
-// row writes the cells that differ from those of another row, or that are not null.
+// row writes the cells that differ from another row, or are not null.
 func (p *printer) row(schema world.Table, row, other *worldv1.Row) string {
 	var cells []string
 	for i, cell := range row.GetCells() {

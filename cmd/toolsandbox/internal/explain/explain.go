@@ -1,4 +1,4 @@
-// Package explain shows how the score of a trajectory comes about: as text for a person, as JSON
+// Package explain presents the explanation of a trajectory's score: as text for a person, as JSON
 // for a program.
 package explain
 
@@ -22,9 +22,9 @@ type Report struct {
 	Name string
 	// Recorded is the similarity that the run recorded, nil if the rollout has no score.
 	Recorded *float64
-	// Failure is the type of the exception that ended the rollout; empty if none did.
+	// Failure is the type of the exception that ended the rollout, if any.
 	Failure string
-	// Evaluation is what the explanation was made with.
+	// Evaluation is the evaluation behind the explanation.
 	Evaluation *evaluationv1.Evaluation
 	// Messages are all messages; message i has index i.
 	Messages []*worldv1.Message
@@ -32,7 +32,7 @@ type Report struct {
 	Explanation *evaluatorv1.ExplainTrajectoryResponse
 }
 
-// Keep leaves only the nodes that are called node, or if there is none, have it as number. It
+// Keep keeps only the nodes with the name node or, without one, the node with that number. It
 // returns false and changes nothing if there is neither.
 func (r *Report) Keep(node string) bool {
 	number, err := strconv.Atoi(node)
@@ -55,7 +55,7 @@ func kept(nodes []*evaluatorv1.NodeExplanation, keep func(*evaluatorv1.NodeExpla
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *evaluatorv1.NodeExplanation) bool { return !keep(n) })
 }
 
-// Names returns the names of all nodes that have one.
+// Names returns the names of all named nodes.
 func (r *Report) Names() []string {
 	var names []string
 	for _, node := range slices.Concat(r.Explanation.GetMilestones(), r.Explanation.GetMinefields()) {
@@ -74,7 +74,7 @@ func (r *Report) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("write explanation of %s: %w", r.Name, err)
 	}
-	var compact bytes.Buffer // the spaces that protojson writes differ from program to program
+	var compact bytes.Buffer // the spaces of protojson differ from build to build
 	if err := json.Compact(&compact, raw); err != nil {
 		return nil, fmt.Errorf("write explanation of %s: %w", r.Name, err)
 	}

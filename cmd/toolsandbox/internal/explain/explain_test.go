@@ -117,7 +117,7 @@ func written(t *testing.T, r *Report, colour bool) string {
 
 func TestWriteText(t *testing.T) {
 	want := `save_ann: similarity 0.500 (milestones 0.500, minefields 0), 2 messages
-The run recorded 0.250: the evaluation has changed since. See toolsandbox score.
+The run recorded 0.250; the milestones have changed since. See toolsandbox score.
 
 milestone 0 saved: 0.9996 at message 1, AGENT to USER: Done.
   0 CONTACT addition since message 0 (the first of the user)
@@ -157,7 +157,7 @@ milestone 2: 0, never matched
       with days = 3
       the messages differ in content
 
-minefield 0 told: 0, not stepped on
+minefield 0 told: 0, not triggered
 
 minefield 1: 0.500 at message 0, USER to AGENT: Save Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann …
 `
@@ -259,7 +259,7 @@ func TestGuardedMinefield(t *testing.T) {
 	}
 	held := proto.CloneOf(broken)
 	held.Table, held.Similarity = world.Reminder, 1
-	const off = "minefield 0 told: 0, not stepped on\n"
+	const off = "minefield 0 told: 0, not triggered\n"
 	for _, c := range []struct {
 		name string
 		node *evaluatorv1.NodeExplanation
@@ -268,9 +268,9 @@ func TestGuardedMinefield(t *testing.T) {
 		{"guarded", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{}, Best: &evaluatorv1.NodeAt{
 			Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{constraint}, Guardrails: []*evaluatorv1.ConstraintExplanation{held, broken},
 		}}, off + `  its constraints hold at message 7
-  but automatic guardrails switch it off there:
+  but automatic guardrails disable it there:
   0 SETTING guardrail since message 0 (the first of the user)
-  to have it stepped on all the same, write guardrails: {except: [setting]}
+  to trigger it all the same, write guardrails: {except: [setting]}
 `},
 		{"constraint that does not hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
 			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{broken},

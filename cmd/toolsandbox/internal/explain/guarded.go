@@ -8,8 +8,8 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
-// Guarded returns the automatic guardrails that alone keep a node from counting at a message where
-// all its constraints hold to some degree, and that message; none if something else does.
+// Guarded returns the automatic guardrails that alone disable a node at a message where all its
+// constraints hold to some degree, and that message; none if there is another reason.
 func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
 	for _, at := range []*evaluatorv1.NodeAt{node.GetMatch(), node.GetBest()} {
 		if at == nil || at.GetSimilarity() > 0 || slices.ContainsFunc(at.GetConstraints(), isZero) {
@@ -25,7 +25,7 @@ func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken 
 
 func isZero(c *evaluatorv1.ConstraintExplanation) bool { return c.GetSimilarity() == 0 }
 
-// Unguard says what to write so that the tables of broken guardrails are not guarded.
+// Unguard returns what to write so that the tables of broken guardrails are not guarded.
 func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
 	var tables []string
 	for _, guard := range broken {
@@ -36,8 +36,7 @@ func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
 	return scenario.Unguard(tables)
 }
 
-// guarded prints why a minefield that is not stepped on would be if it were not for its guardrails;
-// nothing if it would not.
+// guarded prints why guardrails alone keep a minefield from being triggered, or nothing.
 func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation) {
 	at, broken := Guarded(node)
 	if at == nil {
@@ -45,7 +44,7 @@ func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExpla
 	}
 	p.inside(func() {
 		p.line("its constraints hold at %s", p.message(at.GetIndex()))
-		p.line("but automatic guardrails switch it off there:")
+		p.line("but automatic guardrails disable it there:")
 		for _, guard := range broken {
 			p.constraint(graph, guard)
 		}

@@ -11,7 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// changes prints what changed since the reference.
+// changes prints the changes since the reference.
 func (p *printer) changes(c *evaluatorv1.ConstraintExplanation) {
 	schema, _ := p.schema.Table(c.GetTable())
 	for _, change := range c.GetChanges() {
@@ -51,7 +51,7 @@ func cell(schema world.Table, r *worldv1.Row, name string) string {
 	return "null"
 }
 
-// value is a cell's value; texts stand in quotation marks.
+// value returns a cell's value; texts are quoted.
 func value(v *worldv1.Value) string {
 	switch kind := v.GetKind().(type) {
 	case *worldv1.Value_Boolean:
@@ -65,7 +65,7 @@ func value(v *worldv1.Value) string {
 	}
 }
 
-// rows prints the pairs of rows; a single one needs no headline.
+// rows prints the pairs of rows; a single one has no heading.
 func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
 	schema, _ := p.schema.Table(c.GetTable())
 	message := c.GetTable() == world.Sandbox
@@ -101,7 +101,7 @@ func wantedCells(pair *evaluatorv1.RowExplanation) string {
 	return strings.Join(cells, " ")
 }
 
-// cells prints pairs of cells; without a found row what is wanted.
+// cells prints pairs of cells; without a found row the wanted ones.
 func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 	for _, c := range pair.GetCells() {
 		switch {
@@ -140,7 +140,7 @@ func measure(c *evaluatorv1.CellExplanation) string {
 	return strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_"))
 }
 
-// rougeL prints two texts below each other, the common words bold, and these words.
+// rougeL prints two texts below each other with the common words bold, and these words.
 func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 	text := c.GetText()
 	p.line("%s %s (%s): precision %s, recall %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c),
@@ -163,7 +163,7 @@ func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 		case len(common) > 0:
 			p.line("common  %s", strings.Join(common, " "))
 		case text.GetPrecision() > 0:
-			p.line("common  too many words to tell which")
+			p.line("common  too many words to list")
 		default:
 			p.line("common  nothing")
 		}
@@ -176,7 +176,7 @@ func below(text string) string { return strings.ReplaceAll(text, "\n", "\n      
 // span is a part of a text, in bytes.
 type span struct{ start, length int }
 
-// mark makes parts of a text bold.
+// mark formats parts of a text bold.
 func (p *printer) mark(text string, parts []span) string {
 	var out strings.Builder
 	last := 0
@@ -189,8 +189,7 @@ func (p *printer) mark(text string, parts []span) string {
 	return out.String() + clean(text[last:])
 }
 
-// clean replaces control characters, which could do something to a terminal, apart from line
-// breaks.
+// clean replaces control characters, which could affect a terminal, except line breaks.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
@@ -200,7 +199,7 @@ func clean(text string) string {
 	}, text)
 }
 
-// trace prints the accepted call and the nearest one that was made.
+// trace prints the accepted call and the nearest call of the agent.
 func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 	trace := c.GetTrace()
 	headline := fmt.Sprintf("%s %s (%s): wanted %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c), trace.GetTool())

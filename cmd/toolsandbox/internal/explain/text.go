@@ -18,10 +18,10 @@ import (
 // firstUserMessage is the reference to the first user message instead of a node.
 const firstUserMessage = -1
 
-// longestExcerpt bounds the characters of a message that its headline shows.
+// longestExcerpt is the number of characters of a message in its heading.
 const longestExcerpt = 90
 
-// WriteText writes the explanation for a person, with the colours of a terminal if colour is true.
+// WriteText writes the explanation for a person, with terminal colours if colour is true.
 func (r *Report) WriteText(w io.Writer, colour bool) error {
 	p := &printer{report: r, schema: world.SchemaOf(r.Evaluation.GetSchema()), colour: colour}
 	result := r.Explanation.GetResult()
@@ -38,7 +38,7 @@ func (r *Report) WriteText(w io.Writer, colour bool) error {
 	case r.Failure != "":
 		p.line("The rollout ended with %s and scores %s whatever its messages reach.", r.Failure, number(*r.Recorded))
 	case *r.Recorded != result.GetSimilarity():
-		p.line("The run recorded %s: the evaluation has changed since. See toolsandbox score.", number(*r.Recorded))
+		p.line("The run recorded %s; the milestones have changed since. See toolsandbox score.", number(*r.Recorded))
 	}
 	if graded {
 		p.grade(result.GetCallGrade(), r.Evaluation.GetFunctionCalling())
@@ -58,13 +58,13 @@ type printer struct {
 	text   strings.Builder
 }
 
-// line appends a line at the current indentation; those after a line break in it stand below it.
+// line appends a line at the current indentation; further lines of the text are indented below it.
 func (p *printer) line(format string, args ...any) {
 	indent := strings.Repeat("  ", p.indent)
 	p.text.WriteString(indent + strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "\n"+indent) + "\n")
 }
 
-// inside prints what belongs to the last line.
+// inside prints the details of the last line.
 func (p *printer) inside(lines func()) {
 	p.indent++
 	lines()
@@ -80,7 +80,7 @@ func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluat
 		case match == nil:
 			p.line("%s: %s, never matched", title, p.score(0))
 		case kind == "minefield" && match.GetSimilarity() == 0:
-			p.line("%s: 0, not stepped on", title)
+			p.line("%s: 0, not triggered", title)
 			p.guarded(graph, node)
 			continue
 		default:
@@ -96,7 +96,7 @@ func (p *printer) graph(kind string, graph *evaluationv1.Graph, nodes []*evaluat
 	}
 }
 
-// best prints where a node alone would do better and what keeps it from there.
+// best prints where a node alone would match better and what prevents it there.
 func (p *printer) best(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation, nodes []*evaluatorv1.NodeExplanation) {
 	best := node.GetBest()
 	if best.GetSimilarity() == 0 {
@@ -157,7 +157,7 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 	})
 }
 
-// reference names what a constraint refers to.
+// reference names the reference of a constraint.
 func reference(graph *evaluationv1.Graph, node int32) string {
 	switch {
 	case node == firstUserMessage:
@@ -169,7 +169,7 @@ func reference(graph *evaluationv1.Graph, node int32) string {
 	}
 }
 
-// title is a node's number and name.
+// title returns a node's number and name.
 func title(node int32, name string) string {
 	if name == "" {
 		return strconv.Itoa(int(node))
@@ -177,7 +177,7 @@ func title(node int32, name string) string {
 	return strconv.Itoa(int(node)) + " " + name
 }
 
-// message is a message's headline.
+// message returns a message's heading.
 func (p *printer) message(index int32) string {
 	if int(index) >= len(p.report.Messages) {
 		return fmt.Sprintf("message %d", index)
@@ -208,7 +208,7 @@ func (p *printer) paint(style, text string) string {
 
 func (p *printer) bold(text string) string { return p.paint(bold, text) }
 
-// score is a similarity in the colour of its worth.
+// score formats a similarity in a colour for its value.
 func (p *printer) score(similarity float64) string {
 	style := yellow
 	switch similarity {
@@ -220,7 +220,7 @@ func (p *printer) score(similarity float64) string {
 	return p.paint(style, number(similarity))
 }
 
-// number is a similarity with three decimals; only 0 and 1 look like 0 and 1.
+// number formats a similarity with three decimals; only 0 and 1 appear as 0 and 1.
 func number(similarity float64) string {
 	rounded := math.Round(similarity*1000) / 1000
 	if similarity == 0 || similarity == 1 || rounded == 0 || rounded == 1 {

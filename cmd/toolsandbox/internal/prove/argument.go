@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// argument is one argument of a call; its value is JSON as it was written.
+// argument is one argument of a call; its value is the original JSON.
 type argument struct {
 	name  string
 	value string
 }
 
-// decodeArguments reads the arguments of a call in their order.
+// decodeArguments reads the arguments of a call in order.
 func decodeArguments(text string) ([]argument, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	if opening, err := decoder.Token(); err != nil || opening != json.Delim('{') {
@@ -47,7 +47,7 @@ func encodeArguments(arguments []argument) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// replaced returns the arguments with one that has another value.
+// replaced returns the arguments with another value of one.
 func replaced(arguments []argument, at int, value string) string {
 	changed := slices.Clone(arguments)
 	changed[at].value = value
@@ -65,13 +65,13 @@ func quote(text string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// unquote returns the text of an argument; ok is false if it is none.
+// unquote returns the text of an argument; ok is false for other values.
 func (a argument) unquote() (text string, ok bool) {
 	ok = strings.HasPrefix(a.value, `"`) && json.Unmarshal([]byte(a.value), &text) == nil
 	return text, ok
 }
 
-// number returns the number of an argument; ok is false if it is none.
+// number returns the number of an argument; ok is false for other values.
 func (a argument) number() (value float64, ok bool) {
 	value, err := strconv.ParseFloat(a.value, 64)
 	return value, err == nil && !math.IsInf(value, 0) && !math.IsNaN(value)
@@ -122,7 +122,7 @@ func (a argument) wrongNumbers(value, tolerance float64) []argument {
 	return out
 }
 
-// spell writes a number as the argument's is written: whole or with a point.
+// spell writes a number like the argument: whole or with a point.
 func (a argument) spell(value float64) string {
 	text := strconv.FormatFloat(value, 'f', -1, 64)
 	if strings.ContainsAny(a.value, ".eE") && !strings.Contains(text, ".") {
@@ -131,7 +131,7 @@ func (a argument) spell(value float64) string {
 	return text
 }
 
-// otherText returns another text of the same sort.
+// otherText returns another text of the same kind.
 func otherText(name, text string) string {
 	const here, there, elsewhere = "SEK", "NOK", "elsewhere"
 	if regexp.MustCompile(`^\+?[0-9][0-9 ()-]{5,}$`).MatchString(text) {
@@ -165,7 +165,7 @@ type parameter struct {
 	required   bool
 }
 
-// toolInfo is what is known about a tool.
+// toolInfo describes a tool.
 type toolInfo struct {
 	name       string
 	readOnly   bool

@@ -20,7 +20,7 @@ func nodeText(node *evaluationv1.Node, number int) string {
 	return "number " + strconv.Itoa(number)
 }
 
-// onlyTables says whether a node looks at no message.
+// onlyTables returns whether a node looks at no message.
 func onlyTables(node *evaluationv1.Node) bool {
 	return !slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == tableSandbox })
 }
@@ -31,7 +31,7 @@ type trace struct {
 	Arguments map[string]json.RawMessage `json:"arguments"`
 }
 
-// traces returns the calls that a constraint accepts.
+// traces returns the accepted calls of a constraint.
 func traces(c *evaluationv1.Constraint) []trace {
 	var out []trace
 	for _, row := range c.GetTarget() {
@@ -44,7 +44,7 @@ func traces(c *evaluationv1.Constraint) []trace {
 				text = "[" + text + "]"
 			}
 			var list []trace
-			if json.Unmarshal([]byte(text), &list) == nil { // validated before: what is no trace wants nothing
+			if json.Unmarshal([]byte(text), &list) == nil { // validated before: an invalid trace wants nothing
 				out = append(out, list...)
 			}
 		}
@@ -52,8 +52,7 @@ func traces(c *evaluationv1.Constraint) []trace {
 	return out
 }
 
-// goldenTools returns, for each tool that a milestone wants to be called, the arguments that it
-// names.
+// goldenTools returns, for each tool that a milestone wants called, the named arguments.
 func (s *candidate) goldenTools() map[string]map[string]bool {
 	golden := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
@@ -71,8 +70,7 @@ func (s *candidate) goldenTools() map[string]map[string]bool {
 	return golden
 }
 
-// tolerance returns the largest tolerance that a milestone grants a column or argument of that
-// name.
+// tolerance returns the largest tolerance of any milestone for a column or argument of that name.
 func (s *candidate) tolerance(name string) float64 {
 	largest := 0.0
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
@@ -89,7 +87,7 @@ func (s *candidate) tolerance(name string) float64 {
 	return largest
 }
 
-// texts returns the texts of messages that a node wants.
+// texts returns the wanted texts of a node.
 func texts(node *evaluationv1.Node) []string {
 	var out []string
 	for _, c := range node.GetConstraints() {
@@ -107,11 +105,11 @@ func texts(node *evaluationv1.Node) []string {
 	return out
 }
 
-// wants says whether a milestone that a step reaches wants a text of some sort to be said.
+// wants returns whether a milestone of a step wants a text of some kind.
 func (s *candidate) wants(st *step, sort func(wanted string) bool) bool {
 	for _, number := range st.milestones {
 		for _, wanted := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
-			if strings.Contains(wanted, "{") || sort(wanted) { // braces are the place of a value that a tool answered
+			if strings.Contains(wanted, "{") || sort(wanted) { // braces hold the place of a tool's value
 				return true
 			}
 		}
@@ -119,7 +117,7 @@ func (s *candidate) wants(st *step, sort func(wanted string) bool) bool {
 	return false
 }
 
-// checkConstraints finds constraints that hold whatever happens.
+// checkConstraints reports constraints that always hold.
 func (s *candidate) checkConstraints() {
 	for i, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for j, c := range node.GetConstraints() {
@@ -137,14 +135,14 @@ func (s *candidate) checkConstraints() {
 	}
 }
 
-// vacuous says whether no column of a constraint can differ. Who speaks to whom counts for nothing:
-// somebody always does.
+// vacuous returns whether no column of a constraint can differ. Sender and recipient do not count,
+// because every message has them.
 func vacuous(c *evaluationv1.Constraint) bool {
 	if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
 		return false
 	}
 	if c.GetTable() != tableSandbox && c.GetMeasure() != evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT {
-		return false // that a row came, went or changed is something
+		return false // an added, removed or changed row is a difference
 	}
 	free := []string{"sender", "recipient", "openai_tool_call_id", "openai_function_name", "tool_call_exception"}
 	for _, row := range c.GetTarget() {

@@ -12,68 +12,68 @@ import (
 )
 
 const (
-	// perfectScore is the score of a solution, but for rounding.
+	// perfectScore is the score of a solution, up to rounding.
 	perfectScore = 1 - 1e-9
-	// slack is how many messages a fault may add without reaching the scenario's limit.
+	// slack is the number of messages that a fault may add within the scenario's limit.
 	slack = 10
 )
 
-// kind is what an experiment is to show.
+// kind is the claim of an experiment.
 type kind int
 
 const (
-	// solves: the score is 1 and no minefield is near.
+	// solves: the score is 1 and no minefield matches.
 	solves kind = iota
 	// idle: the score is at most a limit.
 	idle
 	// lower: the score is below 1.
 	lower
-	// trips: a minefield is stepped on; one of the experiments for it suffices.
+	// trips: a minefield is triggered; one of its experiments suffices.
 	trips
-	// observed: nothing is claimed, the outcome tells something else.
+	// observed: no claim; the outcome serves another check.
 	observed
 )
 
-// sameness is how an outcome must resemble the oracle's for the fault to be none.
+// sameness is how an equivalent fault's outcome must resemble the oracle's.
 type sameness int
 
 const (
-	// never: the fault is what is said.
+	// never: the fault is a text, and never equivalent.
 	never sameness = iota
-	// sameWorld: the tables in the end.
+	// sameWorld: the final tables are equal.
 	sameWorld
-	// sameAnswers: the tables in the end and what the tools answered, but for the calls that were
-	// dropped.
+	// sameAnswers: the final tables and the tools' answers are equal, except answers of dropped
+	// calls.
 	sameAnswers
 )
 
-// experiment is one rollout and what it is to show.
+// experiment is one rollout and its claim.
 type experiment struct {
 	name, rule string
 	of         string // the scenario's name
 	kind       kind
 	scenario   *scenariov1.Scenario
 	unhelpful  bool    // the agent that never helps plays, not the script
-	limit      float64 // for helpless
+	limit      float64 // for idle
 	minefield  int     // for trips
 	same       sameness
-	dropped    string // the id of the call that was dropped, if one was
-	fault      string // what is wrong in it, for people
-	remedy     string // what an author can do if it does not count, for people
+	dropped    string // the id of the dropped call, if any
+	fault      string // its fault, for people
+	remedy     string // advice for authors if the fault does not count
 	part       string // what of the solution is wrong, an argument or a text
 	wrong      string // the wrong value as JSON, which a measure of the pack's own may accept
 
-	result     *busv1.Result // nil until it is played
-	equivalent bool          // a mutant that changes nothing
+	result     *busv1.Result // nil until played
+	equivalent bool          // a mutant without a difference
 	tolerated  bool          // a measure of the pack's own accepts it
 }
 
-// solved says whether the rollout counts as a solution.
+// solved returns whether the rollout counts as a solution.
 func (e *experiment) solved() bool {
 	return e.result.GetSimilarity() >= perfectScore && e.result.GetMinefieldSimilarity() == 0
 }
 
-// tripped says whether the rollout stepped on the experiment's minefield.
+// tripped returns whether the rollout triggered the experiment's minefield.
 func (e *experiment) tripped() bool {
 	for _, match := range e.result.GetMinefields() {
 		if int(match.GetNode()) == e.minefield && match.GetSimilarity() > 0 {
@@ -83,7 +83,7 @@ func (e *experiment) tripped() bool {
 	return false
 }
 
-// expectation says in words what is to be shown.
+// expectation describes the claim in words.
 func (e *experiment) expectation() string {
 	switch e.kind {
 	case solves:
@@ -101,20 +101,20 @@ func (e *experiment) expectation() string {
 	}
 }
 
-// add plans an experiment with a scenario of its own.
+// add plans an experiment with its own scenario.
 func (s *candidate) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.Turn) *experiment {
 	e.of = s.name()
 	e.scenario = &scenariov1.Scenario{Setup: proto.CloneOf(played.GetSetup()), Evaluation: played.GetEvaluation()}
 	setup := e.scenario.GetSetup()
-	// Names tell rollouts apart. No player sees them.
+	// Names identify rollouts. No player sees them.
 	setup.Name = "proof-" + strconv.Itoa(len(s.experiments)) + "." + s.report.digest()
 	setup.OracleScript = script
 	s.experiments = append(s.experiments, e)
 	return e
 }
 
-// addFault plans an experiment that differs from the oracle's solution in its script, unless there
-// is the same already.
+// addFault plans an experiment whose script differs from the oracle's solution, unless there is an
+// equal one.
 func (s *candidate) addFault(e *experiment, script []*worldv1.Turn) *experiment {
 	key := strconv.Itoa(int(e.kind))
 	for _, turn := range script {
@@ -135,7 +135,7 @@ func (s *candidate) addFault(e *experiment, script []*worldv1.Turn) *experiment 
 	return e
 }
 
-// planOracle plans what must be known before any fault can be made.
+// planOracle plans the experiments that precede all faults.
 func (s *candidate) planOracle() {
 	script := s.scenario.GetSetup().GetOracleScript()
 	for _, variant := range s.variants {

@@ -18,15 +18,15 @@ const (
 	tableMessaging = world.Messaging
 	tableReminder  = world.Reminder
 
-	// strangeName, strangeNumber and strangeContent are in nobody's world.
+	// strangeName, strangeNumber and strangeContent are in no world.
 	strangeName    = "Quill Xanthe"
 	strangeNumber  = "+12025550136"
-	strangeContent = "Something nobody asked for"
-	// day is how far from now a time is that nobody asked for, in seconds.
+	strangeContent = "Something unrequested"
+	// day is the distance of an unrequested time from now, in seconds.
 	day = 86400
 )
 
-// extra is a change of the world that nobody asked for.
+// extra is an unrequested change of the world.
 type extra struct {
 	name  string
 	table string
@@ -43,7 +43,7 @@ func boolean(name string, value bool) argument {
 	return argument{name: name, value: strconv.FormatBool(value)}
 }
 
-// planExtras plans the oracle with one change more, made before it speaks for the last time.
+// planExtras plans the oracle with one additional change, before its last text.
 func (s *candidate) planExtras() {
 	at := s.oracle.lastSay()
 	script := s.scenario.GetSetup().GetOracleScript()
@@ -61,8 +61,8 @@ func (s *candidate) planExtras() {
 		}
 		e := s.addFault(&experiment{
 			name: x.name, rule: ruleMutant, kind: lower, same: sameWorld,
-			fault:  fmt.Sprintf("a change that nobody asked for makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
-			remedy: fmt.Sprintf("let a milestone look at all that matters in %s, or leave the table out of the guardrails", x.table),
+			fault:  fmt.Sprintf("an unrequested change makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
+			remedy: fmt.Sprintf("let a milestone check what matters in %s, or leave the table out of the guardrails", x.table),
 		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
 		if e != nil {
 			permit(e, x.call.GetTool())
@@ -82,7 +82,7 @@ func permit(e *experiment, tool string) {
 	selection.Deny = slices.DeleteFunc(selection.GetDeny(), func(name string) bool { return name == tool })
 }
 
-// unguarded says whether a milestone's author lets a table change on purpose.
+// unguarded returns whether a milestone's author lets a table change on purpose.
 func (s *candidate) unguarded(table string) bool {
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		if node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table) {
@@ -92,8 +92,7 @@ func (s *candidate) unguarded(table string) bool {
 	return false
 }
 
-// extras returns changes that are possible right before a message and that the oracle does not
-// make.
+// extras returns possible changes right before a message that the oracle does not make.
 func (s *candidate) extras(index int) []extra {
 	var out []extra
 	if call := s.toggle(index); call != nil {
@@ -116,8 +115,8 @@ func (s *candidate) extras(index int) []extra {
 	return append(out, s.extraRows(index)...)
 }
 
-// extraRows returns changes of the tables that the scenario's pack declares, by tools that are
-// named after them: add_note and remove_note for NOTE.
+// extraRows returns changes of the pack's declared tables, by tools named after them: add_note and
+// remove_note for NOTE.
 func (s *candidate) extraRows(index int) []extra {
 	var out []extra
 	for _, declared := range s.scenario.GetSetup().GetSchema() {
@@ -133,13 +132,13 @@ func (s *candidate) extraRows(index int) []extra {
 	return out
 }
 
-// setting says whether a setting is on right before a message.
+// setting returns whether a setting is on right before a message.
 func (s *candidate) setting(column string, index int) bool {
 	records := s.oracle.records(tableSetting, index-1)
 	return len(records) > 0 && records[0][column].GetBoolean()
 }
 
-// toggle returns a change of a setting that the oracle leaves alone; nil if there is none.
+// toggle returns a change of a setting that the oracle does not touch, or nil.
 func (s *candidate) toggle(index int) *worldv1.ToolCall {
 	saving := s.setting("low_battery_mode", index)
 	for _, on := range []bool{false, true} {
@@ -164,7 +163,7 @@ func setter(column string) string {
 	return "set_" + column + "_status"
 }
 
-// touched says whether the oracle changes a setting.
+// touched returns whether the oracle changes a setting.
 func (s *candidate) touched(column string) bool {
 	first := s.setting(column, 1)
 	for index := range s.oracle.messages {
@@ -175,7 +174,7 @@ func (s *candidate) touched(column string) bool {
 	return false
 }
 
-// bystander returns the id of a row that the oracle has nothing to do with; empty if there is none.
+// bystander returns the id of a row that the oracle does not use; empty if there is none.
 func (s *candidate) bystander(table string, column string, index int) string {
 	for _, r := range s.oracle.records(table, index-1) {
 		id := r.text(column)
@@ -189,7 +188,7 @@ func (s *candidate) bystander(table string, column string, index int) string {
 	return ""
 }
 
-// renamed returns a call under another id.
+// renamed returns a call with another id.
 func renamed(call *worldv1.ToolCall, id string) *worldv1.ToolCall {
 	call = proto.CloneOf(call)
 	call.Id = &id

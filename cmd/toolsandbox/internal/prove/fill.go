@@ -8,8 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// filled returns calls of a tool with the given arguments and, for those that it needs beside them,
-// values that exist in the world where the start has any.
+// filled returns calls of a tool with the given arguments. Other required arguments get values of
+// the initial world, where there are any.
 func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 	info := s.tools[tool]
 	if info == nil || !info.agent {
@@ -35,7 +35,7 @@ func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 		}
 	}
 	for _, p := range info.parameters {
-		// What changes or searches something wants at least one argument that may be left out.
+		// Tools that change or search need at least one optional argument.
 		if optional && !p.required && len(lists) > 0 && !slices.ContainsFunc(given, func(a argument) bool { return !info.required(a.name) }) &&
 			(p.name == "name" || p.name == "content") {
 			add(p)
@@ -49,15 +49,15 @@ func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 	return calls
 }
 
-// required says whether a tool needs an argument.
+// required returns whether a tool requires an argument.
 func (t *toolInfo) required(name string) bool {
 	return slices.ContainsFunc(t.parameters, func(p parameter) bool { return p.name == name && p.required })
 }
 
-// mostValues bounds how many rows of the world are tried for one argument.
+// mostValues is the number of rows to try for one argument.
 const mostValues = 3
 
-// values returns values for an argument that fit the world in which the scenario starts.
+// values returns plausible values of an argument in the initial world.
 func (s *candidate) values(tool string, p parameter) []string {
 	creates := strings.HasPrefix(tool, "add_") || strings.HasPrefix(tool, "modify_")
 	for _, table := range s.oracle.schema.Stored() {
@@ -94,7 +94,7 @@ func (s *candidate) values(tool string, p parameter) []string {
 	}
 }
 
-// column returns some of a table's cells at the start, as JSON; the phone's owner comes last.
+// column returns some of a table's initial cells, as JSON; the phone's owner comes last.
 func (s *candidate) column(table string, name string) []string {
 	var others, self []string
 	for _, r := range s.oracle.records(table, 0) {

@@ -12,15 +12,14 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// checkTools checks that the oracle has its tools in a variant and that what is taken away is not
-// there.
+// checkTools checks that a variant has the oracle's tools and none of without_tools.
 func (s *candidate) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
 	missing := make(map[string]bool)
 	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
 		for _, call := range turn.GetCalls() {
 			if name := call.GetTool(); !shown[name] && !missing[name] {
 				missing[name] = true
-				s.fail(ruleTool, "the oracle calls %s, which the agent of %s does not have", name, variant.GetSetup().GetName())
+				s.fail(ruleTool, "the oracle calls %s, but the agent of %s does not have it", name, variant.GetSetup().GetName())
 			}
 		}
 	}
@@ -31,8 +30,7 @@ func (s *candidate) checkTools(variant *scenariov1.Scenario, shown map[string]bo
 	}
 }
 
-// checkStart checks that no milestone is reached and the floor is not passed before anything
-// happens.
+// checkStart checks that the start reaches no milestone and scores at most the floor.
 func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	nodes := s.scenario.GetEvaluation().GetMilestones().GetNodes()
 	if len(nodes) == 0 {
@@ -40,7 +38,7 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	}
 	floor := s.scenario.GetProof().GetFloor()
 	if floor >= perfectScore {
-		s.fail(ruleFloor, "max_idle_score is 1, so an agent that does nothing would pass: expected less")
+		s.fail(ruleFloor, "max_idle_score is 1, so an idle agent would pass: expected less")
 	}
 	start, err := p.start(ctx, s.scenario)
 	if err != nil {
@@ -49,20 +47,20 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	if start.GetSimilarity() > floor {
 		score := start.GetSimilarity()
 		s.report.Failures = append(s.report.Failures, &Failure{
-			Rule: ruleFloor, Reason: "it scores before anything has happened", Experiment: "the start", Score: &score,
+			Rule: ruleFloor, Reason: "it scores before the first message", Experiment: "the start", Score: &score,
 			Expected: (&experiment{kind: idle, limit: floor}).expectation(),
 		})
 	}
 	for _, match := range start.GetMilestones() {
 		if match.GetSimilarity() >= perfectScore {
-			s.fail(ruleMilestone, "%s holds before the agent has done anything", nodeText(nodes[match.GetNode()], int(match.GetNode())))
+			s.fail(ruleMilestone, "%s holds before the agent acts", nodeText(nodes[match.GetNode()], int(match.GetNode())))
 		}
 	}
 	return nil
 }
 
-// judgeOracle says whether the oracle solves the scenario in every order and variant, and reports
-// the first in which it does not.
+// judgeOracle checks that the oracle solves the scenario in every order and variant, and reports
+// the first failure.
 func (s *candidate) judgeOracle() bool {
 	var wrong []*experiment
 	for _, e := range s.experiments {
@@ -81,7 +79,7 @@ func (s *candidate) judgeOracle() bool {
 	return false
 }
 
-// marks lists what became of each milestone, and the minefields that are near.
+// marks lists the outcome of each milestone, and the matching minefields.
 func (s *candidate) marks(e *experiment) string {
 	var parts []string
 	for _, match := range e.result.GetMilestones() {
@@ -100,15 +98,14 @@ func (s *candidate) marks(e *experiment) string {
 	return strings.Join(parts, ", ")
 }
 
-// judge compares every outcome with what it was to show, and the scenario's claims about itself
-// with what happened.
+// judge compares every outcome with its claim, and the scenario's claims with the rollouts.
 func (s *candidate) judge(ctx context.Context, p *player) error {
 	tripped := make(map[int]bool)
 	for _, e := range s.experiments {
 		switch e.kind {
 		case idle:
 			if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) > 0 && e.result.GetSimilarity() > e.limit+(1-perfectScore) {
-				s.failBy(e, "an agent that does not help scores too much, raise max_idle_score or word the milestones otherwise: %s", s.marks(e))
+				s.failBy(e, "an idle agent scores too much, raise max_idle_score or change the milestones: %s", s.marks(e))
 			}
 		case lower:
 			if err := s.judgeFault(ctx, p, e); err != nil {
@@ -129,8 +126,7 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 	return s.checkCategories(ctx, p)
 }
 
-// judgeFault tells a fault that counts from one that makes no difference and from one that should
-// count and does not.
+// judgeFault classifies a fault: it counts, makes no difference, or should count and does not.
 func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) error {
 	if e.result.GetSimilarity() < perfectScore {
 		return nil
@@ -152,12 +148,12 @@ func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) er
 	return nil
 }
 
-// equivalent says whether a fault made no difference.
+// equivalent returns whether a fault made no difference.
 func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryResponse) bool {
 	return s.oracle.sameWorldAs(t) && (e.same != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
 }
 
-// judgeTrips reports minefields on which no trip stepped.
+// judgeTrips reports minefields that no experiment triggered.
 func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		if off := scenario.SwitchedOff(s.scenario, i); len(off) > 0 {
@@ -165,25 +161,25 @@ func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]b
 		}
 		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })
 		if at < 0 || tripped[i] {
-			continue // none planned: that was reported
+			continue // none planned: already reported
 		}
 		guarded, err := s.guarded(ctx, p, i)
 		switch {
 		case err != nil:
 			return err
 		case guarded != "":
-			s.failBy(s.experiments[at], "%s is switched off: %s", nodeText(node, i), guarded)
+			s.failBy(s.experiments[at], "%s is disabled: %s", nodeText(node, i), guarded)
 		case s.trip(i) != nil:
-			s.failBy(s.experiments[at], "triggered_by does not step on %s", nodeText(node, i))
+			s.failBy(s.experiments[at], "triggered_by does not trigger %s", nodeText(node, i))
 		default:
-			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not step on it", nodeText(node, i))
+			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not trigger it", nodeText(node, i))
 		}
 	}
 	return nil
 }
 
-// guarded names the automatic guardrails that alone kept a trip from stepping on a minefield;
-// nothing if something else did.
+// guarded names the automatic guardrails that alone kept a minefield from being triggered; none if
+// there is another reason.
 func (s *candidate) guarded(ctx context.Context, p *player, minefield int) (string, error) {
 	graph := s.scenario.GetEvaluation().GetMinefields()
 	for _, e := range s.experiments {
@@ -208,7 +204,7 @@ func (s *candidate) guarded(ctx context.Context, p *player, minefield int) (stri
 	return "", nil
 }
 
-// checkCategories checks what a scenario's categories claim.
+// checkCategories checks the categories of a scenario.
 func (s *candidate) checkCategories(ctx context.Context, p *player) error {
 	has := func(category string) bool {
 		return slices.Contains(s.scenario.GetSetup().GetCategories(), category)
@@ -233,7 +229,7 @@ func (s *candidate) checkCategories(ctx context.Context, p *player) error {
 	return nil
 }
 
-// checkCount checks which of two categories a scenario has; wanted says that it must have one.
+// checkCount checks which of two categories a scenario has; wanted requires the second.
 func (s *candidate) checkCount(single, multiple string, wanted bool, count int, why string) {
 	categories := s.scenario.GetSetup().GetCategories()
 	one, many := slices.Contains(categories, single), slices.Contains(categories, multiple)
@@ -249,8 +245,8 @@ func (s *candidate) checkCount(single, multiple string, wanted bool, count int, 
 	}
 }
 
-// dependsOnState says whether a call that succeeds for the oracle fails when an earlier change of a
-// setting is left out.
+// dependsOnState returns whether a successful call of the oracle fails without an earlier change of
+// a setting.
 func (s *candidate) dependsOnState(ctx context.Context, p *player) (bool, error) {
 	for _, st := range s.oracle.steps {
 		if st.call == nil || st.failed || st.readOnly || !strings.HasPrefix(st.call.GetTool(), "set_") {
@@ -274,10 +270,10 @@ func (s *candidate) dependsOnState(ctx context.Context, p *player) (bool, error)
 	return false, nil
 }
 
-// checkInsufficient checks that a task cannot be solved and that guessing is worse than saying so.
+// checkInsufficient checks that a task is unsolvable and that guessing costs more than saying so.
 func (s *candidate) checkInsufficient() {
 	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.withholds() {
-		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is taken away and the user knows everything: "+
+		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is missing and the user knows everything: "+
 			"list the tool that would do it in without_tools, or say in user.knowledge what the user does not know")
 	}
 	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < perfectScore })
@@ -286,15 +282,15 @@ func (s *candidate) checkInsufficient() {
 	}
 }
 
-// withholds says whether the user is told that there is something that it does not know, in a field
-// of its own or within what it wants and knows.
+// withholds returns whether the user knows that it does not know something, from its own field or
+// from what it wants and knows.
 func (s *candidate) withholds() bool {
 	user := s.scenario.GetEvaluation().GetUser()
 	told := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
 	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(told, word) })
 }
 
-// ignorance are words with which authors say what a user does not know.
+// ignorance lists the authors' words for what a user does not know.
 func ignorance() []string {
 	return []string{"do not", "don't", "not know", "forgot", "no idea", "cannot", "can't", "nobody", "unknown", "not sure", "never", "neither", "but not"}
 }

@@ -12,10 +12,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// mostTrips bounds how many ways to step on a minefield are tried.
+// mostTrips is the number of ways to trigger a minefield that are tried.
 const mostTrips = 16
 
-// planTrips plans stepping on each minefield.
+// planTrips plans to trigger each minefield.
 func (s *candidate) planTrips() {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		scripts := s.trip(i)
@@ -23,7 +23,7 @@ func (s *candidate) planTrips() {
 			scripts = s.derivedTrips(node)
 		}
 		if len(scripts) == 0 {
-			s.fail(ruleMinefield, "write triggered_by for %s: none can be told from its constraints", nodeText(node, i))
+			s.fail(ruleMinefield, "write triggered_by for %s: its constraints suggest none", nodeText(node, i))
 		}
 		for n, script := range scripts[:min(len(scripts), mostTrips)] {
 			e := s.add(&experiment{
@@ -32,7 +32,7 @@ func (s *candidate) planTrips() {
 			setup := e.scenario.GetSetup()
 			setup.MaxMessages += slack
 			allowAll(setup)
-			// A trap may lie in a tool that only some variants add.
+			// Only some variants may have the tool of a minefield.
 			if setup.GetTools() != nil {
 				setup.Tools.Augmentations = []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_ALL_TOOLS}
 			}
@@ -40,7 +40,7 @@ func (s *candidate) planTrips() {
 	}
 }
 
-// trip returns the script that the author states for a minefield; nil if there is none.
+// trip returns the triggered_by script of a minefield, or nil.
 func (s *candidate) trip(minefield int) [][]*worldv1.Turn {
 	for _, trip := range s.scenario.GetProof().GetTrips() {
 		if int(trip.GetMinefield()) == minefield {
@@ -50,8 +50,8 @@ func (s *candidate) trip(minefield int) [][]*worldv1.Turn {
 	return nil
 }
 
-// derivedTrips returns the oracle's script with something more that a minefield's constraints ask
-// for: at the beginning, or before the oracle speaks for the last time.
+// derivedTrips returns the oracle's script with an addition that a minefield's constraints suggest:
+// at the beginning, or before the oracle's last text.
 func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 	script := s.scenario.GetSetup().GetOracleScript()
 	var out [][]*worldv1.Turn
@@ -103,7 +103,7 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 	return out
 }
 
-// changes returns calls that may bring a row about, or make it go.
+// changes returns calls that may add or remove a row.
 func (s *candidate) changes(c *evaluationv1.Constraint, row *evaluationv1.TargetRow) []*worldv1.ToolCall {
 	if c.GetTable() == tableSetting {
 		var calls []*worldv1.ToolCall
@@ -177,8 +177,8 @@ func (s *candidate) given(tool string, row *evaluationv1.TargetRow) []argument {
 	return out
 }
 
-// resembles says whether a row may be the one that is wanted: ids are equal and, if all cells are
-// to stay, so are the others.
+// resembles returns whether a row may be the wanted one: equal ids and, for a row that stays, equal
+// cells.
 func resembles(r record, row *evaluationv1.TargetRow, all bool) bool {
 	for _, cell := range row.GetCells() {
 		name := cell.GetColumn()

@@ -11,7 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// blank is what an agent says that withholds every fact.
+// blank is a text that withholds every fact.
 const blank = "All right, that is done."
 
 // planFaults plans solutions with one fault each.
@@ -24,7 +24,7 @@ func (s *candidate) planFaults() {
 		switch {
 		case st.call == nil:
 			s.planTexts(st)
-		case st.failed: // what failed had no effect: another way to fail, or none, is no fault
+		case st.failed: // a failed call had no effect, so no variation of it is a fault
 		case st.readOnly:
 			s.planArguments(st, golden[st.call.GetTool()])
 			s.addFault(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.without(st))
@@ -53,7 +53,7 @@ func (s *candidate) planWithout(node int) {
 	milestone := s.scenario.GetEvaluation().GetMilestones().GetNodes()[node]
 	st := s.oracle.at(s.oracle.matched[node])
 	if st == nil {
-		return // it holds at the start, which checkStart says
+		return // it holds at the start, which checkStart reports
 	}
 	script, dropped := s.without(st), st.call.GetId()
 	if turns := s.scenario.GetSetup().GetOracleScript(); onlyTables(milestone) && len(turns[st.turn].GetCalls()) > 1 {
@@ -62,7 +62,7 @@ func (s *candidate) planWithout(node int) {
 	s.addFault(&experiment{
 		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped,
 		fault:  fmt.Sprintf("%s is not needed: the oracle without %s scores as much", nodeText(milestone, node), st.text()),
-		remedy: "let it ask for what only this step reaches, or leave it out",
+		remedy: "let it check what only this step reaches, or remove it",
 	}, script)
 }
 
@@ -71,8 +71,8 @@ func (s *candidate) without(st *step) []*worldv1.Turn {
 	return s.with(st, nil)
 }
 
-// with returns the oracle's script with another call or text in place of a step, nothing if it is
-// nil.
+// with returns the oracle's script with another call or text in place of a step; nil removes the
+// step.
 func (s *candidate) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 	script := slices.Clone(s.scenario.GetSetup().GetOracleScript())
 	if st.call == nil || len(script[st.turn].GetCalls()) == 1 {
@@ -86,8 +86,8 @@ func (s *candidate) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 	return script
 }
 
-// planArguments plans a call with each of its arguments wrong in turn. Of a call that only reads
-// these are the arguments that a milestone names; of any other call, all of them.
+// planArguments plans a call with each argument wrong in turn: all arguments of a call that writes,
+// those that a milestone names of a call that only reads.
 func (s *candidate) planArguments(st *step, named map[string]bool) {
 	arguments, err := decodeArguments(st.call.GetArgumentsJson())
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 	}
 }
 
-// others returns the ids and numbers of others than the one that an argument names.
+// others returns other ids and numbers than the argument's.
 func (s *candidate) others(a argument, index int) []argument {
 	text, ok := a.unquote()
 	if !ok {
@@ -142,7 +142,7 @@ func (s *candidate) others(a argument, index int) []argument {
 	return nil
 }
 
-// planTexts plans a text that a milestone wants, without its facts and with wrong ones.
+// planTexts plans each wanted text without its facts and with wrong ones.
 func (s *candidate) planTexts(st *step) {
 	if len(st.milestones) == 0 {
 		return
@@ -161,8 +161,8 @@ func (s *candidate) planTexts(st *step) {
 	}
 }
 
-// wrongTexts returns a text with other numbers and with other names, if a milestone that it reaches
-// wants any.
+// wrongTexts returns a text with other numbers and other names, if a milestone of the step wants
+// any.
 func (s *candidate) wrongTexts(st *step) []argument {
 	var out []argument
 	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// needed returns the different calls of the oracle that matter: without them the score is lower, or
-// something later that matters rests on what they answer.
+// needed returns the different necessary calls of the oracle: without them the score is lower, or a
+// later necessary step uses their answers.
 func (s *candidate) needed() []string {
 	matters := make([]bool, len(s.oracle.steps))
 	for i, st := range slices.Backward(s.oracle.steps) {
@@ -36,18 +36,18 @@ func (s *candidate) needed() []string {
 	return names
 }
 
-// missed says whether the oracle scores lower without a call.
+// missed returns whether the oracle scores lower without a call.
 func (s *candidate) missed(st *step) bool {
 	for _, e := range s.experiments {
 		if e.dropped == st.call.GetId() {
 			return e.result.GetSimilarity() < perfectScore
 		}
 	}
-	// Every call that succeeds has such an experiment, its own or that of a milestone.
+	// Every successful call has such an experiment, its own or that of a milestone.
 	return true
 }
 
-// feeds says whether a later step uses something that only a call's answer told.
+// feeds returns whether a later step uses a fact that only a call's answer contains.
 func (s *candidate) feeds(st, later *step) bool {
 	if later.index <= st.index {
 		return false
@@ -61,7 +61,7 @@ func (s *candidate) feeds(st, later *step) bool {
 	return false
 }
 
-// facts returns what a step states: the values of its arguments, or the numbers and names of its
+// facts returns the facts of a step: the values of its arguments, or the numbers and names of its
 // text.
 func (st *step) facts() []string {
 	if st.call == nil {
@@ -82,7 +82,7 @@ func (st *step) facts() []string {
 	return out
 }
 
-// contains says whether a text holds a fact; numbers are equal however they are written.
+// contains returns whether a text contains a fact; numbers compare by value.
 func contains(text, fact string) bool {
 	if wanted, err := strconv.ParseFloat(fact, 64); err == nil && !strings.HasPrefix(fact, "+") {
 		for _, found := range regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?`).FindAllString(text, -1) {

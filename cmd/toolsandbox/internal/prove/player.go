@@ -22,27 +22,27 @@ import (
 )
 
 const (
-	// callTimeout bounds one request.
+	// callTimeout is the timeout of one request.
 	callTimeout = time.Minute
-	// batch is how many rollouts one sweep has.
+	// batch is the number of rollouts in one sweep.
 	batch = 256
-	// sweeps is how many sweeps run at once: one is prepared while the other plays.
+	// sweeps is the number of concurrent sweeps: one is prepared while the other plays.
 	sweeps = 2
 )
 
-// Services are the connections that rollouts are played through.
+// Services are the connections for playing rollouts.
 type Services struct {
 	Orchestrator, Evaluator grpc.ClientConnInterface
 	// ToolHost returns the connection to the host of a session.
 	ToolHost func(session string) grpc.ClientConnInterface
-	// Parallel is how many rollouts of a sweep run at once.
+	// Parallel is the number of concurrent rollouts of a sweep.
 	Parallel int
 }
 
-// player plays experiments on an installation. It is safe for concurrent use, but for tools.
+// player plays experiments on an installation. It is safe for concurrent use, except tools.
 type player struct {
 	services Services
-	// listed are the tools that the last request listed.
+	// listed are the tools of the last request.
 	listed  map[string]*toolInfo
 	request *toolhostv1.ListToolsRequest
 }
@@ -81,7 +81,7 @@ func (p *player) play(ctx context.Context, experiments []*experiment) error {
 	return first
 }
 
-// sweep plays experiments of one kind of agent in one sweep.
+// sweep plays experiments with the same agent in one sweep.
 func (p *player) sweep(ctx context.Context, experiments []*experiment) error {
 	agent := &agentgwv1.Player{Name: "oracle", Kind: scripted()}
 	if experiments[0].unhelpful {
@@ -117,7 +117,7 @@ func scripted() *agentgwv1.Player_Scripted {
 	return &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}}
 }
 
-// trajectory returns what happened in an experiment.
+// trajectory returns the trajectory of an experiment.
 func (p *player) trajectory(ctx context.Context, e *experiment) (*orchestratorv1.GetTrajectoryResponse, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -129,7 +129,7 @@ func (p *player) trajectory(ctx context.Context, e *experiment) (*orchestratorv1
 	return trajectory, nil
 }
 
-// explanation says how the score of an experiment comes about.
+// explanation explains the score of an experiment.
 func (p *player) explanation(ctx context.Context, e *experiment) (*evaluatorv1.ExplainTrajectoryResponse, error) {
 	t, err := p.trajectory(ctx, e)
 	if err != nil {
@@ -146,7 +146,7 @@ func (p *player) explanation(ctx context.Context, e *experiment) (*evaluatorv1.E
 	return explained, nil
 }
 
-// shown returns the real names of the tools that the agent of an experiment saw.
+// shown returns the real names of the tools that an experiment's agent saw.
 func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -163,7 +163,7 @@ func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, err
 	return shown, nil
 }
 
-// start returns the score of a scenario in which nothing has happened yet.
+// start returns the score of a scenario before the first turn.
 func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -176,7 +176,7 @@ func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Resu
 	return response.GetResult(), nil
 }
 
-// tools returns what is known about every tool of a scenario, by its real name.
+// tools describes every tool of a scenario, by its real name.
 func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]*toolInfo, error) {
 	setup := s.GetSetup()
 	request := &toolhostv1.ListToolsRequest{ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema()}

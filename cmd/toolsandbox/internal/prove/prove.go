@@ -1,9 +1,8 @@
-// Package prove shows by playing that scenarios are sound: their oracles solve them in every
-// variant, nothing but a solution does, each milestone and minefield counts, and what they claim
-// about themselves is true.
+// Package prove proves scenarios by playing them: their oracles solve them in every variant, only a
+// solution does, each milestone and minefield counts, and their claims are true.
 //
-// A scenario is proven in two rounds. The first plays the oracle in all variants and orders. What
-// it did says which faults can be made; the second plays those, one in each rollout.
+// A proof has two rounds. The first plays the oracle in all variants and orders. Its steps
+// determine the possible faults; the second round plays those, one per rollout.
 package prove
 
 import (
@@ -14,7 +13,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// The rules, as they are named in reports.
+// The rules, by their names in reports.
 const (
 	ruleOracle    = "oracle"
 	ruleFloor     = "floor"
@@ -26,9 +25,9 @@ const (
 	ruleConsent   = "consent"
 )
 
-// Prove proves scenarios, which must have passed scenario.Validate, on an installation that runs.
-// It returns one report for each in the given order. The error says that a rollout could not be
-// played; that a scenario is not sound is in its report.
+// Prove proves scenarios on a running installation. They must have passed scenario.Validate. It
+// returns one report for each, in order. The error means that a rollout could not be played; a
+// report holds the faults of its scenario.
 func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scenario) ([]*Report, error) {
 	player := &player{services: services}
 	candidates := make([]*candidate, len(scenarios))
@@ -61,7 +60,7 @@ func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scena
 	return reports, nil
 }
 
-// planned returns the experiments of all candidates that have not been played.
+// planned returns the unplayed experiments of all candidates.
 func planned(candidates []*candidate) []*experiment {
 	var open []*experiment
 	for _, s := range candidates {
@@ -74,7 +73,7 @@ func planned(candidates []*candidate) []*experiment {
 	return open
 }
 
-// candidate is one scenario on its way to being proven.
+// candidate is a scenario during its proof.
 type candidate struct {
 	scenario *scenariov1.Scenario
 	variants []*scenariov1.Scenario
@@ -82,19 +81,19 @@ type candidate struct {
 	report   *Report
 
 	experiments []*experiment
-	known       map[string]bool // faults that are planned already
+	known       map[string]bool // planned faults
 	oracle      *run            // nil unless the oracle's solution counts in full
 }
 
 // name returns the scenario's name.
 func (s *candidate) name() string { return s.scenario.GetSetup().GetName() }
 
-// fail records that a rule is broken.
+// fail records a broken rule.
 func (s *candidate) fail(rule, format string, args ...any) {
 	s.report.Failures = append(s.report.Failures, &Failure{Rule: rule, Reason: fmt.Sprintf(format, args...)})
 }
 
-// failBy records that an experiment broke its rule.
+// failBy records an experiment that broke its rule.
 func (s *candidate) failBy(e *experiment, format string, args ...any) {
 	score := e.result.GetSimilarity()
 	s.report.Failures = append(s.report.Failures, &Failure{
@@ -102,7 +101,7 @@ func (s *candidate) failBy(e *experiment, format string, args ...any) {
 	})
 }
 
-// observeOracle judges the first round and plans the second if it went well.
+// observeOracle judges the first round and plans the second if it succeeded.
 func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	if s.scenario.GetSetup().GetFunctionCalling() != nil {
 		s.judgeRecord()
@@ -120,7 +119,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return err
 	}
 	if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) == 0 {
-		s.fail(ruleFloor, "there is no milestone, so an agent that does nothing scores 1: say what the agent has to do or say")
+		s.fail(ruleFloor, "there is no milestone, so an idle agent scores 1: state what the agent has to do or say")
 		return nil
 	}
 	if !solved {

@@ -174,7 +174,7 @@ func TestTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "FAIL  reminder_for_tomorrow: tool: the oracle calls add_reminder, which the agent of reminder_for_tomorrow_all_tools does not have\n"
+	want := "FAIL  reminder_for_tomorrow: tool: the oracle calls add_reminder, but the agent of reminder_for_tomorrow_all_tools does not have it\n"
 	if got := printed(t, reports[0], false); !strings.Contains(got, want) {
 		t.Errorf("got\n%swant a line\n%s", got, want)
 	}

@@ -2,8 +2,8 @@ package prove
 
 import busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 
-// judgeRecord judges what was played of a record of EuroEval's task: both graders accept its
-// answer, and neither accepts that of an agent that does not help.
+// judgeRecord judges the rollouts of a record of EuroEval's task: both graders accept its answer,
+// and neither accepts that of an idle agent.
 func (s *candidate) judgeRecord() {
 	for _, e := range s.experiments {
 		for _, by := range []struct {

@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Report says whether a scenario is proven and by what.
+// Report is the result of a scenario's proof.
 type Report struct {
 	// Name is the scenario's.
 	Name string `json:"name"`
-	// Place is file, line and column of the scenario, if the caller knows it.
+	// Place is file, line and column of the scenario, if known.
 	Place string `json:"place,omitempty"`
-	// Rollouts is how many were played.
+	// Rollouts is the number of rollouts.
 	Rollouts int `json:"rollouts"`
-	// Mutants is how many of them had one fault; Equivalent is how many of those made no difference
-	// and are not counted.
+	// Mutants is the number of rollouts with one fault; Equivalent is the number of those without a
+	// difference, which do not count.
 	Mutants    int `json:"mutants"`
 	Equivalent int `json:"equivalent"`
-	// Killed is how many of the others scored lower than 1.
+	// Killed is the number of the other mutants that scored below 1.
 	Killed int `json:"killed"`
 	// Failures are the broken rules; none means proven.
 	Failures []*Failure `json:"failures,omitempty"`
-	// Notes say what is not wrong and may surprise: the guardrails that switch a minefield off.
+	// Notes name surprises that are not wrong: the guardrails that disable a minefield.
 	Notes []string `json:"notes,omitempty"`
-	// Experiments are all rollouts, in their order.
+	// Experiments are all rollouts, in order.
 	Experiments []Outcome `json:"experiments,omitempty"`
 }
 
@@ -35,9 +35,9 @@ type Report struct {
 type Failure struct {
 	// Rule is oracle, floor, milestone, mutant, minefield, tool or category.
 	Rule string `json:"rule"`
-	// Reason says what is wrong.
+	// Reason describes the fault.
 	Reason string `json:"reason"`
-	// Experiment is the rollout that shows it, with its Score and what was Expected; empty if no
+	// Experiment is the rollout that shows it, with its Score and the Expected one; empty if no
 	// single one does.
 	Experiment string   `json:"experiment,omitempty"`
 	Score      *float64 `json:"score,omitempty"`
@@ -52,14 +52,14 @@ type Outcome struct {
 	Score    float64 `json:"score"`
 	// Minefields is the similarity of the minefields.
 	Minefields float64 `json:"minefields"`
-	// Equivalent says that the rollout's fault made no difference.
+	// Equivalent is set if the rollout's fault made no difference.
 	Equivalent bool `json:"equivalent,omitempty"`
 }
 
-// Proven says whether no rule is broken.
+// Proven returns whether no rule is broken.
 func (r *Report) Proven() bool { return len(r.Failures) == 0 }
 
-// digest names the scenario in few letters that may stand in a name.
+// digest identifies the scenario in a few letters that are valid in a name.
 func (r *Report) digest() string {
 	sum := sha256.Sum256([]byte(r.Name))
 	return hex.EncodeToString(sum[:8])
@@ -103,7 +103,7 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 	return err
 }
 
-// number prints a score with up to six decimals.
+// number formats a score with up to six decimals.
 func number(score float64) string {
 	text := strconv.FormatFloat(score, 'f', 6, 64)
 	return strings.TrimSuffix(strings.TrimRight(text, "0"), ".")

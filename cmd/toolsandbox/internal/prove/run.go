@@ -20,19 +20,19 @@ const (
 	roleHost  = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
 
-// step is one thing that the oracle does: a call, or a text that it says.
+// step is one action of the oracle: a call or a text.
 type step struct {
 	turn, number int // in the script; number is that of the call, -1 for a text
 	call         *worldv1.ToolCall
 	say          string
 	readOnly     bool
-	index        int // the message that shows its outcome: the answer, or the text itself
+	index        int // the message with its outcome: the answer, or the text itself
 	answer       string
 	failed       bool
 	milestones   []int // those matched at its message
 }
 
-// run is what happened when the oracle played.
+// run is a rollout of the oracle.
 type run struct {
 	messages []*worldv1.Message
 	starting int // number of starting messages
@@ -42,7 +42,7 @@ type run struct {
 	schema   *world.Schema
 }
 
-// newRun reads what happened when the oracle played a scenario to its end.
+// newRun reads a finished rollout of the oracle.
 func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, result *busv1.Result, tools map[string]*toolInfo) (*run, error) {
 	r := &run{messages: t.GetMessages(), starting: int(t.GetStartingMessages()), tables: t.GetTables(), matched: map[int]int{}}
 	r.schema = world.SchemaOf(s.GetSetup().GetSchema())
@@ -96,7 +96,7 @@ func (r *run) place() error {
 	return nil
 }
 
-// at returns the step whose message has an index, or else the last one before it; nil before the
+// at returns the step whose message has an index, else the last one before it; nil before the
 // first.
 func (r *run) at(index int) *step {
 	var found *step
@@ -111,8 +111,7 @@ func (r *run) at(index int) *step {
 	return found
 }
 
-// lastSay returns the turn in which the oracle speaks for the last time, or the number of turns if
-// it never does.
+// lastSay returns the turn of the oracle's last text, or the number of turns without one.
 func (r *run) lastSay() int {
 	for _, s := range slices.Backward(r.steps) {
 		if s.call == nil {
@@ -136,7 +135,7 @@ func (r *run) turns() int {
 	return count
 }
 
-// heard returns what the user said to the agent before a message.
+// heard returns the user's texts to the agent before a message.
 func (r *run) heard(index int) string {
 	text := ""
 	for _, m := range r.messages[:index] {
@@ -172,7 +171,7 @@ func (r *run) records(name string, index int) []record {
 	return out
 }
 
-// record is one row by column.
+// record returns one row by column.
 type record map[string]*worldv1.Value
 
 func (r record) text(column string) string { return r[column].GetText() }
@@ -180,7 +179,7 @@ func (r record) text(column string) string { return r[column].GetText() }
 // last returns the index of the last message.
 func (r *run) last() int { return len(r.messages) - 1 }
 
-// sameWorldAs says whether two conversations ended with equal tables.
+// sameWorldAs returns whether two conversations ended with equal tables.
 func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
 	for _, table := range r.schema.Stored() {
 		ours, theirs := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
@@ -191,7 +190,7 @@ func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
 	return true
 }
 
-// sameAnswersAs says whether each call but the dropped one was answered alike in another
+// sameAnswersAs returns whether each call except the dropped one has the same answer in another
 // conversation.
 func (r *run) sameAnswersAs(t *orchestratorv1.GetTrajectoryResponse, dropped string) bool {
 	answers := answersOf(t)

@@ -14,11 +14,11 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// euroevalLegend says what the columns of data sets are.
+// euroevalLegend explains the columns of data sets.
 const euroevalLegend = "euroeval: EuroEval's score with its 95 % interval; aligned: each answer judged by its own functions; bfcl-strict: answers that are\n" +
 	"correct by BFCL's rules, interval by functions; differ: answers on which the graders differ, and by which rule"
 
-// gradeLegend says what the columns of graded rollouts are.
+// gradeLegend explains the columns of graded rollouts.
 const gradeLegend = "euroeval, bfcl-strict: correct, or the check that failed; behind it the rule in which the graders differ"
 
 var gradeColumns = columns{
@@ -29,8 +29,8 @@ var gradeColumns = columns{
 	},
 }
 
-// graded says whether all rollouts that have a score are answers to records of EuroEval's task, and
-// one is.
+// graded returns whether all scored rollouts are answers to records of EuroEval's task, and there
+// is one.
 func graded(rows []Row) bool {
 	some := false
 	for _, row := range rows {
@@ -43,7 +43,7 @@ func graded(rows []Row) bool {
 	return some
 }
 
-// gradeText is a verdict in one word.
+// gradeText formats a verdict in one word.
 func gradeText(v *busv1.CallVerdict) string {
 	switch {
 	case v == nil:
@@ -55,8 +55,7 @@ func gradeText(v *busv1.CallVerdict) string {
 	}
 }
 
-// EuroEval writes the figures of each category and each data set; nothing where no record was
-// played.
+// EuroEval writes the figures of each category and each data set; nothing if no record was played.
 func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 	if content == nil || len(content.DataSets) == 0 {
 		return nil
@@ -75,15 +74,15 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 	failed := ""
 	for i := range content.DataSets {
 		if set := &content.DataSets[i]; set.FailedIterations > 0 {
-			failed += fmt.Sprintf("%s: %d of %d iterations failed, in which EuroEval's metric raises, and do not count\n", set.Name, set.FailedIterations, content.Iterations)
+			failed += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.Name, set.FailedIterations, content.Iterations)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failed, euroevalLegend, quirks(content.DataSets))
 	return err
 }
 
-// quirks lists the rules in which the graders differ and how often each decided, the commonest
-// first.
+// quirks lists the rules in which the graders differ with the number of decisions, the most
+// frequent first.
 func quirks(sets []runfiles.DataSet) string {
 	counts := make(map[euroeval.Quirk]int)
 	var names []euroeval.Quirk
@@ -96,7 +95,7 @@ func quirks(sets []runfiles.DataSet) string {
 		}
 	}
 	if len(names) == 0 {
-		return "the graders agree on every answer"
+		return "the graders agree on all answers"
 	}
 	slices.SortFunc(names, func(a, b euroeval.Quirk) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))
@@ -108,7 +107,7 @@ func quirks(sets []runfiles.DataSet) string {
 	return "the graders differ by " + strings.Join(parts, ", ")
 }
 
-// intervalText is a mean in percent with half the width of its interval.
+// intervalText formats a mean in percent with half the width of its interval.
 func intervalText(i runfiles.Interval) string {
 	switch {
 	case i.Mean == nil:

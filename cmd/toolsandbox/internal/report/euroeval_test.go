@@ -35,7 +35,7 @@ func TestEuroEval(t *testing.T) {
 		"simple 4 50.00 25.00 3",
 		"data set split answers euroeval aligned bfcl-strict differ",
 		"mine val 4 50.00 ± 12.50 – 50.00 3",
-		"mine: 3 of 10 iterations failed, in which EuroEval's metric raises, and do not count",
+		"mine: 3 of 10 iterations do not count, because EuroEval's metric raises",
 	}
 	if diff := cmp.Diff(want, got[:len(want)]); diff != "" {
 		t.Errorf("tables (-want +got):\n%s", diff)

@@ -15,13 +15,13 @@ func JSON(w io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// Warn prints a line that ends nothing.
+// Warn prints a warning.
 func Warn(w io.Writer, format string, args ...any) error {
 	_, err := fmt.Fprintf(w, "toolsandbox: %s\n", strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; "))
 	return err
 }
 
-// ShellWord quotes what a shell would take apart.
+// ShellWord quotes a word for a shell, if necessary.
 func ShellWord(s string) string {
 	plain := func(r rune) bool { return !strings.ContainsRune(" \t\n\"'`$&|;<>()*?[]#~!{}\\", r) }
 	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {

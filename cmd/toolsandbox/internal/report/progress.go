@@ -10,19 +10,20 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// redrawInterval bounds how often the progress line of a terminal is drawn.
+// redrawInterval is the minimum time between redraws of a terminal's progress line.
 const redrawInterval = 50 * time.Millisecond
 
-// linesWithoutTerminal is how many progress lines a log gets at most.
+// linesWithoutTerminal is the most progress lines in a log.
 const linesWithoutTerminal = 20
 
-// Progress shows how many rollouts are done: one line that is drawn again and again on a terminal,
-// a few lines elsewhere. It is not safe for concurrent use.
+// Progress shows the number of finished rollouts: one line that is redrawn on a terminal, a few
+// lines elsewhere. It is not safe for concurrent use.
 type Progress struct {
 	w        io.Writer
 	terminal bool
 	total    int
-	// before is how many were done when the run went on: they took no time of this one.
+	// before is the number of rollouts that earlier parts of the run finished: they took no time of
+	// this one.
 	before   int
 	done     int
 	sum      float64
@@ -33,8 +34,7 @@ type Progress struct {
 	drawn    time.Time
 }
 
-// NewProgress returns the progress of a run that shows itself on w. before rollouts of total are
-// done.
+// NewProgress returns the progress of a run on w. before of the total rollouts are done.
 func NewProgress(w io.Writer, total, before int) *Progress {
 	_, terminal := terminal(w)
 	return &Progress{w: w, terminal: terminal, total: total, before: before, began: time.Now()}
@@ -62,14 +62,14 @@ func (p *Progress) Add(row Row) {
 	}
 }
 
-// End leaves the progress line.
+// End terminates the progress line.
 func (p *Progress) End() {
 	if p.terminal && p.done > 0 {
 		_, _ = fmt.Fprintln(p.w)
 	}
 }
 
-// fit cuts a line to the width of the terminal: what is on a second one would not be drawn over.
+// fit truncates a line to the width of the terminal, because a redraw covers one line.
 func (p *Progress) fit(line string) string {
 	if columns := width(p.w); columns > 0 {
 		return text.Snip(line, columns-1, "…")
@@ -86,7 +86,7 @@ func (p *Progress) line(last string) string {
 		p.pace(time.Since(p.began)), last)
 }
 
-// pace says how fast it goes, and how long it will or did take.
+// pace formats the elapsed and the remaining time.
 func (p *Progress) pace(took time.Duration) string {
 	played, left := p.done-p.before, p.total-p.done
 	if played < 1 || took <= 0 {
@@ -103,7 +103,7 @@ func (p *Progress) pace(took time.Duration) string {
 	return fmt.Sprintf("%s, about %s left", rate, rounded(each*time.Duration(left)))
 }
 
-// rounded leaves out what nobody wants to know of a long time.
+// rounded rounds a duration for people.
 func rounded(d time.Duration) time.Duration {
 	if d < 10*time.Second {
 		return d.Round(100 * time.Millisecond)

@@ -1,4 +1,4 @@
-// Package report shows a person how a run goes and how it ended.
+// Package report shows a person the progress and the results of a run.
 package report
 
 import (
@@ -20,17 +20,17 @@ import (
 
 // Row is one finished rollout.
 type Row struct {
-	// Name is the scenario, with agent and trial where a run has several.
+	// Name is the scenario, with agent and trial if a run has several.
 	Name string
-	// Result is its score.
+	// Result is the result with its score.
 	Result *busv1.Result
 	// Took is the time from the first to the last message.
 	Took time.Duration
-	// Usage is what the turns of models cost.
+	// Usage is the tokens and costs of the models' turns.
 	Usage []*busv1.TurnUsage
 }
 
-// Reached returns how many milestones were reached at all.
+// Reached returns the number of milestones with a similarity above 0.
 func (r Row) Reached() int {
 	reached := 0
 	for _, match := range r.Result.GetMilestones() {
@@ -41,27 +41,27 @@ func (r Row) Reached() int {
 	return reached
 }
 
-// Scored says whether the rollout counts: a failure of the infrastructure and a cancelled rollout
-// do not.
+// Scored returns whether the rollout counts: a failure of the infrastructure and a cancelled
+// rollout do not.
 func (r Row) Scored() bool { return runfiles.Scored(r.Result) }
 
-// leastRemark is how many columns a remark gets at least on a terminal.
+// leastRemark is the minimum width of a remark on a terminal.
 const leastRemark = 20
 
-// mostRows is up to how many rollouts a table has a line for each. One of more shows the worst
-// only, and as many of those without a score.
+// mostRows is the largest number of rollouts with a line each. A larger table shows only the worst,
+// and as many without a score.
 const (
 	mostRows  = 60
 	worstRows = 20
 )
 
-// legend says what the columns of rollouts count.
+// legend explains the columns of rollouts.
 const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
 
 // Table writes one line per rollout, or for the worst if there are many, and one per category. Rows
-// and totals may come in any order. What is said about a rollout is cut to the width of w where
-// that is a terminal, and else stands there whole. Where all rollouts are answers to EuroEval's
-// records, the categories are left to EuroEval.
+// and totals may come in any order. Remarks are truncated to the width of a terminal; elsewhere
+// they are complete. If all rollouts are answers to EuroEval's records, EuroEval prints the
+// categories.
 func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
 	shown, others := choose(rows)
 	list := ""
@@ -94,8 +94,8 @@ func categoryTable(totals runfiles.Categories) string {
 	return categories.Render()
 }
 
-// choose returns the rows that are shown: all by name, or of many those without a score and those
-// with the lowest. It says which the others are.
+// choose returns the rows to show: all by name, or of many those without a score and those with the
+// lowest. It also describes the others.
 func choose(rows []Row) (shown []Row, others string) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
@@ -116,7 +116,7 @@ func choose(rows []Row) (shown []Row, others string) {
 		len(unscored), len(rows), len(worst), worstRows, runfiles.SummaryFile)
 }
 
-// columns are what a table says of rollouts.
+// columns are the columns of rollouts.
 type columns struct {
 	titles table.Row
 	cells  func(Row) table.Row
@@ -131,8 +131,8 @@ var scoreColumns = columns{
 	},
 }
 
-// rollouts returns the lines of the rollouts. Remarks, each on the line of its rollout, get what is
-// left of a width, but leastRemark at least; a width of 0 is no bound.
+// rollouts returns the lines of the rollouts with their remarks. A remark gets the rest of the
+// width, at least leastRemark; a width of 0 is unlimited.
 func rollouts(rows []Row, c columns, width int) string {
 	t := newTable(c.titles)
 	for _, row := range rows {
@@ -153,8 +153,7 @@ func rollouts(rows []Row, c columns, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Contract prints how often simulated users broke their contract, by rule; nothing where all users
-// were scripted.
+// Contract prints the violations of simulated users by rule; nothing if all users were scripted.
 func Contract(w io.Writer, contract *runfiles.UserContract) error {
 	if contract == nil {
 		return nil
@@ -197,10 +196,10 @@ func scoreText(row Row) string {
 	return number(row.Result.GetSimilarity())
 }
 
-// noScore stands where a score would.
+// noScore is the text in place of a missing score.
 const noScore = "–"
 
-// orNoScore formats a mean, of which there is none if nothing has a score.
+// orNoScore formats a mean, or noScore without one.
 func orNoScore(mean *float64, format string) string {
 	if mean == nil {
 		return noScore
@@ -217,12 +216,12 @@ func duration(d time.Duration) string {
 	return d.Round(10 * time.Millisecond).String()
 }
 
-// remark says what is special about a rollout.
+// remark returns the special features of a rollout.
 func remark(row Row) string {
 	end := row.Result.GetEnd()
 	switch end.GetReason() {
 	case busv1.EndReason_END_REASON_MESSAGE_LIMIT:
-		if grade := row.Result.GetCallGrade(); grade != nil { // one message is all that a record asks for
+		if grade := row.Result.GetCallGrade(); grade != nil { // a record asks for one message
 			return grade.GetQuirk()
 		}
 		return "message limit"
@@ -234,13 +233,13 @@ func remark(row Row) string {
 		return "not scored: " + line(end.GetDetail())
 	}
 	if row.Result.GetMinefieldSimilarity() > 0 {
-		return "stepped on a minefield"
+		return "triggered a minefield"
 	}
 	return ""
 }
 
-// line puts a text on one line. What would move the cursor or colour the screen is replaced: models
-// and servers write the texts.
+// line puts a text on one line. It replaces control characters, because models and servers write
+// the texts.
 func line(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Map(func(r rune) rune {

@@ -12,30 +12,30 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// Rescore is what became of the scores of a run under other evaluations.
+// Rescore is the change of a run's scores under other milestones.
 type Rescore struct {
-	// Moved are the rollouts whose score or one of whose nodes' similarities is another.
+	// Moved are the rollouts with another score or another similarity of a node.
 	Moved []Move `json:"moved"`
-	// Unmoved counts the other rollouts that were scored.
+	// Unmoved counts the other scored rollouts.
 	Unmoved int `json:"unmoved"`
 	// Failed are rollouts that ended in a failure and keep their score.
 	Failed []string `json:"failed"`
-	// NoScenario are rollouts whose scenario is not there.
+	// NoScenario are rollouts without a scenario.
 	NoScenario []string `json:"no_scenario"`
-	// NoTrajectory are rollouts whose files are not there.
+	// NoTrajectory are rollouts without files.
 	NoTrajectory []string `json:"no_trajectory"`
 	// Before and After are the means over the whole run, nil if nothing has a score.
 	Before *float64 `json:"mean_before"`
 	After  *float64 `json:"mean_after"`
-	// Flagged are the rollouts whose user's flags are others, and UserContract counts the flags as
-	// they are now, nil if no user was checked.
+	// Flagged are the rollouts whose users' flags changed, and UserContract counts the new flags,
+	// nil if no user was checked.
 	Flagged      []string               `json:"user_flags_changed"`
 	UserContract *runfiles.UserContract `json:"user_contract,omitempty"`
-	// Written says whether the new scores and flags are in the run's directory.
+	// Written is set if the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
 
-// Move is a rollout whose score moved; nil stands for a score that is not there.
+// Move is a rollout whose score moved; nil means no score.
 type Move struct {
 	Name   string   `json:"name"`
 	Before *float64 `json:"before"`
@@ -45,8 +45,7 @@ type Move struct {
 	Minefields []NodeMove `json:"minefields"`
 }
 
-// NodeMove is a node whose similarity moved; nil stands for a node that is not there or not
-// matched.
+// NodeMove is a node whose similarity moved; nil means a missing or unmatched node.
 type NodeMove struct {
 	Node   int      `json:"node"`
 	Name   string   `json:"name,omitempty"`
@@ -54,7 +53,7 @@ type NodeMove struct {
 	After  *float64 `json:"after"`
 }
 
-// NewRescore returns one of no rollout.
+// NewRescore returns an empty Rescore.
 func NewRescore() *Rescore {
 	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}, Flagged: []string{}}
 }
@@ -73,7 +72,7 @@ func (r *Rescore) Add(before, after *runfiles.ScenarioResult, evaluation *evalua
 	r.Moved = append(r.Moved, move)
 }
 
-// numberOf returns a similarity's number, nil if it has none.
+// numberOf returns a similarity's number, or nil.
 func numberOf(similarity runfiles.Similarity) *float64 {
 	if number, ok := similarity.Number(); ok {
 		return &number
@@ -83,7 +82,7 @@ func numberOf(similarity runfiles.Similarity) *float64 {
 
 func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// nodes returns the nodes of a graph that moved, by number.
+// nodes returns the moved nodes of a graph, by number.
 func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove {
 	moves := make(map[int]*NodeMove)
 	for i, mapping := range []runfiles.Mapping{before, after} {
@@ -112,8 +111,7 @@ func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove
 	return moved
 }
 
-// Moves writes one line per rollout whose score moved, the totals, and what became of the users'
-// flags.
+// Moves writes one line per rollout whose score moved, the totals, and the changed flags of users.
 func Moves(w io.Writer, r *Rescore) error {
 	var out strings.Builder
 	if len(r.Moved) > 0 {
@@ -132,7 +130,7 @@ func Moves(w io.Writer, r *Rescore) error {
 		{"ended in a failure", r.Failed}, {"scenario not in the catalogue", r.NoScenario}, {"no trajectory", r.NoTrajectory},
 	} {
 		if len(kept.names) > 0 {
-			fmt.Fprintf(&out, "%d kept as they were, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
+			fmt.Fprintf(&out, "%d unchanged, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
 		}
 	}
 	if len(r.Flagged) > 0 {
@@ -144,7 +142,7 @@ func Moves(w io.Writer, r *Rescore) error {
 	return Contract(w, r.UserContract)
 }
 
-// change is by how much the score moved.
+// change formats the difference of the scores.
 func (m Move) change() string {
 	if m.Before == nil || m.After == nil {
 		return ""
@@ -152,7 +150,7 @@ func (m Move) change() string {
 	return fmt.Sprintf("%+.3f", *m.After-*m.Before)
 }
 
-// text lists the nodes that moved.
+// text lists the moved nodes.
 func (m Move) text() string {
 	var texts []string
 	for _, node := range m.Milestones {

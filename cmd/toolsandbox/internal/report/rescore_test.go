@@ -42,8 +42,8 @@ func TestRescore(t *testing.T) {
 	}
 	for _, line := range []string{
 		"moved      1.000  0.250  -0.750  milestone 0 told: 1.000 → 0.250", "milestone 1: 1.000 → none",
-		"1 of 2 scores moved, mean 0.750 before, none after", "2 kept as they were, ended in a failure: a, b",
-		"1 kept as they were, scenario not in the catalogue: c", "user flags changed: f",
+		"1 of 2 scores moved, mean 0.750 before, none after", "2 unchanged, ended in a failure: a, b",
+		"1 unchanged, scenario not in the catalogue: c", "user flags changed: f",
 		"simulated user: 1 of 2 rollouts flagged (50 %): leak 3",
 	} {
 		if !strings.Contains(out.String(), line) {

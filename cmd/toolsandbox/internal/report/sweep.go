@@ -21,7 +21,7 @@ const (
 	SweepSpent     = "spent"
 )
 
-// Sweep is a sweep as programs read it.
+// Sweep is a sweep for programs.
 type Sweep struct {
 	ID     string   `json:"id"`
 	State  string   `json:"state"`
@@ -31,11 +31,11 @@ type Sweep struct {
 	Users  []string `json:"users"`
 	// Created is when it was first created.
 	Created time.Time `json:"created"`
-	// Reason says why a sweep that is spent does not go on.
+	// Reason says why a sweep stopped at its spend limit.
 	Reason string `json:"reason,omitempty"`
 }
 
-// NewSweep returns what an orchestrator says of a sweep.
+// NewSweep converts an orchestrator's description of a sweep.
 func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 	s := Sweep{
 		ID: info.GetId(), State: SweepRunning, Done: info.GetProgress().GetDone(), Total: info.GetProgress().GetTotal(),
@@ -52,7 +52,7 @@ func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 	return s
 }
 
-// Sweeps prints sweeps, one a line.
+// Sweeps prints sweeps, one per line.
 func Sweeps(w io.Writer, sweeps []Sweep) error {
 	t := newTable(table.Row{"sweep", "state", "done", "agent", "user", "created"})
 	for _, s := range sweeps {
@@ -65,7 +65,7 @@ func Sweeps(w io.Writer, sweeps []Sweep) error {
 	return err
 }
 
-// SweepResult is the result of one rollout as programs read it.
+// SweepResult is the result of one rollout for programs.
 type SweepResult struct {
 	Rollout  string `json:"rollout"`
 	Scenario string `json:"scenario"`
@@ -74,12 +74,12 @@ type SweepResult struct {
 	User     string `json:"user"`
 	// Similarity is the score, nil if the rollout has none.
 	Similarity *float64 `json:"similarity"`
-	// End is why it ended, Detail what is said about that.
+	// End is the reason of its end, Detail the explanation.
 	End    string `json:"end"`
 	Detail string `json:"detail,omitempty"`
 }
 
-// NewSweepResult returns a result for programs.
+// NewSweepResult converts a result for programs.
 func NewSweepResult(result *busv1.Result) SweepResult {
 	played := result.GetRollout()
 	r := SweepResult{

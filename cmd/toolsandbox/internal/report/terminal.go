@@ -17,7 +17,7 @@ func terminal(w io.Writer) (descriptor int, ok bool) {
 	return descriptor, term.IsTerminal(descriptor)
 }
 
-// width returns the columns of w; 0 if it is no terminal or does not say.
+// width returns the columns of w; 0 if unknown or not a terminal.
 func width(w io.Writer) int {
 	descriptor, ok := terminal(w)
 	if !ok {

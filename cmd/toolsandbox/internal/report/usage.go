@@ -12,12 +12,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Usage prints what the models of a run used and what that costs by the table of prices, and how
-// many requests came back without their tokens; nothing where no model played.
+// Usage prints the tokens of a run's models, their cost by the price table, and the number of
+// requests without reported tokens; nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
 	var counted, input, cached, output, reasoning, micros int64
-	var unpriced []string        // players whose price is not known
-	silent := map[string]int64{} // requests whose tokens were not stated, by player
+	var unpriced []string        // players without a price
+	silent := map[string]int64{} // requests without reported tokens, by player
 	for _, row := range rows {
 		for _, turn := range row.Usage {
 			u, name := turn.GetUsage(), player(row, turn.GetRole())
@@ -40,7 +40,7 @@ func Usage(w io.Writer, rows []Row) error {
 			grouped(output), among(reasoning, "for reasoning"), cost(micros, unpriced)))
 	}
 	for _, name := range slices.Sorted(maps.Keys(silent)) {
-		parts = append(parts, fmt.Sprintf("%s of %s, tokens not stated", requests(silent[name]), name))
+		parts = append(parts, fmt.Sprintf("%s of %s, tokens not reported", requests(silent[name]), name))
 	}
 	if len(parts) == 0 {
 		return nil
@@ -49,18 +49,18 @@ func Usage(w io.Writer, rows []Row) error {
 	return err
 }
 
-// cost says what tokens cost, and for which players nobody knows.
+// cost formats the cost of tokens, and the players without a price.
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
-	known := ", about " + pricing.Dollars(micros) + " if the table of prices is right"
+	known := ", about " + pricing.Dollars(micros) + " if the price table is right"
 	switch {
 	case names == "":
 		return known
 	case micros > 0:
-		return known + ", without " + names + ", whose price is not known"
+		return known + ", without " + names + " (no price)"
 	default:
-		return ", cost not known: no price for " + names
+		return ", cost unknown: no price for " + names
 	}
 }
 
@@ -85,7 +85,7 @@ func among(n int64, what string) string {
 	return " (" + grouped(n) + " " + what + ")"
 }
 
-// grouped writes a number with a comma before every three digits.
+// grouped formats a number with a comma before every three digits.
 func grouped(n int64) string {
 	text := strconv.FormatInt(n, 10)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

@@ -26,16 +26,16 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		"none":       {[]Row{{Result: result}}, ""},
-		"priced":     {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right\n"},
-		"unknown":    {[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent, agent}}}, "\nmodels: 2,469,134 tokens in, 178 out, cost not known: no price for openai:qwen3\n"},
-		"not stated": {[]Row{{Result: result, Usage: slices.Repeat([]*busv1.TurnUsage{silent}, 1234)}}, "\nmodels: 1,234 requests of openai:qwen3, tokens not stated\n"},
+		"priced":     {[]Row{{Result: result, Usage: []*busv1.TurnUsage{user}}}, "\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the price table is right\n"},
+		"unknown":    {[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent, agent}}}, "\nmodels: 2,469,134 tokens in, 178 out, cost unknown: no price for openai:qwen3\n"},
+		"not stated": {[]Row{{Result: result, Usage: slices.Repeat([]*busv1.TurnUsage{silent}, 1234)}}, "\nmodels: 1,234 requests of openai:qwen3, tokens not reported\n"},
 		"one not stated": {
 			[]Row{{Result: result, Usage: []*busv1.TurnUsage{user, silent}}},
-			"\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the table of prices is right; 1 request of openai:qwen3, tokens not stated\n",
+			"\nmodels: 12,345 tokens in (1,000 cached), 2,345 out (12 for reasoning), about $0.12 if the price table is right; 1 request of openai:qwen3, tokens not reported\n",
 		},
 		"both": {
 			[]Row{{Result: result, Usage: []*busv1.TurnUsage{agent}}, {Result: result, Usage: []*busv1.TurnUsage{user}}},
-			"\nmodels: 1,246,912 tokens in (1,000 cached), 2,434 out (12 for reasoning), about $0.12 if the table of prices is right, without openai:qwen3, whose price is not known\n",
+			"\nmodels: 1,246,912 tokens in (1,000 cached), 2,434 out (12 for reasoning), about $0.12 if the price table is right, without openai:qwen3 (no price)\n",
 		},
 	}
 	for name, test := range tests {

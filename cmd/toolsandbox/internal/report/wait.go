@@ -8,20 +8,20 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// waitEvery is how often a wait for results is told while it lasts.
+// waitEvery is the interval of messages about a wait for results.
 const waitEvery = time.Minute
 
-// Wait tells what a run waits for that gets no result. The zero value has told nothing. It is not
-// safe for concurrent use.
+// Wait reports that a run waits for results. The zero value has reported nothing. It is not safe
+// for concurrent use.
 type Wait struct {
-	silent int // times that the orchestrator told how far the sweep is, since the last result
+	silent int // progress reports since the last result
 	told   time.Time
 }
 
-// Tell prints what an orchestrator says that is still to come, the second time that it says so
-// without a result in between, and then once a minute.
+// Tell prints the pending rollouts at the second progress report without a result in between, and
+// then once a minute.
 func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
-	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just begun
+	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just started
 		w.silent = 0
 		return
 	}
@@ -31,10 +31,10 @@ func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	w.told = time.Now()
 	why := fmt.Sprintf("orchestrators work on %d, %d are queued", progress.GetPlaying(), progress.GetQueued())
 	if progress.GetPlaying() == 0 {
-		why = fmt.Sprintf("%d are queued, and no orchestrator works on them: see that one runs with --orchestrator-parallel above 0", progress.GetQueued())
+		why = fmt.Sprintf("%d are queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
 	}
 	_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), why)
 }
 
-// Over notes that a result has come.
+// Over resets the wait after a result.
 func (w *Wait) Over() { *w = Wait{} }

@@ -27,7 +27,7 @@ func TestWait(t *testing.T) {
 		tell(1, 0, 0)
 		tell(2, 0, 7)
 		want := "waiting for results: 2 of 9 rollouts are done, orchestrators work on 3, 4 are queued\n"
-		want += "waiting for results: 2 of 9 rollouts are done, 7 are queued, and no orchestrator works on them: see that one runs with --orchestrator-parallel above 0\n"
+		want += "waiting for results: 2 of 9 rollouts are done, 7 are queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0\n"
 		if got := out.String(); got != want {
 			t.Errorf("got\n%s\nwant\n%s", got, want)
 		}

@@ -17,32 +17,32 @@ import (
 )
 
 const (
-	// defaultWait is how long a run waits for its players; it covers an agent that was started a
-	// moment ago.
+	// defaultWait is how long a run waits for its players; it covers an agent that has just
+	// started.
 	defaultWait = 3 * time.Second
-	// checkAgain is how long a player that could not be reached is left alone.
+	// checkAgain is the pause between checks of an unreachable player.
 	checkAgain = 500 * time.Millisecond
-	// checkTimeout bounds one question about a player; it covers the restart of a service.
+	// checkTimeout is the timeout of one check; it covers the restart of a service.
 	checkTimeout = time.Minute
 )
 
-// seated is a player and the flag that named it.
+// seated is a player and its flag.
 type seated struct {
 	flag   string
 	player *agentgwv1.Player
 }
 
-// attendance checks the players of a sweep before anything is played. The gateway answers, for it
-// has the keys and the network.
+// attendance checks the players of a sweep before anything is played. The gateway answers, because
+// it has the keys and the network.
 type attendance struct {
 	client agentgwv1.PlayerCheckServiceClient
-	// wait is how long a player may stay out of reach.
+	// wait is the longest wait for an unreachable player.
 	wait   time.Duration
 	stderr io.Writer
 }
 
-// attend returns when all players of the sweep can play, or says in one line what is missing.
-// Nobody is asked for a replay, or for a run of which everything is played.
+// attend returns when all players of the sweep can play, or an error that names what is missing. It
+// checks nobody for a replay, or for a completely played run.
 func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
@@ -63,7 +63,7 @@ func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterf
 	return a.await(ctx, all)
 }
 
-// await checks players until none of them is out of reach.
+// await checks players until all of them are reachable.
 func (a *attendance) await(ctx context.Context, absent []seated) error {
 	var until time.Time
 	for {
@@ -92,7 +92,7 @@ func (a *attendance) await(ctx context.Context, absent []seated) error {
 	}
 }
 
-// tell says what is waited for, if that takes longer than usual.
+// tell reports a wait that takes longer than usual.
 func (a *attendance) tell(missing error) error {
 	if a.wait <= defaultWait {
 		return nil
@@ -100,8 +100,8 @@ func (a *attendance) tell(missing error) error {
 	return report.Warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
 }
 
-// check asks about all players at once. It returns those that are out of reach, with what is
-// missing; the error is what waiting does not help against.
+// check checks all players concurrently. It returns the unreachable ones with what is missing. The
+// error is one that waiting does not fix.
 func (a *attendance) check(ctx context.Context, players []seated) (absent []seated, missing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()

@@ -28,13 +28,13 @@ import (
 )
 
 const (
-	// writers is how many trajectories are fetched and written at once.
+	// writers is the number of trajectories fetched and written concurrently.
 	writers = 8
-	// parting is how long an interrupted run may take to fetch what is done.
+	// parting is how long an interrupted run may fetch finished rollouts.
 	parting = 3 * time.Second
 )
 
-// finished is a rollout whose files are written.
+// finished is a rollout with written files.
 type finished struct {
 	number  int // in the plan
 	rollout runfiles.Rollout
@@ -48,10 +48,10 @@ type collector struct {
 	record    *runfiles.Run
 	telemetry *telemetry.Telemetry
 	draws     euroeval.Settings
-	euroeval  *runfiles.EuroEval // nil until finish, and where no record was played
+	euroeval  *runfiles.EuroEval // nil until finish, and if no record was played
 
 	ctx      context.Context
-	stop     context.CancelFunc // ends fetching
+	stop     context.CancelFunc // stops fetching
 	planned  *sweep.Sweep
 	progress *report.Progress
 	queue    chan *busv1.Result
@@ -63,8 +63,8 @@ type collector struct {
 	errs     []error
 }
 
-// newCollector returns a collector of a run that is interrupted when ctx ends. What is done by then
-// is still written, if that does not take long. EuroEval draws with the run's seed, if it has one.
+// newCollector returns a collector of a run that is interrupted when ctx ends. It then still writes
+// finished rollouts, within a time limit. EuroEval draws with the run's seed, if it has one.
 func newCollector(
 	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *runfiles.Run, traces *telemetry.Telemetry,
 ) *collector {
@@ -77,7 +77,7 @@ func newCollector(
 	return c
 }
 
-// start makes the collector ready for results.
+// start prepares the collector for results.
 func (c *collector) start(planned *sweep.Sweep, progress *report.Progress) {
 	c.planned, c.progress = planned, progress
 	c.queue = make(chan *busv1.Result, writers)
@@ -127,9 +127,9 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	}
 	scenario := c.scenarios[result.GetRollout().GetScenario()]
 	if scenario == nil {
-		return runfiles.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not part of this run", id, result.GetRollout().GetScenario())
+		return runfiles.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
 	}
-	if damage != "" { // files that are there stay as they are
+	if damage != "" { // existing files stay
 		return runfiles.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
 	}
 	rollout := runfiles.Rollout{
@@ -157,7 +157,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
 }
 
-// trajectory fetches what a result was scored from, or says what of it is damaged.
+// trajectory fetches the scored trajectory of a result, or describes its damage.
 func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1.GetTrajectoryResponse, damage string, err error) {
 	id := result.GetRollout().GetId()
 	trajectory, err = c.planned.Trajectory(c.ctx, id)
@@ -167,16 +167,15 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	case err != nil:
 		return nil, "", err
 	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
-		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, its score was made from one that ended with %.8x",
+		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, but the scored log ended with %.8x",
 			id, trajectory.GetLogDigest(), result.GetLogDigest()), nil
-	case len(trajectory.GetMessages()) == 0: // too little of it is left
-		return nil, cmp.Or(result.GetEnd().GetDetail(), "no message is stored"), nil
+	case len(trajectory.GetMessages()) == 0: // too little is left
+		return nil, cmp.Or(result.GetEnd().GetDetail(), "its log is empty"), nil
 	}
 	return trajectory, "", nil
 }
 
-// keep stores what came from outside in a rollout, so that the run can be played again, and what
-// models were asked, for people.
+// keep stores the external input of a rollout for a replay, and the models' exchanges for people.
 func (c *collector) keep(result *busv1.Result, name string) error {
 	if !sweep.HasExternalInput(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
@@ -196,7 +195,7 @@ func (c *collector) keep(result *busv1.Result, name string) error {
 	return runfiles.WriteExchanges(c.directory.path, name, exchanges)
 }
 
-// Exchanges picks the exchanges with model providers.
+// Exchanges selects the exchanges with model providers.
 func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
 	var exchanges []runfiles.Exchange
 	for _, item := range items {
@@ -207,7 +206,7 @@ func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
 	return exchanges
 }
 
-// name returns the rollout's directory: the scenario, with the trial where there are several.
+// name returns the rollout's directory: the scenario, with the trial if there are several.
 func (c *collector) name(result *busv1.Result) string {
 	name := result.GetRollout().GetScenario()
 	if c.spec.Trials > 1 {
@@ -216,7 +215,7 @@ func (c *collector) name(result *busv1.Result) string {
 	return name
 }
 
-// number returns a rollout's place in the plan, which is the last part of its id.
+// number returns a rollout's number in the plan, the last part of its id.
 func number(rolloutID string) int {
 	n, err := strconv.Atoi(rolloutID[strings.LastIndexByte(rolloutID, '.')+1:])
 	if err != nil {
@@ -225,8 +224,8 @@ func number(rolloutID string) int {
 	return n
 }
 
-// finish waits for the files and writes the record and the summary of what is done. It does nothing
-// if nothing was started.
+// finish waits for the files and writes the record and the summary of finished rollouts. It does
+// nothing before start.
 func (c *collector) finish() error {
 	if c.queue == nil {
 		return nil
@@ -246,7 +245,7 @@ func (c *collector) finish() error {
 	return errors.Join(c.writeEuroEval(), runfiles.WriteSummary(c.directory.path, c.summary()))
 }
 
-// writeEuroEval writes what is known of records of EuroEval's task beside the summary.
+// writeEuroEval writes the results of records of EuroEval's task beside the summary.
 func (c *collector) writeEuroEval() error {
 	var err error
 	if c.euroeval, err = runfiles.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
@@ -271,7 +270,7 @@ func (c *collector) done() int { return len(c.finished) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
-// left counts the rollouts that the person at the terminal left, which have no score.
+// left counts the unscored rollouts that the person at the terminal left.
 func (c *collector) left() int {
 	n := 0
 	for _, row := range c.rows {
@@ -282,7 +281,7 @@ func (c *collector) left() int {
 	return n
 }
 
-// unscored counts the rollouts that have no score.
+// unscored counts the rollouts without a score.
 func (c *collector) unscored() int {
 	n := 0
 	for _, row := range c.rows {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// damage says on stderr which rollouts' stored trajectories are damaged, and returns the error that
-// this is; nil if none is.
+// damage prints the rollouts with damaged stored trajectories, and returns the error; nil if there
+// are none.
 func (o *Options) damage(stderr io.Writer, collector *collector) error {
 	n := 0
 	for _, rollout := range collector.finished {
@@ -21,5 +21,5 @@ func (o *Options) damage(stderr io.Writer, collector *collector) error {
 	if n == 0 {
 		return nil
 	}
-	return fmt.Errorf("the stored trajectories of %d rollouts are damaged; files that were written before are kept: --out %s --resume plays these rollouts again", n, o.out)
+	return fmt.Errorf("the stored trajectories of %d rollouts are damaged; their earlier files stay: --out %s --resume plays these rollouts again", n, o.out)
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// stateDirectory is where a run keeps what it needs to go on, below its output directory.
+// stateDirectory holds a run's state for resuming, below its output directory.
 const stateDirectory = ".toolsandbox"
 
 // directory is the output directory of a run.
 type directory struct{ path string }
 
-// openDirectory makes the output directory. A directory that holds a run is only accepted to resume
-// it, and one that holds anything else not at all. What a start that failed left there is neither.
+// openDirectory makes the output directory. It accepts a directory with a run only to resume it,
+// and rejects any other content. The remains of a failed start count as neither.
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
@@ -25,7 +25,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
-		return nil, process.Usage("--out: %s holds a run already: go on with --resume or choose another directory", path)
+		return nil, process.Usage("--out: %s holds a run: continue it with --resume or choose another directory", path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
@@ -36,13 +36,13 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	}
 	for _, entry := range entries {
 		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !own {
-			return nil, process.Usage("--out: %s holds %s, which no run began there wrote: choose an empty or a new directory", path, entry.Name())
+			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}
 	return d, nil
 }
 
-// noRun says that there is nothing to go on with.
+// noRun is the error that there is nothing to resume.
 func (d *directory) noRun() error {
 	return process.Usage("--resume: no interrupted run in %s: start it without --resume", d.path)
 }
@@ -50,7 +50,7 @@ func (d *directory) noRun() error {
 // data returns the default directory for the services' data.
 func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
 
-// runFile is where it stands which run that is.
+// runFile identifies the run.
 func (d *directory) runFile() string { return filepath.Join(d.path, runfiles.RunFile) }
 
 func exists(path string) bool {
@@ -58,9 +58,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// DataDirectory returns where the services of a run keep their data, unless it was told to keep it
-// elsewhere. out is the run's output directory.
+// DataDirectory returns the default directory of a run's services' data. out is the run's output
+// directory.
 func DataDirectory(out string) string { return (&directory{path: out}).data() }
 
-// Holds says whether a run began in an output directory.
+// Holds returns whether a run has started in an output directory.
 func Holds(out string) bool { return exists((&directory{path: out}).runFile()) }

@@ -11,12 +11,12 @@ import (
 )
 
 const (
-	// leastModelTimeout and mostModelTimeout bound the time for one request to a model; the latter
-	// is the proto's.
+	// leastModelTimeout and mostModelTimeout are the bounds of --model-timeout; the latter is the
+	// proto's.
 	leastModelTimeout, mostModelTimeout = time.Second, time.Hour
 )
 
-// modelOptions are the flags of players that are models. What is not given is left to the provider.
+// modelOptions are the flags of model players. The provider decides what is not set.
 type modelOptions struct {
 	baseURL, userBaseURL string
 	temperature          optional[float64]
@@ -27,20 +27,19 @@ type modelOptions struct {
 }
 
 func (o *modelOptions) register(flags *pflag.FlagSet) {
-	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the models' server, e.g. http://localhost:8000/v1 (default: the provider's)")
-	flags.StringVar(&o.userBaseURL, "user-base-url", "", "the same for --user only")
+	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the model server, e.g. http://localhost:8000/v1 (default: the provider's)")
+	flags.StringVar(&o.userBaseURL, "user-base-url", "", "address of the model server for --user only")
 	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), optionalInt32(), optionalInt32(), optionalInt32(), optionalDuration()
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
 	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")
-	flags.Var(&o.budget, "thinking-budget", "`tokens` that --agent may think for, for models of Anthropic, Gemini and Cohere that do (default: the provider's)")
-	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "how much --user reasons")
-	flags.Var(&o.userBudget, "user-thinking-budget", "tokens that --user may think for")
+	flags.Var(&o.budget, "thinking-budget", "thinking `tokens` of --agent, for models of Anthropic, Gemini and Cohere (default: the provider's)")
+	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "reasoning effort of --user")
+	flags.Var(&o.userBudget, "user-thinking-budget", "thinking tokens of --user")
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
 }
 
-// apply gives the flags to the players that they are for. The error is a mistake on the command
-// line.
+// apply applies the flags to their players. The error is a mistake on the command line.
 func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if o.baseURL != "" {
 		if agent.GetModel() == nil && user.GetModel() == nil {
@@ -81,7 +80,7 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	return nil
 }
 
-// limit gives the players the time for one answer.
+// limit sets the players' timeout of one answer.
 func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	if o.timeout.value == nil {
 		return nil
@@ -103,7 +102,7 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	return nil
 }
 
-// sample gives the agent the flags about its answers.
+// sample sets the sampling of the agent's answers.
 func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	temperature, tokens := o.temperature.value, o.maxTokens.value
 	if temperature != nil && !(*temperature >= 0 && *temperature <= 2) { // NaN is neither
@@ -117,7 +116,7 @@ func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	case temperature == nil && tokens == nil:
 		return nil
 	case model == nil:
-		return process.Usage("--temperature, --max-tokens: given, but --agent is no model")
+		return process.Usage("--temperature, --max-tokens: given, but --agent is not a model")
 	}
 	model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
 	return nil

@@ -32,7 +32,7 @@ func optionalDuration() optional[time.Duration] {
 	return optional[time.Duration]{kind: "duration", parse: time.ParseDuration}
 }
 
-// or returns what was given, or else something else.
+// or returns the given value, or other if unset.
 func (o *optional[T]) or(otherwise T) T {
 	if o.value == nil {
 		return otherwise

@@ -2,5 +2,5 @@ package runner
 
 import "strings"
 
-// originalPlayer takes the original's name for the kind of its players off the name of one.
+// originalPlayer removes the original's prefix from a player's name.
 func originalPlayer(name string) string { return strings.TrimPrefix(name, "RoleImplType.") }

@@ -24,7 +24,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// record says what is about to be run. given are the flags that are no defaults.
+// record describes the run that starts now. given are the flags other than defaults.
 func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, error) {
 	secrets := secretsOf(os.Environ())
 	run := &runfiles.Run{
@@ -45,11 +45,11 @@ func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, 
 	return run, err
 }
 
-// now is the time for a record, which is read by people and programs.
+// now is the time in a record, for people and programs.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// specDigest tells apart what is to be played: scenarios by their digest, players as they are
-// before they have an address here.
+// specDigest identifies what is played: scenarios by their digest, players before they get an
+// address here.
 func specDigest(spec sweep.Spec, scenarios string) (string, error) {
 	digest, _, err := bus.Digest(&orchestratorv1.SweepSpec{
 		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
@@ -107,8 +107,8 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	return values
 }
 
-// givenFlags returns the names of the flags that stand on the command line, or in the environment
-// with another value than the default.
+// givenFlags returns the names of the flags that the command line sets, or the environment to
+// another value than the default.
 func givenFlags(flags *pflag.FlagSet) []string {
 	given := []string{}
 	flags.VisitAll(func(flag *pflag.Flag) {
@@ -120,9 +120,9 @@ func givenFlags(flags *pflag.FlagSet) []string {
 }
 
 const (
-	// redacted stands for what nobody may read.
+	// redacted replaces secrets.
 	redacted = "[redacted]"
-	// leastSecret is how long a secret is at least: shorter values stand in too many texts by
+	// leastSecret is the shortest length of a secret: shorter values occur in too many texts by
 	// chance.
 	leastSecret = 8
 )
@@ -133,8 +133,8 @@ var (
 	query    = regexp.MustCompile(`(://[^\s?#]*)\?[^\s#]*`)
 )
 
-// secretsOf returns the values of the variables that are called like secrets, the longest first.
-// Those of our own flags are none.
+// secretsOf returns the values of the variables with names of secrets, the longest first. Our own
+// flags' variables are no secrets.
 func secretsOf(environment []string) []string {
 	var secrets []string
 	for _, variable := range environment {
@@ -149,13 +149,13 @@ func secretsOf(environment []string) []string {
 	return secrets
 }
 
-// Redact returns a text without secrets: values of the environment's variables that are called like
-// secrets, and the user and the query of addresses. The environment is as os.Environ has it.
+// Redact removes secrets from a text: values of variables with names of secrets, and the user and
+// the query of addresses. The environment has the form of os.Environ.
 func Redact(text string, environment []string) string {
 	return redact(text, secretsOf(environment))
 }
 
-// redact takes secrets out of a text: values of the environment, and the user and the query of
+// redact removes secrets from a text: values of the environment, and the user and the query of
 // addresses.
 func redact(text string, secrets []string) string {
 	for _, secret := range secrets {
@@ -165,8 +165,8 @@ func redact(text string, secrets []string) string {
 	return query.ReplaceAllString(text, fmt.Sprintf("${1}?%s", redacted))
 }
 
-// open opens the output directory, settles where the services keep their data, and returns the
-// record of the run in it, which is new or goes on.
+// open opens the output directory, determines the directory of the services' data, and returns the
+// new or resumed record of the run.
 func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *runfiles.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {

@@ -23,31 +23,29 @@ import (
 )
 
 const (
-	// recordingDirectory holds what a run needs to be played again, below stateDirectory: the
-	// specification, and a file per rollout, named after its number in the plan. All of them are
-	// messages with their lengths.
+	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
+	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
 	recordingDirectory = "recording"
 	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
 	specificationFile = "specification"
-	// maxRecorded bounds one message of a file.
+	// maxRecorded is the largest message of a file.
 	maxRecorded = 64 << 20
 )
 
-// recording is what a run left to be played again. It implements sweep.Recording; nothing is kept
-// open.
+// recording is the recording of a run. It implements sweep.Recording and keeps no file open.
 type recording struct {
 	dir    string
 	digest string
-	// outside says whether anything came from outside: only then rollouts have files.
+	// outside is set if there is external input: only then rollouts have files.
 	outside bool
 }
 
-// recordings returns where the recordings of a run's directory are.
+// recordings returns the directory of a run's recordings.
 func (d *directory) recordings() string {
 	return filepath.Join(d.path, stateDirectory, recordingDirectory)
 }
 
-// specify stores what is run.
+// specify stores the specification.
 func (d *directory) specify(spec sweep.Spec) error {
 	path := filepath.Join(d.recordings(), specificationFile)
 	messages := []proto.Message{&orchestratorv1.SweepSpec{
@@ -60,7 +58,7 @@ func (d *directory) specify(spec sweep.Spec) error {
 	return writeMessages(path, messages)
 }
 
-// record stores what came from outside in a rollout.
+// record stores the external input of a rollout.
 func (d *directory) record(n int, items []*orchestratorv1.RecordedItem) error {
 	messages := make([]proto.Message, len(items))
 	for i, item := range items {
@@ -80,12 +78,12 @@ func writeMessages(path string, messages []proto.Message) error {
 	return runfiles.WriteFile(path, out.Bytes())
 }
 
-// errNoRecording says that a directory holds nothing to be played again.
+// errNoRecording means that a directory holds no recording.
 var errNoRecording = errors.New("no recording")
 
-// openRecording reads what the run in a directory was, and tells whether all that came from outside
-// is recorded: missing names the scenarios of rollouts of which nothing is. The error is
-// errNoRecording if there is no recording.
+// openRecording reads the specification of the run in a directory and checks that the recording is
+// complete: missing names the scenarios of rollouts without one. The error is errNoRecording if
+// there is no recording.
 func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
 	if spec, err = r.specification(); err != nil {
@@ -117,7 +115,7 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 
 func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }
 
-// specification reads what was run.
+// specification reads the specification.
 func (r *recording) specification() (sweep.Spec, error) {
 	path := filepath.Join(r.dir, specificationFile)
 	stored, spec := &orchestratorv1.SweepSpec{}, sweep.Spec{}
@@ -136,7 +134,7 @@ func (r *recording) specification() (sweep.Spec, error) {
 		return sweep.Spec{}, errNoRecording
 	}
 	if err == nil && (len(spec.Scenarios) == 0 || len(stored.GetAgents()) == 0 || len(stored.GetUsers()) == 0 || stored.GetTrials() < 1) {
-		err = fmt.Errorf("read %s: it does not say what was run: expected scenarios, players and trials", path)
+		err = fmt.Errorf("read %s: expected scenarios, players and trials", path)
 	}
 	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
 	spec.Seed, spec.Compat, spec.Services, spec.MaxBytes = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices(), stored.GetMaxBytes()
@@ -160,7 +158,7 @@ func (r *recording) Visit(n int, visit func(*orchestratorv1.RecordedItem) error)
 	})
 }
 
-// readMessages calls next once for each message of a file, which has to read it.
+// readMessages calls next once for each message of a file; next must read it.
 func readMessages(path string, next func(read func(proto.Message) error) error) (err error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -9,8 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// remoteFlags returns the flags that do nothing with --remote, and for each where it is set
-// instead.
+// remoteFlags returns the flags without effect with --remote, and where to set each instead.
 func remoteFlags() map[string]string {
 	const (
 		gateway  = "give it to toolsandbox serve agentgw there"
@@ -27,8 +26,8 @@ func remoteFlags() map[string]string {
 	}
 }
 
-// refuseUnused refuses flags that do nothing with --remote, whoever has set them, and addresses of
-// services on the command line that do nothing without it.
+// refuseUnused rejects flags without effect with --remote, from any source, and addresses on the
+// command line without it.
 func (o *Options) refuseUnused() error {
 	if !o.engine.Network.Remote {
 		return o.refuseAddresses()
@@ -44,18 +43,18 @@ func (o *Options) refuseUnused() error {
 		if !flag.Changed {
 			name = fmt.Sprintf("%s: %s", process.Source(flag), name)
 		}
-		errs = append(errs, process.Usage("%s: given, but with --remote it does nothing here: %s", name, instead))
+		errs = append(errs, process.Usage("%s: given, but --remote ignores it here: %s", name, instead))
 	})
 	return errors.Join(errs...)
 }
 
-// refuseAddresses refuses addresses of services elsewhere. Those of the environment and of a file
-// may be meant for other runs.
+// refuseAddresses rejects addresses of remote services. Those of the environment and of a file may
+// be meant for other runs.
 func (o *Options) refuseAddresses() error {
 	var errs []error
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
 		if flag := o.flags.Lookup(name); flag != nil && flag.Changed {
-			errs = append(errs, process.Usage("--%s: given, but it does nothing without --remote: add that", name))
+			errs = append(errs, process.Usage("--%s: given, but it needs --remote: add that", name))
 		}
 	}
 	return errors.Join(errs...)

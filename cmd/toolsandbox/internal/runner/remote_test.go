@@ -61,7 +61,7 @@ func TestRemoteFlags(t *testing.T) {
 				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
 			},
 		} {
-			want := fmt.Sprintf("%s: given, but with --remote it does nothing here: %s", how, wanted[name])
+			want := fmt.Sprintf("%s: given, but --remote ignores it here: %s", how, wanted[name])
 			err := options("true").refuseUnused()
 			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !matchesEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)
@@ -78,7 +78,7 @@ func TestRemoteFlags(t *testing.T) {
 func TestAddressWithoutRemote(t *testing.T) {
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
 		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").refuseUnused()
-		if want := "--" + name + ": given, but it does nothing without --remote: add that"; !errors.Is(err, process.ErrUsage) || !matchesEnd(fmt.Sprint(err), want) {
+		if want := "--" + name + ": given, but it needs --remote: add that"; !errors.Is(err, process.ErrUsage) || !matchesEnd(fmt.Sprint(err), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").refuseUnused(); err != nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// again returns what the run in --replay was, to be played from its recording. Flags that say
-// something else are a mistake.
+// again returns the specification of the run in --replay, to be played from its recording.
+// Contradicting flags are a mistake.
 func (o *Options) again(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
-		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s says what is played", args[0], o.replay)
+		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
 	}
 	var given string
 	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags} {
@@ -28,7 +28,7 @@ func (o *Options) again(args []string) (sweep.Spec, error) {
 		})
 	}
 	if given != "" {
-		return sweep.Spec{}, process.Usage("--%s: given, but with --replay the run in %s says what is played", given, o.replay)
+		return sweep.Spec{}, process.Usage("--%s: given, but with --replay the run in %s determines what is played", given, o.replay)
 	}
 	spec, missing, err := openRecording(o.replay)
 	if errors.Is(err, errNoRecording) {
@@ -38,7 +38,7 @@ func (o *Options) again(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, fmt.Errorf("--replay: %w", err)
 	}
 	if n := len(missing); n > 0 {
-		return sweep.Spec{}, process.Usage("--replay: nothing is recorded of %d rollouts of the run in %s, among them one of %s: complete it with its own flags and --resume",
+		return sweep.Spec{}, process.Usage("--replay: %d rollouts of the run in %s have no recording, among them one of %s: complete it with its own flags and --resume",
 			n, o.replay, missing[0])
 	}
 	if err := o.contradicts(spec); err != nil {
@@ -48,7 +48,7 @@ func (o *Options) again(args []string) (sweep.Spec, error) {
 	return spec, nil
 }
 
-// contradicts says which flag differs from what the recorded run was.
+// contradicts names the flag that differs from the recorded run.
 func (o *Options) contradicts(spec sweep.Spec) error {
 	services, err := servicesOf(o.services)
 	if err != nil {
@@ -67,7 +67,7 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 		{"services", servicesText(services), servicesText(spec.Services)},
 	} {
 		if o.flags.Changed(flag.name) && flag.given != flag.is {
-			return process.Usage("--%s: %v given, but the run in %s that --replay names had %v", flag.name, flag.given, o.replay, flag.is)
+			return process.Usage("--%s: %v given, but the replayed run in %s had %v", flag.name, flag.given, o.replay, flag.is)
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// resultFlags returns the flags that say what is played: a run goes on with the same only.
+// resultFlags returns the flags that determine results: a resumed run must repeat them.
 func resultFlags() []string {
 	return []string{
 		"agent", "user", "scenarios", "variants", "split", "test-mode", "pack", "builtin", "preferred-tool-backend", "trials", "seed", "compat", "services", "replay",
@@ -21,12 +21,12 @@ func resultFlags() []string {
 	}
 }
 
-// installationFlags returns flags that change results too, but only the services read them: no
-// digest has them.
+// installationFlags returns flags that also change results, but only the services read them: no
+// digest covers them.
 func installationFlags() []string { return []string{"agentgw-template-dir", "toolhost-service-url"} }
 
-// resumed returns the record of the run in the directory, which goes on as now says. The error is a
-// mistake on the command line if that is another run.
+// resumed returns the record of the run in the directory, continued by now. The error is a mistake
+// on the command line if that is another run.
 func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error) {
 	run, err := d.run()
 	if err != nil {
@@ -42,15 +42,15 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 	different := differences(run, now, suspects)
 	switch {
 	case len(different) > 0:
-		return nil, process.Usage("--resume: the run in %s began with other flags, which change results: %s: repeat those it began with, or choose another --out",
+		return nil, process.Usage("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, process.Usage("--resume: the scenarios have changed since the run in %s began with %s: put them back, or choose another --out", d.path, commitOf(run.Program))
+		return nil, process.Usage("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
-		return nil, process.Usage("--resume: what the flags name has changed since the run in %s began: put back the files of --agent, --user or --replay, or choose another --out", d.path)
+		return nil, process.Usage("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
 	}
 	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, rpc.StreamDirectory)) {
-		return nil, process.Usage("--resume: what the run in %s has played is not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
+		return nil, process.Usage("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
 	}
 	resumption := runfiles.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {
@@ -62,8 +62,7 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 	return run, nil
 }
 
-// differences says of each of the flags, and of the arguments, what it was and is if that is not
-// the same.
+// differences describes each flag, and the arguments, that changed, with the old and the new value.
 func differences(then, now *runfiles.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {
@@ -94,11 +93,11 @@ func commitOf(p runfiles.Program) string {
 	return fmt.Sprintf("toolsandbox %s, commit %s", p.Version, p.Commit)
 }
 
-// run returns which run the directory belongs to.
+// run identifies the run of the directory.
 func (d *directory) run() (*runfiles.Run, error) {
 	run, err := runfiles.ReadRun(d.path)
 	if errors.Is(err, runfiles.ErrDamaged) {
-		return nil, process.Usage("--resume: %w: put back a copy of it, or start the run again with another --out", err)
+		return nil, process.Usage("--resume: %w: restore a copy of it, or start the run again with another --out", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)

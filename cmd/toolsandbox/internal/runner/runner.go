@@ -1,6 +1,5 @@
-// Package runner plays scenarios into an output directory: it opens the directory or goes on with
-// the run in it, looks whether the players can play, follows the sweep, and leaves the files of
-// what is done.
+// Package runner plays scenarios into an output directory: it opens the directory or resumes the
+// run in it, checks the players, follows the sweep, and writes the files of finished rollouts.
 package runner
 
 import (
@@ -31,20 +30,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// flushLimit bounds sending the last telemetry.
+// flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
 
-// errCreating says that nobody knows whether the services have the sweep.
-var errCreating = errors.New("interrupted while the sweep was created")
+// errCreating means that it is unknown whether the services have the sweep.
+var errCreating = errors.New("interrupted while creating the sweep")
 
-// Bounds of --max-rollout-bytes. A conversation has to fit into one gRPC message of
+// Bounds of --max-rollout-bytes. A conversation must fit into one gRPC message of
 // --max-message-bytes, with room for its tables.
 const (
 	minMaxBytes, maxMaxBytes = 1 << 10, 32 << 20
 	defaultMaxBytes          = 4 << 20
 )
 
-// Options are what a run is to do. RegisterFlags fills them.
+// Options are the settings of a run. RegisterFlags fills them.
 type Options struct {
 	program      runfiles.Program
 	scenarios    catalogue.Selection
@@ -68,10 +67,10 @@ type Options struct {
 	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
-	playing      string // id of the sweep, once it was created
+	playing      string // id of the created sweep
 }
 
-// New returns the settings of a run of this program before any flag is read.
+// New returns the default settings of a run of this program.
 func New(program runfiles.Program) *Options {
 	c := &Options{
 		program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
@@ -81,7 +80,7 @@ func New(program runfiles.Program) *Options {
 	return c
 }
 
-// RegisterFlags adds the flags of a run. They are read when Run is called.
+// RegisterFlags adds the flags of a run. Run reads them.
 func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.flags = flags
 	flags.StringVar(&o.agent, "agent", "", "who plays the `agent`: see toolsandbox agents")
@@ -91,21 +90,21 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
-	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "rollouts at once")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "concurrent rollouts")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
-	flags.Int64Var(&o.seed, "seed", 0, "seed for random players, and of EuroEval's draws, where 0 stands for 4242")
-	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "draws of records of which EuroEval's score is the mean")
-	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "judge answers in the order of EuroEval's cache, as published scores are")
-	flags.BoolVar(&o.compat, "compat", false, "abort where the original aborts on a mistake of the model")
-	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "bytes of messages in one conversation after which it ends as a failure of whoever said most of them")
-	flags.StringVar(&o.services, "services", "", "what `answers` tools that ask hosted services: recorded, offline, live or record (default: recordings, else offline)")
+	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
+	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "bootstrap draws of EuroEval's score")
+	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "score answers in the order of EuroEval's cache, as published scores do")
+	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
+	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
+	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
 	o.engine.ToolHost.RegisterServiceFlags(flags)
-	flags.BoolVar(&o.resume, "resume", false, "go on with the run in --out: play what is missing or was left without a score by a fault")
-	flags.StringVar(&o.replay, "replay", "", "play the run in this `directory` again from its recording; nobody else is asked")
-	flags.DurationVar(&o.wait, "wait", defaultWait, "how long to wait before the first rollout for an --agent or --user that cannot be reached, e.g. 5m")
+	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out: play rollouts that are missing or have no score")
+	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
+	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
-	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use services that run elsewhere instead of starting them")
+	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services instead of starting them")
 	o.engine.Network.RegisterClientFlags(flags)
 	o.engine.Network.Sync.RegisterFlag(flags)
 	o.engine.Orchestrator.RegisterTurnFlags(flags)
@@ -116,7 +115,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.telemetry.RegisterFlags(flags)
 }
 
-// checkSweepID says what is wrong with --sweep-id; empty lets one be derived.
+// checkSweepID validates --sweep-id; empty derives one.
 func (o *Options) checkSweepID() error {
 	if o.sweepID == "" {
 		return nil
@@ -124,7 +123,7 @@ func (o *Options) checkSweepID() error {
 	return sweep.CheckID("--sweep-id", o.sweepID)
 }
 
-// prepare checks the flags and returns what is to be run.
+// prepare checks the flags and returns the sweep's specification.
 func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	if err := o.checkSweepID(); err != nil {
 		return sweep.Spec{}, err
@@ -155,7 +154,7 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 	return spec, CheckSockets(o.engine, spec)
 }
 
-// validate returns what is out of range in the flags that are not about what is run.
+// validate checks the ranges of the flags outside the specification.
 func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
@@ -164,10 +163,10 @@ func (o *Options) validate() error {
 		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
 }
 
-// specify returns what the flags say is to be run.
+// specify converts the flags into a specification.
 func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if o.agent == "" {
-		return sweep.Spec{}, process.Usage("--agent: missing, expected one of those that toolsandbox agents lists, e.g. --agent oracle")
+		return sweep.Spec{}, process.Usage("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
@@ -183,7 +182,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	for _, s := range []seated{{"--agent", agent}, {"--user", user}} {
 		name := s.player.GetPlugin().GetAttached()
 		if name != "" && !atTerminal(s.player) && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
-			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches itself", s.flag, name)
+			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
 		}
 	}
 	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
@@ -203,7 +202,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	if !o.engine.Network.Remote { // services elsewhere know what they need
+	if !o.engine.Network.Remote { // remote services check their own needs
 		if err := o.scenarios.CheckNeeds(); err != nil {
 			return sweep.Spec{}, err
 		}
@@ -223,8 +222,8 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	}, nil
 }
 
-// Run plays the scenarios that the flags and args, which are patterns of names, choose. It always
-// leaves the files of what is done. A mistake on the command line is process.ErrUsage.
+// Run plays the scenarios that the flags and args, which are patterns of names, select. It always
+// writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	given := givenFlags(o.flags)
 	spec, err := o.prepare(args)
@@ -247,7 +246,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushLimit)
 		defer cancel()
 		if closeErr := traces.Close(flush); closeErr != nil {
-			logger.Warn("telemetry was not sent completely", "error", closeErr)
+			logger.Warn("telemetry is incomplete", "error", closeErr)
 		}
 	}()
 	running, err := standalone.Start(ctx, o.engine, rpc.Options{Logger: logger, Telemetry: traces})
@@ -269,7 +268,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	}
 	damage := o.damage(stderr, collector)
 	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
-		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then go on with --out %s --resume",
+		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}
 	if watched != nil && !errors.Is(watched, sweep.ErrCancelled) {
@@ -308,7 +307,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)
 	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may go on: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
+		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
 	}
 	if err != nil {
 		return standalone.Cause(ctx, err)
@@ -325,9 +324,9 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	}))
 }
 
-// create creates the sweep, or goes on with the one that the directory belongs to, and notes that.
+// create creates the sweep, or continues the directory's, and records that.
 func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *runfiles.Run) (total, done int, err error) {
-	if o.resume { // noted before the round begins: a number is not used twice, and one that never began does no harm
+	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
 		if err := runfiles.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
@@ -344,7 +343,7 @@ func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *d
 	return total, 0, runfiles.WriteRun(directory.path, run)
 }
 
-// interrupted says how far the run came and how to go on.
+// interrupted describes the progress of the run and how to continue.
 func (o *Options) interrupted(ctx context.Context, err error, collector *collector) error {
 	elsewhere := o.engine.Network.Remote && o.playing != ""
 	switch {
@@ -353,19 +352,19 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 	case ctx.Err() != nil && collector.planned == nil:
 		return errors.New("interrupted before the first rollout")
 	case ctx.Err() == nil && elsewhere:
-		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s goes on: stop it with %s, or fetch the others with --out %s --resume",
+		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with --out %s --resume",
 			err, collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
 	case ctx.Err() == nil:
 		return err
 	case elsewhere:
-		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s goes on: stop it with %s, or go on with --out %s --resume",
+		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with --out %s --resume",
 			collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
 	default:
-		return fmt.Errorf("interrupted with %d of %d rollouts done: go on with --out %s --resume", collector.done(), collector.total(), o.out)
+		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with --out %s --resume", collector.done(), collector.total(), o.out)
 	}
 }
 
-// show prints the outcome.
+// show prints the results.
 func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	summary := collector.summary()
 	if o.asJSON {
@@ -378,7 +377,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	return err
 }
 
-// verdict is the error that a run without a score for every rollout is, nil if all have one.
+// verdict is the error of a run with unscored rollouts, nil if all have a score.
 func (o *Options) verdict(collector *collector) error {
 	left := collector.left()
 	var errs []error
@@ -386,13 +385,13 @@ func (o *Options) verdict(collector *collector) error {
 		rollouts    int
 		why, advice string
 	}{
-		{collector.unscored() - left, "of the infrastructure: see the table", ", mend it, and --out %s --resume plays them again"},
+		{collector.unscored() - left, "of the infrastructure: see the table", ", fix the cause, and --out %s --resume plays them again"},
 		{left, "the person at the terminal ended them", ": --out %s --resume asks for them again"},
 	} {
 		if part.rollouts == 0 {
 			continue
 		}
-		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // what is recorded ends so again
+		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // a recorded end repeats
 			part.advice = ""
 		}
 		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))

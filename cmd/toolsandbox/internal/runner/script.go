@@ -17,22 +17,22 @@ type part struct {
 	flag    string
 	players []*agentgwv1.Player
 	script  func(*setupv1.Setup) []*worldv1.Turn
-	// lacks is what a scenario does not have, then what comes of it, then who else may play.
+	// lacks names what a scenario lacks, the consequence, and alternative players.
 	lacks, so, instead string
 }
 
-// userFlag says who plays the user.
+// userFlag names the user's player.
 const userFlag = "--user"
 
-// checkScripts refuses players who play the scenarios' own scripts if no scenario has one, and
-// warns if some have none.
+// checkScripts rejects players of the scenarios' own scripts if no scenario has one, and warns if
+// some have none.
 func checkScripts(spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
 	return errors.Join(
-		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "the agent does nothing there", "grpc://localhost:9000"}.check(spec, stderr),
-		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "the user ends the conversation there after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
+		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "their agent does nothing", "grpc://localhost:9000"}.check(spec, stderr),
+		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "their user ends the conversation after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
 	)
 }
 
@@ -43,7 +43,7 @@ func (p part) check(spec sweep.Spec, stderr io.Writer) error {
 		}
 		var without []string
 		for _, scenario := range spec.Scenarios {
-			if scenario.GetSetup().GetFunctionCalling() != nil && p.flag == userFlag { // who says no more
+			if scenario.GetSetup().GetFunctionCalling() != nil && p.flag == userFlag { // a record's user says nothing more
 				continue
 			}
 			if len(p.script(scenario.GetSetup())) == 0 {

@@ -7,8 +7,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// servicesOf reads what is to answer tools that ask hosted services; nothing leaves it to the
-// scenario.
+// servicesOf parses --services; empty leaves the choice to the scenario.
 func servicesOf(text string) (toolhostv1.HostedServices, error) {
 	switch text {
 	case "":
@@ -26,7 +25,7 @@ func servicesOf(text string) (toolhostv1.HostedServices, error) {
 	}
 }
 
-// servicesText is what servicesOf reads.
+// servicesText is the inverse of servicesOf.
 func servicesText(services toolhostv1.HostedServices) string {
 	if services == toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED {
 		return "the default"

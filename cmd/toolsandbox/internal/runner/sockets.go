@@ -10,9 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// CheckSockets says, before anything begins, that the models of a run in this process need more
-// connections than it may have. One at http:// speaks HTTP/1.1, where each request has a connection
-// for itself; at https:// many share one wherever the server speaks HTTP/2.
+// CheckSockets fails before the start if the models of a run in this process need more connections
+// than the limit. An http:// server speaks HTTP/1.1 with one connection per request; an https://
+// server shares one over HTTP/2 if it can.
 func CheckSockets(engine standalone.Config, spec sweep.Spec) error {
 	if engine.Network.Remote || spec.Recording != nil {
 		return nil
@@ -24,7 +24,7 @@ func CheckSockets(engine standalone.Config, spec sweep.Spec) error {
 		// A rollout asks one player at a time.
 		rollouts := min(spec.Parallel, len(spec.Scenarios)*spec.Trials)
 		if err := descriptor.Check(min(rollouts, engine.AgentGateway.ModelConnections)); err != nil {
-			return process.Usage("--parallel %d: %w: raise it, lower --parallel, or give a server that speaks HTTP/2 without TLS as --base-url h2c://HOST", spec.Parallel, err)
+			return process.Usage("--parallel %d: %w: raise it, lower --parallel, or give an HTTP/2 server without TLS as --base-url h2c://HOST", spec.Parallel, err)
 		}
 	}
 	return nil

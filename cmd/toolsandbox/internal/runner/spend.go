@@ -11,10 +11,10 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// maxDollars keeps a limit within what can be counted.
+// maxDollars keeps a limit within the range of its counter.
 const maxDollars = 1e9
 
-// spendOptions are the flags that bound what the models of a run use.
+// spendOptions are the spend limits of a run's models.
 type spendOptions struct {
 	tokens  optional[int64]
 	dollars optional[float64]
@@ -24,12 +24,11 @@ type spendOptions struct {
 func (o *spendOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
 	o.tokens, o.dollars = optionalInt64(), optionalFloat()
-	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; then the run stops, and --resume goes on (default: no limit)")
-	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the table of prices: nobody has checked the one that is built in")
+	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; --resume continues a stopped run (default: no limit)")
+	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the price table; the built-in one is unchecked")
 }
 
-// limit returns what the flags say for a sweep, nil if they say nothing. The error is a mistake on
-// the command line.
+// limit returns a sweep's spend limit, nil without one. The error is a mistake on the command line.
 func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if n := o.tokens.or(1); n < 1 {
 		return nil, process.Usage("--spend-tokens: %d given, expected 1 or more", n)
@@ -40,14 +39,14 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil
 	}
-	asked := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for the runs that spend
+	asked := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for runs with models
 	isModel := func(p *agentgwv1.Player) bool { return p.GetModel() != nil }
 	models := slices.ContainsFunc(spec.Agents, isModel) || slices.ContainsFunc(spec.Users, isModel)
 	switch {
 	case spec.Recording != nil && asked:
 		return nil, process.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
 	case !models && asked:
-		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and what others spend is not known here")
+		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and the spending of others is unknown")
 	case spec.Recording != nil || !models:
 		return nil, nil
 	}

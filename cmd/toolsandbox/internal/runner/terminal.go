@@ -21,10 +21,10 @@ import (
 // terminalPlayers are the roles of a sweep that the person at the terminal plays.
 type terminalPlayers []*terminal.Player
 
-// servePlayers serves the person at the terminal for each role that they play, and tells the
-// players where.
-// In a replay nobody plays. The addresses are part of the sweep, so that the directory keeps them
-// for a run that goes on. leave is called when the person is gone.
+// servePlayers serves the person at the terminal for each of their roles, and sets the players'
+// addresses.
+// In a replay nobody plays. The addresses are part of the sweep, so the directory keeps them for a
+// resumed run. leave is called when the person is gone.
 func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.Spec, d *directory, leave func()) (seated terminalPlayers, err error) {
 	if spec.Recording != nil {
 		return nil, nil
@@ -47,7 +47,7 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 			}
 			served, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
 			if errors.Is(err, terminal.ErrTaken) {
-				err = fmt.Errorf("--resume: the person at the terminal is to be asked at %w: end that program, then go on", err)
+				err = fmt.Errorf("--resume: the person at the terminal answers at %w: end that program, then resume", err)
 			}
 			if err != nil {
 				return nil, errors.Join(err, seated.close())
@@ -66,10 +66,10 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 	return seated, nil
 }
 
-// seatFile is where a run keeps the addresses of the people at the terminal, by role.
+// seatFile holds the addresses of the people at the terminal, by role.
 func (d *directory) seatFile() string { return filepath.Join(d.path, stateDirectory, "terminal.json") }
 
-// seats returns the addresses of the people who played the run before; empty if there was nobody.
+// seats returns the addresses of the run's earlier people; empty if there were none.
 func (d *directory) seats() (map[string]string, error) {
 	addresses := make(map[string]string)
 	raw, err := os.ReadFile(d.seatFile())
@@ -101,7 +101,7 @@ func (p terminalPlayers) close() error {
 	return errors.Join(errs...)
 }
 
-// atTerminal says whether a person plays.
+// atTerminal returns whether a person plays.
 func atTerminal(players ...*agentgwv1.Player) bool {
 	for _, p := range players {
 		if player.AtTerminal(p) {

@@ -9,42 +9,42 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// idSuffix ends the name of a first column that names the row.
+// idSuffix ends the name of a first column with row ids.
 const idSuffix = "_id"
 
-// Cell is a cell that changed.
+// Cell is a changed cell.
 type Cell struct {
 	Column   string
 	From, To *worldv1.Value
 }
 
-// RowChange is a row of which cells changed.
+// RowChange is a row with changed cells.
 type RowChange struct {
-	// Key is the row's name, the text of its first column.
+	// Key is the row's id, the text of its first column.
 	Key   string
 	Cells []Cell
 }
 
-// Diff is what makes two versions of one table differ.
+// Diff is the difference between two versions of one table.
 type Diff struct {
 	Table world.Table
-	// From and To are the messages from which on the versions hold, -1 where there is none.
+	// From and To are the first messages of the versions, -1 for a missing one.
 	From, To int
-	// Added and Removed stand in row order of their version.
+	// Added and Removed are in row order of their version.
 	Added, Removed []*worldv1.Row
-	// Changed stands in row order of the older version.
+	// Changed is in row order of the older version.
 	Changed []RowChange
-	// Reordered says that rows which both versions hold stand in another order.
+	// Reordered is set if common rows have another order.
 	Reordered bool
 }
 
-// Empty says whether the versions hold the same rows in the same order.
+// Empty returns whether the versions hold the same rows in the same order.
 func (d Diff) Empty() bool {
 	return len(d.Added) == 0 && len(d.Removed) == 0 && len(d.Changed) == 0 && !d.Reordered
 }
 
-// Compare tells two versions of a table apart; nil stands for a table without one. Rows are matched
-// by the column that names them; rows without a name of their own are matched if they are equal.
+// Compare compares two versions of a table; nil stands for a missing one. It matches rows by their
+// id, and rows without an id by equality.
 func Compare(schema world.Table, from, to *worldv1.Table) Diff {
 	diff := Diff{Table: schema, From: versionOf(from), To: versionOf(to)}
 	before, after := from.GetRows(), to.GetRows()
@@ -72,7 +72,7 @@ func Compare(schema world.Table, from, to *worldv1.Table) Diff {
 	return diff
 }
 
-// versionOf returns the message from which on a version holds, -1 for none.
+// versionOf returns the first message of a version, -1 for none.
 func versionOf(table *worldv1.Table) int {
 	if table == nil {
 		return -1
@@ -80,7 +80,7 @@ func versionOf(table *worldv1.Table) int {
 	return int(table.GetIndex())
 }
 
-// match returns for each row before the number of its row after, -1 for none.
+// match returns for each row before the index of its row after, -1 for none.
 func match(schema world.Table, before, after []*worldv1.Row) []int {
 	partner := make([]int, len(before))
 	old, young := names(schema, before), names(schema, after)
@@ -106,7 +106,7 @@ func match(schema world.Table, before, after []*worldv1.Row) []int {
 	return partner
 }
 
-// names returns the number of the row that has a name, -1 for a name that several have.
+// names returns the index of the row with each id, -1 for a duplicate id.
 func names(schema world.Table, rows []*worldv1.Row) map[string]int {
 	index := make(map[string]int, len(rows))
 	for i, row := range rows {
@@ -122,7 +122,7 @@ func names(schema world.Table, rows []*worldv1.Row) map[string]int {
 	return index
 }
 
-// keyOf returns what names a row; ok is false if nothing does.
+// keyOf returns a row's id; ok is false without one.
 func keyOf(schema world.Table, row *worldv1.Row) (key string, ok bool) {
 	if len(schema.Columns) == 0 || !strings.HasSuffix(schema.Columns[0].Name, idSuffix) || len(row.GetCells()) == 0 {
 		return "", false
@@ -134,7 +134,7 @@ func keyOf(schema world.Table, row *worldv1.Row) (key string, ok bool) {
 	return text.Text, true
 }
 
-// compareCells returns the cells of a row that changed, in column order.
+// compareCells returns the changed cells of a row, in column order.
 func compareCells(schema world.Table, from, to *worldv1.Row) []Cell {
 	var cells []Cell
 	for i, column := range schema.Columns {
@@ -145,7 +145,7 @@ func compareCells(schema world.Table, from, to *worldv1.Row) []Cell {
 	return cells
 }
 
-// cellOf returns a cell; what is missing is null.
+// cellOf returns a cell; a missing one is null.
 func cellOf(row *worldv1.Row, i int) *worldv1.Value {
 	if i < len(row.GetCells()) {
 		return row.GetCells()[i]
@@ -157,7 +157,7 @@ func equalRows(a, b *worldv1.Row) bool {
 	return slices.EqualFunc(a.GetCells(), b.GetCells(), equalCells)
 }
 
-// equalCells compares to the last bit: 0 is not -0.
+// equalCells compares bit by bit: 0 is not -0.
 func equalCells(a, b *worldv1.Value) bool {
 	switch kind := a.GetKind().(type) {
 	case *worldv1.Value_Boolean:

@@ -33,13 +33,13 @@ type versionJSON struct {
 	Rows    int    `json:"rows"`
 }
 
-// rowJSON is a row as an object with its columns in their order.
+// rowJSON is a row as an object with its columns in order.
 type rowJSON struct {
 	table world.Table
 	row   *worldv1.Row
 }
 
-// diffJSON is what changed in one table.
+// diffJSON is the change of one table.
 type diffJSON struct {
 	Table       string       `json:"table"`
 	FromVersion *int         `json:"from_version"`
@@ -50,7 +50,7 @@ type diffJSON struct {
 	Reordered   bool         `json:"reordered"`
 }
 
-// changeJSON is a row of which cells changed.
+// changeJSON is a row with changed cells.
 type changeJSON struct {
 	ID    string     `json:"id"`
 	Cells []cellJSON `json:"cells"`
@@ -132,7 +132,7 @@ func (c *Changes) MarshalJSON() ([]byte, error) {
 	}{describe(c.Session), c.From, c.To, tables})
 }
 
-// versionPointer returns nil for the version that is none.
+// versionPointer returns nil for a missing version.
 func versionPointer(version int) *int {
 	if version < 0 {
 		return nil
@@ -161,7 +161,7 @@ func (r rowJSON) MarshalJSON() ([]byte, error) {
 	return append(raw, '}'), nil
 }
 
-// jsonText prints a cell as JSON. A number that JSON has no form for becomes a text.
+// jsonText prints a cell as JSON. NaN and the infinities become texts.
 func jsonText(cell *worldv1.Value) string {
 	switch kind := cell.GetKind().(type) {
 	case *worldv1.Value_Boolean:
@@ -183,7 +183,7 @@ func jsonText(cell *worldv1.Value) string {
 	}
 }
 
-// encode prints a value as JSON without escaping what is special in HTML only.
+// encode prints a value as JSON without escaping HTML.
 func encode(value any) ([]byte, error) {
 	var buffer bytes.Buffer
 	encoder := json.NewEncoder(&buffer)

@@ -16,8 +16,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// Answers returns what hosted services answered to a session, by message, then in the order in
-// which it was asked.
+// Answers returns the answers of hosted services to a session, by message, then in request order.
 func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceAnswer, error) {
 	var answers []*toolhostv1.ServiceAnswer
 	err := rpc.Follow(ctx, func(ctx context.Context) (grpc.ServerStreamingClient[toolhostv1.ListAnswersResponse], error) {
@@ -32,15 +31,15 @@ func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceA
 	return answers, nil
 }
 
-// exported is a recording that was printed.
+// exported is a printed recording.
 type exported struct {
 	url          string
 	params, body python.Value
 }
 
 // WriteRecordings prints answers as the recordings of a scenario in YAML, indented like its fields.
-// A scenario answers equal requests with the first recording: of several answers to a request only
-// the first is printed. Comments tell of the others that differ and of requests that failed.
+// A scenario answers equal requests with the first recording, so only the first answer to a request
+// is printed. Comments name different later answers and failed requests.
 func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 	var out strings.Builder
 	var done []exported
@@ -63,12 +62,12 @@ func WriteRecordings(w io.Writer, answers []*toolhostv1.ServiceAnswer) error {
 		text, ok := next.yaml()
 		switch {
 		case !repeated && !ok:
-			comment(&out, answer, "is left out: YAML has no text for a number or a character in it")
+			comment(&out, answer, "is omitted: YAML cannot write a number or a character in it")
 		case !repeated:
 			done = append(done, next)
 			out.WriteString(text)
 		case !first.body.Equal(next.body):
-			comment(&out, answer, "was answered otherwise, too")
+			comment(&out, answer, "has another answer, too")
 		}
 	}
 	text := "  recordings:\n" + out.String()
@@ -93,7 +92,7 @@ func parseRecording(recording *setupv1.RecordedAnswer) (exported, error) {
 	return e, nil
 }
 
-// yaml returns the recording as an item of a list in YAML, if it can be written so.
+// yaml returns the recording as an item of a YAML list, if YAML can express it.
 func (e exported) yaml() (text string, ok bool) {
 	ok = true
 	out := []byte("    - url: ")
@@ -110,9 +109,9 @@ func (e exported) yaml() (text string, ok bool) {
 	return string(append(out, '\n')), ok
 }
 
-// appendYAML appends a value as JSON that YAML reads in the same way, and says whether there is
-// such a text: YAML takes a float without a point for a text, and has neither numbers beyond 64
-// bits nor lone surrogates.
+// appendYAML appends a value as JSON that YAML reads equally, and returns whether there is such a
+// text: YAML reads a float without a point as a text, and has neither numbers beyond 64 bits nor
+// lone surrogates.
 func appendYAML(out []byte, value python.Value) (appended []byte, ok bool) {
 	switch value.Kind() {
 	case python.KindFloat:

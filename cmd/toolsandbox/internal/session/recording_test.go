@@ -45,11 +45,11 @@ func TestWriteRecordings(t *testing.T) {
 	want := "  recordings:\n" +
 		"    - url: \"https://x\"\n      params: {\"q\": \"a\", \"n\": 1}\n      response: {\"b\": 1.0, \"a\": \"é # : \u2028\"}\n" +
 		"    # message 7: https://x {\"q\": \"a\"} failed: requests.exceptions.HTTPError: 404 Client Error\n" +
-		"    # message 9: https://x {\"q\": \"a\", \"n\": 1} was answered otherwise, too\n" +
+		"    # message 9: https://x {\"q\": \"a\", \"n\": 1} has another answer, too\n" +
 		"    - url: \"https://y\"\n      params: {}\n      response: [1.0e+16, 1.5, 7]\n" +
-		"    # message 9: https://z {} is left out: YAML has no text for a number or a character in it\n" +
-		"    # message 9: https://z {\"q\": \"\\ud800\"} is left out: YAML has no text for a number or a character in it\n" +
-		"    # message 9: https://z {\"q\": NaN} is left out: YAML has no text for a number or a character in it\n"
+		"    # message 9: https://z {} is omitted: YAML cannot write a number or a character in it\n" +
+		"    # message 9: https://z {\"q\": \"\\ud800\"} is omitted: YAML cannot write a number or a character in it\n" +
+		"    # message 9: https://z {\"q\": NaN} is omitted: YAML cannot write a number or a character in it\n"
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("recordings (-want +got):\n%s", diff)
 	}

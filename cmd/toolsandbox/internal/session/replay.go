@@ -19,45 +19,42 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// replayPrefix begins the ids of sessions that live as long as a replay.
+// replayPrefix begins the ids of temporary sessions of a replay.
 const replayPrefix = "replay-"
 
-// ErrDiffers says that a replay did something else than what is stored.
+// ErrDiffers means that a replay differs from the stored history.
 var ErrDiffers = errors.New("the replay differs")
 
-// Replayed is what a replay compared and found identical.
+// Replayed counts the identical results of a replay.
 type Replayed struct {
-	// To is the last message that was replayed.
+	// To is the last replayed message.
 	To int
-	// Answers is the number of answers of tools, Versions that of the table versions that they
-	// stored.
+	// Answers is the number of answers of tools, Versions that of their table versions.
 	Answers, Versions int
 }
 
-// history is what is recorded about a session up to a message.
+// history is the recorded history of a session up to a message.
 type history struct {
-	// starting is the number of messages that were there before the first turn.
+	// starting is the number of starting messages.
 	starting int
-	// messages are all messages up to the last one to be replayed, its whole batch of answers
-	// included.
+	// messages are all messages up to the last one to replay, including its whole batch of answers.
 	messages []*worldv1.Message
 	// times are those of the executions, as orchestratorv1.GetTrajectoryResponse has them.
 	times map[int32]float64
-	// to is the last message to be compared.
+	// to is the last message to compare.
 	to int
 }
 
-// batch is what one speaker called at once, with the recorded answers; or an event that took place,
-// without calls.
+// batch is one speaker's batch of calls with the recorded answers, or an event, without calls.
 type batch struct {
 	calls, answers []*worldv1.Message
 	now            *float64
 }
 
 // Replay executes the recorded calls of a session again, up to a message (-1 for the last), in a
-// session that starts as it did and that is removed afterwards. It compares every answer and every
-// table version, byte by byte; the first difference is ErrDiffers. Hosted services answer what they
-// answered then; nothing is asked of the network.
+// temporary session with the same start. It compares every answer and every table version, byte by
+// byte; the first difference is ErrDiffers. Hosted services give the stored answers, without
+// network.
 func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int) (replayed Replayed, err error) {
 	recorded, err := c.record(ctx, session, to)
 	if err != nil {
@@ -67,8 +64,7 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	if err != nil {
 		return Replayed{}, err
 	}
-	// A fork at the last starting message shares nothing but the setup, and that is where a session
-	// starts.
+	// A fork at the last starting message shares only the setup: a session starts there.
 	id := c.temporaryID(session.GetId())
 	defer func() { err = errors.Join(err, c.Delete(context.WithoutCancel(ctx), id)) }()
 	if _, err := c.fork(ctx, session, recorded.starting-1, id, true); err != nil {
@@ -99,8 +95,7 @@ func (c *Client) temporaryID(session string) string {
 	}
 }
 
-// record reads what is to be replayed. The calls of a fork stand in the log of the rollout that it
-// stems from, up to where it was forked.
+// record reads the history to replay. The calls of a fork are in its origin's log, up to the fork.
 func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int) (*history, error) {
 	root, last, err := c.root(ctx, session)
 	if err != nil {
@@ -108,7 +103,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	trajectory, err := c.trajectory(ctx, root)
 	if status.Code(err) == codes.NotFound {
-		return nil, process.Usage("ID: session %s was not played by a rollout: there is no log to replay", session.GetId())
+		return nil, process.Usage("ID: session %s has no rollout, and so no log to replay", session.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -125,14 +120,14 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	end := last + 1
 	for end < len(messages) && messages[last].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
-		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !tells(messages[end]) {
+		messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !isEvent(messages[end]) {
 		end++
 	}
 	return &history{starting: int(trajectory.GetStartingMessages()), messages: messages[:end], times: trajectory.GetTimes(), to: last}, nil
 }
 
-// root returns the session that a fork stems from and the last message that they share, -1 for a
-// session that is no fork.
+// root returns the origin of a session and the last shared message, -1 for a session that is not a
+// fork.
 func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id string, last int, err error) {
 	id, last = session.GetId(), -1
 	for session.GetParentId() != "" {
@@ -141,7 +136,7 @@ func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id stri
 		}
 		id = session.GetParentId()
 		session, err = c.get(ctx, id)
-		if status.Code(err) == codes.NotFound { // deleted: what is left of it is not described
+		if status.Code(err) == codes.NotFound { // deleted: the remains cannot be described
 			return id, last, nil
 		}
 		if err != nil {
@@ -151,8 +146,7 @@ func (c *Client) root(ctx context.Context, session *toolhostv1.Session) (id stri
 	return id, last, nil
 }
 
-// batches returns the executions of a history, in their order. Calls at its end that have no answer
-// are none.
+// batches returns the executions of a history, in order. Unanswered calls at its end are ignored.
 func batches(recorded *history) []batch {
 	var found []batch
 	messages := recorded.messages
@@ -161,11 +155,11 @@ func batches(recorded *history) []batch {
 			continue
 		}
 		begin, end := first, first+1
-		for !tells(messages[first]) && begin > 0 && messages[begin-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
+		for !isEvent(messages[first]) && begin > 0 && messages[begin-1].GetRecipient() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT &&
 			messages[begin-1].GetSender() == messages[first-1].GetSender() {
 			begin--
 		}
-		for end < len(messages) && begin < first && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !tells(messages[end]) {
+		for end < len(messages) && begin < first && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !isEvent(messages[end]) {
 			end++
 		}
 		made := batch{calls: messages[begin:first], answers: messages[first:end]}
@@ -178,13 +172,13 @@ func batches(recorded *history) []batch {
 	return found
 }
 
-// tells says whether a message of the execution environment is an event's, and not an answer.
-func tells(m *worldv1.Message) bool {
+// isEvent returns whether a message of the execution environment is an event's, and not an answer.
+func isEvent(m *worldv1.Message) bool {
 	_, text := m.GetBody().(*worldv1.Message_Text)
 	return text
 }
 
-// again executes a batch and returns how many of its answers were compared, those up to a message.
+// again executes a batch and returns the number of compared answers, those up to a message.
 func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
 	index := recorded.answers[0].GetIndex()
 	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now})
@@ -209,7 +203,7 @@ func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (
 	return compared, nil
 }
 
-// compareMessages says in which field two messages differ, if they do.
+// compareMessages names the field in which two messages differ, if any.
 func compareMessages(stored, replayed *worldv1.Message) error {
 	same, err := identical(stored, replayed)
 	if err != nil || same {
@@ -218,7 +212,7 @@ func compareMessages(stored, replayed *worldv1.Message) error {
 	return compareFields(stored.GetIndex(), "", stored.ProtoReflect(), replayed.ProtoReflect())
 }
 
-// compareFields finds the first field of a message, or of a message in it, that differs.
+// compareFields finds the first differing field of a message, or of a nested message.
 func compareFields(index int32, within string, was, is protoreflect.Message) error {
 	fields := was.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -233,19 +227,19 @@ func compareFields(index int32, within string, was, is protoreflect.Message) err
 		before, after := excerpt(fieldText(was, field), fieldText(is, field))
 		return fmt.Errorf("%w: message %d, %s: stored %s, replayed %s", ErrDiffers, index, path, before, after)
 	}
-	return fmt.Errorf("%w: message %d: the stored bytes are others", ErrDiffers, index)
+	return fmt.Errorf("%w: message %d: the stored bytes differ", ErrDiffers, index)
 }
 
-// compareVersions compares table versions up to a message and returns how many of them calls have
-// made.
+// compareVersions compares table versions up to a message and returns the number of those that
+// calls made.
 func compareVersions(schema *world.Schema, stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
 	later := func(table *worldv1.Table) bool { return int(table.GetIndex()) > to }
 	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
 	for i := range max(len(stored), len(made)) {
 		if order := orderAt(schema, stored, made, i); order < 0 {
-			return compared, fmt.Errorf("%w: %s: stored, but not by the replay", ErrDiffers, versionText(stored[i]))
+			return compared, fmt.Errorf("%w: %s: stored, but missing in the replay", ErrDiffers, versionText(stored[i]))
 		} else if order > 0 {
-			return compared, fmt.Errorf("%w: %s: stored by the replay alone", ErrDiffers, versionText(made[i]))
+			return compared, fmt.Errorf("%w: %s: only in the replay", ErrDiffers, versionText(made[i]))
 		}
 		same, err := identical(stored[i], made[i])
 		if err != nil {
@@ -261,7 +255,7 @@ func compareVersions(schema *world.Schema, stored, made []*worldv1.Table, starti
 	return compared, nil
 }
 
-// orderAt says which of two lists has a version that the other lacks at a position: below 0 the
+// orderAt returns which of two lists has a version at a position that the other lacks: below 0 the
 // first, above 0 the second.
 func orderAt(schema *world.Schema, a, b []*worldv1.Table, i int) int {
 	switch {
@@ -278,7 +272,7 @@ func versionText(table *worldv1.Table) string {
 	return fmt.Sprintf("%s at message %d", table.GetName(), table.GetIndex())
 }
 
-// firstDifference says in words where two versions differ.
+// firstDifference describes the first difference of two versions.
 func firstDifference(schema *world.Schema, stored, replayed *worldv1.Table) string {
 	table, _ := schema.Table(stored.GetName())
 	diff := Compare(table, stored, replayed)
@@ -288,17 +282,17 @@ func firstDifference(schema *world.Schema, stored, replayed *worldv1.Table) stri
 		before, after := excerpt(exactText(row.Cells[0].From), exactText(row.Cells[0].To))
 		return fmt.Sprintf("row %q, %s: stored %s, replayed %s", row.Key, row.Cells[0].Column, before, after)
 	case len(diff.Removed) > 0:
-		return fmt.Sprintf("stored a row that the replay lacks: %s", rowText(diff.Table, diff.Removed[0]))
+		return fmt.Sprintf("row missing in the replay: %s", rowText(diff.Table, diff.Removed[0]))
 	case len(diff.Added) > 0:
-		return fmt.Sprintf("the replay has one row more: %s", rowText(diff.Table, diff.Added[0]))
+		return fmt.Sprintf("row only in the replay: %s", rowText(diff.Table, diff.Added[0]))
 	case diff.Reordered:
-		return "the rows stand in another order"
+		return "the order of rows differs"
 	default:
-		return "the stored bytes are others"
+		return "the stored bytes differ"
 	}
 }
 
-// identical says whether two messages are the same bytes.
+// identical returns whether two messages have the same bytes.
 func identical(a, b proto.Message) (bool, error) {
 	wire := proto.MarshalOptions{Deterministic: true}
 	first, err := wire.Marshal(a)

@@ -1,5 +1,5 @@
-// Package session looks at sessions of the tool hosts: it finds them, reads their tables as they
-// were at any message, tells two messages apart, forks and replays.
+// Package session inspects sessions of the tool hosts: it finds them, reads their tables at any
+// message, compares two messages, forks and replays.
 package session
 
 import (
@@ -27,15 +27,15 @@ import (
 )
 
 const (
-	// pageSize is how many sessions one answer holds.
+	// pageSize is the number of sessions per answer.
 	pageSize = 1000
-	// maxNamed is how many sessions an error names.
+	// maxNamed is the number of sessions in an error.
 	maxNamed = 3
-	// suggestSlack is how many edits a name may always be away from one that is suggested.
+	// suggestSlack is the edit distance that a suggested name may always have.
 	suggestSlack = 2
 )
 
-// validID is the form of a session's id; idForm says it in words.
+// validID is the form of a session's id; idForm describes it.
 var validID = regexp.MustCompile(`^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$`)
 
 const (
@@ -43,14 +43,14 @@ const (
 	maxLength = 200
 )
 
-// Client asks the services of an installation about sessions. What a person asked for and cannot be
-// is process.ErrUsage. Safe for concurrent use.
+// Client reads and changes the sessions of an installation. An impossible request of a person is
+// process.ErrUsage. Safe for concurrent use.
 type Client struct {
 	node  *rpc.Node
 	hosts []grpc.ClientConnInterface
 }
 
-// New returns a client on connections that stay the caller's.
+// New returns a client. The caller keeps the ownership of the connections.
 func New(m *rpc.Node) *Client {
 	c := &Client{node: m}
 	for i := 0; len(c.hosts) < m.ShardCount(rpc.ToolHost); i++ {
@@ -66,7 +66,7 @@ func (c *Client) toolHost(id string) toolhostv1.ToolHostServiceClient {
 	return toolhostv1.NewToolHostServiceClient(c.node.Shard(rpc.ToolHost, id))
 }
 
-// List returns the sessions whose id begins with prefix, by id, where numbers count as numbers.
+// List returns the sessions with an id prefix, by id, with numbers in numeric order.
 func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session, error) {
 	var sessions []*toolhostv1.Session
 	for _, host := range c.hosts {
@@ -86,7 +86,7 @@ func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session
 	return sessions, nil
 }
 
-// compareIDs orders ids by their text; those that differ in the number behind their last dot alone
+// compareIDs orders ids by their text, and ids that differ only in the number after their last dot
 // by that number.
 func compareIDs(a, b string) int {
 	baseA, numberA := splitID(a)
@@ -94,7 +94,7 @@ func compareIDs(a, b string) int {
 	return cmp.Or(cmp.Compare(baseA, baseB), cmp.Compare(numberA, numberB), cmp.Compare(a, b))
 }
 
-// splitID parts the number from the id of a rollout; there is none in other ids.
+// splitID splits the number from the id of a rollout; other ids have none.
 func splitID(id string) (base string, number int) {
 	if dot := strings.LastIndexByte(id, '.'); dot >= 0 {
 		if number, err := strconv.Atoi(id[dot+1:]); err == nil {
@@ -104,8 +104,8 @@ func splitID(id string) (base string, number int) {
 	return id, -1
 }
 
-// Find returns the session with an id or, if there is none, the only one that plays a scenario of
-// this name. Forks are found by their id alone.
+// Find returns the session with an id, else the only session of a scenario with this name. Forks
+// are found only by their id.
 func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, error) {
 	if validID.MatchString(name) && len(name) <= maxLength {
 		session, err := c.get(ctx, name)
@@ -129,14 +129,14 @@ func (c *Client) Find(ctx context.Context, name string) (*toolhostv1.Session, er
 	case 0:
 		return nil, unknown(name, known)
 	case 1:
-		return c.get(ctx, found[0].GetId()) // a list gives no schemas
+		return c.get(ctx, found[0].GetId()) // a list has no schemas
 	default:
 		return nil, ambiguous(name, found)
 	}
 }
 
-// Verify checks that a session is what the log of its rollout says, if that has ended without a
-// failure. A session that no rollout plays has no log.
+// Verify checks a session against the log of its rollout, if that has ended without a failure. A
+// session without a rollout has no log.
 func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error {
 	trajectory, err := c.trajectory(ctx, session.GetId())
 	if status.Code(err) == codes.NotFound {
@@ -147,10 +147,10 @@ func (c *Client) Verify(ctx context.Context, session *toolhostv1.Session) error 
 	}
 	reason := trajectory.GetEnd().GetReason()
 	if reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
-		return nil // a call may have been executed and not written
+		return nil // a call may have been executed without reaching the log
 	}
 	if got, want := session.GetDigest(), trajectory.GetSessionDigest(); !bytes.Equal(got, want) {
-		return fmt.Errorf("session %s is not what its rollout left: its digest is %.8x, by the log it is %.8x: the tool host's directory was replaced or is of an earlier time",
+		return fmt.Errorf("session %s does not match its log: its digest is %.8x, the log's is %.8x: the tool host's directory was replaced or is older",
 			session.GetId(), got, want)
 	}
 	return nil
@@ -172,7 +172,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 	if len(found) > maxNamed {
 		ids = append(ids, "…")
 	}
-	return process.Usage("ID: %d sessions play %s: give the id of one: %s", len(found), name, strings.Join(ids, ", "))
+	return process.Usage("ID: scenario %[2]s has %[1]d sessions: give the id of one: %[3]s", len(found), name, strings.Join(ids, ", "))
 }
 
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
@@ -183,8 +183,7 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 	return response.GetSession(), nil
 }
 
-// Tables returns the versions that hold at a message of a session, in table order; no names means
-// all tables.
+// Tables returns the versions at a message of a session, in table order; no names means all tables.
 func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []string) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
@@ -209,18 +208,18 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 	return tables, nil
 }
 
-// Fork makes a session that shares another's history up to a message. Repeating it is no error.
+// Fork makes a session that shares another's history up to a message. It is idempotent.
 func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, at int, newID string) (*toolhostv1.Session, error) {
 	return c.fork(ctx, session, at, newID, false)
 }
 
-// fork is Fork; with replay the new session asks nothing of the network.
+// fork is Fork; with replay the new session asks no network.
 func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, newID string, replay bool) (*toolhostv1.Session, error) {
 	if !validID.MatchString(newID) || len(newID) > maxLength {
 		return nil, process.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
-		return nil, process.Usage("NEW_ID: %s would live on another tool host than %s, which it shares messages with: choose another one", newID, session.GetId())
+		return nil, process.Usage("NEW_ID: %s would be on another tool host than %s, with which it shares messages: choose another id", newID, session.GetId())
 	}
 	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
 	response, err := c.toolHost(newID).ForkSession(ctx, request)
@@ -228,7 +227,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 	case codes.OK:
 		return response.GetSession(), nil
 	case codes.AlreadyExists:
-		return nil, process.Usage("NEW_ID: %s is the id of another session: choose another one", newID)
+		return nil, process.Usage("NEW_ID: %s is another session: choose another id", newID)
 	case codes.FailedPrecondition:
 		return nil, process.Usage("--at: %s", status.Convert(err).Message())
 	default:
@@ -236,13 +235,12 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, 
 	}
 }
 
-// together says whether two sessions live on the same tool host.
+// together returns whether two sessions are on the same tool host.
 func (c *Client) together(id, other string) bool {
 	return c.node.Shard(rpc.ToolHost, id) == c.node.Shard(rpc.ToolHost, other)
 }
 
-// Delete removes a session. Forks keep what they share with it; deleting a session that is gone is
-// no error.
+// Delete removes a session. Forks keep their shared history. It is idempotent.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	if _, err := c.toolHost(id).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
 		return plain("delete session "+id, err)
@@ -250,7 +248,7 @@ func (c *Client) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// trajectory returns everything that happened in a rollout.
+// trajectory returns the trajectory of a rollout.
 func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator))
 	response, err := orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
@@ -260,8 +258,7 @@ func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestrato
 	return response, nil
 }
 
-// Recording returns what came from outside in the rollout that played a session; that of a fork is
-// its origin's.
+// Recording returns the external input of a session's rollout; a fork has its origin's.
 func (c *Client) Recording(ctx context.Context, session *toolhostv1.Session) ([]*orchestratorv1.RecordedItem, error) {
 	id, _, err := c.root(ctx, session)
 	if err != nil {
@@ -281,7 +278,7 @@ func (e *callError) GRPCStatus() *status.Status { return e.status }
 func (e *callError) Error() string {
 	text := e.operation + ": " + e.status.Message()
 	if code := e.status.Code(); code == codes.Unavailable || code == codes.DeadlineExceeded {
-		text += ": see that the services run where --toolhost-addr and --orchestrator-addr say"
+		text += ": check that the services run at --toolhost-addr and --orchestrator-addr"
 	}
 	return text
 }

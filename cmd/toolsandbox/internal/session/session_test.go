@@ -184,8 +184,8 @@ func TestVerify(t *testing.T) {
 	if _, err := s.toolHost("s.0").Execute(s.ctx, &toolhostv1.ExecuteRequest{SessionId: "s.0", Index: index, Calls: []*worldv1.Message{call}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Verify(s.ctx, s.session(t, "s.0")); err == nil || !strings.Contains(err.Error(), "session s.0 is not what its rollout left") {
-		t.Errorf("Verify a session that went on: got %v, want that it is not what its rollout left", err)
+	if err := s.Verify(s.ctx, s.session(t, "s.0")); err == nil || !strings.Contains(err.Error(), "session s.0 does not match its log") {
+		t.Errorf("Verify a session that continued: got %v, want that it does not match its log", err)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestReplayWithoutLog(t *testing.T) {
 	s := newStage(t)
 	s.create(t, "alone", setup("switches"))
 	_, err := s.Replay(s.ctx, s.session(t, "alone"), -1)
-	if want := "ID: session alone was not played by a rollout: there is no log to replay"; !errors.Is(err, process.ErrUsage) || err.Error() != want {
+	if want := "ID: session alone has no rollout, and so no log to replay"; !errors.Is(err, process.ErrUsage) || err.Error() != want {
 		t.Errorf("Replay: got %v, want %s", err, want)
 	}
 }
@@ -283,12 +283,12 @@ func TestCompareVersions(t *testing.T) {
 	}{
 		{"equal", []*worldv1.Table{reminders(0), reminders(3, milk)}, []*worldv1.Table{reminders(0), reminders(3, milk)}, ""},
 		{"only behind the last message", []*worldv1.Table{reminders(9, milk)}, nil, ""},
-		{"not made", []*worldv1.Table{reminders(3, milk)}, nil, "REMINDER at message 3: stored, but not by the replay"},
-		{"made alone", []*worldv1.Table{reminders(5)}, []*worldv1.Table{reminders(3), reminders(5)}, "REMINDER at message 3: stored by the replay alone"},
+		{"not made", []*worldv1.Table{reminders(3, milk)}, nil, "REMINDER at message 3: stored, but missing in the replay"},
+		{"made alone", []*worldv1.Table{reminders(5)}, []*worldv1.Table{reminders(3), reminders(5)}, "REMINDER at message 3: only in the replay"},
 		{"cell", []*worldv1.Table{reminders(3, milk)}, []*worldv1.Table{reminders(3, []any{"m", "oats", 1.0})}, `REMINDER at message 3: row "m", content: stored "milk", replayed "oats"`},
-		{"row less", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, milk)}, `stored a row that the replay lacks: reminder_id: "b", content: "bread"`},
-		{"row more", []*worldv1.Table{reminders(3, milk)}, []*worldv1.Table{reminders(3, milk, bread)}, `the replay has one row more: reminder_id: "b", content: "bread"`},
-		{"order", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, bread, milk)}, "the rows stand in another order"},
+		{"row less", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, milk)}, `row missing in the replay: reminder_id: "b", content: "bread"`},
+		{"row more", []*worldv1.Table{reminders(3, milk)}, []*worldv1.Table{reminders(3, milk, bread)}, `row only in the replay: reminder_id: "b", content: "bread"`},
+		{"order", []*worldv1.Table{reminders(3, milk, bread)}, []*worldv1.Table{reminders(3, bread, milk)}, "the order of rows differs"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -322,7 +322,7 @@ func TestFind(t *testing.T) {
 		{"s.2", "s.2"},
 		{"u", "u"},
 		{"alone", "t.0"},
-		{"switches", "ID: 4 sessions play switches: give the id of one: s.0, s.1, s.2, …"},
+		{"switches", "ID: scenario switches has 4 sessions: give the id of one: s.0, s.1, s.2, …"},
 		{"alonf", `ID: no session and no scenario is called "alonf": did you mean "alone"?`},
 		{"something else", `ID: no session and no scenario is called "something else": see toolsandbox session list`},
 		{"", `ID: no session and no scenario is called "": did you mean "u"?`},

@@ -17,15 +17,15 @@ import (
 )
 
 const (
-	// widestCell is where a cell goes on in the next line.
+	// widestCell is the width at which a cell wraps.
 	widestCell = 60
-	// longestExcerpt is how many bytes of a value an error shows; shared is how many that both have
-	// in common stand before.
+	// longestExcerpt is the number of bytes of a value in an error; shared is the number of common
+	// bytes before them.
 	longestExcerpt = 200
 	shared         = 40
 )
 
-// WriteList prints sessions, one a line.
+// WriteList prints sessions, one per line.
 func WriteList(w io.Writer, sessions []*toolhostv1.Session) error {
 	t := newTable("session", "scenario", "messages", "parent", "forked at")
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
@@ -39,14 +39,14 @@ func WriteList(w io.Writer, sessions []*toolhostv1.Session) error {
 	return writeLines(w, t.Render())
 }
 
-// View is what a session looks like at a message.
+// View is a session at a message.
 type View struct {
 	Session *toolhostv1.Session
 	// At is the message.
 	At int
-	// Tables are the versions that hold at it.
+	// Tables are its versions at it.
 	Tables []*worldv1.Table
-	// Versions are all stored versions, nil if they were not asked for.
+	// Versions are all stored versions, nil unless requested.
 	Versions []*worldv1.Table
 }
 
@@ -140,7 +140,7 @@ func (c *Changes) WriteText(w io.Writer) error {
 	return writeLines(w, lines...)
 }
 
-// summary counts what a difference consists of.
+// summary counts the parts of a difference.
 func summary(diff Diff) string {
 	var parts []string
 	for _, part := range []struct {
@@ -161,7 +161,7 @@ func keyText(table world.Table, key string) string {
 	return table.Columns[0].Name + ": " + strconv.Quote(key)
 }
 
-// rowLines prints a row under a sign, one line a cell.
+// rowLines prints a row after a sign, one line per cell.
 func rowLines(sign string, table world.Table, row *worldv1.Row) []string {
 	var lines []string
 	for i, column := range table.Columns {
@@ -185,7 +185,7 @@ func rowText(table world.Table, row *worldv1.Row) string {
 	return strings.Join(cells, ", ")
 }
 
-// cellText prints a cell for a table. Text that would disturb a terminal is quoted.
+// cellText prints a cell for a table. It quotes text with control characters.
 func cellText(cell *worldv1.Value) string {
 	value, ok := cell.GetKind().(*worldv1.Value_Text)
 	if ok && !strings.ContainsFunc(value.Text, func(r rune) bool { return !unicode.IsPrint(r) }) {
@@ -194,7 +194,7 @@ func cellText(cell *worldv1.Value) string {
 	return exactText(cell)
 }
 
-// exactText prints a cell so that no two differing ones look alike: text is quoted.
+// exactText prints a cell unambiguously: text is quoted.
 func exactText(cell *worldv1.Value) string {
 	if value, ok := cell.GetKind().(*worldv1.Value_Text); ok {
 		return strconv.Quote(value.Text)
@@ -230,7 +230,7 @@ func valueText(field protoreflect.FieldDescriptor, value protoreflect.Value) str
 	return value.String()
 }
 
-// excerpt shortens two texts to where they begin to differ.
+// excerpt shortens two texts to the place where they differ.
 func excerpt(a, b string) (shortA, shortB string) {
 	if len(a) <= longestExcerpt && len(b) <= longestExcerpt {
 		return a, b

@@ -11,20 +11,19 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrInUse says that another process has an installation in the directory.
-var ErrInUse = errors.New("in use by another process: wait until it has ended")
+// ErrInUse means that another process uses the directory of an installation.
+var ErrInUse = errors.New("in use by another process: wait until it ends")
 
 const (
-	// lockFile lies in the directory of an installation. Nothing is stored in it.
+	// lockFile is an empty file in the directory of an installation.
 	lockFile = "lock"
-	// lockTimeout bounds waiting for a process that is about to end, lockPoll is the pause between
-	// two looks.
+	// lockTimeout is how long to wait for an ending process, lockPoll the interval of attempts.
 	lockTimeout = 200 * time.Millisecond
 	lockPoll    = 20 * time.Millisecond
 )
 
-// lockDirectory makes a directory and keeps other processes from opening it: two servers on the
-// same streams would spoil them. The lock ends with release, or with the process.
+// lockDirectory makes a directory and locks it against other processes: two servers on the same
+// streams would corrupt them. The lock ends with release, or with the process.
 func lockDirectory(dir string) (release func() error, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("data directory %s cannot be made: %w: choose another one", dir, err)

@@ -1,5 +1,5 @@
-// Package standalone runs the services that this process has to host, in the order in which they
-// depend on each other, or none where an installation elsewhere does.
+// Package standalone runs the services of this process in the order of their dependencies, or none
+// for a remote installation.
 package standalone
 
 import (
@@ -17,17 +17,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// stopLimit bounds how long the services may take to stop.
+// stopLimit is how long the services may take to stop.
 const stopLimit = 4 * time.Second
 
-// Config holds the configuration of everything that may run in this process.
+// Config configures everything that may run in this process.
 type Config struct {
-	// Network says whether and how to reach an installation elsewhere.
+	// Network configures the connection to a remote installation.
 	Network rpc.Config
 	// Dir holds the data of an installation in this process.
 	Dir string
-	// Services are those that run in this process if it is an installation. Calls to the others are
-	// not answered.
+	// Services are those that run in this process. Calls to the others are not answered.
 	Services []rpc.Service
 
 	Orchestrator orchestrator.Config
@@ -36,7 +35,7 @@ type Config struct {
 	Evaluator    evaluator.Config
 }
 
-// DefaultConfig returns the services' defaults and lets all of them run.
+// DefaultConfig returns the services' defaults and runs all of them.
 func DefaultConfig() Config {
 	return Config{
 		Network:      rpc.DefaultConfig(),
@@ -48,15 +47,14 @@ func DefaultConfig() Config {
 	}
 }
 
-// Engine is an installation that can be talked to. Close it.
+// Engine is a running installation. Close it.
 type Engine struct {
 	release func() error // of the directory
 	node    *rpc.Node
 	group   *process.Group
 }
 
-// Start connects and starts what has to run here. A directory that another process uses is
-// ErrInUse.
+// Start connects and starts the local services. A directory that another process uses is ErrInUse.
 func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Engine, error) {
 	release := func() error { return nil }
 	if !cfg.Network.Remote {
@@ -96,7 +94,7 @@ func (e *Engine) Node() *rpc.Node { return e.node }
 // Failed delivers the error of a service that ended by itself.
 func (e *Engine) Failed() <-chan error { return e.group.Failed() }
 
-// Close stops the services in reverse order, closes the connections and lets go of the directory.
+// Close stops the services in reverse order, closes the connections and unlocks the directory.
 func (e *Engine) Close() error {
 	return errors.Join(e.group.Stop(stopLimit), e.node.Close(), e.release())
 }

@@ -78,7 +78,7 @@ func TestInUse(t *testing.T) {
 	cfg := config(t, rpc.ToolHost)
 	first := start(t, cfg)
 	_, err := Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
-	if want := "data directory " + cfg.Dir + " is in use by another process: wait until it has ended"; !errors.Is(err, ErrInUse) || err.Error() != want {
+	if want := "data directory " + cfg.Dir + " is in use by another process: wait until it ends"; !errors.Is(err, ErrInUse) || err.Error() != want {
 		t.Errorf("Start on a directory in use: got %v, want %s", err, want)
 	}
 	closeNow(t, first)

@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-// Use connects to an installation, starts what of it has to run here, and calls do with the
-// connections. A service that ends by itself ends do's context and is the error.
+// Use connects to an installation, starts its local services, and calls do with the connections. If
+// a service ends by itself, Use cancels do's context and returns the service's error.
 func Use(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 	running, err := Start(ctx, cfg, parts)
 	if err != nil {
@@ -33,8 +33,7 @@ func Use(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Con
 	return Cause(ctx, do(ctx, running.Node()))
 }
 
-// Join joins what went wrong with what closing said, unless that is the same: a service's
-// failure is both.
+// Join joins an error with that of closing, unless they are the same: a service's failure is both.
 func Join(err, closed error) error {
 	if closed == nil || err != nil && errors.Is(closed, err) {
 		return err
@@ -42,8 +41,7 @@ func Join(err, closed error) error {
 	return errors.Join(err, closed)
 }
 
-// UseTemporarily is Use for an installation whose data lasts no longer than the call. level is the
-// least that is logged.
+// UseTemporarily is Use for an installation with temporary data. level is the lowest logged level.
 func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {
@@ -56,7 +54,7 @@ func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Wri
 	return Use(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
 }
 
-// Cause returns why ctx ended, if a service that failed was the reason, and else err.
+// Cause returns the cause of ctx's end if that was a failed service, else err.
 func Cause(ctx context.Context, err error) error {
 	if reason := context.Cause(ctx); err != nil && reason != nil && !errors.Is(reason, context.Canceled) {
 		return reason

@@ -7,8 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-// Command returns the command line that does something with a sweep of the installation that these
-// flags lead to.
+// Command returns the command line of an action on a sweep, with the flags of its installation.
 func Command(network rpc.Config, verb, id string) string {
 	words := []string{"toolsandbox sweep", verb, id, "--remote"}
 	for _, flag := range []struct{ name, value, usual string }{

@@ -11,7 +11,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// CheckID says what is wrong with a sweep's id that a flag or an argument gives.
+// CheckID validates a sweep's id from a flag or an argument.
 func CheckID(name, id string) error {
 	err := protovalidate.Validate(&orchestratorv1.CancelSweepRequest{SweepId: id})
 	broken, ok := errors.AsType[*protovalidate.ValidationError](err)
@@ -24,8 +24,8 @@ func CheckID(name, id string) error {
 	return process.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
 }
 
-// characters puts a pattern into words that is a set of characters and how many there may be, as
-// ^[a-z]{1,9}$.
+// characters describes a pattern of one character class with a length, such as ^[a-z]{1,9}$, in
+// words.
 func characters(pattern string) string {
 	set, bounds, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "}$"), "{")
 	least, most, between := strings.Cut(bounds, ",")

@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// pageSize is how many sweeps one answer holds.
+	// pageSize is the number of sweeps per answer.
 	pageSize = 200
-	// suggestSlack is how many edits an id may always be away from one that is suggested.
+	// suggestSlack is the edit distance that a suggested id may always have.
 	suggestSlack = 2
 )
 
-// UnknownError says that there is no sweep of an id.
+// UnknownError means that no sweep has the id.
 type UnknownError struct {
 	// ID is the id.
 	ID string
-	// Nearest is the id of a sweep that may be meant, empty if there is none.
+	// Nearest is the id of a similar sweep, empty if there is none.
 	Nearest string
 }
 
-// Error says which sweep may be meant.
+// Error suggests the similar sweep.
 func (e *UnknownError) Error() string {
 	if e.Nearest != "" {
 		return fmt.Sprintf("there is no sweep %q: did you mean %q?", e.ID, e.Nearest)
@@ -50,8 +50,8 @@ func List(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceCl
 	}
 }
 
-// Cancel cancels a sweep and returns what became of it: it is not cancelled if it had ended before.
-// The error is an *UnknownError if there is no such sweep.
+// Cancel cancels a sweep and returns its state: a sweep that had ended is not cancelled. The error
+// is an *UnknownError if there is no such sweep.
 func Cancel(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: id})
 	if err != nil {
@@ -60,7 +60,7 @@ func Cancel(ctx context.Context, orchestrator orchestratorv1.OrchestratorService
 	return response.GetSweep(), nil
 }
 
-// Unknown returns an *UnknownError in place of an error that says that there is no sweep of an id.
+// Unknown replaces the services' error for an unknown sweep with an *UnknownError.
 func Unknown(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, err error) error {
 	if status.Code(err) != codes.NotFound {
 		return err

@@ -10,8 +10,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Played says whether every rollout of the sweep of an id has its score, or failed in a way that is
-// not played again.
+// Played returns whether every rollout of a sweep has a score, or a failure that is not played
+// again.
 func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -33,10 +33,10 @@ func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
 	if status.Code(err) == codes.NotFound {
 		return false, nil
 	}
-	return false, plain("look for what is played", err)
+	return false, plain("look for played rollouts", err)
 }
 
-// again says whether a result is one that a new round plays again.
+// again returns whether a new round plays a result again.
 func again(result *busv1.Result) bool {
 	reason := result.GetEnd().GetReason()
 	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED

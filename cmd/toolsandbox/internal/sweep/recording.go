@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// putBytes and putItems bound what one request brings of a recording, beside its last item.
+	// putBytes and putItems limit one request with items of a recording, except for its last item.
 	putBytes = 4 << 20
 	putItems = 1000
-	// putters is how many rollouts' recordings are brought at once.
+	// putters is the number of rollouts whose recordings are uploaded concurrently.
 	putters = 8
 )
 
-// Recording is what came from outside in an earlier run of the same sweep. Its methods are called
+// Recording is the external input of an earlier run of the same sweep. Its methods are called
 // concurrently.
 type Recording interface {
-	// Digest tells recordings apart: hexadecimal digits.
+	// Digest identifies the recording: hexadecimal digits.
 	Digest() string
 	// Visit calls visit with each item of the n-th rollout of the plan, in order.
 	Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error
 }
 
-// HasExternalInput says whether anything in a rollout comes from outside, so that there is
-// something to record: a model, a plug-in or a person plays, or hosted services are asked.
+// HasExternalInput returns whether a rollout has external input to record: a model, a plug-in or a
+// person plays, or hosted services are asked.
 func HasExternalInput(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
 	switch services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
@@ -52,13 +52,13 @@ func HasExternalInput(services toolhostv1.HostedServices, players ...*agentgwv1.
 	return false
 }
 
-// replayed is the digest of a specification whose rollouts replay a recording.
+// replayed is the digest of a specification that replays a recording.
 func replayed(digest string, recording Recording) string {
 	sum := sha256.Sum256([]byte(digest + recording.Digest()))
 	return hex.EncodeToString(sum[:])
 }
 
-// bring stores the recording for the rollouts of the sweep as it is called now, once.
+// bring uploads the recording for the sweep's rollouts, once per id.
 func (s *Sweep) bring(ctx context.Context) error {
 	if s.recording == nil || s.brought == s.ID() {
 		return nil
@@ -114,12 +114,12 @@ func (s *Sweep) bringOne(ctx context.Context, n int) error {
 	return errors.Join(err, put())
 }
 
-// Recorded returns what came from outside in one rollout.
+// Recorded returns the external input of one rollout.
 func (s *Sweep) Recorded(ctx context.Context, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
 	return Recorded(ctx, s.orchestrator, rolloutID)
 }
 
-// Recorded asks an orchestrator for what came from outside in one rollout.
+// Recorded asks an orchestrator for the external input of one rollout.
 func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, rolloutID string) ([]*orchestratorv1.RecordedItem, error) {
 	operation := "read recording of " + rolloutID
 	var items []*orchestratorv1.RecordedItem
@@ -130,7 +130,7 @@ func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServi
 		return nil
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, plain(operation, status.Error(codes.NotFound, "it has not begun"))
+		return nil, plain(operation, status.Error(codes.NotFound, "it has not started"))
 	}
 	if err != nil {
 		return nil, plain(operation, err)

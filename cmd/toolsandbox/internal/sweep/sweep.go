@@ -23,31 +23,31 @@ import (
 )
 
 const (
-	// evaluationBatch is how many evaluations travel in one request.
+	// evaluationBatch is the number of evaluations per request.
 	evaluationBatch = 500
-	// digestLength is how many digits of the specification's digest make a derived id.
+	// digestLength is the number of digits of the specification's digest in a derived id.
 	digestLength = 16
-	// runSeparator stands before the number of a derived id.
+	// runSeparator precedes the number of a derived id.
 	runSeparator = "-"
 )
 
-// ErrRanBefore says that the sweep has results from an earlier run.
-var ErrRanBefore = errors.New("this sweep has results already")
+// ErrRanBefore means that the sweep has results from an earlier run.
+var ErrRanBefore = errors.New("this sweep has results")
 
-// ErrCancelled says that somebody cancelled the sweep.
+// ErrCancelled means that the sweep was cancelled.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
-// SpentError says that the sweep has spent what it may. It goes on when it is created with a higher
-// limit.
+// SpentError means that the sweep has reached its spend limit. It continues when it is created with
+// a higher limit.
 type SpentError struct {
-	// Reason says how much that was.
+	// Reason describes the spending.
 	Reason string
 }
 
 // Error returns the reason.
 func (e *SpentError) Error() string { return e.Reason }
 
-// Spec is what is to be run.
+// Spec specifies a sweep.
 type Spec struct {
 	// ID names the sweep; empty derives it from everything else, so that the same specification has
 	// the same id.
@@ -57,22 +57,22 @@ type Spec struct {
 	Users     []*agentgwv1.Player
 	Trials    int
 	Seed      int64
-	// Parallel is how many rollouts of the sweep one process of the orchestrator may run at once; 0
-	// leaves it to the process. It is no part of what is to be run.
+	// Parallel is the number of concurrent rollouts of the sweep per process of the orchestrator; 0
+	// leaves it to the process. It is not part of the sweep's identity.
 	Parallel int
 	Compat   bool
 	// MaxBytes is the byte limit of a rollout's messages; 0 leaves it to the orchestrator.
 	MaxBytes int64
-	// Services says what answers the requests of tools to hosted services.
+	// Services selects what answers the requests of tools to hosted services.
 	Services toolhostv1.HostedServices
-	// Limit is what models may spend in all, nil if there is no limit. It is no part of what is to
-	// be run.
+	// Limit is the total spend limit of the models, nil without one. It is not part of the sweep's
+	// identity.
 	Limit *agentgwv1.SpendLimit
-	// Recording, if not nil, is played again: nothing outside is asked.
+	// Recording, if not nil, is replayed: nothing external is asked.
 	Recording Recording
 }
 
-// Sweep is a sweep that is ready to be created.
+// Sweep is a sweep ready to be created.
 type Sweep struct {
 	request      *orchestratorv1.CreateSweepRequest
 	digest       string
@@ -111,7 +111,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		digest = replayed(digest, spec.Recording)
 	}
 	digest = digest[:digestLength]
-	request.Spec.Parallel = int32(spec.Parallel) // changes no result: a run goes on with another number
+	request.Spec.Parallel = int32(spec.Parallel) // not part of the identity: a run may continue with another number
 	if request.GetSweepId() == "" {
 		request.SweepId = digest
 	}
@@ -140,24 +140,24 @@ func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClie
 // ID returns the sweep's id.
 func (s *Sweep) ID() string { return s.request.GetSweepId() }
 
-// Derived says whether an id was derived from this specification.
+// Derived returns whether an id was derived from this specification.
 func (s *Sweep) Derived(id string) bool {
 	base, _, _ := strings.Cut(id, runSeparator)
 	return base == s.digest
 }
 
-// Create creates the sweep and returns how many rollouts it has. A sweep that has results already
-// is ErrRanBefore if its id was given; a derived id then gets a number, so that the same
-// specification can run again on the same installation.
+// Create creates the sweep and returns the number of its rollouts. A sweep with results is
+// ErrRanBefore if its id was given; a derived id then gets a number, so that the same specification
+// can run again on the same installation.
 func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	for run := 2; ; run++ {
-		// To create it would change what an earlier run may spend, and queue what that left.
+		// Creating it would change an earlier run's spend limit, and queue its remaining rollouts.
 		done, err := s.done(ctx)
 		if err != nil {
 			return 0, err
 		}
 		if done == 0 {
-			total, _, err = s.create(ctx) // results that there are by now are its own: the request may have been repeated
+			total, _, err = s.create(ctx) // existing results are its own: the request may have been retried
 			return total, err
 		}
 		if !s.Derived(s.ID()) {
@@ -167,7 +167,7 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	}
 }
 
-// done returns how many results the sweep has as it is called now, 0 if there is none of that id.
+// done returns the number of results of the sweep under its current id, 0 for an unknown id.
 func (s *Sweep) done(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -185,10 +185,9 @@ func (s *Sweep) done(ctx context.Context) (int, error) {
 	return int(event.GetProgress().GetDone()), nil
 }
 
-// Resume creates what is missing of a sweep that was created before under the id, and returns how
-// many rollouts it has and how many of them are done. In the given round, unless it has begun,
-// everything is played again that the infrastructure or a cancellation left without a score, and
-// what still cannot be read of the damaged rollouts.
+// Resume creates the missing part of an existing sweep, and returns its number of rollouts and how
+// many of them are done. A new round plays everything again that the infrastructure or a
+// cancellation left without a score, and the damaged rollouts that are still unreadable.
 func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []string) (total, done int, err error) {
 	s.request.SweepId, s.request.Round, s.request.Damaged = id, round, damaged
 	return s.create(ctx)
@@ -206,8 +205,8 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a
-// *SpentError says why some are not. It calls progress as the function Watch does. Rollouts that
-// are neither done nor queued have lost their jobs: the sweep is created again then.
+// *SpentError says why some are missing. It calls progress as the function Watch does. Rollouts
+// that are neither done nor queued have lost their jobs: Watch then creates the sweep again.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
 	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
 		if progress != nil {
@@ -221,12 +220,12 @@ func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepPr
 	}, handle)
 }
 
-// errEnded says that a watch has got its last event.
+// errEnded means that a watch got its last event.
 var errEnded = errors.New("the sweep has ended")
 
-// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, when
-// it begins, when it begins again because it broke, and whenever there was no result for a while. A
-// watch that begins again gets all results again: handle is called with the new ones only.
+// Watch follows a sweep by its id as Sweep.Watch does. It calls progress, unless that is nil, at
+// the start, after a reconnect, and whenever no result came for a while. A reconnect delivers all
+// results again: handle is called only with the new ones.
 func Watch(
 	ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string,
 	progress func(*orchestratorv1.SweepProgress) error, handle func(*busv1.Result) error,
@@ -252,7 +251,7 @@ func Watch(
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err == nil:
-		return errors.New("watch sweep: the stream ended before the sweep did")
+		return errors.New("watch sweep: the stream ended before the sweep")
 	case !errors.Is(err, errEnded):
 		if _, said := status.FromError(err); said {
 			err = plain("watch sweep", err)
@@ -266,7 +265,7 @@ func Watch(
 	return nil
 }
 
-// Trajectory returns everything that happened in one rollout.
+// Trajectory returns the trajectory of one rollout.
 func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	trajectory, err := s.orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {

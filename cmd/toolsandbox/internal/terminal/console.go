@@ -14,13 +14,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// errLeft says that the person left the conversation.
+// errLeft means that the person left the conversation.
 var errLeft = errors.New("ended by the person at the terminal")
 
-// Left says whether a rollout's end, by its detail, is that the person left the conversation.
+// Left returns whether a rollout ended because the person left, by its detail.
 func Left(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
 
-// endTool is what a user calls to end a conversation.
+// endTool is the tool with which a user ends a conversation.
 const endTool = "end_conversation"
 
 const help = `  TEXT          say it
@@ -29,32 +29,32 @@ const help = `  TEXT          say it
   history       show the conversation again
   end           %s
   help          show this list
-A text that is one of these words goes out with a ' before it.
+To say one of these words, write ' before it.
 `
 
-// What end does, by role.
+// The effect of end, by role.
 const (
-	agentEnds = "leave the conversation: it gets no score, and --resume asks you again"
-	userEnds  = "end the conversation: it is scored as it stands"
+	agentEnds = "leave the conversation without a score; --resume asks you again"
+	userEnds  = "end the conversation and score it"
 )
 
-// Console is where a person reads and writes. One turn at a time has it. Safe for concurrent use.
+// Console is a person's terminal. One turn at a time owns it. Safe for concurrent use.
 type Console struct {
 	out   io.Writer
 	lines <-chan string
 	leave func()
-	// free holds one token while no turn has the console.
+	// free holds a token while no turn owns the console.
 	free chan struct{}
-	// conversation is the last one that was shown, seen how many of its messages each role was
-	// shown, and last who was shown some.
+	// conversation is the last shown one, seen the number of its messages that each role saw, and
+	// last the role that saw some last.
 	conversation string
 	seen         map[worldv1.Role]int
 	last         worldv1.Role
 }
 
-// NewConsole returns a console on in and out. When a turn waits for input and in has ended, leave
-// is called, which has to end the turn's context sooner or later: nobody is there to play on. The
-// goroutine that reads ends with in; a read of a terminal cannot be interrupted, so it may outlive
+// NewConsole returns a console on in and out. When a turn waits for input and in has ended, the
+// console calls leave, which must eventually end the turn's context: nobody is there to continue.
+// The reading goroutine ends with in; a read of a terminal cannot be interrupted, so it may outlive
 // the console until the process ends.
 func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 	lines := make(chan string)
@@ -71,7 +71,7 @@ func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 	return c
 }
 
-// turn shows what is new and reads one turn. Errors: errLeft, or that of ctx.
+// turn shows new messages and reads one turn. Errors: errLeft, or that of ctx.
 func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	select {
 	case <-c.free:
@@ -92,7 +92,7 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	}
 	c.show(role, req.GetMessages(), seen)
 	if !known {
-		c.printf("(help lists what you can enter)\n")
+		c.printf("(help lists the commands)\n")
 	}
 	c.seen[role], c.last = len(req.GetMessages()), role
 	for {
@@ -107,7 +107,7 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	}
 }
 
-// enter does what a line says; nothing is answered yet after one that only shows something.
+// enter executes a line; a command that only shows something returns no answer.
 func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest, line string) (*agentv1.ActResponse, error) {
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
 	switch {
@@ -129,7 +129,7 @@ func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.Act
 	return nil, nil
 }
 
-// end ends the conversation as the role can: a user calls its tool, an agent leaves.
+// end ends the conversation in the way of the role: a user calls its tool, an agent leaves.
 func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActResponse, error) {
 	if role != worldv1.Role_ROLE_USER {
 		return nil, errLeft
@@ -143,7 +143,7 @@ func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActRes
 	return nil, nil
 }
 
-// ends says what the word end does.
+// ends describes the command end.
 func ends(role worldv1.Role) string {
 	if role == worldv1.Role_ROLE_USER {
 		return userEnds
@@ -151,8 +151,8 @@ func ends(role worldv1.Role) string {
 	return agentEnds
 }
 
-// ask reads a line, again until it is UTF-8: no message can hold another one. Errors: that of ctx,
-// also where there is no more input.
+// ask reads a line, again until it is UTF-8: a message cannot hold other bytes. Errors: that of
+// ctx, also at the end of input.
 func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 	for {
 		c.printf("%s", prompt)
@@ -167,42 +167,42 @@ func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
 			case utf8.ValidString(line):
 				return line, nil
 			}
-			c.printf("  this line is not UTF-8, perhaps the terminal has another encoding: enter it again, e.g. without accents\n")
+			c.printf("  this line is not UTF-8; the terminal may have another encoding: enter it again, e.g. without accents\n")
 		case <-ctx.Done():
 			return "", ctx.Err()
 		}
 	}
 }
 
-// printf writes to the terminal; one that is gone is noticed when it is read.
+// printf writes to the terminal; reading notices a lost one.
 func (c *Console) printf(format string, args ...any) { _, _ = fmt.Fprintf(c.out, format, args...) }
 
-// show writes the messages from a place on. Those before the instructions of a user are examples of
-// how to play: a heading and the name of each speaker say so.
+// show writes the messages from an index on. Those before a user's instructions are examples of how
+// to play, with a heading and each speaker's name.
 func (c *Console) show(role worldv1.Role, messages []*agentv1.Message, from int) {
 	examples := demonstrations(messages)
 	for i := from; i < len(messages); i++ {
 		if i < examples {
 			if i == from {
-				c.printf("─── examples from other conversations, for how to play the %s ───\n", roleName(role))
+				c.printf("─── examples from other conversations: how to play the %s ───\n", roleName(role))
 			}
 			c.message("e.g. "+roleName(role), "e.g. "+roleName(counterpart(role)), "e.g. ", messages[i])
 			continue
 		}
 		if i == examples && i > 0 {
-			c.printf("─── end of the examples; from here on it is you ───\n")
+			c.printf("─── end of the examples; now it is your turn ───\n")
 		}
 		c.message("you", roleName(counterpart(role)), "", messages[i])
 	}
 }
 
-// demonstrations returns how many messages stand before the first instructions; none if there are
-// no instructions.
+// demonstrations returns the number of messages before the first instructions; 0 without
+// instructions.
 func demonstrations(messages []*agentv1.Message) int {
 	return max(0, slices.IndexFunc(messages, func(m *agentv1.Message) bool { return m.GetSpeaker() == agentv1.Speaker_SPEAKER_SYSTEM }))
 }
 
-// message writes a message under what the sides are called; mark stands before what a tool says.
+// message writes a message under the names of the sides; mark precedes a tool's text.
 func (c *Console) message(self, other, mark string, m *agentv1.Message) {
 	switch m.GetSpeaker() {
 	case agentv1.Speaker_SPEAKER_SYSTEM:
@@ -229,8 +229,8 @@ func (c *Console) message(self, other, mark string, m *agentv1.Message) {
 	}
 }
 
-// block writes a message with its speaker before it, or above it where there is little room, and
-// further lines indented.
+// block writes a message after its speaker, or below it in narrow terminals, with further lines
+// indented.
 func (c *Console) block(speaker, text string) {
 	first, next := fmt.Sprintf("%12s │ ", speaker), "             │ "
 	if width := c.width(); width > 0 && width < narrow {

@@ -16,7 +16,7 @@ type parameter struct {
 	required                bool
 }
 
-// parameters reads a tool's schema, in its order. A schema that cannot be read has none.
+// parameters reads a tool's schema, in order. An invalid schema has none.
 func parameters(tool *agentv1.Tool) []parameter {
 	schema, err := python.ParseJSON(tool.GetParametersJson())
 	if err != nil {
@@ -35,7 +35,7 @@ func parameters(tool *agentv1.Tool) []parameter {
 			list = append(list, parameter{property.Key, kind, description, slices.Contains(required, property.Key)})
 		}
 	}
-	for _, name := range required { // where types and descriptions are taken away only the names are left
+	for _, name := range required { // without types and descriptions only the names are left
 		if !slices.ContainsFunc(list, func(p parameter) bool { return p.name == name }) {
 			list = append(list, parameter{name: name, required: true})
 		}
@@ -69,7 +69,7 @@ func (c *Console) showTools(tools []*agentv1.Tool) {
 	}
 }
 
-// signature is a tool's name and arguments; optional ones stand in brackets.
+// signature returns a tool's name and arguments; optional ones are in brackets.
 func signature(tool *agentv1.Tool) string {
 	var list []string
 	for _, p := range parameters(tool) {
@@ -85,8 +85,8 @@ func signature(tool *agentv1.Tool) string {
 	return tool.GetName() + "(" + strings.Join(list, ", ") + ")"
 }
 
-// calls fills in one call after the other. Nothing is answered if the person gives up the first
-// one; giving up a further one keeps those before it.
+// calls fills in one call after the other. It returns nothing if the person drops the first one;
+// dropping a later one keeps the earlier ones.
 func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.ActResponse, error) {
 	response := &agentv1.ActResponse{}
 	for {
@@ -101,7 +101,7 @@ func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string)
 			}
 			response.Calls = append(response.Calls, &agentv1.ToolCall{Name: tool.GetName(), ArgumentsJson: arguments})
 		}
-		more, err := c.ask(ctx, "  another call at the same time? name, or Enter to send: ")
+		more, err := c.ask(ctx, "  another parallel call? name, or Enter to send: ")
 		if err != nil {
 			return nil, err
 		}
@@ -111,7 +111,7 @@ func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string)
 	}
 }
 
-// choose finds the tool, by its name or by the one beginning that fits; nil if the person gives up.
+// choose finds the tool by its name or a unique prefix; nil if the person drops the call.
 func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.Tool, error) {
 	for {
 		var fitting []*agentv1.Tool
@@ -138,7 +138,7 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 		for _, tool := range fitting {
 			c.paragraph("  ", "      ", signature(tool))
 		}
-		line, err := c.ask(ctx, "  which tool? Enter to give this call up: ")
+		line, err := c.ask(ctx, "  which tool? Enter to drop this call: ")
 		if err != nil || strings.TrimSpace(line) == "" {
 			return nil, err
 		}
@@ -146,7 +146,7 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 	}
 }
 
-// fill asks for each argument until it fits.
+// fill asks for each argument until it is valid.
 func (c *Console) fill(ctx context.Context, tool *agentv1.Tool) (string, error) {
 	arguments := &python.Dict{}
 	for _, p := range parameters(tool) {
@@ -178,7 +178,7 @@ func (p parameter) prompt() string {
 		notes = append(notes, p.kind)
 	}
 	if !p.required {
-		notes = append(notes, "Enter to leave out")
+		notes = append(notes, "Enter to omit")
 	}
 	if len(notes) == 0 {
 		return p.name + ": "
@@ -186,7 +186,7 @@ func (p parameter) prompt() string {
 	return p.name + " (" + strings.Join(notes, ", ") + "): "
 }
 
-// read makes a value of a line. An empty text is written as "".
+// read parses a line as a value. "" is an empty text.
 func (p parameter) read(line string) (value python.Value, given bool, err error) {
 	line = strings.TrimSpace(line)
 	switch {
@@ -206,9 +206,9 @@ func (p parameter) read(line string) (value python.Value, given bool, err error)
 	isInt, isNumber = isInt && parseErr == nil && !isBool, (isNumber || isInt) && parseErr == nil && !isBool
 	switch {
 	case p.kind == "integer" && !isInt:
-		return value, false, fmt.Errorf("%q is no integer", line)
+		return value, false, fmt.Errorf("%q is not an integer", line)
 	case p.kind == "number" && !isNumber:
-		return value, false, fmt.Errorf("%q is no number", line)
+		return value, false, fmt.Errorf("%q is not a number", line)
 	case p.kind == "string", parseErr != nil:
 		return python.Str(line), true, nil
 	}
@@ -222,5 +222,5 @@ func readBoolean(line string) (value python.Value, given bool, err error) {
 	case "false", "no", "n", "off":
 		return python.Bool(false), true, nil
 	}
-	return value, false, fmt.Errorf("%q is neither true nor false", line)
+	return value, false, fmt.Errorf("%q is not true or false", line)
 }

@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// narrow is the width below which a speaker stands above what it says.
+	// narrow is the width below which a speaker is above its text.
 	narrow = 60
-	// leastText is how many columns a text gets at least.
+	// leastText is the minimum width of a text.
 	leastText = 16
 )
 
-// width returns the columns of the terminal; 0 if there is none, and texts are written as they are.
+// width returns the columns of the terminal; 0 if there is none, which leaves texts unwrapped.
 func (c *Console) width() int {
 	file, ok := c.out.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -29,15 +29,14 @@ func (c *Console) width() int {
 	return width
 }
 
-// paragraph writes a text with first before it and next before its further lines, cut at blanks to
-// the terminal's width.
+// paragraph writes a text with first before it and next before its further lines, wrapped at blanks
+// to the terminal's width.
 func (c *Console) paragraph(first, next, content string) {
 	c.printf("%s%s\n", first, strings.Join(lines(content, c.width(), text.StringWidthWithoutEscSequences(next)), "\n"+next))
 }
 
-// lines cuts a text into lines that fit, indented, into a width; a width of 0 leaves its lines as
-// they are. What would move the cursor or colour the screen is replaced: models and tools write the
-// texts.
+// lines wraps a text into indented lines of a width; a width of 0 keeps its lines. It replaces
+// control characters, because models and tools write the texts.
 func lines(content string, width, indent int) []string {
 	content = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {

@@ -1,6 +1,6 @@
 // Package terminal lets a person play a role at a terminal: it serves
-// toolsandbox.agent.v1.AgentService to the gateway of this machine, shows the conversation as it
-// grows, and reads what the person says or calls.
+// toolsandbox.agent.v1.AgentService to the gateway of this machine, shows the conversation, and
+// reads the person's texts and calls.
 package terminal
 
 import (
@@ -18,10 +18,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrTaken says that another program listens where a player is to be.
-var ErrTaken = errors.New("another program listens there")
+// ErrTaken means that another program listens at a player's address.
+var ErrTaken = errors.New("an address that another program uses")
 
-// anyPort is a port of this machine that nobody has.
+// anyPort is a free port of this machine.
 const anyPort = "127.0.0.1:0"
 
 // Player is a person at a terminal who plays one role. Close it.
@@ -32,8 +32,8 @@ type Player struct {
 }
 
 // Serve lets the person at a console play a role (USER or AGENT), one conversation after the other.
-// Several players may share a console. address is where, as Address said in an earlier run; empty
-// means any port of this machine. It is ErrTaken if another program has that port.
+// Several players may share a console. address is the Address of an earlier run; empty means any
+// port of this machine. It is ErrTaken if another program has that port.
 func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
 	if address == "" {
 		address = anyPort
@@ -52,10 +52,10 @@ func Serve(ctx context.Context, console *Console, role worldv1.Role, address str
 	return p, nil
 }
 
-// Address is where the gateway dials the player.
+// Address is the player's address for the gateway.
 func (p *Player) Address() string { return p.address }
 
-// Close ends a turn that is under way and stops serving.
+// Close ends a running turn and stops serving.
 func (p *Player) Close() error {
 	p.server.Stop()
 	if err := <-p.served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {

@@ -85,13 +85,13 @@ func TestTurns(t *testing.T) {
 		"sees its own calls":   {role: agent, input: "ok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "you │ lamp {\"on\": true}\n tool failed │ lamp → ValueError: no\n"},
 		"lists tools":          {role: agent, input: "tools\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "lamp(name: string, on: boolean, [days: integer], [at: number], [any], bare)\n      Switches a lamp.\n"},
 		"asks for help":        {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "fill in a call"},
-		"asks what end does":   {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "it gets no score, and --resume asks you again"},
-		"user asks that":       {role: user, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "it is scored as it stands"},
+		"asks what end does":   {role: agent, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "without a score; --resume asks you again"},
+		"user asks that":       {role: user, input: "help\nok\n", want: &agentv1.ActResponse{Text: "ok"}, shown: "end the conversation and score it"},
 		"says another code":    {role: agent, input: "caf\xe9\ntea\n", want: &agentv1.ActResponse{Text: "tea"}, shown: "this line is not UTF-8"},
 		"fills in other codes": {role: agent, input: "call \xe9\ncall lamp\n\xff\nBo\non\n\n\n\nx\n\xfe\n\n", want: call("lamp", `{"name": "Bo", "on": true, "bare": "x"}`), shown: "this line is not UTF-8"},
 		"calls":                {role: agent, input: "call lamp\nBo\nyes\n3\n1.5\n[1, 2]\nx\n\n", want: call("lamp", `{"name": "Bo", "on": true, "days": 3, "at": 1.5, "any": [1, 2], "bare": "x"}`), shown: "# Whose name."},
 		"leaves out":           {role: agent, input: "call lamp\n\"\"\noff\n\n\n\n7\n\n", want: call("lamp", `{"name": "", "on": false, "bare": 7}`)},
-		"is told what is off":  {role: agent, input: "call lamp\n\n5\nperhaps\non\n1.5\n\nmuch\n2\n\nx\n\n", want: call("lamp", `{"name": "5", "on": true, "at": 2, "bare": "x"}`), shown: `"perhaps" is neither true nor false`},
+		"is told what is off":  {role: agent, input: "call lamp\n\n5\nperhaps\non\n1.5\n\nmuch\n2\n\nx\n\n", want: call("lamp", `{"name": "5", "on": true, "at": 2, "bare": "x"}`), shown: `"perhaps" is not true or false`},
 		"begins a name":        {role: agent, input: "call lamp_\n\n", want: call("lamp_off", "{}")},
 		"chooses a tool":       {role: agent, input: "call\nla\nlamp_off\n\n", want: call("lamp_off", "{}"), shown: `2 tools begin with "la"`},
 		"gives up a call":      {role: agent, input: "call nothing\n\nok\n", want: &agentv1.ActResponse{Text: "ok"}},
@@ -150,11 +150,11 @@ func TestBothRoles(t *testing.T) {
 		messages     []*agentv1.Message
 		want         string
 	}{
-		{agent, "c", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists what you can enter)\n> "},
-		{user, "c", said("A", "B"), "\n═══ a conversation, you are the user ═══\n       agent │ A\n       agent │ B\n(help lists what you can enter)\n> "},
+		{agent, "c", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
+		{user, "c", said("A", "B"), "\n═══ a conversation, you are the user ═══\n       agent │ A\n       agent │ B\n(help lists the commands)\n> "},
 		{agent, "c", said("A", "C"), "\n─── you are the agent ───\n        user │ C\n> "},
 		{agent, "c", said("A", "C", "D"), "        user │ D\n> "},
-		{agent, "d", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists what you can enter)\n> "},
+		{agent, "d", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
 	} {
 		out.Reset()
 		_, err := clients[turn.role].Act(t.Context(), &agentv1.ActRequest{ConversationId: turn.conversation, Messages: turn.messages})
@@ -186,12 +186,12 @@ func TestExamples(t *testing.T) {
 		{Speaker: agentv1.Speaker_SPEAKER_AGENT, Text: "Remove Mateo"},
 		{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "Which Mateo?"},
 	}
-	const shown = "─── examples from other conversations, for how to play the user ───\n" +
+	const shown = "─── examples from other conversations: how to play the user ───\n" +
 		"   e.g. user │ Turn the lamp on\n  e.g. agent │ Which one?\n   e.g. tool │ lamp → None\n   e.g. user │ end_conversation()\n" +
-		"─── end of the examples; from here on it is you ───\n" +
+		"─── end of the examples; now it is your turn ───\n" +
 		"instructions │ You want Mateo removed.\n         you │ Remove Mateo\n       agent │ Which Mateo?\n"
 	for _, want := range []string{
-		"\n═══ a conversation, you are the user ═══\n" + shown + "(help lists what you can enter)\n> " + shown + "> ",
+		"\n═══ a conversation, you are the user ═══\n" + shown + "(help lists the commands)\n> " + shown + "> ",
 		"       agent │ Done.\n> ",
 	} {
 		out.Reset()

@@ -64,11 +64,11 @@ func DefaultConfig() Config {
 // RegisterFlags adds the limiter's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.Var(&c.Limits, "agentgw-limit",
-		"limit of one provider's key over all replicas, as openai=rpm:600,tpm:200000,concurrency:64; \"default\" is for the providers that are not named; repeat it, or part several by ';'")
-	fs.IntVar(&c.Queue, "agentgw-limit-queue", c.Queue, "how many requests of one sweep may wait for one provider's key")
-	fs.IntVar(&c.BreakerFailures, "agentgw-breaker-failures", c.BreakerFailures, "failures of a provider in a row after which it is left alone for a while")
-	fs.DurationVar(&c.MaxPause, "agentgw-max-pause", c.MaxPause, "longest pause that a provider may ask for")
-	fs.DurationVar(&c.MaxWait, "agentgw-max-wait", c.MaxWait, "how long a run waits for a provider that refuses or fails all requests under a key, before its turns fail")
+		"limit of one provider's key over all replicas, as openai=rpm:600,tpm:200000,concurrency:64; \"default\" applies to all other providers; repeatable, or several separated by ';'")
+	fs.IntVar(&c.Queue, "agentgw-limit-queue", c.Queue, "most waiting requests of one sweep per provider's key")
+	fs.IntVar(&c.BreakerFailures, "agentgw-breaker-failures", c.BreakerFailures, "consecutive failures that open a provider's circuit breaker")
+	fs.DurationVar(&c.MaxPause, "agentgw-max-pause", c.MaxPause, "longest pause that the gateway grants a provider")
+	fs.DurationVar(&c.MaxWait, "agentgw-max-wait", c.MaxWait, "longest time that a run waits for a provider that throttles or fails all requests under a key")
 }
 
 // Validate names the first field that is out of range.

@@ -38,7 +38,7 @@ func Specs(codecs map[string]Codec) []provider.Spec {
 			DefaultModel: "mistralai/Mistral-7B-Instruct-v0.3", Aliases: []provider.Alias{{Name: "MistralOpenAIServer", Model: "mistralai/Mistral-7B-Instruct-v0.3"}},
 		},
 		{
-			Name: Plain, Description: "A model without calls of any form at --base-url or OPENAI_BASE_URL, which writes [END] to end.",
+			Name: Plain, Description: "A model without calls of any form at --base-url or OPENAI_BASE_URL, which ends with [END].",
 			Roles: []worldv1.Role{user}, Codec: codecs[Plain],
 		},
 	}
