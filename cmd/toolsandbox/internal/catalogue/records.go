@@ -19,8 +19,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenarios"
 )
 
-// open returns the pack of that name: euroeval and timer are built in, a file of JSON Lines holds records, and
-// so does a directory or archive with such files at its top or in folders of languages.
+// open returns the pack of that name: euroeval and timer are built in, a file of JSON Lines holds
+// records, and so does a directory or archive with such files at its top or in folders of
+// languages.
 func open(name string) (source, error) {
 	if name == euroeval.BuiltinName {
 		return source{files: euroeval.Files(), path: name, records: true}, nil
