@@ -55,8 +55,8 @@ type ToolHostServiceClient interface {
 	// gets the committed outcome. A failing tool is an answer, not an error.
 	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
 	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
-	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
-	// requests to hosted services).
+	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls),
+	// RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
 	// RestoreSession brings a session to where a log says that it stands: one that is missing is
 	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
@@ -251,8 +251,8 @@ type ToolHostServiceServer interface {
 	// gets the committed outcome. A failing tool is an answer, not an error.
 	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
 	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
-	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or
-	// requests to hosted services).
+	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls),
+	// RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
 	// RestoreSession brings a session to where a log says that it stands: one that is missing is
 	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
