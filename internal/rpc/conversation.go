@@ -37,7 +37,7 @@ func obeysAll(request proto.Message) bool {
 	case *toolhostv1.ExecuteRequest:
 		n := len(r.GetCalls())
 		return isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxObeying && !slices.ContainsFunc(r.GetCalls(), breaks) &&
-			len(r.GetSessionDigest()) <= sha256.Size
+			len(r.GetSessionDigest()) <= sha256.Size && r.Now == nil
 	case *agentgwv1.RespondRequest:
 		player, script := r.GetPlayer(), r.GetPlayer().GetScripted()
 		return isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&

@@ -74,6 +74,7 @@ func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*wo
 	case *toolhostv1.ExecuteRequest:
 		if to, ok := to.(*toolhostv1.ExecuteRequest); ok {
 			to.SessionId, to.Index, to.SessionDigest = from.GetSessionId(), from.GetIndex(), bytes.Clone(from.GetSessionDigest())
+			to.Now = cloneOptional(from.Now)
 			return &to.Calls, from.GetCalls()
 		}
 	case *toolhostv1.ExecuteResponse:
@@ -99,7 +100,15 @@ func shareTurn(to, from *agentgwv1.RespondRequest) {
 	to.ConversationDigest = bytes.Clone(from.GetConversationDigest())
 }
 
+func cloneOptional(value *float64) *float64 {
+	if value == nil {
+		return nil
+	}
+	return proto.Float64(*value)
+}
+
 func shareAnswers(to, from *toolhostv1.ExecuteResponse) {
+	to.Now, to.NextDue = cloneOptional(from.Now), cloneOptional(from.NextDue)
 	to.Versions, to.Exception = slices.Clone(from.GetVersions()), from.GetException()
 	to.SessionDigest = bytes.Clone(from.GetSessionDigest())
 	if from.Deactivated != nil {
