@@ -76,7 +76,7 @@ func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string
 	for _, f := range change {
 		f(&cfg)
 	}
-	owner, err := host.New(cfg, sessions, publisher, catalogue, services)
+	owner, err := host.New(cfg, sessions, publisher, catalogue, services, toolserver.NewClient(toolserver.Config{}))
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
 	}

@@ -199,9 +199,13 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
+	o.scenarios.Servers = o.engine.ToolHost.ToolServers
 	chosen, err := o.scenarios.Load(args)
 	if err != nil {
 		return sweep.Spec{}, err
+	}
+	if !o.engine.Network.Remote {
+		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
 	}
 	if !o.engine.Network.Remote { // services elsewhere know what they need
 		if err := o.scenarios.CheckNeeds(); err != nil {
