@@ -116,10 +116,10 @@ func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *
 
 // raised is the answer of a call that failed.
 func raised(err error) *toolsv1.CallResponse {
-	exception := &toolsv1.Exception{Text: err.Error()}
+	exception := &toolsv1.Raised{Text: err.Error()}
 	var stated *Raised
 	if errors.As(err, &stated) {
-		exception = &toolsv1.Exception{Type: stated.Type, Text: stated.Text}
+		exception = &toolsv1.Raised{Type: stated.Type, Text: stated.Text}
 	}
 	exception.Text = strings.ToValidUTF8(exception.GetText(), "\uFFFD")
 	return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_Raised{Raised: exception}}

@@ -298,7 +298,7 @@ type CallRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's server_name or name.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// The arguments with their defaults: a JSON object.
+	// The arguments that the call states: a JSON object.
 	ArgumentsJson string `protobuf:"bytes,2,opt,name=arguments_json,json=argumentsJson,proto3" json:"arguments_json,omitempty"`
 	// The declared rows: a JSON object that maps each table to a list of objects by column.
 	RowsJson string `protobuf:"bytes,3,opt,name=rows_json,json=rowsJson,proto3" json:"rows_json,omitempty"`
@@ -438,7 +438,7 @@ func (x *CallResponse) GetValueJson() string {
 	return ""
 }
 
-func (x *CallResponse) GetRaised() *Exception {
+func (x *CallResponse) GetRaised() *Raised {
 	if x != nil {
 		if x, ok := x.Outcome.(*CallResponse_Raised); ok {
 			return x.Raised
@@ -465,15 +465,15 @@ type CallResponse_ValueJson struct {
 
 type CallResponse_Raised struct {
 	// What it raises. The call then changes nothing.
-	Raised *Exception `protobuf:"bytes,2,opt,name=raised,proto3,oneof"`
+	Raised *Raised `protobuf:"bytes,2,opt,name=raised,proto3,oneof"`
 }
 
 func (*CallResponse_ValueJson) isCallResponse_Outcome() {}
 
 func (*CallResponse_Raised) isCallResponse_Outcome() {}
 
-// Exception is an exception of Python, which agents know.
-type Exception struct {
+// Raised is an exception of Python, which agents know.
+type Raised struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its class, such as ValueError. Empty is RuntimeError.
 	Type string `protobuf:"bytes,1,opt,name=type,proto3" json:"type,omitempty"`
@@ -483,20 +483,20 @@ type Exception struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Exception) Reset() {
-	*x = Exception{}
+func (x *Raised) Reset() {
+	*x = Raised{}
 	mi := &file_toolsandbox_tools_v1_tools_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Exception) String() string {
+func (x *Raised) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Exception) ProtoMessage() {}
+func (*Raised) ProtoMessage() {}
 
-func (x *Exception) ProtoReflect() protoreflect.Message {
+func (x *Raised) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_tools_v1_tools_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -508,19 +508,19 @@ func (x *Exception) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Exception.ProtoReflect.Descriptor instead.
-func (*Exception) Descriptor() ([]byte, []int) {
+// Deprecated: Use Raised.ProtoReflect.Descriptor instead.
+func (*Raised) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_tools_v1_tools_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *Exception) GetType() string {
+func (x *Raised) GetType() string {
 	if x != nil {
 		return x.Type
 	}
 	return ""
 }
 
-func (x *Exception) GetText() string {
+func (x *Raised) GetText() string {
 	if x != nil {
 		return x.Text
 	}
@@ -781,14 +781,14 @@ const file_toolsandbox_tools_v1_tools_proto_rawDesc = "" +
 	"\trows_json\x18\x03 \x01(\tR\browsJson\x12\x15\n" +
 	"\x03now\x18\x04 \x01(\x01H\x00R\x03now\x88\x01\x01\x12\x10\n" +
 	"\x03ids\x18\x05 \x03(\tR\x03idsB\x06\n" +
-	"\x04_now\"\xb8\x01\n" +
+	"\x04_now\"\xb5\x01\n" +
 	"\fCallResponse\x12\x1f\n" +
 	"\n" +
-	"value_json\x18\x01 \x01(\tH\x00R\tvalueJson\x129\n" +
-	"\x06raised\x18\x02 \x01(\v2\x1f.toolsandbox.tools.v1.ExceptionH\x00R\x06raised\x12A\n" +
+	"value_json\x18\x01 \x01(\tH\x00R\tvalueJson\x126\n" +
+	"\x06raised\x18\x02 \x01(\v2\x1c.toolsandbox.tools.v1.RaisedH\x00R\x06raised\x12A\n" +
 	"\achanges\x18\x03 \x03(\v2\x1c.toolsandbox.tools.v1.ChangeB\t\xbaH\x06\x92\x01\x03\x10\x90NR\achangesB\t\n" +
-	"\aoutcome\"]\n" +
-	"\tException\x12<\n" +
+	"\aoutcome\"Z\n" +
+	"\x06Raised\x12<\n" +
 	"\x04type\x18\x01 \x01(\tB(\xbaH%r#2!^([A-Za-z_][A-Za-z0-9_.]{0,99})?$R\x04type\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\"\xc2\x01\n" +
 	"\x06Change\x12\x1d\n" +
@@ -831,7 +831,7 @@ var file_toolsandbox_tools_v1_tools_proto_goTypes = []any{
 	(*Rows)(nil),              // 3: toolsandbox.tools.v1.Rows
 	(*CallRequest)(nil),       // 4: toolsandbox.tools.v1.CallRequest
 	(*CallResponse)(nil),      // 5: toolsandbox.tools.v1.CallResponse
-	(*Exception)(nil),         // 6: toolsandbox.tools.v1.Exception
+	(*Raised)(nil),            // 6: toolsandbox.tools.v1.Raised
 	(*Change)(nil),            // 7: toolsandbox.tools.v1.Change
 	(*Where)(nil),             // 8: toolsandbox.tools.v1.Where
 	(*Update)(nil),            // 9: toolsandbox.tools.v1.Update
@@ -840,7 +840,7 @@ var file_toolsandbox_tools_v1_tools_proto_depIdxs = []int32{
 	2,  // 0: toolsandbox.tools.v1.ListToolsResponse.tools:type_name -> toolsandbox.tools.v1.Tool
 	3,  // 1: toolsandbox.tools.v1.Tool.reads:type_name -> toolsandbox.tools.v1.Rows
 	3,  // 2: toolsandbox.tools.v1.Tool.writes:type_name -> toolsandbox.tools.v1.Rows
-	6,  // 3: toolsandbox.tools.v1.CallResponse.raised:type_name -> toolsandbox.tools.v1.Exception
+	6,  // 3: toolsandbox.tools.v1.CallResponse.raised:type_name -> toolsandbox.tools.v1.Raised
 	7,  // 4: toolsandbox.tools.v1.CallResponse.changes:type_name -> toolsandbox.tools.v1.Change
 	9,  // 5: toolsandbox.tools.v1.Change.update:type_name -> toolsandbox.tools.v1.Update
 	8,  // 6: toolsandbox.tools.v1.Change.remove:type_name -> toolsandbox.tools.v1.Where

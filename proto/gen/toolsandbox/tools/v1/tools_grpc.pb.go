@@ -39,7 +39,7 @@ type ToolServiceClient interface {
 	// Call executes one call. The answer depends on the request alone, so that it may be repeated: the
 	// tool host does so after a lost connection, and asks the same request no second time in one
 	// execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and ABORTED are retried. Any other
+	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
 	// code is a defect of the server: the rollout ends without a score.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error)
 }
@@ -84,7 +84,7 @@ type ToolServiceServer interface {
 	// Call executes one call. The answer depends on the request alone, so that it may be repeated: the
 	// tool host does so after a lost connection, and asks the same request no second time in one
 	// execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and ABORTED are retried. Any other
+	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
 	// code is a defect of the server: the rollout ends without a score.
 	Call(context.Context, *CallRequest) (*CallResponse, error)
 	mustEmbedUnimplementedToolServiceServer()

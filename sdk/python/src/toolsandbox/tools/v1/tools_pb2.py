@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n toolsandbox/tools/v1/tools.proto\x12\x14toolsandbox.tools.v1\"\x12\n\x10ListToolsRequest\"E\n\x11ListToolsResponse\x12\x30\n\x05tools\x18\x01 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.ToolR\x05tools\"\xc5\x02\n\x04Tool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0b\x64\x65scription\x18\x02 \x01(\tR\x0b\x64\x65scription\x12\'\n\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\x12\x30\n\x05reads\x18\x04 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.RowsR\x05reads\x12\x32\n\x06writes\x18\x05 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.RowsR\x06writes\x12\x14\n\x05\x63lock\x18\x06 \x01(\x08R\x05\x63lock\x12\x10\n\x03ids\x18\x07 \x01(\x05R\x03ids\x12\x12\n\x04user\x18\x08 \x01(\x08R\x04user\x12\x1f\n\x0bserver_name\x18\t \x01(\tR\nserverName\x12\x1b\n\tread_only\x18\n \x01(\x08R\x08readOnly\"6\n\x04Rows\x12\x14\n\x05table\x18\x01 \x01(\tR\x05table\x12\x18\n\x07\x63olumns\x18\x02 \x03(\tR\x07\x63olumns\"\x96\x01\n\x0b\x43\x61llRequest\x12\x12\n\x04tool\x18\x01 \x01(\tR\x04tool\x12%\n\x0e\x61rguments_json\x18\x02 \x01(\tR\rargumentsJson\x12\x1b\n\trows_json\x18\x03 \x01(\tR\x08rowsJson\x12\x15\n\x03now\x18\x04 \x01(\x01H\x00R\x03now\x88\x01\x01\x12\x10\n\x03ids\x18\x05 \x03(\tR\x03idsB\x06\n\x04_now\"\xad\x01\n\x0c\x43\x61llResponse\x12\x1f\n\nvalue_json\x18\x01 \x01(\tH\x00R\tvalueJson\x12\x39\n\x06raised\x18\x02 \x01(\x0b\x32\x1f.toolsandbox.tools.v1.ExceptionH\x00R\x06raised\x12\x36\n\x07\x63hanges\x18\x03 \x03(\x0b\x32\x1c.toolsandbox.tools.v1.ChangeR\x07\x63hangesB\t\n\x07outcome\"3\n\tException\x12\x12\n\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xb2\x01\n\x06\x43hange\x12\x14\n\x05table\x18\x01 \x01(\tR\x05table\x12\x1b\n\x08\x61\x64\x64_json\x18\x02 \x01(\tH\x00R\x07\x61\x64\x64Json\x12\x36\n\x06update\x18\x03 \x01(\x0b\x32\x1c.toolsandbox.tools.v1.UpdateH\x00R\x06update\x12\x35\n\x06remove\x18\x04 \x01(\x0b\x32\x1b.toolsandbox.tools.v1.WhereH\x00R\x06removeB\x06\n\x04kind\">\n\x05Where\x12\x16\n\x06\x63olumn\x18\x01 \x01(\tR\x06\x63olumn\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\"\\\n\x06Update\x12\x31\n\x05where\x18\x01 \x01(\x0b\x32\x1b.toolsandbox.tools.v1.WhereR\x05where\x12\x1f\n\x0bvalues_json\x18\x02 \x01(\tR\nvaluesJson2\xba\x01\n\x0bToolService\x12\\\n\tListTools\x12&.toolsandbox.tools.v1.ListToolsRequest\x1a\'.toolsandbox.tools.v1.ListToolsResponse\x12M\n\x04\x43\x61ll\x12!.toolsandbox.tools.v1.CallRequest\x1a\".toolsandbox.tools.v1.CallResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n toolsandbox/tools/v1/tools.proto\x12\x14toolsandbox.tools.v1\"\x12\n\x10ListToolsRequest\"E\n\x11ListToolsResponse\x12\x30\n\x05tools\x18\x01 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.ToolR\x05tools\"\xc5\x02\n\x04Tool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0b\x64\x65scription\x18\x02 \x01(\tR\x0b\x64\x65scription\x12\'\n\x0fparameters_json\x18\x03 \x01(\tR\x0eparametersJson\x12\x30\n\x05reads\x18\x04 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.RowsR\x05reads\x12\x32\n\x06writes\x18\x05 \x03(\x0b\x32\x1a.toolsandbox.tools.v1.RowsR\x06writes\x12\x14\n\x05\x63lock\x18\x06 \x01(\x08R\x05\x63lock\x12\x10\n\x03ids\x18\x07 \x01(\x05R\x03ids\x12\x12\n\x04user\x18\x08 \x01(\x08R\x04user\x12\x1f\n\x0bserver_name\x18\t \x01(\tR\nserverName\x12\x1b\n\tread_only\x18\n \x01(\x08R\x08readOnly\"6\n\x04Rows\x12\x14\n\x05table\x18\x01 \x01(\tR\x05table\x12\x18\n\x07\x63olumns\x18\x02 \x03(\tR\x07\x63olumns\"\x96\x01\n\x0b\x43\x61llRequest\x12\x12\n\x04tool\x18\x01 \x01(\tR\x04tool\x12%\n\x0e\x61rguments_json\x18\x02 \x01(\tR\rargumentsJson\x12\x1b\n\trows_json\x18\x03 \x01(\tR\x08rowsJson\x12\x15\n\x03now\x18\x04 \x01(\x01H\x00R\x03now\x88\x01\x01\x12\x10\n\x03ids\x18\x05 \x03(\tR\x03idsB\x06\n\x04_now\"\xaa\x01\n\x0c\x43\x61llResponse\x12\x1f\n\nvalue_json\x18\x01 \x01(\tH\x00R\tvalueJson\x12\x36\n\x06raised\x18\x02 \x01(\x0b\x32\x1c.toolsandbox.tools.v1.RaisedH\x00R\x06raised\x12\x36\n\x07\x63hanges\x18\x03 \x03(\x0b\x32\x1c.toolsandbox.tools.v1.ChangeR\x07\x63hangesB\t\n\x07outcome\"0\n\x06Raised\x12\x12\n\x04type\x18\x01 \x01(\tR\x04type\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\"\xb2\x01\n\x06\x43hange\x12\x14\n\x05table\x18\x01 \x01(\tR\x05table\x12\x1b\n\x08\x61\x64\x64_json\x18\x02 \x01(\tH\x00R\x07\x61\x64\x64Json\x12\x36\n\x06update\x18\x03 \x01(\x0b\x32\x1c.toolsandbox.tools.v1.UpdateH\x00R\x06update\x12\x35\n\x06remove\x18\x04 \x01(\x0b\x32\x1b.toolsandbox.tools.v1.WhereH\x00R\x06removeB\x06\n\x04kind\">\n\x05Where\x12\x16\n\x06\x63olumn\x18\x01 \x01(\tR\x06\x63olumn\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\"\\\n\x06Update\x12\x31\n\x05where\x18\x01 \x01(\x0b\x32\x1b.toolsandbox.tools.v1.WhereR\x05where\x12\x1f\n\x0bvalues_json\x18\x02 \x01(\tR\nvaluesJson2\xba\x01\n\x0bToolService\x12\\\n\tListTools\x12&.toolsandbox.tools.v1.ListToolsRequest\x1a\'.toolsandbox.tools.v1.ListToolsResponse\x12M\n\x04\x43\x61ll\x12!.toolsandbox.tools.v1.CallRequest\x1a\".toolsandbox.tools.v1.CallResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -42,15 +42,15 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CALLREQUEST']._serialized_start=534
   _globals['_CALLREQUEST']._serialized_end=684
   _globals['_CALLRESPONSE']._serialized_start=687
-  _globals['_CALLRESPONSE']._serialized_end=860
-  _globals['_EXCEPTION']._serialized_start=862
-  _globals['_EXCEPTION']._serialized_end=913
-  _globals['_CHANGE']._serialized_start=916
-  _globals['_CHANGE']._serialized_end=1094
-  _globals['_WHERE']._serialized_start=1096
-  _globals['_WHERE']._serialized_end=1158
-  _globals['_UPDATE']._serialized_start=1160
-  _globals['_UPDATE']._serialized_end=1252
-  _globals['_TOOLSERVICE']._serialized_start=1255
-  _globals['_TOOLSERVICE']._serialized_end=1441
+  _globals['_CALLRESPONSE']._serialized_end=857
+  _globals['_RAISED']._serialized_start=859
+  _globals['_RAISED']._serialized_end=907
+  _globals['_CHANGE']._serialized_start=910
+  _globals['_CHANGE']._serialized_end=1088
+  _globals['_WHERE']._serialized_start=1090
+  _globals['_WHERE']._serialized_end=1152
+  _globals['_UPDATE']._serialized_start=1154
+  _globals['_UPDATE']._serialized_end=1246
+  _globals['_TOOLSERVICE']._serialized_start=1249
+  _globals['_TOOLSERVICE']._serialized_end=1435
 # @@protoc_insertion_point(module_scope)

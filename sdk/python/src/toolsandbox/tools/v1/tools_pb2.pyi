@@ -68,11 +68,11 @@ class CallResponse(_message.Message):
     RAISED_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     value_json: str
-    raised: Exception
+    raised: Raised
     changes: _containers.RepeatedCompositeFieldContainer[Change]
-    def __init__(self, value_json: _Optional[str] = ..., raised: _Optional[_Union[Exception, _Mapping]] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ...) -> None: ...
+    def __init__(self, value_json: _Optional[str] = ..., raised: _Optional[_Union[Raised, _Mapping]] = ..., changes: _Optional[_Iterable[_Union[Change, _Mapping]]] = ...) -> None: ...
 
-class Exception(_message.Message):
+class Raised(_message.Message):
     __slots__ = ("type", "text")
     TYPE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]

@@ -42,7 +42,7 @@ class ToolServiceServicer(object):
         """Call executes one call. The answer depends on the request alone, so that it may be repeated: the
         tool host does so after a lost connection, and asks the same request no second time in one
         execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-        Errors: UNAVAILABLE, DEADLINE_EXCEEDED, RESOURCE_EXHAUSTED and ABORTED are retried. Any other
+        Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
         code is a defect of the server: the rollout ends without a score.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
