@@ -28,6 +28,7 @@ func notJSON() map[string]string {
 		"toolsandbox serve nats":         "it prints one line for people, when it is ready",
 		"toolsandbox pack docs":          "it writes a page in Markdown",
 		"toolsandbox pack new":           "it writes files in YAML and Python",
+		"toolsandbox pack freeze":        "it prints the names of the files that it wrote",
 		"toolsandbox scenario graph":     "it writes Mermaid or DOT",
 		"toolsandbox scenario new":       "it writes a file in YAML",
 		"toolsandbox scenario schema":    "what it prints is JSON",

@@ -82,6 +82,18 @@ func (t Target) String() string {
 	return parsed.Scheme + "://" + parsed.Host + parsed.Path
 }
 
+// text is what ParseTarget reads, but for the directory.
+func (t Target) text() string {
+	if t.Address != "" {
+		return t.Address
+	}
+	words, err := json.Marshal(t.Command)
+	if err != nil { // texts have JSON
+		panic(err)
+	}
+	return stdio + string(words)
+}
+
 // Targets holds the servers that a tool host reaches, by name. It is a flag.
 type Targets map[string]Target
 
@@ -111,7 +123,7 @@ func (t *Targets) Type() string { return "NAME=address" }
 func (t *Targets) String() string {
 	var parts []string
 	for name, target := range *t {
-		parts = append(parts, name+"="+target.String())
+		parts = append(parts, name+"="+target.text())
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ";")
