@@ -30,8 +30,8 @@ const (
 
 // Serve serves tools on host:port, with grpc.health.v1 beside them. The connection is plain text
 // unless options say otherwise. It blocks until ctx is done, lets calls that are under way end for
-// up to five seconds, and returns nil. It fails if two tools have one name, or if the address cannot
-// be listened on.
+// up to five seconds, and returns nil. It fails if two tools have one name, or if the address
+// cannot be listened on.
 func Serve(ctx context.Context, address string, served []Tool, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)

@@ -78,7 +78,7 @@ type total struct {
 func main() {
 	if err := run(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
+		os.Exit(1) //nolint:forbidigo // it is in main
 	}
 }
 

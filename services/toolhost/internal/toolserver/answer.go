@@ -2,7 +2,6 @@ package toolserver
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,11 +13,22 @@ import (
 
 // Fields of the body of an answer, and of the parameters of a request.
 const (
-	FieldValue, FieldChanges, FieldRaised         = "value", "changes", "raised"
-	FieldTable, FieldType, FieldText              = "table", "type", "text"
-	FieldAdd, FieldUpdate, FieldRemove            = "add", "update", "remove"
-	FieldColumn, FieldCell, FieldValues           = "column", "value", "values"
-	FieldArguments, FieldRows, FieldNow, FieldIDs = "arguments", "rows", "now", "ids"
+	FieldValue     = "value"
+	FieldChanges   = "changes"
+	FieldRaised    = "raised"
+	FieldTable     = "table"
+	FieldType      = "type"
+	FieldText      = "text"
+	FieldAdd       = "add"
+	FieldUpdate    = "update"
+	FieldRemove    = "remove"
+	FieldColumn    = "column"
+	FieldCell      = "value"
+	FieldValues    = "values"
+	FieldArguments = "arguments"
+	FieldRows      = "rows"
+	FieldNow       = "now"
+	FieldIDs       = "ids"
 )
 
 // defaultException is what a call raises whose server names no class: as all MCP servers do.
@@ -135,9 +145,6 @@ func changeOf(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, error) 
 		return out, err
 	}
 }
-
-// toolName is what providers of models accept as the name of a function.
-var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
 // checkTools says what is wrong with a list of tools. The error is ErrBroken.
 func checkTools(server string, tools []*toolsv1.Tool) error {
