@@ -48,6 +48,10 @@ require (
 	// S2 for long messages of the bus, in the build anyway through NATS, which uses it for its own
 	// files; gzip and zstd make messages shorter and take longer.
 	github.com/klauspost/compress v1.20.3
+	// The protocol's own SDK: stdio, streamable HTTP and all versions of the handshake, with bounds on
+	// messages; mark3labs/mcp-go came before it and follows it, the protocol by hand would be a
+	// thousand lines to keep right.
+	github.com/modelcontextprotocol/go-sdk v1.8.0
 	// The server of the bus as a library, so a run on a laptop and every test use the real one with
 	// nothing to install.
 	github.com/nats-io/nats-server/v2 v2.15.2
@@ -148,6 +152,7 @@ require (
 	github.com/go-logr/stdr v1.2.2 // indirect
 	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
+	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
 	github.com/jhump/protoreflect v1.15.6 // indirect
@@ -158,6 +163,9 @@ require (
 	github.com/nats-io/nuid v1.0.1 // indirect
 	github.com/pbnjay/memory v0.0.0-20210728143218-7b4eea64cf58 // indirect
 	github.com/rivo/uniseg v0.4.7 // indirect
+	github.com/segmentio/asm v1.1.3 // indirect
+	github.com/segmentio/encoding v0.5.4 // indirect
+	github.com/yosida95/uritemplate/v3 v3.0.2 // indirect
 	go.opentelemetry.io/auto/sdk v1.2.1 // indirect
 	go.opentelemetry.io/otel/log v1.47.0 // indirect
 	golang.org/x/crypto v0.58.0 // indirect

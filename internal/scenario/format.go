@@ -69,7 +69,7 @@ func forms(schema *world.Schema) map[string]form {
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "ownMeasure": ownMeasureForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "toolServer": toolServerForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "ownMeasure": ownMeasureForm(),
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
@@ -346,6 +346,7 @@ var packForm = sync.OnceValue(func() form {
 		{"description", "text", "What it is about.", false},
 		{"standalone", "yes", "The pack has none of the built-in tools and tables.", false},
 		{"categories", "[ownCategory]", "Categories that its scenarios may have beside the built-in ones.", false},
+		{"tools", "[toolServer]", "Servers whose tools the pack has beside those in its files.", false},
 		{"needs", "needs", "What has to be there before its scenarios are played.", false},
 	}}
 })

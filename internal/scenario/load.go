@@ -34,6 +34,7 @@ func pack(loaded Loaded) (packed, error) {
 	setup := loaded.Scenario.GetSetup()
 	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
 	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
+	setup.ToolServers = nil
 	evaluation := loaded.Scenario.GetEvaluation()
 	evaluation.Schema, evaluation.MeasureModules, evaluation.MeasureExpressions = nil, nil, nil
 	var err error
@@ -64,6 +65,7 @@ func (l *loader) unpack() ([]Loaded, error) {
 // share gives a scenario what all scenarios of the pack have.
 func (l *loader) share(s *scenariov1.Scenario) {
 	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
+	s.Setup.ToolServers = l.servers
 	s.Setup.Schema = l.declared
 	if len(s.Setup.GetConfirm()) > 0 {
 		s.Setup.Schema = gatedSchema(l.declared)

@@ -29,6 +29,8 @@ type Manifest struct {
 	Categories []string
 	// Needs is what has to be there before the pack's scenarios are played.
 	Needs []Need
+	// Servers are the pack's tool servers.
+	Servers []Server
 }
 
 // Need is something that has to be there before a pack's scenarios are played.
@@ -69,6 +71,7 @@ func (l *loader) loadManifest(into *Manifest) {
 			into.Categories = append(into.Categories, name)
 		}
 		into.Needs = r.needs(doc.get("needs"))
+		into.Servers = r.servers(doc.get("tools"))
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {

@@ -48,6 +48,8 @@ type Pack struct {
 	// beside DefaultBackend.
 	Modules  []*setupv1.ToolModule
 	Backends []string
+	// ToolServers are the pack's tool servers with their tools.
+	ToolServers []*setupv1.ToolServer
 	// Scenarios are sorted by name.
 	Scenarios []Loaded
 }
@@ -72,7 +74,8 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadMeasures()
 	l.loadSchema()
 	l.loadWorlds()
-	l.loadModules()
+	l.loadServers(pack.Servers)
+	l.loadModules(pack.Servers)
 	l.loadTools()
 	l.loadRecordings()
 	l.loadScenarios()
@@ -84,6 +87,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	}
 	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
+	pack.ToolServers = l.servers
 	pack.Scenarios, err = l.unpack()
 	return pack, err
 }
@@ -101,6 +105,7 @@ type loader struct {
 	// modules are the pack's own tools, which opts knows, and backend is the one that is preferred;
 	// empty if none of them has it.
 	modules []*setupv1.ToolModule
+	servers []*setupv1.ToolServer
 	backend string
 	// measures has the files of the pack's own measures, which opts knows.
 	measures evaluationv1.Evaluation
@@ -150,8 +155,8 @@ func (r *reader) only(data []byte, what string) *value {
 	return docs[0]
 }
 
-// loadModules reads the pack's own tools.
-func (l *loader) loadModules() {
+// loadModules reads the pack's own tools, beside those of its servers.
+func (l *loader) loadModules(servers []Server) {
 	before := len(l.mistakes)
 	names, mistakes := l.list(toolFolder, ".py")
 	l.mistakes = append(l.mistakes, mistakes...)
@@ -171,12 +176,12 @@ func (l *loader) loadModules() {
 	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
 		l.backend = l.opts.Backend
 	}
-	l.opts, mistakes = l.opts.with(&setupv1.Setup{ToolModules: l.modules, ToolBackend: l.backend, Schema: l.declared})
+	l.opts, mistakes = l.opts.with(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
 	}
-	l.mistakes = append(l.mistakes, mistakes...)
-	if len(l.mistakes) > before { // what is wrong with their calls follows from that
+	l.mistakes = append(l.mistakes, placed(mistakes, servers)...)
+	if len(l.mistakes) > before || len(l.servers) < len(servers) { // what is wrong with their calls follows from that
 		l.opts.Compile, l.opts.Known = nil, nil
 	}
 }
@@ -278,8 +283,8 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 		}
 		s.Setup.Tools.Descriptions = l.texts
 	}
-	if len(l.modules) > 0 && s.GetSetup() != nil {
-		s.Setup.ToolModules, s.Setup.ToolBackend = l.modules, l.backend
+	if len(l.modules)+len(l.servers) > 0 && s.GetSetup() != nil {
+		s.Setup.ToolModules, s.Setup.ToolServers, s.Setup.ToolBackend = l.modules, l.servers, l.backend
 	}
 	l.shareMeasures(s)
 	opts := l.opts

@@ -95,7 +95,7 @@ func TestPackErrors(t *testing.T) {
 	}
 	for _, c := range []struct{ name, file, content, want string }{
 		{"unknown field of the pack", "pack.yaml", "name: a\ntitle: b",
-			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, categories, needs"},
+			"pack.yaml:2:1: title: unknown field; expected one of name, version, licence, description, standalone, categories, tools, needs"},
 		{"version", "pack.yaml", "name: a\nversion: 1.2", "pack.yaml:2:10: version: is a number, expected a text (quote it)"},
 		{"version of two numbers", "pack.yaml", "name: a\nversion: 1.2.x", `pack.yaml:2:10: version: is "1.2.x", expected three numbers as in 1.4.0`},
 		{"not alone", "pack.yaml", "name: a\nstandalone: false",

@@ -16,6 +16,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -42,14 +43,20 @@ type Options struct {
 	// Measures returns the measures and extractors of a pack's own, of which evaluation has the files
 	// and nothing else, or what is wrong with them. Nil accepts every file.
 	Measures func(evaluation *evaluationv1.Evaluation) ([]OwnMeasure, Errors)
+	// ListTools asks a tool server of a pack for its tools. The error says that it cannot be asked, or
+	// what is wrong with it. Nil asks none: packs need files with the lists then.
+	ListTools func(server Server) ([]*toolsv1.Tool, error)
+	// Thaw asks for them even where the pack holds the list.
+	Thaw bool
 	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
 	Backend string
 
 	// categories are those of a pack's own.
 	categories []string
-	// modules are those whose tools are known, alone says whether their pack stands alone, and
+	// modules and servers are those whose tools are known, alone says whether their pack stands alone, and
 	// backend is the one that was preferred.
 	modules []*setupv1.ToolModule
+	servers []*setupv1.ToolServer
 	alone   bool
 	backend string
 	// confirm are those of the modules' tools that need consent.

@@ -142,7 +142,7 @@ func primitives(schema *world.Schema) map[string]object {
 		"tolerances":   {"type": "object", "additionalProperties": amount},
 		"texts":        {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":    {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
-		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()},
+		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()}, "serverState": {"const": stateSession},
 		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},

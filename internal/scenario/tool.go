@@ -35,7 +35,7 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 	o.Tools, o.backends = nil, nil
 	for _, info := range tools {
 		var parameters struct {
-			Properties map[string]struct{ Type string }
+			Properties map[string]json.RawMessage
 			Required   []string
 		}
 		name := info.GetTool().GetName()
@@ -44,7 +44,12 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 		}
 		shape := &toolShape{types: map[string]string{}, required: parameters.Required, readOnly: info.GetReadOnly()}
 		for argument, property := range parameters.Properties {
-			shape.types[argument] = property.Type
+			var of struct{ Type string }
+			if json.Unmarshal(property, &of) == nil { // else several types, or any
+				shape.types[argument] = of.Type
+			} else {
+				shape.types[argument] = ""
+			}
 			shape.names = append(shape.names, argument)
 		}
 		slices.Sort(shape.names)
@@ -61,7 +66,8 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 // with returns options that know the tools of a setup.
 func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
 	modules, backend, standalone := setup.GetToolModules(), setup.GetToolBackend(), alone(setup.GetSchema())
-	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) })
+	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) }) &&
+		slices.EqualFunc(o.servers, setup.GetToolServers(), func(a, b *setupv1.ToolServer) bool { return a == b || proto.Equal(a, b) })
 	if o.Compile == nil || same && o.alone == standalone && o.backend == backend {
 		return o, nil
 	}
@@ -73,7 +79,7 @@ func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules, known.alone, known.backend, known.confirm = modules, standalone, backend, confirm
+	known.modules, known.servers, known.alone, known.backend, known.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
 	return known, nil
 }
 
@@ -96,7 +102,7 @@ func (c *checker) arguments(path, tool string, arguments map[string]json.RawMess
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
 		case !ok:
 			c.fail(path, "%s has no argument %q%s", tool, name, hint(name, shape.names))
-		case !fitsType(raw, kind):
+		case kind != "" && !fitsType(raw, kind):
 			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, brief(string(raw)), article(kind))
 		}
 	}

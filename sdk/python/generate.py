@@ -13,7 +13,7 @@ import tempfile
 from google.protobuf import descriptor_pb2
 from grpc_tools import protoc
 
-PROTO = "toolsandbox/agent/v1/agent.proto"
+PROTOS = ["toolsandbox/agent/v1/agent.proto", "toolsandbox/tools/v1/tools.proto"]
 
 
 def main() -> int:
@@ -21,15 +21,15 @@ def main() -> int:
     image = subprocess.run([buf, "build", "--as-file-descriptor-set", "-o", "-#format=bin"], cwd=root, check=True, capture_output=True).stdout
     plain = descriptor_pb2.FileDescriptorSet()
     for file in descriptor_pb2.FileDescriptorSet.FromString(image).file:
-        if file.name == PROTO:
+        if file.name in PROTOS:
             plain.file.append(without_rules(file))
     with tempfile.NamedTemporaryFile(suffix=".binpb") as described:
         described.write(plain.SerializeToString())
         described.flush()
-        arguments = ["protoc", f"--descriptor_set_in={described.name}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", PROTO]
+        arguments = ["protoc", f"--descriptor_set_in={described.name}", f"--python_out={out}", f"--pyi_out={out}", f"--grpc_python_out={out}", *PROTOS]
         if failed := protoc.main(arguments):
             return int(failed)
-    return public(pathlib.Path(out) / PROTO.replace(".proto", "_pb2_grpc.py"))
+    return max(public(pathlib.Path(out) / proto.replace(".proto", "_pb2_grpc.py")) for proto in PROTOS)
 
 
 def public(generated: pathlib.Path) -> int:

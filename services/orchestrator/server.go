@@ -133,6 +133,7 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 		setup := scenario.GetSetup()
 		request := &toolhostv1.ListToolsRequest{
 			ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema(),
+			ToolServers: setup.GetToolServers(),
 		}
 		if known == nil || !proto.Equal(request, last) {
 			list, err := s.tools.ListTools(ctx, request)

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
 // maxSnapshot bounds what is announced at once: the bus takes messages of up to 8 MiB.
@@ -32,13 +33,17 @@ type Config struct {
 	ServiceURL string
 	// ServiceTimeout bounds one request to a hosted service with all its tries.
 	ServiceTimeout time.Duration
+	// ToolServers are the tool servers that packs may use, by name.
+	ToolServers toolserver.Targets
+	// ToolServerTimeout bounds one call of a tool server with all its tries.
+	ToolServerTimeout time.Duration
 }
 
 // DefaultConfig returns settings that suit a laptop and a cluster alike.
 func DefaultConfig() Config {
 	return Config{
 		Dir: "data/toolhost", Live: 10000, LiveBytes: 256 << 20, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
-		ServiceTimeout: 10 * time.Second,
+		ServiceTimeout: 10 * time.Second, ToolServerTimeout: 20 * time.Second,
 	}
 }
 
@@ -53,10 +58,17 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.RegisterServiceFlags(fs)
 }
 
+// RegisterToolServerFlags adds the flags of tool servers alone.
+func (c *Config) RegisterToolServerFlags(fs *pflag.FlagSet) {
+	fs.Var(&c.ToolServers, "toolhost-tool-server", "address of a tool server of packs: grpc://host:port, http://host/path or stdio:command; repeatable")
+	fs.DurationVar(&c.ToolServerTimeout, "toolhost-tool-server-timeout", c.ToolServerTimeout, "timeout of one call of a tool server, all attempts together")
+}
+
 // RegisterServiceFlags adds the flags of the hosted services alone.
 func (c *Config) RegisterServiceFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address in place of https://<host> of the hosted services (default: their own)")
 	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "timeout of one request to a hosted service, all attempts together")
+	c.RegisterToolServerFlags(fs)
 }
 
 // Validate returns all fields that are out of range.
@@ -82,6 +94,9 @@ func (c Config) Validate() error {
 	}
 	if c.ServiceTimeout < time.Millisecond || c.ServiceTimeout > time.Minute {
 		errs = append(errs, fmt.Errorf("--toolhost-service-timeout: %s given, expected 1ms to 1m", c.ServiceTimeout))
+	}
+	if c.ToolServerTimeout < time.Millisecond || c.ToolServerTimeout > time.Minute {
+		errs = append(errs, fmt.Errorf("--toolhost-tool-server-timeout: %s given, expected 1ms to 1m", c.ToolServerTimeout))
 	}
 	if err := service.CheckAddress(c.ServiceURL); err != nil {
 		errs = append(errs, fmt.Errorf("--toolhost-service-url: %w", err))

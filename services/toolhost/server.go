@@ -22,6 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
 // defaultPageSize is used where a request leaves the page size open.
@@ -45,7 +46,8 @@ func statusOf(err error) error {
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, host.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())
-	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID):
+	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID),
+		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrBroken):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrElsewhere):
 		return status.Error(codes.FailedPrecondition, err.Error())
@@ -53,7 +55,8 @@ func statusOf(err error) error {
 		return status.Error(codes.DataLoss, err.Error())
 	case errors.Is(err, host.ErrQuota):
 		return status.Error(codes.ResourceExhausted, err.Error())
-	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrAnnounce):
+	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrAnnounce),
+		errors.Is(err, toolserver.ErrAway):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())
@@ -304,9 +307,11 @@ func (s *server) ListTools(_ context.Context, req *toolhostv1.ListToolsRequest) 
 	if err != nil {
 		return nil, status.Errorf(codes.InvalidArgument, "schema: %v", err)
 	}
-	catalogue, err := s.catalogue.Extend(tool.Pack{Modules: req.GetToolModules(), Backend: req.GetToolBackend(), Schema: schema})
+	catalogue, err := s.catalogue.Extend(tool.Pack{
+		Modules: req.GetToolModules(), Servers: req.GetToolServers(), Backend: req.GetToolBackend(), Schema: schema,
+	})
 	if err != nil {
-		return nil, status.Errorf(codes.InvalidArgument, "tool_modules: %v", err)
+		return nil, status.Errorf(codes.InvalidArgument, "tools: %v", err)
 	}
 	return &toolhostv1.ListToolsResponse{Tools: listed(catalogue)}, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
 func TestMain(m *testing.M) {
@@ -76,7 +77,7 @@ func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string
 	for _, f := range change {
 		f(&cfg)
 	}
-	owner, err := host.New(cfg, sessions, publisher, catalogue, services)
+	owner, err := host.New(cfg, sessions, publisher, catalogue, services, toolserver.NewClient(toolserver.Config{}))
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
 	}

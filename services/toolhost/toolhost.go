@@ -18,11 +18,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
 // storeFile holds the sessions of a shard, below the shard's directory.
@@ -50,8 +52,10 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	defer services.Close()
+	servers := toolserver.NewClient(toolserver.Config{Targets: cfg.ToolServers, Timeout: cfg.ToolServerTimeout, Logger: m.Logger(rpc.ToolHost)})
+	defer func() { err = errors.Join(err, servers.Close()) }()
 	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services)
+	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services, servers)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -79,6 +83,21 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	return nil
+}
+
+// ToolServer is where a tool server is.
+type ToolServer = toolserver.Target
+
+// ToolServers are tool servers by name.
+type ToolServers = toolserver.Targets
+
+// ListServerTools asks a tool server for its tools, within a time. The server's name is that in
+// errors. The list is checked: names are different, and all fields keep to their rules. The result
+// is the caller's own.
+func ListServerTools(ctx context.Context, name string, at ToolServer, within time.Duration) (tools []*toolsv1.Tool, err error) {
+	client := toolserver.NewClient(toolserver.Config{Targets: toolserver.Targets{name: at}, Timeout: within, Logger: slog.New(slog.DiscardHandler)})
+	defer func() { err = errors.Join(err, client.Close()) }()
+	return client.List(ctx, name)
 }
 
 // newClient returns the client of the hosted services, with the key that the environment holds, if

@@ -53,6 +53,10 @@ type Selection struct {
 	Places map[string]string
 	// Written holds each loaded scenario in its written form, by name.
 	Written map[string]scenario.Loaded
+	// Servers are the addresses of tool servers, in place of those that packs name.
+	Servers toolhost.ToolServers
+	// Thaw asks tool servers for their tools even where the pack holds the list.
+	Thaw bool
 	// Loaded are the loaded packs.
 	Loaded []Pack
 }
@@ -222,6 +226,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
+		opts.ListTools, opts.Thaw = c.listTools(from.path), c.Thaw
 		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
@@ -267,6 +272,10 @@ func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.Confirmed
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	mistakes := make(scenario.Errors, len(wrong))
 	for i, m := range wrong {
+		if m.Server != "" {
+			mistakes[i] = scenario.ServerMistake(m.Server, m.Function, m.Reason)
+			continue
+		}
 		mistakes[i] = &scenario.Error{File: "tools/" + m.Module + ".py", Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
 	}
 	return tools, confirm, mistakes

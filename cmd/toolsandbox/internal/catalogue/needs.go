@@ -43,11 +43,13 @@ func (c *Selection) CheckNeeds() error {
 
 // Tools returns the pack's own tools.
 func (p Pack) Tools() []*toolhostv1.ToolInfo {
-	if len(p.Modules) == 0 {
+	if len(p.Modules)+len(p.ToolServers) == 0 {
 		return nil
 	}
-	all, _, _ := toolhost.PackTools(&setupv1.Setup{ToolModules: p.Modules, Schema: p.Tables}) // a loaded pack is valid
+	setup := &setupv1.Setup{ToolModules: p.Modules, ToolServers: p.ToolServers, Schema: p.Tables}
+	all, _, _ := toolhost.PackTools(setup) // a loaded pack is valid
 	return slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
-		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() })
+		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() }) &&
+			!slices.ContainsFunc(p.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() })
 	})
 }

@@ -86,6 +86,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	services := standalone.DefaultConfig()
 	services.Network = o.network
+	services.ToolHost.ToolServers = o.catalogue.ToolServers(nil)
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
 	if err := runner.CheckSockets(services, spec); err != nil {
 		return err

@@ -52,6 +52,8 @@ func sample(t *testing.T, s setting) string {
 		return `one,"two, three"`
 	case "interval|always":
 		return "always"
+	case "NAME=address":
+		return `desk=grpc://localhost:1;shop=stdio:["node","shop.js"]`
 	case "string":
 		return `it's "x" # y: z`
 	default:

@@ -27,6 +27,7 @@ func notJSON() map[string]string {
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "prints one line for people when it is ready",
 		"toolsandbox pack docs":          "prints Markdown",
+		"toolsandbox pack freeze":        "prints the names of the written files",
 		"toolsandbox pack new":           "writes files",
 		"toolsandbox scenario graph":     "writes Mermaid or DOT",
 		"toolsandbox scenario new":       "writes YAML",

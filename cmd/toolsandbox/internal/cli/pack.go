@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,7 @@ import (
 
 func newPack() *cobra.Command {
 	cmd := &cobra.Command{Use: "pack", Short: "Write, check and describe packs of tables, tools and scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
-	cmd.AddCommand(newPackNew(), newPackValidate(), newPackShow(), newPackProve(), newPackDocs())
+	cmd.AddCommand(newPackNew(), newPackValidate(), newPackShow(), newPackProve(), newPackDocs(), newPackFreeze())
 	return cmd
 }
 
@@ -95,6 +97,39 @@ func newPackDocs() *cobra.Command {
 				return err
 			}
 			return describe.PackPage(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+		},
+	}
+}
+
+func newPackFreeze() *cobra.Command {
+	return &cobra.Command{
+		Use:   "freeze PACK",
+		Short: "Keep the lists of tools of a pack's servers in the pack",
+		Long: `freeze asks the tool servers of a pack for their tools and writes the lists to tools/NAME.json in the pack. It can then be loaded
+where the servers are not, and its tools stay what they are until freeze is run again.`,
+		Example: "  toolsandbox pack freeze shop",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return process.Usage("PACK: %d given, expected one directory", len(args))
+			}
+			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
+				return process.Usage("PACK: %s is no directory, expected one that can be written to", args[0])
+			}
+			from := &catalogue.Selection{PackPaths: args, Thaw: true}
+			packs, err := from.Packs()
+			if err != nil {
+				return err
+			}
+			written, err := packs[0].Freeze()
+			for _, name := range written {
+				if err := printf(cmd.OutOrStdout(), "%s", name); err != nil {
+					return err
+				}
+			}
+			if err == nil && len(written) == 0 {
+				err = fmt.Errorf("%s has no tool servers: see tools in its pack.yaml", args[0])
+			}
+			return err
 		},
 	}
 }

@@ -79,6 +79,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	}
 	services := standalone.DefaultConfig()
 	services.Orchestrator.Parallel = o.parallel
+	services.ToolHost.ToolServers = o.from.ToolServers(nil)
 	var reports []*prove.Report
 	began := time.Now()
 	const level = "error" // wrong calls are intended

@@ -192,8 +192,8 @@ func decodeParameters(text string) ([]parameter, error) {
 	var out []parameter
 	for _, property := range properties {
 		var declared struct{ Type string }
-		if err := json.Unmarshal([]byte(property.value), &declared); err != nil {
-			return nil, fmt.Errorf("decode parameter %s: %w", property.name, err)
+		if json.Unmarshal([]byte(property.value), &declared) != nil {
+			declared.Type = "" // several types, or any
 		}
 		out = append(out, parameter{name: property.name, kind: declared.Type, required: slices.Contains(schema.Required, property.name)})
 	}

@@ -179,7 +179,9 @@ func (p *player) start(ctx context.Context, s *scenariov1.Scenario) (*busv1.Resu
 // tools describes every tool of a scenario, by its real name.
 func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]*toolInfo, error) {
 	setup := s.GetSetup()
-	request := &toolhostv1.ListToolsRequest{ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema()}
+	request := &toolhostv1.ListToolsRequest{
+		ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema(), ToolServers: setup.GetToolServers(),
+	}
 	if p.listed != nil && proto.Equal(request, p.request) {
 		return p.listed, nil
 	}

@@ -43,6 +43,7 @@ type finished struct {
 // collector fetches each finished rollout's trajectory and writes its files.
 type collector struct {
 	spec      sweep.Spec
+	served    bool // some scenario has tool servers
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
 	record    *runfiles.Run
@@ -71,7 +72,7 @@ func newCollector(
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
-	c := &collector{spec: spec, draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+	c := &collector{spec: spec, served: sweep.Served(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
 	return c
@@ -177,7 +178,7 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 
 // keep stores the external input of a rollout for a replay, and the models' exchanges for people.
 func (c *collector) keep(result *busv1.Result, name string) error {
-	if !sweep.HasExternalInput(c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
+	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
 	}
 	id := result.GetRollout().GetId()

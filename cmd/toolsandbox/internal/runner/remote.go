@@ -19,7 +19,7 @@ func remoteFlags() map[string]string {
 		"agent-ca": gateway, "attach-cert": gateway, "attach-key": gateway, "attach-listen": gateway, "agentgw-breaker-failures": gateway,
 		"agentgw-limit": gateway, "agentgw-limit-queue": gateway, "agentgw-max-pause": gateway, "agentgw-max-wait": gateway,
 		"agentgw-price-file": gateway, "agentgw-template-dir": gateway,
-		"toolhost-service-timeout": toolHost, "toolhost-service-url": toolHost,
+		"toolhost-service-timeout": toolHost, "toolhost-service-url": toolHost, "toolhost-tool-server-timeout": toolHost,
 		"orchestrator-respond-timeout": "give it to toolsandbox serve orchestrator there",
 		"data-dir":                     "give --toolhost-dir to toolsandbox serve toolhost there",
 		"sync":                         "give it to toolsandbox serve nats there",

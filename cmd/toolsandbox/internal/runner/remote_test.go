@@ -21,7 +21,7 @@ func remoteValues() map[string]string {
 	return map[string]string{
 		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
 		"agentgw-limit": "openai=rpm:5", "agentgw-limit-queue": "5", "agentgw-max-pause": "5s", "agentgw-max-wait": "5s",
-		"agentgw-price-file": "price.yaml", "agentgw-template-dir": "templates", "toolhost-service-timeout": "5s",
+		"agentgw-price-file": "price.yaml", "agentgw-template-dir": "templates", "toolhost-service-timeout": "5s", "toolhost-tool-server-timeout": "5s",
 		"toolhost-service-url": "http://localhost:1", "orchestrator-respond-timeout": "5s", "data-dir": "data", "sync": "always",
 	}
 }
@@ -101,7 +101,7 @@ func TestRemoteFlagsAreSorted(t *testing.T) {
 		"agent", "user", "base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "spend-tokens", "spend-usd", "pack", "builtin", "scenarios", "variants", "split", "iterations", "compat-order", "test-mode", "out", "parallel", "trials", "seed", "compat",
 		"max-rollout-bytes", "services", "resume", "replay", "preferred-tool-backend", "wait", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr",
-		"tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
+		"toolhost-tool-server", "tls-cert", "tls-key", "tls-ca", "max-message-bytes", "remote-wait", "log-format", "log-level", "otlp-endpoint", "otlp-tls", "trace-ratio",
 	}
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	New(runfiles.Program{}).RegisterFlags(flags)

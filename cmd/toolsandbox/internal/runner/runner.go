@@ -198,11 +198,13 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 	if err != nil {
 		return sweep.Spec{}, err
 	}
+	o.scenarios.Servers = o.engine.ToolHost.ToolServers
 	chosen, err := o.scenarios.Load(args)
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	if !o.engine.Network.Remote { // remote services check their own needs
+	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
+		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
 		if err := o.scenarios.CheckNeeds(); err != nil {
 			return sweep.Spec{}, err
 		}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
@@ -37,8 +39,11 @@ type Recording interface {
 }
 
 // HasExternalInput returns whether a rollout has external input to record: a model, a plug-in or a
-// person plays, or hosted services are asked.
-func HasExternalInput(services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
+// person plays, hosted services are asked, or, as served says, tool servers.
+func HasExternalInput(served bool, services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
+	if served {
+		return true
+	}
 	switch services {
 	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
 		return true
@@ -50,6 +55,11 @@ func HasExternalInput(services toolhostv1.HostedServices, players ...*agentgwv1.
 		}
 	}
 	return false
+}
+
+// Served returns whether any scenario has tool servers.
+func Served(scenarios []*scenariov1.Scenario) bool {
+	return slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetToolServers()) > 0 })
 }
 
 // replayed is the digest of a specification that replays a recording.

@@ -58,14 +58,19 @@ type recordedAnswer struct {
 // frameOf returns the frame in which an execution of a session runs, and what records the answers
 // of hosted services in it, nil if nothing does.
 func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
-	switch l.services {
-	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
+	switch {
+	case asked(l.services), len(l.start.servers) > 0:
 		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop}
 		frame.Services = recorder
 		return &frame, recorder
 	default:
 		return l.world.Frame(), nil
 	}
+}
+
+// asked says whether hosted services are asked themselves.
+func asked(services toolhostv1.HostedServices) bool {
+	return services == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 }
 
 // given returns the session's own answers of the execution, in the order in which they were stored.
@@ -90,7 +95,11 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 		d.stop(err)
 		return python.Value{}, err
 	}
-	answer, err := d.answer(ctx, wanted, params)
+	server := d.session.start.served(url)
+	if server == nil && !asked(d.session.services) {
+		return d.session.start.frame(d.session.services).Services.Get(ctx, url, params)
+	}
+	answer, err := d.find(ctx, wanted, params, server)
 	if err != nil {
 		d.stop(err)
 		return python.Value{}, err
@@ -101,14 +110,17 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 	return answer.body, nil
 }
 
-// answer returns the answer to a request. The error says that there is none and the execution
-// cannot go on.
-func (d *serviceRecorder) answer(ctx context.Context, wanted request, params *python.Dict) (recordedAnswer, error) {
+// find returns the answer to a request, which server answers if it is not nil. The error says that
+// there is none and the execution cannot go on.
+func (d *serviceRecorder) find(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
 	if err := d.load(); err != nil {
 		return recordedAnswer{}, err
 	}
 	if found, ok := find(d.known, wanted); ok {
 		return found, nil
+	}
+	if server != nil {
+		return d.call(ctx, wanted, params, server)
 	}
 	if found, ok := find(d.inherited, wanted); ok {
 		return found, d.keep(ctx, found)
@@ -277,8 +289,12 @@ func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return h.shared(id, l.record(), math.MaxInt32)
+}
+
+// shared returns the answers of a session up to an index, those shared with parents included.
+func (h *Host) shared(id string, record *toolhostv1.SessionRecord, until int32) ([]*toolhostv1.ServiceAnswer, error) {
 	var all []*toolhostv1.ServiceAnswer
-	record, until := l.record(), int32(math.MaxInt32)
 	for {
 		answers, err := h.answers(id, 0, until)
 		if err != nil {

@@ -20,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
 // Errors that a caller can act on.
@@ -78,6 +79,7 @@ type Host struct {
 	bus       Bus
 	catalogue *tool.Catalogue
 	services  *service.Client
+	servers   *toolserver.Client
 	starts    *lru.Cache[string, *start]
 	live      *cache
 	locks     [locks]sync.Mutex
@@ -119,9 +121,9 @@ func (l *live) record() *toolhostv1.SessionRecord {
 	}
 }
 
-// New returns a host on an open store. The store and the client of the hosted services stay the
-// caller's.
-func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client) (*Host, error) {
+// New returns a host on an open store. The store and the clients of the hosted services and of the
+// tool servers stay the caller's.
+func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client, servers *toolserver.Client) (*Host, error) {
 	starts, err := lru.New[string, *start](cfg.Live)
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
@@ -130,7 +132,7 @@ func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services 
 	if err != nil {
 		return nil, err
 	}
-	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, starts: starts, live: sessions}, nil
+	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, starts: starts, live: sessions}, nil
 }
 
 // lock locks one session or two and returns the function that unlocks them.

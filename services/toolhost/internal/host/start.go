@@ -41,6 +41,7 @@ type start struct {
 	lastIndex   int32
 	clock       *setupv1.Clock
 	environment *executor.Environment
+	servers     []*setupv1.ToolServer
 	response    *toolhostv1.CreateSessionResponse
 	// recorded are the setup's recordings; hasRecordings says whether there are any.
 	recorded      *service.Recorded
@@ -135,7 +136,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
 	}
-	catalogue, err := h.catalogue.Extend(tool.Pack{Modules: setup.GetToolModules(), Backend: setup.GetToolBackend(), Schema: schema})
+	catalogue, err := h.catalogue.Extend(tool.PackOf(setup))
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -169,6 +170,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 		lastIndex:   int32(len(setup.GetMessages())) - 1,
 		clock:       setup.GetClock(),
 		environment: executor.New(catalogue, selection),
+		servers:     setup.GetToolServers(),
 
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,

@@ -16,8 +16,9 @@ import (
 
 // Mistake is something wrong in a file of tools.
 type Mistake struct {
-	// Module is the file's name without its ending.
-	Module string
+	// Module is the file's name without its ending, or Server that of a tool server. The other one is
+	// empty.
+	Module, Server string
 	// Line and Column count from 1; a column is a character.
 	Line, Column int
 	// Function is the one in which it is, if any.
@@ -33,6 +34,10 @@ type Mistakes []Mistake
 func (m Mistakes) Error() string {
 	lines := make([]string, len(m))
 	for i := range m {
+		if m[i].Server != "" {
+			lines[i] = fmt.Sprintf("tool server %s: %s: %s", m[i].Server, m[i].Function, m[i].Reason)
+			continue
+		}
 		lines[i] = fmt.Sprintf("tools/%s.py:%d:%d: %s: %s", m[i].Module, m[i].Line, m[i].Column, cmp.Or(m[i].Function, "file"), m[i].Reason)
 	}
 	return strings.Join(lines, "\n")
@@ -47,6 +52,8 @@ const (
 // Pack is what a pack adds to the tools of a session.
 type Pack struct {
 	Modules []*setupv1.ToolModule
+	// Servers are the pack's tool servers.
+	Servers []*setupv1.ToolServer
 	// Backend is the preferred one; empty is DEFAULT.
 	Backend string
 	// Schema has the tables that the tools may use. One without the built-in tables leaves no tools
@@ -56,18 +63,20 @@ type Pack struct {
 
 // PackOf returns the pack of a setup whose tables have been checked.
 func PackOf(setup *setupv1.Setup) Pack {
-	return Pack{Modules: setup.GetToolModules(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema())}
+	return Pack{
+		Modules: setup.GetToolModules(), Servers: setup.GetToolServers(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema()),
+	}
 }
 
 // Extend returns the catalogue with the tools of a pack. They come last, in the order of the
-// modules and within them of the functions. Of a tool with several implementations it has the one
+// modules and within them of the functions, then those of servers. Of a tool with several implementations it has the one
 // of the preferred backend, without that the one of DEFAULT, and else the first. The error is
 // Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if !pack.Schema.Extends() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
 	}
-	if len(pack.Modules) == 0 {
+	if len(pack.Modules) == 0 && len(pack.Servers) == 0 {
 		return c, nil
 	}
 	tools, taken, confirm, size := slices.Clone(c.tools), make(map[implementation]string), make(map[string]bool), 0
@@ -90,6 +99,8 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 		}
 		tools, mistakes = append(tools, m.tools...), append(mistakes, m.mistakes...)
 	}
+	served, wrong := serverTools(pack.Servers, pack.Schema, taken)
+	tools, mistakes = append(tools, served...), append(mistakes, wrong...)
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}

@@ -226,6 +226,9 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 		if s.argDescription || t.KeepsArgs {
 			property.Set("description", python.Str(param.Description))
 		}
+		if param.Property != nil {
+			property = shownProperty(param, s)
+		}
 		if property.Len() > 0 {
 			properties.Set(param.Name, property.Value())
 		}
@@ -233,11 +236,15 @@ func (t *Tool) shown(s show) *worldv1.Tool {
 			required = append(required, python.Str(param.Name))
 		}
 	}
-	shown.ParametersJson = python.JSON(python.DictOf(
-		python.Item{Key: "type", Value: python.Str("object")},
-		python.Item{Key: "properties", Value: properties.Value()},
-		python.Item{Key: "required", Value: python.List(required...)},
-	))
+	schema := []python.Item{
+		{Key: "type", Value: python.Str("object")},
+		{Key: "properties", Value: properties.Value()},
+		{Key: "required", Value: python.List(required...)},
+	}
+	if s.argType {
+		schema = append(schema, t.Definitions...)
+	}
+	shown.ParametersJson = python.JSON(python.DictOf(schema...))
 	return shown
 }
 

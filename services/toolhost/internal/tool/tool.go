@@ -36,6 +36,8 @@ type Param struct {
 	Choices []string
 	// Description is what an agent reads.
 	Description string
+	// Property is the JSON Schema that a server states for the parameter; nil in other tools.
+	Property *python.Dict
 }
 
 // Tool is one tool.
@@ -45,6 +47,8 @@ type Tool struct {
 	// Description is what an agent reads.
 	Description string
 	Params      []Param
+	// Definitions are those that a server's schemas of the parameters refer to.
+	Definitions []python.Item
 	// User says that the user may call it; otherwise the agent may.
 	User bool
 	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional

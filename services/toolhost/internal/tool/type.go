@@ -20,6 +20,8 @@ type Type struct {
 
 	kind     python.Kind
 	nullable bool
+	// anything says that every value passes.
+	anything bool
 }
 
 const notGiven = "tool_sandbox.common.utils.NotGiven"
@@ -164,6 +166,9 @@ func BoolOrNotGiven() Type { return typeOf(boolean(), false, true) }
 // accepts says whether a given value passes the type check: a bool is an int and an int may stand
 // for a float, as in the original.
 func (t Type) accepts(v python.Value) bool {
+	if t.anything {
+		return true
+	}
 	switch v.Kind() {
 	case python.KindNone:
 		return t.nullable

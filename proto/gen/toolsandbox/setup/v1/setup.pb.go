@@ -11,6 +11,7 @@ package setupv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -488,6 +489,8 @@ type Setup struct {
 	FunctionCalling *FunctionCalling `protobuf:"bytes,13,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
 	// The pack's own tools, which are there beside the built-in ones. Their names are unique.
 	ToolModules []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
+	// The pack's tool servers, whose tools are there beside the other ones. Their names are unique.
+	ToolServers []*ToolServer `protobuf:"bytes,18,rep,name=tool_servers,json=toolServers,proto3" json:"tool_servers,omitempty"`
 	// Of tools that have several implementations, those of this backend are preferred to those of
 	// DEFAULT. Empty is DEFAULT.
 	ToolBackend string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
@@ -626,6 +629,13 @@ func (x *Setup) GetToolModules() []*ToolModule {
 	return nil
 }
 
+func (x *Setup) GetToolServers() []*ToolServer {
+	if x != nil {
+		return x.ToolServers
+	}
+	return nil
+}
+
 func (x *Setup) GetToolBackend() string {
 	if x != nil {
 		return x.ToolBackend
@@ -695,6 +705,71 @@ func (x *ConfirmedTool) GetAction() string {
 	return ""
 }
 
+// ToolServer is a program elsewhere that answers calls of tools. The tool host knows where it is.
+type ToolServer struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The name under which the tool host knows it, which is also the module of its tools.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Its tools, as they were when the pack was loaded or frozen.
+	Tools []*v11.Tool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
+	// The server keeps a state of its own for each session. A session that has none at the server,
+	// such as a fork, gets it by repeating the requests of its history.
+	SessionState  bool `protobuf:"varint,3,opt,name=session_state,json=sessionState,proto3" json:"session_state,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ToolServer) Reset() {
+	*x = ToolServer{}
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ToolServer) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ToolServer) ProtoMessage() {}
+
+func (x *ToolServer) ProtoReflect() protoreflect.Message {
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ToolServer.ProtoReflect.Descriptor instead.
+func (*ToolServer) Descriptor() ([]byte, []int) {
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{7}
+}
+
+func (x *ToolServer) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ToolServer) GetTools() []*v11.Tool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *ToolServer) GetSessionState() bool {
+	if x != nil {
+		return x.SessionState
+	}
+	return false
+}
+
 // ToolModule is a file of tools in Python: each of its public functions is one.
 type ToolModule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -708,7 +783,7 @@ type ToolModule struct {
 
 func (x *ToolModule) Reset() {
 	*x = ToolModule{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -720,7 +795,7 @@ func (x *ToolModule) String() string {
 func (*ToolModule) ProtoMessage() {}
 
 func (x *ToolModule) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[7]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -733,7 +808,7 @@ func (x *ToolModule) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolModule.ProtoReflect.Descriptor instead.
 func (*ToolModule) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{7}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ToolModule) GetName() string {
@@ -764,7 +839,7 @@ type FunctionCalling struct {
 
 func (x *FunctionCalling) Reset() {
 	*x = FunctionCalling{}
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +851,7 @@ func (x *FunctionCalling) String() string {
 func (*FunctionCalling) ProtoMessage() {}
 
 func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[8]
+	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +864,7 @@ func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
 func (*FunctionCalling) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{8}
+	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *FunctionCalling) GetPrompt() string {
@@ -810,7 +885,7 @@ var File_toolsandbox_setup_v1_setup_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/setup/v1/setup.proto\x12\x14toolsandbox.setup.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"\xce\x01\n" +
+	" toolsandbox/setup/v1/setup.proto\x12\x14toolsandbox.setup.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/tools/v1/tools.proto\x1a toolsandbox/world/v1/world.proto\"\xce\x01\n" +
 	"\x05Clock\x12\x19\n" +
 	"\x03now\x18\x01 \x01(\x01B\a\xbaH\x04\x12\x02@\x01R\x03now\x12$\n" +
 	"\x04step\x18\x02 \x01(\x01B\x10\xbaH\r\x12\v@\x01)\x00\x00\x00\x00\x00\x00\x00\x00R\x04step\x12$\n" +
@@ -836,7 +911,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xbc\a\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\x8b\b\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -858,12 +933,18 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"recordings\x129\n" +
 	"\x06schema\x18\f \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12P\n" +
 	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
-	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12C\n" +
+	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12M\n" +
+	"\ftool_servers\x18\x12 \x03(\v2 .toolsandbox.setup.v1.ToolServerB\b\xbaH\x05\x92\x01\x02\x10\x10R\vtoolServers\x12C\n" +
 	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\x12=\n" +
 	"\aconfirm\x18\x11 \x03(\v2#.toolsandbox.setup.v1.ConfirmedToolR\aconfirm\"M\n" +
 	"\rConfirmedTool\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12\x1f\n" +
-	"\x06action\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06action\"b\n" +
+	"\x06action\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06action\"\xa3\x01\n" +
+	"\n" +
+	"ToolServer\x121\n" +
+	"\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,59}$R\x04name\x12=\n" +
+	"\x05tools\x18\x02 \x03(\v2\x1a.toolsandbox.tools.v1.ToolB\v\xbaH\b\x92\x01\x05\b\x01\x10\x80\x02R\x05tools\x12#\n" +
+	"\rsession_state\x18\x03 \x01(\bR\fsessionState\"b\n" +
 	"\n" +
 	"ToolModule\x121\n" +
 	"\x04name\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[a-z][a-z0-9_]{0,59}$R\x04name\x12!\n" +
@@ -898,7 +979,7 @@ func file_toolsandbox_setup_v1_setup_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_setup_v1_setup_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 9)
+var file_toolsandbox_setup_v1_setup_proto_msgTypes = make([]protoimpl.MessageInfo, 10)
 var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(Augmentation)(0),           // 0: toolsandbox.setup.v1.Augmentation
 	(*Clock)(nil),               // 1: toolsandbox.setup.v1.Clock
@@ -908,35 +989,39 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
 	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
 	(*ConfirmedTool)(nil),       // 7: toolsandbox.setup.v1.ConfirmedTool
-	(*ToolModule)(nil),          // 8: toolsandbox.setup.v1.ToolModule
-	(*FunctionCalling)(nil),     // 9: toolsandbox.setup.v1.FunctionCalling
-	(*v1.Table)(nil),            // 10: toolsandbox.world.v1.Table
-	(*v1.Message)(nil),          // 11: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),             // 12: toolsandbox.world.v1.Turn
-	(*v1.TableSchema)(nil),      // 13: toolsandbox.world.v1.TableSchema
-	(*v1.Tool)(nil),             // 14: toolsandbox.world.v1.Tool
+	(*ToolServer)(nil),          // 8: toolsandbox.setup.v1.ToolServer
+	(*ToolModule)(nil),          // 9: toolsandbox.setup.v1.ToolModule
+	(*FunctionCalling)(nil),     // 10: toolsandbox.setup.v1.FunctionCalling
+	(*v1.Table)(nil),            // 11: toolsandbox.world.v1.Table
+	(*v1.Message)(nil),          // 12: toolsandbox.world.v1.Message
+	(*v1.Turn)(nil),             // 13: toolsandbox.world.v1.Turn
+	(*v1.TableSchema)(nil),      // 14: toolsandbox.world.v1.TableSchema
+	(*v11.Tool)(nil),            // 15: toolsandbox.tools.v1.Tool
+	(*v1.Tool)(nil),             // 16: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	0,  // 0: toolsandbox.setup.v1.ToolSelection.augmentations:type_name -> toolsandbox.setup.v1.Augmentation
 	3,  // 1: toolsandbox.setup.v1.ToolSelection.descriptions:type_name -> toolsandbox.setup.v1.ToolDescription
 	4,  // 2: toolsandbox.setup.v1.ToolDescription.arguments:type_name -> toolsandbox.setup.v1.ArgumentDescription
 	1,  // 3: toolsandbox.setup.v1.Setup.clock:type_name -> toolsandbox.setup.v1.Clock
-	10, // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
-	11, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
+	11, // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
+	12, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	12, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	12, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	13, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
+	13, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
-	13, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
-	9,  // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
-	8,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
-	7,  // 13: toolsandbox.setup.v1.Setup.confirm:type_name -> toolsandbox.setup.v1.ConfirmedTool
-	14, // 14: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
-	15, // [15:15] is the sub-list for method output_type
-	15, // [15:15] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	14, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
+	10, // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
+	9,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
+	8,  // 13: toolsandbox.setup.v1.Setup.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
+	7,  // 14: toolsandbox.setup.v1.Setup.confirm:type_name -> toolsandbox.setup.v1.ConfirmedTool
+	15, // 15: toolsandbox.setup.v1.ToolServer.tools:type_name -> toolsandbox.tools.v1.Tool
+	16, // 16: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_setup_v1_setup_proto_init() }
@@ -951,7 +1036,7 @@ func file_toolsandbox_setup_v1_setup_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_setup_v1_setup_proto_rawDesc), len(file_toolsandbox_setup_v1_setup_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   9,
+			NumMessages:   10,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

@@ -1551,7 +1551,9 @@ type ListToolsRequest struct {
 	// The tables that the pack declares, which its tools may use.
 	Schema []*v11.TableSchema `protobuf:"bytes,2,rep,name=schema,proto3" json:"schema,omitempty"`
 	// The preferred backend of the pack's tools. Empty is DEFAULT.
-	ToolBackend   string `protobuf:"bytes,3,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
+	ToolBackend string `protobuf:"bytes,3,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
+	// The pack's tool servers. They are not asked.
+	ToolServers   []*v1.ToolServer `protobuf:"bytes,18,rep,name=tool_servers,json=toolServers,proto3" json:"tool_servers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1605,6 +1607,13 @@ func (x *ListToolsRequest) GetToolBackend() string {
 		return x.ToolBackend
 	}
 	return ""
+}
+
+func (x *ListToolsRequest) GetToolServers() []*v1.ToolServer {
+	if x != nil {
+		return x.ToolServers
+	}
+	return nil
 }
 
 // ToolInfo describes a tool for people and for checks.
@@ -1866,11 +1875,12 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x14DeleteSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\"\x17\n" +
-	"\x15DeleteSessionResponse\"\xc8\x01\n" +
+	"\x15DeleteSessionResponse\"\x97\x02\n" +
 	"\x10ListToolsRequest\x12M\n" +
 	"\ftool_modules\x18\x01 \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x129\n" +
 	"\x06schema\x18\x02 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x12*\n" +
-	"\ftool_backend\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18<R\vtoolBackend\"\xff\x01\n" +
+	"\ftool_backend\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18<R\vtoolBackend\x12M\n" +
+	"\ftool_servers\x18\x12 \x03(\v2 .toolsandbox.setup.v1.ToolServerB\b\xbaH\x05\x92\x01\x02\x10\x10R\vtoolServers\"\xff\x01\n" +
 	"\bToolInfo\x12.\n" +
 	"\x04tool\x18\x01 \x01(\v2\x1a.toolsandbox.world.v1.ToolR\x04tool\x12\x16\n" +
 	"\x06module\x18\x02 \x01(\tR\x06module\x129\n" +
@@ -1954,7 +1964,8 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_goTypes = []any{
 	(*v11.TableSchema)(nil),        // 32: toolsandbox.world.v1.TableSchema
 	(*v1.RecordedAnswer)(nil),      // 33: toolsandbox.setup.v1.RecordedAnswer
 	(*v1.ToolModule)(nil),          // 34: toolsandbox.setup.v1.ToolModule
-	(v11.Role)(0),                  // 35: toolsandbox.world.v1.Role
+	(*v1.ToolServer)(nil),          // 35: toolsandbox.setup.v1.ToolServer
+	(v11.Role)(0),                  // 36: toolsandbox.world.v1.Role
 }
 var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	27, // 0: toolsandbox.toolhost.v1.CreateSessionRequest.setup:type_name -> toolsandbox.setup.v1.Setup
@@ -1982,36 +1993,37 @@ var file_toolsandbox_toolhost_v1_toolhost_proto_depIdxs = []int32{
 	12, // 22: toolsandbox.toolhost.v1.ForkSessionResponse.session:type_name -> toolsandbox.toolhost.v1.Session
 	34, // 23: toolsandbox.toolhost.v1.ListToolsRequest.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
 	32, // 24: toolsandbox.toolhost.v1.ListToolsRequest.schema:type_name -> toolsandbox.world.v1.TableSchema
-	28, // 25: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
-	35, // 26: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
-	25, // 27: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
-	1,  // 28: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
-	3,  // 29: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
-	5,  // 30: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
-	8,  // 31: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
-	10, // 32: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
-	13, // 33: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
-	16, // 34: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
-	18, // 35: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
-	20, // 36: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
-	22, // 37: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
-	24, // 38: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
-	2,  // 39: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
-	7,  // 40: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
-	6,  // 41: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
-	9,  // 42: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
-	11, // 43: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
-	14, // 44: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
-	17, // 45: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
-	19, // 46: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
-	21, // 47: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
-	23, // 48: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
-	26, // 49: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
-	39, // [39:50] is the sub-list for method output_type
-	28, // [28:39] is the sub-list for method input_type
-	28, // [28:28] is the sub-list for extension type_name
-	28, // [28:28] is the sub-list for extension extendee
-	0,  // [0:28] is the sub-list for field type_name
+	35, // 25: toolsandbox.toolhost.v1.ListToolsRequest.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
+	28, // 26: toolsandbox.toolhost.v1.ToolInfo.tool:type_name -> toolsandbox.world.v1.Tool
+	36, // 27: toolsandbox.toolhost.v1.ToolInfo.visible_to:type_name -> toolsandbox.world.v1.Role
+	25, // 28: toolsandbox.toolhost.v1.ListToolsResponse.tools:type_name -> toolsandbox.toolhost.v1.ToolInfo
+	1,  // 29: toolsandbox.toolhost.v1.ToolHostService.CreateSession:input_type -> toolsandbox.toolhost.v1.CreateSessionRequest
+	3,  // 30: toolsandbox.toolhost.v1.ToolHostService.Execute:input_type -> toolsandbox.toolhost.v1.ExecuteRequest
+	5,  // 31: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:input_type -> toolsandbox.toolhost.v1.RestoreSessionRequest
+	8,  // 32: toolsandbox.toolhost.v1.ToolHostService.ReadTables:input_type -> toolsandbox.toolhost.v1.ReadTablesRequest
+	10, // 33: toolsandbox.toolhost.v1.ToolHostService.ListVersions:input_type -> toolsandbox.toolhost.v1.ListVersionsRequest
+	13, // 34: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:input_type -> toolsandbox.toolhost.v1.ListAnswersRequest
+	16, // 35: toolsandbox.toolhost.v1.ToolHostService.GetSession:input_type -> toolsandbox.toolhost.v1.GetSessionRequest
+	18, // 36: toolsandbox.toolhost.v1.ToolHostService.ListSessions:input_type -> toolsandbox.toolhost.v1.ListSessionsRequest
+	20, // 37: toolsandbox.toolhost.v1.ToolHostService.ForkSession:input_type -> toolsandbox.toolhost.v1.ForkSessionRequest
+	22, // 38: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:input_type -> toolsandbox.toolhost.v1.DeleteSessionRequest
+	24, // 39: toolsandbox.toolhost.v1.ToolHostService.ListTools:input_type -> toolsandbox.toolhost.v1.ListToolsRequest
+	2,  // 40: toolsandbox.toolhost.v1.ToolHostService.CreateSession:output_type -> toolsandbox.toolhost.v1.CreateSessionResponse
+	7,  // 41: toolsandbox.toolhost.v1.ToolHostService.Execute:output_type -> toolsandbox.toolhost.v1.ExecuteResponse
+	6,  // 42: toolsandbox.toolhost.v1.ToolHostService.RestoreSession:output_type -> toolsandbox.toolhost.v1.RestoreSessionResponse
+	9,  // 43: toolsandbox.toolhost.v1.ToolHostService.ReadTables:output_type -> toolsandbox.toolhost.v1.ReadTablesResponse
+	11, // 44: toolsandbox.toolhost.v1.ToolHostService.ListVersions:output_type -> toolsandbox.toolhost.v1.ListVersionsResponse
+	14, // 45: toolsandbox.toolhost.v1.ToolHostService.ListAnswers:output_type -> toolsandbox.toolhost.v1.ListAnswersResponse
+	17, // 46: toolsandbox.toolhost.v1.ToolHostService.GetSession:output_type -> toolsandbox.toolhost.v1.GetSessionResponse
+	19, // 47: toolsandbox.toolhost.v1.ToolHostService.ListSessions:output_type -> toolsandbox.toolhost.v1.ListSessionsResponse
+	21, // 48: toolsandbox.toolhost.v1.ToolHostService.ForkSession:output_type -> toolsandbox.toolhost.v1.ForkSessionResponse
+	23, // 49: toolsandbox.toolhost.v1.ToolHostService.DeleteSession:output_type -> toolsandbox.toolhost.v1.DeleteSessionResponse
+	26, // 50: toolsandbox.toolhost.v1.ToolHostService.ListTools:output_type -> toolsandbox.toolhost.v1.ListToolsResponse
+	40, // [40:51] is the sub-list for method output_type
+	29, // [29:40] is the sub-list for method input_type
+	29, // [29:29] is the sub-list for extension type_name
+	29, // [29:29] is the sub-list for extension extendee
+	0,  // [0:29] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_toolhost_v1_toolhost_proto_init() }

@@ -1,0 +1,150 @@
+package scenario
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"google.golang.org/protobuf/encoding/protojson"
+
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+)
+
+// Server is a tool server of a pack, as pack.yaml describes it.
+type Server struct {
+	// Name is what tool hosts and recordings call it.
+	Name string
+	// Address is grpc://host:port, or the address of an MCP server over HTTP; empty with a command.
+	Address string
+	// Command starts an MCP server in the pack's directory.
+	Command []string
+	// State says that the server keeps a state of its own for each session.
+	State bool
+	// Frozen says that the pack holds the list of the server's tools.
+	Frozen bool
+	// Position is where it stands, in pack.yaml.
+	Position
+}
+
+// stateSession is the one thing that a server may keep its state for.
+const stateSession = "session"
+
+// toolServerForm is an entry of tools in pack.yaml.
+var toolServerForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"server", "declaredName", "The name of a tool server over gRPC.", false},
+		{"address", "text", "Where that is: host:port.", false},
+		{"mcp", "declaredName", "The name of an MCP server.", false},
+		{"command", "[text]", "The program that is the MCP server, with its arguments; it runs in the pack's directory.", false},
+		{"url", "text", "Where the MCP server is: http:// or https://.", false},
+		{"state", "serverState", "session, if the server keeps something between calls.", false},
+	}}
+})
+
+// servers reads the tool servers of a pack.
+func (r *reader) servers(v *value) []Server {
+	var servers []Server
+	for _, item := range r.items(v) {
+		before := len(r.errors)
+		server := r.server(item)
+		if len(r.errors) > before {
+			continue
+		}
+		if at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == server.Name }); at >= 0 {
+			r.fail(item, "another server is called %s, in line %d; rename one of them", server.Name, servers[at].Line)
+			continue
+		}
+		servers = append(servers, server)
+	}
+	return servers
+}
+
+// server reads one.
+func (r *reader) server(v *value) Server {
+	if v = r.object(v, toolServerForm()); v == nil {
+		return Server{}
+	}
+	out := Server{Position: Position{r.file, v.line, v.column}}
+	overGRPC, overMCP := v.get("server"), v.get("mcp")
+	address, url, command := r.text(v.get("address")), r.text(v.get("url")), r.texts(v.get("command"))
+	switch {
+	case overGRPC != nil && overMCP == nil && address != "" && url == "" && len(command) == 0:
+		out.Name, out.Address = r.text(overGRPC), address
+		if !strings.Contains(address, "://") {
+			out.Address = "grpc://" + address
+		}
+	case overMCP != nil && overGRPC == nil && address == "" && (url == "") != (len(command) == 0):
+		out.Name, out.Address, out.Command = r.text(overMCP), url, command
+	default:
+		r.fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
+	}
+	if !declaredExpression.MatchString(out.Name) {
+		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(out.Name))
+	}
+	if state := v.get("state"); r.want(state, shapeText) {
+		if out.State = state.text == stateSession; !out.State {
+			r.fail(state, "is %q, expected session", brief(state.text))
+		} else if overMCP == nil {
+			r.fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
+		}
+	}
+	return out
+}
+
+// loadServers finds out which tools the pack's servers have: from the files in tools/ that hold
+// them, or by asking.
+func (l *loader) loadServers(servers []Server) {
+	for i := range servers {
+		server := &servers[i]
+		out := &setupv1.ToolServer{Name: server.Name, SessionState: server.State}
+		name := path.Join(toolFolder, server.Name+".json")
+		_, err := fs.Stat(l.fsys, name)
+		if server.Frozen = !l.opts.Thaw && !errors.Is(err, fs.ErrNotExist); server.Frozen {
+			l.file(name, func(r *reader, data []byte) {
+				list := &toolsv1.ListToolsResponse{}
+				if err := protojson.Unmarshal(data, list); err != nil || len(list.GetTools()) == 0 {
+					r.fail(top(), "is no list of the tools of %s; write it anew with toolsandbox pack freeze", server.Name)
+				}
+				out.Tools = list.GetTools()
+			})
+		} else if out.Tools, err = l.opts.listTools(*server); err != nil {
+			l.mistakes = append(l.mistakes, &Error{
+				File: server.File, Line: server.Line, Column: server.Column, Field: "tools",
+				Reason: err.Error() + "; start it, or keep its list of tools in the pack with toolsandbox pack freeze",
+			})
+		}
+		if len(out.GetTools()) > 0 {
+			l.servers = append(l.servers, out)
+		}
+	}
+}
+
+// listTools asks a server.
+func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
+	if o.ListTools == nil {
+		return nil, errors.New("the tools of " + server.Name + " are not known, and nobody asks the server here")
+	}
+	return o.ListTools(server)
+}
+
+// placed gives mistakes in the tools of servers the places of these.
+func placed(mistakes Errors, servers []Server) Errors {
+	for _, mistake := range mistakes {
+		of, _, _ := strings.Cut(mistake.Field, ".")
+		at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == of })
+		if mistake.File == packFile && mistake.Line == 0 && at >= 0 {
+			mistake.Line, mistake.Column = servers[at].Line, servers[at].Column
+		}
+	}
+	return mistakes
+}
+
+// ServerMistake is something wrong in a tool of a server; whoever loads its pack knows where that
+// stands.
+func ServerMistake(server, tool, reason string) *Error {
+	return &Error{File: packFile, Field: server + "." + tool, Reason: reason}
+}

@@ -1,0 +1,185 @@
+// Package tools serves the tools of a ToolSandbox pack from Go, for what needs libraries. A tool is
+// a function of its arguments and of the rows that it declares; it keeps nothing between calls.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+)
+
+// Row is a row of a table by column: texts, booleans, numbers and nil.
+type Row = map[string]any
+
+// Call is what a call may use beside its arguments, and where it leaves what it changes. It belongs
+// to one call.
+type Call struct {
+	// Rows are those that the tool reads, by table.
+	Rows map[string][]Row
+	// Now is the session's time in POSIX seconds; 0 unless the tool declares Clock.
+	Now float64
+	// IDs are new ids for rows, as many as the tool declares.
+	IDs []string
+
+	changes []*toolsv1.Change
+	err     error
+}
+
+// Add adds a row to a table. Columns that are left out are null.
+func (c *Call) Add(table string, row Row) {
+	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_AddJson{AddJson: c.json(row)}})
+}
+
+// Update gives the one row of a table in which the column has the value new values.
+func (c *Call) Update(table, column string, value any, values Row) {
+	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_Update{Update: &toolsv1.Update{
+		Where: c.where(column, value), ValuesJson: c.json(values),
+	}}})
+}
+
+// Remove removes the rows of a table in which the column has the value.
+func (c *Call) Remove(table, column string, value any) {
+	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_Remove{Remove: c.where(column, value)}})
+}
+
+func (c *Call) where(column string, value any) *toolsv1.Where {
+	return &toolsv1.Where{Column: column, ValueJson: c.json(value)}
+}
+
+func (c *Call) change(change *toolsv1.Change) { c.changes = append(c.changes, change) }
+
+func (c *Call) json(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil && c.err == nil {
+		c.err = err
+	}
+	return string(raw)
+}
+
+// Raised is an exception of Python, which agents know. A tool returns it as its error; any other
+// error is a RuntimeError of its text.
+type Raised struct{ Type, Text string }
+
+// Error implements error.
+func (r *Raised) Error() string { return r.Type + ": " + r.Text }
+
+// Raise returns an exception, such as Raise("ValueError", "…").
+func Raise(kind, text string) error { return &Raised{Type: kind, Text: text} }
+
+// Tool is one tool. New makes it.
+type Tool struct {
+	declared *toolsv1.Tool
+	run      func(ctx context.Context, call *Call, arguments []byte) (any, error)
+}
+
+// Option declares more of a tool.
+type Option func(*toolsv1.Tool)
+
+// Reads declares rows that every call gets: of a table all columns, or those that are named.
+func Reads(table string, columns ...string) Option {
+	return func(t *toolsv1.Tool) { t.Reads = append(t.Reads, &toolsv1.Rows{Table: table, Columns: columns}) }
+}
+
+// Writes declares what calls may change.
+func Writes(table string, columns ...string) Option {
+	return func(t *toolsv1.Tool) { t.Writes = append(t.Writes, &toolsv1.Rows{Table: table, Columns: columns}) }
+}
+
+// Clock declares that calls get the session's time.
+func Clock() Option { return func(t *toolsv1.Tool) { t.Clock = true } }
+
+// IDs declares how many new ids every call gets, at most 16.
+func IDs(n int) Option { return func(t *toolsv1.Tool) { t.Ids = int32(n) } }
+
+// User makes the tool one of the simulated user's.
+func User() Option { return func(t *toolsv1.Tool) { t.User = true } }
+
+// Schema replaces the JSON Schema that follows from the type of the arguments.
+func Schema(schema string) Option { return func(t *toolsv1.Tool) { t.ParametersJson = schema } }
+
+// New returns a tool. A is a struct: each exported field is an argument, named by its json tag and
+// described by its doc tag. A pointer, and a field whose json tag says omitempty, may be left out.
+// It panics if A is no such struct, which is a defect of the program.
+func New[A any](name, description string, run func(ctx context.Context, call *Call, arguments A) (any, error), options ...Option) Tool {
+	t := Tool{declared: &toolsv1.Tool{Name: name, Description: description}}
+	for _, option := range options {
+		option(t.declared)
+	}
+	if t.declared.ParametersJson == "" {
+		t.declared.ParametersJson = schemaOf(name, reflect.TypeFor[A]())
+	}
+	t.run = func(ctx context.Context, call *Call, raw []byte) (any, error) {
+		var arguments A
+		if err := json.Unmarshal(raw, &arguments); err != nil {
+			return nil, Raise("TypeError", err.Error())
+		}
+		return run(ctx, call, arguments)
+	}
+	return t
+}
+
+// schemaOf returns the JSON Schema of the fields of a struct, in their order.
+func schemaOf(tool string, of reflect.Type) string {
+	if of.Kind() != reflect.Struct {
+		panic(fmt.Sprintf("tool %s: its arguments are %s, expected a struct", tool, of))
+	}
+	var properties, required []string
+	for i := range of.NumField() {
+		field := of.Field(i)
+		if !field.IsExported() {
+			continue
+		}
+		name, flags, _ := strings.Cut(field.Tag.Get("json"), ",")
+		if name == "" {
+			name = field.Name
+		}
+		kind := field.Type
+		optional := strings.Contains(flags, "omit")
+		if kind.Kind() == reflect.Pointer {
+			kind, optional = kind.Elem(), true
+		}
+		schema := typeOf(tool, name, kind)
+		if doc := field.Tag.Get("doc"); doc != "" {
+			schema = strings.TrimSuffix(schema, "}") + `,"description":` + quote(doc) + "}"
+		}
+		properties = append(properties, quote(name)+":"+schema)
+		if !optional {
+			required = append(required, quote(name))
+		}
+	}
+	return `{"type":"object","properties":{` + strings.Join(properties, ",") + `},"required":[` + strings.Join(required, ",") + `]}`
+}
+
+// typeOf returns the schema of a type.
+func typeOf(tool, name string, of reflect.Type) string {
+	switch of.Kind() { //nolint:exhaustive // others are refused
+	case reflect.String:
+		return `{"type":"string"}`
+	case reflect.Bool:
+		return `{"type":"boolean"}`
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return `{"type":"integer"}`
+	case reflect.Float32, reflect.Float64:
+		return `{"type":"number"}`
+	case reflect.Slice:
+		return `{"type":"array","items":` + typeOf(tool, name, of.Elem()) + `}`
+	case reflect.Map:
+		return `{"type":"object","additionalProperties":` + typeOf(tool, name, of.Elem()) + `}`
+	case reflect.Interface:
+		return `{}`
+	default:
+		panic(fmt.Sprintf("tool %s: argument %s is of type %s, expected a text, boolean, number, slice or map; or give Schema", tool, name, of))
+	}
+}
+
+func quote(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil { // a text has JSON
+		panic(err)
+	}
+	return string(raw)
+}

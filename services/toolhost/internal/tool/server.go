@@ -1,0 +1,212 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
+)
+
+// ServerScheme begins the addresses under which answers of tool servers are recorded: the names of
+// server and tool follow.
+const ServerScheme = "tools://"
+
+// serverTools returns the tools of a pack's servers. taken says whose a name is. The error is
+// Mistakes.
+func serverTools(servers []*setupv1.ToolServer, schema *world.Schema, taken map[implementation]string) ([]*Tool, Mistakes) {
+	var tools []*Tool
+	var mistakes Mistakes
+	for _, server := range servers {
+		fail := func(name, format string, args ...any) {
+			mistakes = append(mistakes, Mistake{Server: server.GetName(), Function: name, Line: 1, Column: 1, Reason: fmt.Sprintf(format, args...)})
+		}
+		for _, declared := range server.GetTools() {
+			name := declared.GetName()
+			switch owner := taken[implementation{name, ""}]; {
+			case !toolName.MatchString(name):
+				fail(name, "the name has to be up to 60 letters, digits and underscores of ASCII")
+			case library().Has(name):
+				fail(name, "%s means something in Python or to tools already; rename the tool in its server", name)
+			case owner != "":
+				fail(name, "the name is that of %s; rename one of them", owner)
+			default:
+				taken[implementation{name, ""}] = "a tool of the server " + server.GetName()
+			}
+			t, err := serverTool(server, declared, schema)
+			if err != nil {
+				fail(name, "%v", err)
+				continue
+			}
+			tools = append(tools, t)
+		}
+	}
+	return tools, mistakes
+}
+
+// serverTool makes a tool of what a server says of it.
+func serverTool(server *setupv1.ToolServer, declared *toolsv1.Tool, schema *world.Schema) (*Tool, error) {
+	t := &Tool{
+		Name: declared.GetName(), Module: server.GetName(), Description: declared.GetDescription(), User: declared.GetUser(),
+		ReadOnly: len(declared.GetWrites()) == 0 && (!server.GetSessionState() || declared.GetReadOnly()),
+	}
+	parameters, err := python.ParseJSON(declared.GetParametersJson())
+	if err != nil {
+		return nil, fmt.Errorf("parameters are no JSON Schema: %w", err)
+	}
+	if t.Params, t.Definitions, err = schemaParams(parameters); err != nil {
+		return nil, err
+	}
+	for _, rows := range slices.Concat(declared.GetReads(), declared.GetWrites()) {
+		table, ok := storedTable(schema, rows.GetTable())
+		if !ok {
+			return nil, fmt.Errorf("it names the table %q, which the pack's schema.yaml does not have", rows.GetTable())
+		}
+		for _, column := range rows.GetColumns() {
+			if table.Column(column) < 0 {
+				return nil, fmt.Errorf("%s has no column %q", rows.GetTable(), column)
+			}
+		}
+	}
+	address := ServerScheme + server.GetName() + "/" + declared.GetName()
+	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
+		params, err := serverRequest(declared, w, args)
+		if err != nil {
+			return python.Value{}, err
+		}
+		body, err := w.Frame().Services.Get(ctx, address, params)
+		if err != nil {
+			return python.Value{}, err
+		}
+		return serverAnswer(w, body)
+	}
+	return t, nil
+}
+
+// serverRequest returns what decides the answer to a call: its arguments, and what the tool
+// declares that it needs of the session.
+func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python.Dict, error) {
+	given, params := &python.Dict{}, &python.Dict{}
+	for i := range args.bound {
+		if args.bound[i].Given {
+			given.Set(args.bound[i].Name, args.bound[i].Value)
+		}
+	}
+	params.Set(toolserver.FieldArguments, given.Value())
+	if len(declared.GetReads()) > 0 {
+		tables := &python.Dict{}
+		for _, read := range declared.GetReads() {
+			rows, err := declaredRows(w, read)
+			if err != nil {
+				return nil, err
+			}
+			tables.Set(read.GetTable(), rows)
+		}
+		params.Set(toolserver.FieldRows, tables.Value())
+	}
+	if declared.GetClock() {
+		now, err := currentTimestamp(w)
+		if err != nil {
+			return nil, err
+		}
+		params.Set(toolserver.FieldNow, now)
+	}
+	if declared.GetIds() > 0 {
+		ids := make([]python.Value, declared.GetIds())
+		for i := range ids {
+			ids[i] = python.Str(w.NewID())
+		}
+		params.Set(toolserver.FieldIDs, python.List(ids...))
+	}
+	return params, nil
+}
+
+// declaredRows returns rows as tools in Python see them.
+func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
+	columns := make([]python.Value, len(read.GetColumns()))
+	for i, column := range read.GetColumns() {
+		columns[i] = python.Str(column)
+	}
+	of := []python.Value{python.Str(read.GetTable())}
+	if len(columns) > 0 {
+		of = append(of, python.List(columns...))
+	}
+	return moduleWorld{w}.Call(worldName+"."+rowsMethod, of, &python.Dict{})
+}
+
+// errNoAnswer says that a recording of a tool server's answer is not one.
+var errNoAnswer = errors.New("a recorded answer of a tool server is an object with value and changes, or with raised")
+
+// serverAnswer makes the changes of an answer, as a tool in Python would, and returns its value.
+func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
+	answer, ok := body.AsDict()
+	if !ok {
+		return python.Value{}, errNoAnswer
+	}
+	if raised, ok := answer.Get(toolserver.FieldRaised); ok {
+		kind, _ := member(raised, toolserver.FieldType).AsStr()
+		text, _ := member(raised, toolserver.FieldText).AsStr()
+		return python.Value{}, raise(kind, text)
+	}
+	value, ok := answer.Get(toolserver.FieldValue)
+	if !ok {
+		return python.Value{}, errNoAnswer
+	}
+	list, _ := answer.Get(toolserver.FieldChanges)
+	changes, _ := list.AsList()
+	for _, change := range changes {
+		if err := makeChange(moduleWorld{w}, change); err != nil {
+			return python.Value{}, err
+		}
+	}
+	return value, nil
+}
+
+// makeChange makes one change through the methods of tools in Python.
+func makeChange(m moduleWorld, change python.Value) error {
+	table := member(change, toolserver.FieldTable)
+	method, positional, where := addMethod, []python.Value{table}, &python.Dict{}
+	switch dict, _ := change.AsDict(); {
+	case dict == nil:
+		return errNoAnswer
+	case has(dict, toolserver.FieldAdd):
+		positional = append(positional, member(change, toolserver.FieldAdd))
+	case has(dict, toolserver.FieldUpdate):
+		update := member(change, toolserver.FieldUpdate)
+		method, positional = updateMethod, append(positional, member(update, toolserver.FieldValues))
+		where = selecting(update)
+	default:
+		method, where = removeMethod, selecting(member(change, toolserver.FieldRemove))
+	}
+	_, err := m.Call(worldName+"."+method, positional, where)
+	return err
+}
+
+// selecting returns the one condition of an update or removal.
+func selecting(of python.Value) *python.Dict {
+	where := &python.Dict{}
+	column, _ := member(of, toolserver.FieldColumn).AsStr()
+	where.Set(column, member(of, toolserver.FieldCell))
+	return where
+}
+
+func has(dict *python.Dict, key string) bool {
+	_, ok := dict.Get(key)
+	return ok
+}
+
+// member returns a field of an object, null without it.
+func member(of python.Value, key string) python.Value {
+	dict, ok := of.AsDict()
+	if !ok {
+		return python.None()
+	}
+	value, _ := dict.Get(key)
+	return value
+}

@@ -1,0 +1,101 @@
+package toolserver
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+)
+
+// overGRPC is a connection to a server of toolsandbox.tools.v1.
+type overGRPC struct {
+	name   string
+	conn   *grpc.ClientConn
+	client toolsv1.ToolServiceClient
+}
+
+// dialGRPC connects when something is asked.
+func dialGRPC(name string, target Target) (connection, error) {
+	scheme, address, _ := strings.Cut(target.Address, "://")
+	secure := insecure.NewCredentials()
+	if scheme == "grpcs" {
+		secure = credentials.NewTLS(nil)
+	}
+	pauses := backoff.DefaultConfig
+	pauses.BaseDelay, pauses.MaxDelay = firstPause, longestPause
+	conn, err := grpc.NewClient("dns:///"+strings.TrimSuffix(address, "/"),
+		grpc.WithTransportCredentials(secure),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBody), grpc.MaxCallSendMsgSize(16<<20)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: pauses, MinConnectTimeout: time.Second}))
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnknown, name, err)
+	}
+	return &overGRPC{name: name, conn: conn, client: toolsv1.NewToolServiceClient(conn)}, nil
+}
+
+func (g *overGRPC) close() error { return g.conn.Close() }
+
+// failed says whether another try may help. What the server's own code fails with is its defect.
+func (g *overGRPC) failed(what string, err error) error {
+	switch status.Code(err) {
+	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
+		return fmt.Errorf("%s: %s", what, status.Convert(err).Message())
+	default:
+		return fmt.Errorf("%w: %s: %s: %s: %s", ErrBroken, g.name, what, status.Code(err), status.Convert(err).Message())
+	}
+}
+
+func (g *overGRPC) list(ctx context.Context) ([]*toolsv1.Tool, error) {
+	response, err := g.client.ListTools(ctx, &toolsv1.ListToolsRequest{})
+	if err != nil {
+		return nil, g.failed("list tools", err)
+	}
+	return response.GetTools(), nil
+}
+
+func (g *overGRPC) call(ctx context.Context, request Request) (string, error) {
+	text := func(field string) string {
+		if value, ok := request.Params.Get(field); ok {
+			return python.JSON(value)
+		}
+		return "{}"
+	}
+	message := &toolsv1.CallRequest{Tool: named(request.Tool), ArgumentsJson: text(FieldArguments), RowsJson: text(FieldRows)}
+	if value, ok := request.Params.Get(FieldNow); ok {
+		now, _ := value.Number()
+		message.Now = &now
+	}
+	ids, _ := request.Params.Get(FieldIDs)
+	list, _ := ids.AsList()
+	for _, id := range list {
+		text, _ := id.AsStr()
+		message.Ids = append(message.Ids, text)
+	}
+	response, err := g.client.Call(ctx, message)
+	if err != nil {
+		return "", g.failed(request.Tool.GetName(), err)
+	}
+	body, err := bodyOf(request.Tool, response)
+	if err != nil {
+		return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrBroken, g.name, request.Tool.GetName(), err)
+	}
+	return body, nil
+}
+
+// named returns the name by which the server knows a tool.
+func named(tool *toolsv1.Tool) string {
+	if tool.GetServerName() != "" {
+		return tool.GetServerName()
+	}
+	return tool.GetName()
+}

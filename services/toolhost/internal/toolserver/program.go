@@ -1,0 +1,120 @@
+package toolserver
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// stopLimit is how long a program may take to end once its input has ended, before it is killed.
+	stopLimit = 2 * time.Second
+	// maxComplaint is how much of what a program writes to its standard error is kept.
+	maxComplaint = 2 << 10
+)
+
+// inherited are the environment variables that a program gets. Keys of models are not among them.
+func inherited() []string {
+	return []string{
+		"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT",
+		"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH",
+		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
+	}
+}
+
+// program is a server that was started here. Writing to it is its input; closing it ends it.
+type program struct {
+	io.Writer
+
+	name   string
+	cmd    *exec.Cmd
+	stdin  io.Closer
+	stdout io.ReadCloser
+	stderr tail
+	once   sync.Once
+	ended  error
+}
+
+// start starts a server.
+func start(target Target) (*program, error) {
+	// No context: its end must give the program time to end by itself.
+	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // close ends it
+	cmd.Dir, cmd.WaitDelay = target.Dir, stopLimit
+	cmd.Env = []string{} // not nil, which would be the whole environment
+	for _, name := range inherited() {
+		if value, ok := os.LookupEnv(name); ok {
+			cmd.Env = append(cmd.Env, name+"="+value)
+		}
+	}
+	p := &program{name: target.Command[0], cmd: cmd}
+	cmd.Stderr = &p.stderr
+	stdin, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	}
+	if p.stdout, err = cmd.StdoutPipe(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", p.name, err)
+	}
+	p.Writer, p.stdin = stdin, stdin
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("%w: start %s: %w: install it", ErrBroken, p.name, err)
+	}
+	return p, nil
+}
+
+// Close ends the program: its input ends, and after a while it is killed. It may be called more
+// than once. How the program ended is no error.
+func (p *program) Close() error {
+	p.once.Do(func() {
+		p.ended = p.stdin.Close()
+		kill := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() }) // it has ended if that fails
+		defer kill.Stop()
+		var exit *exec.ExitError
+		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
+			p.ended = errors.Join(p.ended, err)
+		}
+	})
+	return p.ended
+}
+
+// because adds the last thing that a program complained about to an error.
+func (p *program) because(err error) error {
+	if p == nil {
+		return err
+	}
+	if said := p.stderr.last(); said != "" {
+		return fmt.Errorf("%w: %s says: %s", err, p.name, said)
+	}
+	return err
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	mu  sync.Mutex
+	end []byte
+}
+
+// Write implements io.Writer.
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.end = append(t.end, p...)
+	if extra := len(t.end) - maxComplaint; extra > 0 {
+		t.end = bytes.Clone(t.end[extra:])
+	}
+	return len(p), nil
+}
+
+// last returns the last line that says something.
+func (t *tail) last() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.end), "\uFFFD"))
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}

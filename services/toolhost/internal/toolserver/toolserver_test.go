@@ -1,0 +1,285 @@
+package toolserver
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"go.uber.org/goleak"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+)
+
+// A session of a test server that was replaced is ended by nobody: the SDK has no way to do so.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
+}
+
+// client returns a client of one server, called desk.
+func client(t *testing.T, target Target, timeout time.Duration) *Client {
+	t.Helper()
+	c := NewClient(Config{Targets: Targets{"desk": target}, Timeout: timeout, Logger: slog.New(slog.DiscardHandler)})
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// ask returns the request of a call without rows.
+func ask(t *testing.T, tool *toolsv1.Tool, arguments string) Request {
+	t.Helper()
+	value, err := python.ParseJSON(arguments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	params := &python.Dict{}
+	params.Set(FieldArguments, value)
+	return Request{Server: &setupv1.ToolServer{Name: "desk"}, Tool: tool, Params: params}
+}
+
+// hostile answers each call with what the test says.
+type hostile struct {
+	toolsv1.UnimplementedToolServiceServer
+	tools  []*toolsv1.Tool
+	answer func(ctx context.Context) (*toolsv1.CallResponse, error)
+}
+
+func (h *hostile) ListTools(context.Context, *toolsv1.ListToolsRequest) (*toolsv1.ListToolsResponse, error) {
+	return &toolsv1.ListToolsResponse{Tools: h.tools}, nil
+}
+
+func (h *hostile) Call(ctx context.Context, _ *toolsv1.CallRequest) (*toolsv1.CallResponse, error) {
+	return h.answer(ctx)
+}
+
+// serve serves it and returns where.
+func (h *hostile) serve(t *testing.T) Target {
+	t.Helper()
+	var config net.ListenConfig
+	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := grpc.NewServer()
+	toolsv1.RegisterToolServiceServer(srv, h)
+	served := make(chan error, 1)
+	go func() { served <- srv.Serve(listener) }()
+	t.Cleanup(func() {
+		srv.Stop()
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return Target{Address: "grpc://" + listener.Addr().String()}
+}
+
+// TestHostileServer has a server over gRPC answer what it must not.
+func TestHostileServer(t *testing.T) {
+	tool := &toolsv1.Tool{Name: "note", ParametersJson: `{"type":"object"}`, Writes: []*toolsv1.Rows{{Table: "note", Columns: []string{"title"}}}}
+	value := func(text string, changes ...*toolsv1.Change) *toolsv1.CallResponse {
+		return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: text}, Changes: changes}
+	}
+	add := func(table, row string) *toolsv1.Change {
+		return &toolsv1.Change{Table: table, Kind: &toolsv1.Change_AddJson{AddJson: row}}
+	}
+	for name, c := range map[string]struct {
+		response *toolsv1.CallResponse
+		err      error
+		want     string
+	}{
+		"no outcome":         {response: &toolsv1.CallResponse{}, want: "value_json is no JSON"},
+		"no JSON":            {response: value("{"), want: "value_json is no JSON"},
+		"no number":          {response: value("NaN"), want: "which is no number of JSON"},
+		"undeclared table":   {response: value("1", add("contact", "{}")), want: `changes the table "contact", which note does not declare in writes`},
+		"undeclared column":  {response: value("1", add("note", `{"pages": 1}`)), want: `changes the column "pages" of note, which note does not declare`},
+		"a row that is none": {response: value("1", add("note", `[]`)), want: "add_json is no JSON object"},
+		"no change":          {response: value("1", &toolsv1.Change{Table: "note"}), want: "kind"},
+		"huge":               {response: value(`"` + strings.Repeat("x", maxBody) + `"`), want: "larger than max"},
+		"its own defect":     {err: status.Error(codes.Internal, "it broke"), want: "Internal: it broke"},
+		"raises and changes": {response: &toolsv1.CallResponse{
+			Outcome: &toolsv1.CallResponse_Raised{Raised: &toolsv1.Raised{Type: "ValueError"}}, Changes: []*toolsv1.Change{add("note", "{}")},
+		}, want: "a call that raises changes nothing"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			target := (&hostile{answer: func(context.Context) (*toolsv1.CallResponse, error) { return c.response, c.err }}).serve(t)
+			_, err := client(t, target, 5*time.Second).Call(t.Context(), ask(t, tool, `{}`))
+			if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want ErrBroken with %q", err, c.want)
+			}
+		})
+	}
+}
+
+// TestServerAway has a server hang, stop and come back.
+func TestServerAway(t *testing.T) {
+	tool := &toolsv1.Tool{Name: "note"}
+	target := (&hostile{answer: func(ctx context.Context) (*toolsv1.CallResponse, error) {
+		<-ctx.Done()
+		return nil, status.FromContextError(ctx.Err()).Err()
+	}}).serve(t)
+	_, err := client(t, target, 50*time.Millisecond).Call(t.Context(), ask(t, tool, `{}`))
+	if !errors.Is(err, ErrAway) {
+		t.Errorf("a server that hangs: got %v, want ErrAway", err)
+	}
+	tries := 0
+	var mu sync.Mutex
+	target = (&hostile{answer: func(context.Context) (*toolsv1.CallResponse, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if tries++; tries < 3 {
+			return nil, status.Error(codes.Unavailable, "starting")
+		}
+		return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: "7"}}, nil
+	}}).serve(t)
+	body, err := client(t, target, 10*time.Second).Call(t.Context(), ask(t, tool, `{}`))
+	if err != nil || body != `{"value": 7}` {
+		t.Errorf("a server that comes back: got %q and %v, want 7", body, err)
+	}
+	if _, err := NewClient(Config{Timeout: time.Second, Logger: slog.New(slog.DiscardHandler)}).Call(t.Context(), ask(t, tool, `{}`)); !errors.Is(err, ErrUnknown) ||
+		!strings.Contains(err.Error(), Flag+" desk=address") {
+		t.Errorf("an unknown server: got %v, want ErrUnknown that names the flag", err)
+	}
+}
+
+// TestBadLists has a server list tools that cannot be taken.
+func TestBadLists(t *testing.T) {
+	for want, tools := range map[string][]*toolsv1.Tool{
+		"it has no tools":           nil,
+		"two tools are called note": {{Name: "note"}, {Name: "note"}},
+		`tool "take note"`:          {{Name: "take note"}},
+		"ids":                       {{Name: "note", Ids: 99}},
+	} {
+		_, err := client(t, (&hostile{tools: tools}).serve(t), 5*time.Second).List(t.Context(), "desk")
+		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want ErrBroken with %q", err, want)
+		}
+	}
+}
+
+// counterServer is an MCP server over HTTP that counts for each session.
+func counterServer(t *testing.T) (target Target, restart func()) {
+	t.Helper()
+	type step struct {
+		By int `json:"by"`
+	}
+	handler := func() http.Handler {
+		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server {
+			s := mcp.NewServer(&mcp.Implementation{Name: "counter", Version: "1"}, nil)
+			count := 0
+			mcp.AddTool(s, &mcp.Tool{Name: "count-up", Description: "Counts."}, func(_ context.Context, _ *mcp.CallToolRequest, in step) (*mcp.CallToolResult, any, error) {
+				if in.By < 0 {
+					return nil, nil, errors.New("only upwards")
+				}
+				count += in.By
+				return &mcp.CallToolResult{StructuredContent: map[string]any{"z": count, "a": true}}, nil, nil
+			})
+			s.AddTool(&mcp.Tool{Name: "say", InputSchema: map[string]any{"type": "object"}}, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+				return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: "one"}, &mcp.ImageContent{MIMEType: "image/png", Data: []byte("1234")}}}, nil
+			})
+			return s
+		}, nil)
+	}
+	var mu sync.Mutex
+	current := handler()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		now := current
+		mu.Unlock()
+		now.ServeHTTP(w, r)
+	}))
+	t.Cleanup(web.Close)
+	return Target{Address: web.URL}, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		current = handler()
+	}
+}
+
+// TestMCP asks an MCP server over HTTP.
+func TestMCP(t *testing.T) {
+	target, _ := counterServer(t)
+	c := client(t, target, 10*time.Second)
+	tools, err := c.List(t.Context(), "desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(tools) != 2 || tools[0].GetName() != "count_up" || tools[0].GetServerName() != "count-up" ||
+		!strings.Contains(tools[0].GetParametersJson(), `"by":{"type":"integer"}`) {
+		t.Fatalf("tools: got %v, want count_up with its schema, and say", tools)
+	}
+	for _, want := range []struct{ arguments, body string }{
+		{`{"by": 2}`, `{"value": {"a": true, "z": 2}}`},
+		{`{"by": -1}`, `{"raised": {"type": "RuntimeError", "text": "only upwards"}}`},
+		{`{"by": "x"}`, `"raised": {"type": "RuntimeError"`},
+	} {
+		if body, err := c.Call(t.Context(), ask(t, tools[0], want.arguments)); err != nil || !strings.Contains(body, want.body) {
+			t.Errorf("%s: got %q and %v, want %q", want.arguments, body, err, want.body)
+		}
+	}
+	if body, err := c.Call(t.Context(), ask(t, tools[1], `{}`)); err != nil || body != `{"value": "one\n[image/png, 4 bytes]"}` {
+		t.Errorf("say: got %q and %v, want a text and what the image is", body, err)
+	}
+}
+
+// TestState restarts a server that has a state for each session: it is made again from the
+// session's history, also for a fork of it. A server whose answers do not follow from that is
+// broken.
+func TestState(t *testing.T) {
+	target, restart := counterServer(t)
+	c := client(t, target, 10*time.Second)
+	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
+	var history []Answered
+	count := func(session string, history []Answered, want string) Answered {
+		t.Helper()
+		request := ask(t, tool, `{"by": 1}`)
+		body, err := c.CallState(t.Context(), session, history, request)
+		if err != nil || !strings.Contains(body, want) {
+			t.Fatalf("session %s after %d calls: got %q and %v, want %s", session, len(history), body, err, want)
+		}
+		return Answered{request, body}
+	}
+	history = append(history, count("a", history, `"z": 1}`))
+	history = append(history, count("a", history, `"z": 2}`))
+	count("b", nil, `"z": 1}`)
+	count("fork of a", history[:1], `"z": 2}`)
+	restart()
+	history = append(history, count("a", history, `"z": 3}`))
+	count("a", history[:2], `"z": 3}`) // the third answer was not kept
+	wrong := []Answered{{history[0].Request, `{"value": 0}`}}
+	if _, err := c.CallState(t.Context(), "c", wrong, history[0].Request); !errors.Is(err, ErrBroken) {
+		t.Errorf("another history: got %v, want ErrBroken", err)
+	}
+}
+
+// TestBrokenProgram starts programs that are no MCP servers.
+func TestBrokenProgram(t *testing.T) {
+	for want, command := range map[string][]string{
+		"install it":           {"there-is-no-such-program"},
+		"says: I am no server": {"sh", "-c", "echo I am no server >&2; exit 3"},
+		"invalid":              {"sh", "-c", "read line; echo no JSON at all"},
+	} {
+		c := client(t, Target{Command: command}, 5*time.Second)
+		if _, err := c.List(t.Context(), "desk"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", command, err, want)
+		}
+	}
+	c := client(t, Target{Command: []string{"sh", "-c", "cat > /dev/null"}}, 200*time.Millisecond)
+	if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrAway) {
+		t.Errorf("a program that says nothing: got %v, want ErrAway", err)
+	}
+}
