@@ -34,6 +34,8 @@ PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := $(BIN)/venv
 # The frameworks of examples/ have another one, which the long tests alone need.
 EXAMPLES := $(BIN)/examples
+# So do the MCP servers from PyPI that they play.
+MCP := $(BIN)/mcp
 
 PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
 
@@ -67,7 +69,7 @@ test-go: $(VENV)/ready
 	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(filter-out $(LATE_RACE),$(RACE))
 
 .PHONY: test-long
-test-long: $(VENV)/ready $(EXAMPLES)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
+test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples
 	go test $(TEST_FLAGS) -run '$(LONG)' $(filter-out $(RACE),$(LATE))
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(LATE_RACE),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) -race $(LATE_RACE)
@@ -201,4 +203,9 @@ $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.t
 	$(PYTHON) -m venv $(EXAMPLES)
 	$(EXAMPLES)/bin/pip install --quiet --disable-pip-version-check --constraint examples/constraints.txt \
 		grpcio grpcio-health-checking protobuf $(addprefix --requirement ,$(wildcard examples/*/requirements.txt))
+	touch $@
+
+$(MCP)/ready: e2e/testdata/mcp/requirements.txt
+	$(PYTHON) -m venv $(MCP)
+	$(MCP)/bin/pip install --quiet --disable-pip-version-check --requirement $<
 	touch $@
