@@ -47,8 +47,8 @@ help: ## Print this list
 		/^[a-z-]+:.*## / { printf "  %-20s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 .PHONY: build
-build: ## Build the program into .bin
-	go build -o $(BIN)/ ./cmd/toolsandbox
+build: ## Build the program, without debug information, into .bin
+	go build -ldflags="-s -w" -o $(BIN)/ ./cmd/toolsandbox
 
 .PHONY: run-distributed
 run-distributed: ## Run a sweep over four service processes and a NATS server on this machine
