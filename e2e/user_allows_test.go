@@ -54,8 +54,8 @@ func TestModelUserAllowsUnasked(t *testing.T) {
 	}, "scripted:"+hasty)
 }
 
-// playMateo has a model play the user of which_mateo_confirmation, which has to score 1, and returns
-// what it was asked and where the run is.
+// playMateo has a model play the user of which_mateo_confirmation, which has to score 1, and
+// returns what it was asked and where the run is.
 func playMateo(t *testing.T, m userModel, turns []userTurn, agent string) (requests []string, out string) {
 	t.Helper()
 	address, asked := m.start(t, turns)

@@ -88,7 +88,8 @@ func isWrongSequence(err error) bool {
 	return ok && (api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequence || api.ErrorCode == jetstream.JSErrCodeStreamWrongLastSequenceConstant)
 }
 
-// isAmbiguous reports whether a request failed in a way that leaves open whether the server acted on it.
+// isAmbiguous reports whether a request failed in a way that leaves open whether the server acted
+// on it.
 func isAmbiguous(err error) bool {
 	if err == nil {
 		return false

@@ -17,8 +17,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestVectors reads the files of scripted rollouts and compares what is written of them byte for byte. The order of guardrails in
-// conversation.json follows from hashing in the original, so it is compared after sorting them.
+// TestVectors reads the files of scripted rollouts and compares what is written of them byte for
+// byte. The order of guardrails in conversation.json follows from hashing in the original, so it
+// is compared after sorting them.
 func TestVectors(t *testing.T) {
 	scenarios := vectorScenarios(t)
 	folders, err := os.ReadDir(vectortest.Dir(t, "results"))

@@ -53,8 +53,8 @@ type Options struct {
 
 	// categories are those of a pack's own.
 	categories []string
-	// modules and servers are those whose tools are known, alone says whether their pack stands alone, and
-	// backend is the one that was preferred.
+	// modules and servers are those whose tools are known, alone says whether their pack stands
+	// alone, and backend is the one that was preferred.
 	modules []*setupv1.ToolModule
 	servers []*setupv1.ToolServer
 	alone   bool
