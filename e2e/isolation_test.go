@@ -206,6 +206,9 @@ func plantedPack(t *testing.T) string {
 			t.Fatal(err)
 		}
 		categories = append(categories, loaded.Categories...)
+		if len(loaded.ToolServers) > 0 { // the cluster's tool host knows no tool servers
+			continue
+		}
 		for _, l := range loaded.Scenarios {
 			nodes += plant(t, l.Scenario)
 			catalogue.Scenarios = append(catalogue.Scenarios, l.Scenario)
