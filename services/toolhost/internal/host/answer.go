@@ -25,7 +25,7 @@ const maxRequests = 64
 // that fails is kept as well. Not safe for concurrent use; a session executes one thing at a time.
 type serviceRecorder struct {
 	host    *Host
-	session *live
+	session *openSession
 	id      string
 	index   int32
 	// stop ends the execution: it cannot go on without an answer that is neither given nor refused.
@@ -57,9 +57,9 @@ type recordedAnswer struct {
 
 // frameOf returns the frame in which an execution of a session runs, and what records the answers
 // of hosted services in it, nil if nothing does.
-func (h *Host) frameOf(l *live, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
+func (h *Host) frameOf(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
 	switch {
-	case asked(l.services), len(l.start.servers) > 0:
+	case asked(l.services), len(l.setup.servers) > 0:
 		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop}
 		frame.Services = recorder
 		return &frame, recorder
@@ -95,9 +95,9 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 		d.stop(err)
 		return python.Value{}, err
 	}
-	server := d.session.start.served(url)
+	server := d.session.setup.served(url)
 	if server == nil && !asked(d.session.services) {
-		return d.session.start.frame(d.session.services).Services.Get(ctx, url, params)
+		return d.session.setup.frame(d.session.services).Services.Get(ctx, url, params)
 	}
 	answer, err := d.find(ctx, wanted, params, server)
 	if err != nil {
@@ -126,7 +126,7 @@ func (d *serviceRecorder) find(ctx context.Context, wanted request, params *pyth
 		return found, d.keep(ctx, found)
 	}
 	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
-		if body, ok := d.session.start.recorded.Find(wanted.url, params); ok {
+		if body, ok := d.session.setup.recorded.Find(wanted.url, params); ok {
 			return recordedAnswer{body: body}, nil
 		}
 		if found, ok := find(d.earlier, wanted); ok {

@@ -38,14 +38,14 @@ type cache struct {
 	room int // bytes of tables
 
 	mu   sync.Mutex
-	kept *simplelru.LRU[string, *live]
+	kept *simplelru.LRU[string, *openSession]
 	used int
 }
 
 func newCache(sessions, room int) (*cache, error) {
 	c := &cache{room: room}
 	var err error
-	c.kept, err = simplelru.NewLRU(sessions, func(_ string, gone *live) { c.used -= gone.sizes.sum() })
+	c.kept, err = simplelru.NewLRU(sessions, func(_ string, gone *openSession) { c.used -= gone.sizes.sum() })
 	if err != nil {
 		return nil, fmt.Errorf("make cache of sessions: %w", err)
 	}
@@ -53,14 +53,14 @@ func newCache(sessions, room int) (*cache, error) {
 }
 
 // Get returns a session, false if it is not kept.
-func (c *cache) Get(id string) (*live, bool) {
+func (c *cache) Get(id string) (*openSession, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept.Get(id)
 }
 
 // Add keeps a session in place of what was kept of it, for as long as there is room.
-func (c *cache) Add(id string, l *live) {
+func (c *cache) Add(id string, l *openSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kept.Remove(id)

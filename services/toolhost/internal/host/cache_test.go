@@ -14,8 +14,8 @@ func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := func(bytes int) *live {
-		return &live{sizes: sizes{world.Setting: bytes}}
+	of := func(bytes int) *openSession {
+		return &openSession{sizes: sizes{world.Setting: bytes}}
 	}
 	kept := func(ids ...string) {
 		t.Helper()

@@ -67,8 +67,8 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 
 // run executes a batch in a session and returns what is to be committed of it.
 func (h *Host) run(
-	ctx context.Context, id string, l *live, batch Batch, observe Observer,
-) (next *live, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
+	ctx context.Context, id string, l *openSession, batch Batch, observe Observer,
+) (next *openSession, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
 	began, index := time.Now(), batch.Index
 	world, answers, given, err := h.perform(ctx, id, l, batch)
 	if err != nil {
@@ -114,10 +114,10 @@ type performed struct {
 // perform runs the calls of a batch, or lets the next event take place, on a copy of the session's
 // world. given are the answers of hosted services.
 func (h *Host) perform(
-	ctx context.Context, id string, l *live, batch Batch,
+	ctx context.Context, id string, l *openSession, batch Batch,
 ) (world session.World, answers performed, given []*toolhostv1.ServiceAnswer, err error) {
 	before := l.world
-	before.SetNow(l.start.now(batch.Index - 1))
+	before.SetNow(l.setup.now(batch.Index - 1))
 	if batch.Now != nil {
 		before.SetNow(*batch.Now)
 	}
@@ -129,7 +129,7 @@ func (h *Host) perform(
 	defer cancel(nil)
 	frame, recorder := h.frameOf(l, id, batch.Index, cancel)
 	before.SetFrame(frame)
-	answers.calls, world, err = l.start.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
+	answers.calls, world, err = l.setup.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
 	if errors.Is(err, executor.ErrTooManyOrders) {
 		err = fmt.Errorf("%w: %w", ErrQuota, err)
 	}
@@ -184,7 +184,7 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 }
 
 // advance returns the session after an execution, still without its digest.
-func (l *live) advance(index int32, world *session.World, answers int, written []*worldv1.Table) *live {
+func (l *openSession) advance(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
 	next := *l
 	next.lastIndex = index + int32(answers) - 1
 	next.newest, next.sizes = l.newest.with(written...), l.sizes.with(written...)
@@ -194,9 +194,9 @@ func (l *live) advance(index int32, world *session.World, answers int, written [
 }
 
 // respond makes the answers' messages.
-func respond(batch Batch, answers performed, before, after *live) *toolhostv1.ExecuteResponse {
+func respond(batch Batch, answers performed, before, after *openSession) *toolhostv1.ExecuteResponse {
 	calls, index := batch.Calls, batch.Index
-	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.start.schema)}
+	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.setup.schema)}
 	after.setTimes(response, batch.Now)
 	if answers.event != nil {
 		response.Answers = []*worldv1.Message{answers.event}
@@ -225,7 +225,7 @@ func respond(batch Batch, answers performed, before, after *live) *toolhostv1.Ex
 }
 
 // commit stores an outcome with everything that follows from it.
-func (h *Host) commit(ctx context.Context, id string, index int32, next *live, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
+func (h *Host) commit(ctx context.Context, id string, index int32, next *openSession, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
 	meta, err := proto.Marshal(next.record())
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
@@ -240,7 +240,7 @@ func (h *Host) commit(ctx context.Context, id string, index int32, next *live, o
 		if err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
-		versions[i] = store.Version{Table: next.start.place(table.GetName()), Index: table.GetIndex(), Data: data}
+		versions[i] = store.Version{Table: next.setup.place(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
 	if err := h.store.Commit(ctx, id, index, meta, versions, stored, next.lastIndex); err != nil {
 		// What is in memory may be behind what is stored now.
@@ -263,7 +263,7 @@ func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
 
 // repeat returns the outcome of an earlier execution. Its versions are announced again: the first
 // announcement may have been lost with the process that committed them.
-func (h *Host) repeat(ctx context.Context, id string, l *live, batch Batch) (*toolhostv1.ExecuteResponse, error) {
+func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batch) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, batch.Index, l.lastIndex)
@@ -293,14 +293,14 @@ func (h *Host) repeat(ctx context.Context, id string, l *live, batch Batch) (*to
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)
 	}
 	snapshot := &busv1.Snapshot{SessionId: id}
-	if snapshot.Tables, err = h.written(id, l.start, batch.Index, outcome); err != nil {
+	if snapshot.Tables, err = h.written(id, l.setup, batch.Index, outcome); err != nil {
 		return nil, err
 	}
 	return outcome.GetResponse(), h.announce(ctx, snapshot)
 }
 
 // written returns the table versions that an execution stored.
-func (h *Host) written(id string, start *start, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
+func (h *Host) written(id string, start *compiledSetup, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
 	var tables []*worldv1.Table
 	for _, name := range outcome.GetWritten() {
 		data, at, ok, err := h.store.Versions(id, start.place(name), index)

@@ -23,8 +23,8 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, r
 	if err != nil {
 		return nil, err
 	}
-	if index > l.lastIndex || index < l.start.lastIndex {
-		return nil, fmt.Errorf("session %s: %w: it can be forked from message %d to %d, not at %d", id, ErrIndex, l.start.lastIndex, l.lastIndex, index)
+	if index > l.lastIndex || index < l.setup.lastIndex {
+		return nil, fmt.Errorf("session %s: %w: it can be forked from message %d to %d, not at %d", id, ErrIndex, l.setup.lastIndex, l.lastIndex, index)
 	}
 	record, err := h.record(newID)
 	switch {
@@ -44,24 +44,24 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, r
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(snapshot.Tables, l.start.schema.Compare)
+	slices.SortFunc(snapshot.Tables, l.setup.schema.Compare)
 	return describe(newID, record), h.announce(ctx, snapshot)
 }
 
 // fork stores a new session.
-func (h *Host) fork(ctx context.Context, id string, l *live, index int32, newID string, replay bool) (*toolhostv1.SessionRecord, error) {
+func (h *Host) fork(ctx context.Context, id string, l *openSession, index int32, newID string, replay bool) (*toolhostv1.SessionRecord, error) {
 	record := &toolhostv1.SessionRecord{
-		SetupName:      l.start.name,
-		SetupDigest:    l.start.digest,
+		SetupName:      l.setup.name,
+		SetupDigest:    l.setup.digest,
 		LastIndex:      index,
 		ParentId:       id,
 		ForkedAt:       index,
-		Ended:          !l.start.world.Active(),
+		Ended:          !l.setup.world.Active(),
 		HostedServices: l.services,
 		Replay:         l.replay || replay,
 	}
 	parent := l.record()
-	record.Digest = l.start.sum
+	record.Digest = l.setup.sum
 	if err := h.stateAt(id, parent, index, record); err != nil {
 		return nil, err
 	}

@@ -80,14 +80,14 @@ type Host struct {
 	catalogue *tool.Catalogue
 	services  *service.Client
 	servers   *toolserver.Client
-	starts    *lru.Cache[string, *start]
+	setups    *lru.Cache[string, *compiledSetup]
 	live      *cache
 	locks     [locks]sync.Mutex
 }
 
-// live is a session in memory. It is immutable: an execution makes a new one.
-type live struct {
-	start     *start
+// openSession is a session in memory. It is immutable: an execution returns a new one.
+type openSession struct {
+	setup     *compiledSetup
 	world     session.World
 	newest    versions
 	sizes     sizes
@@ -105,10 +105,10 @@ type live struct {
 }
 
 // record returns what is stored about the session.
-func (l *live) record() *toolhostv1.SessionRecord {
+func (l *openSession) record() *toolhostv1.SessionRecord {
 	return &toolhostv1.SessionRecord{
-		SetupName:      l.start.name,
-		SetupDigest:    l.start.digest,
+		SetupName:      l.setup.name,
+		SetupDigest:    l.setup.digest,
 		IdsDrawn:       l.world.Drawn(),
 		Ended:          !l.world.Active(),
 		LastIndex:      l.lastIndex,
@@ -124,7 +124,7 @@ func (l *live) record() *toolhostv1.SessionRecord {
 // New returns a host on an open store. The store and the clients of the hosted services and of the
 // tool servers stay the caller's.
 func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client, servers *toolserver.Client) (*Host, error) {
-	starts, err := lru.New[string, *start](cfg.Live)
+	starts, err := lru.New[string, *compiledSetup](cfg.Live)
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
 	}
@@ -132,7 +132,7 @@ func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services 
 	if err != nil {
 		return nil, err
 	}
-	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, starts: starts, live: sessions}, nil
+	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, setups: starts, live: sessions}, nil
 }
 
 // lock locks one session or two and returns the function that unlocks them.
@@ -178,15 +178,15 @@ func (h *Host) create(
 }
 
 // begin returns a session that nothing was executed in.
-func (s *start) begin(services toolhostv1.HostedServices, replay bool) *live {
-	l := &live{start: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
+func (s *compiledSetup) begin(services toolhostv1.HostedServices, replay bool) *openSession {
+	l := &openSession{setup: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
 	l.world.SetFrame(s.frame(services))
 	return l
 }
 
 // createLocked is create for a session that is locked.
 func (h *Host) createLocked(
-	ctx context.Context, id string, start *start, services toolhostv1.HostedServices, recorded *recording,
+	ctx context.Context, id string, start *compiledSetup, services toolhostv1.HostedServices, recorded *recording,
 ) (*toolhostv1.CreateSessionResponse, error) {
 	l := start.begin(services, recorded != nil)
 	meta, err := proto.Marshal(l.record())
@@ -212,7 +212,7 @@ func (h *Host) createLocked(
 }
 
 // load returns a session from memory or from the store. The session must be locked.
-func (h *Host) load(id string) (*live, error) {
+func (h *Host) load(id string) (*openSession, error) {
 	if l, ok := h.live.Get(id); ok {
 		return l, nil
 	}
@@ -232,13 +232,13 @@ func (h *Host) load(id string) (*live, error) {
 }
 
 // restore builds the newest state of a stored session.
-func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*live, error) {
+func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSession, error) {
 	start, err := h.storedStart(record.GetSetupDigest())
 	if err != nil {
 		return nil, err
 	}
-	l := &live{
-		start:     start,
+	l := &openSession{
+		setup:     start,
 		world:     start.world,
 		newest:    start.newest,
 		lastIndex: record.GetLastIndex(),
@@ -302,10 +302,10 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 
 // versionAt returns the version of a table that holds at a message, following forks to their
 // parents. Before the first version it is the first one; nil if the table has none.
-func (h *Host) versionAt(id string, l *live, name string, at int32) (*worldv1.Table, error) {
+func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*worldv1.Table, error) {
 	parent, forkedAt := l.parent, l.forkedAt
 	for {
-		data, _, ok, err := h.store.Versions(id, l.start.place(name), at)
+		data, _, ok, err := h.store.Versions(id, l.setup.place(name), at)
 		if err != nil {
 			return nil, err
 		}
@@ -317,7 +317,7 @@ func (h *Host) versionAt(id string, l *live, name string, at int32) (*worldv1.Ta
 			return table, nil
 		}
 		if parent == "" {
-			return l.start.versionAt(name, at), nil
+			return l.setup.versionAt(name, at), nil
 		}
 		id, at = parent, min(at, forkedAt)
 		record, err := h.record(id)

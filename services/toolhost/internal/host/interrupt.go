@@ -14,7 +14,7 @@ import (
 
 // interrupt lets the next event take place. It returns the world without the event, and the
 // message. The error is ErrElsewhere if no event is due at now.
-func (l *live) interrupt(before session.World, index int32, now float64) (session.World, *worldv1.Message, error) {
+func (l *openSession) interrupt(before session.World, index int32, now float64) (session.World, *worldv1.Message, error) {
 	event, place, ok := l.nextEvent(&before)
 	if !ok || event.Due > now {
 		return session.World{}, nil, fmt.Errorf("%w: no event is due at %v", ErrElsewhere, now)
@@ -31,15 +31,15 @@ func (l *live) interrupt(before session.World, index int32, now float64) (sessio
 }
 
 // nextEvent returns the event of a world that takes place next.
-func (l *live) nextEvent(w *session.World) (event world.ScheduledEvent, place int, ok bool) {
-	if !l.start.schema.HasEvents() {
+func (l *openSession) nextEvent(w *session.World) (event world.ScheduledEvent, place int, ok bool) {
+	if !l.setup.schema.HasEvents() {
 		return world.ScheduledEvent{}, 0, false
 	}
 	return world.NextEvent(session.Encode(world.Event, 0, w.Rows(world.Event)).GetRows())
 }
 
 // setTimes adds to a response when the execution took place and when the next event is due.
-func (l *live) setTimes(response *toolhostv1.ExecuteResponse, now *float64) {
+func (l *openSession) setTimes(response *toolhostv1.ExecuteResponse, now *float64) {
 	response.Now = now
 	if event, _, ok := l.nextEvent(&l.world); ok {
 		response.NextDue = &event.Due

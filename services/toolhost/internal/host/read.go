@@ -22,7 +22,7 @@ func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table,
 		return nil, err
 	}
 	var tables []*worldv1.Table
-	for _, shape := range l.start.schema.Stored() {
+	for _, shape := range l.setup.schema.Stored() {
 		if len(names) > 0 && !slices.Contains(names, shape.Name) {
 			continue
 		}
@@ -45,11 +45,11 @@ func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	tables := slices.Clone(l.start.tables)
+	tables := slices.Clone(l.setup.tables)
 	if err := h.history(id, l.record(), func(table *worldv1.Table) { tables = append(tables, table) }); err != nil {
 		return nil, fmt.Errorf("list versions of session %s: %w", id, err)
 	}
-	slices.SortStableFunc(tables, l.start.schema.Compare)
+	slices.SortStableFunc(tables, l.setup.schema.Compare)
 	return tables, nil
 }
 
@@ -61,7 +61,7 @@ func (h *Host) Get(id string) (*toolhostv1.Session, error) {
 		return nil, err
 	}
 	session := describe(id, l.record())
-	session.Schema = l.start.declared
+	session.Schema = l.setup.declared
 	return session, nil
 }
 

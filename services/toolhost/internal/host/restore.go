@@ -71,7 +71,7 @@ func (h *Host) Restore(ctx context.Context, id string, made Creation, executions
 }
 
 // digestAt returns the digest of a session after executions.
-func (s *start) digestAt(executions []*toolhostv1.Execution) []byte {
+func (s *compiledSetup) digestAt(executions []*toolhostv1.Execution) []byte {
 	if len(executions) == 0 {
 		return s.sum
 	}
@@ -99,14 +99,14 @@ func (h *Host) common(id string, executions []*toolhostv1.Execution) (known int,
 // rewind takes a session back to where it stood after executions, of which last is the outcome of
 // the last one.
 func (h *Host) rewind(
-	ctx context.Context, id string, l *live, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
-) (back *live, dropped int, err error) {
+	ctx context.Context, id string, l *openSession, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
+) (back *openSession, dropped int, err error) {
 	if l.forks > 0 {
 		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log, and %d sessions are forks of it: delete those first", id, ErrElsewhere, l.forks)
 	}
 	record := l.record()
-	record.LastIndex, record.Digest = l.start.lastIndex, l.start.digestAt(executions)
-	record.IdsDrawn, record.Ended = l.start.world.Drawn(), !l.start.world.Active()
+	record.LastIndex, record.Digest = l.setup.lastIndex, l.setup.digestAt(executions)
+	record.IdsDrawn, record.Ended = l.setup.world.Drawn(), !l.setup.world.Active()
 	if n := len(executions); n > 0 {
 		execution := executions[n-1]
 		record.LastIndex = execution.GetIndex() + int32(len(execution.GetOutcome().GetAnswers())) - 1
@@ -135,7 +135,7 @@ func (h *Host) rewind(
 
 // rerun executes again what a log says was executed, with the answers that hosted services gave
 // then, and commits it if it comes out the same.
-func (h *Host) rerun(ctx context.Context, id string, l *live, execution *toolhostv1.Execution) (*live, error) {
+func (h *Host) rerun(ctx context.Context, id string, l *openSession, execution *toolhostv1.Execution) (*openSession, error) {
 	index, want := execution.GetIndex(), execution.GetOutcome()
 	if index <= l.lastIndex {
 		return nil, fmt.Errorf("session %s: %w: execution %d stands before message %d", id, ErrIndex, index, l.lastIndex)
@@ -171,7 +171,7 @@ func shown(response *toolhostv1.ExecuteResponse) string {
 }
 
 // announceAll publishes every version that executions stored.
-func (h *Host) announceAll(ctx context.Context, id string, start *start, executions []*toolhostv1.Execution) error {
+func (h *Host) announceAll(ctx context.Context, id string, start *compiledSetup, executions []*toolhostv1.Execution) error {
 	snapshot := &busv1.Snapshot{SessionId: id}
 	for _, execution := range executions {
 		outcome, err := h.outcome(id, execution.GetIndex())

@@ -26,7 +26,7 @@ type served struct {
 
 // served returns the tool of a server whose answers are recorded under an address, nil if there is
 // none.
-func (s *start) served(url string) *served {
+func (s *compiledSetup) served(url string) *served {
 	path, ok := strings.CutPrefix(url, tool.ServerScheme)
 	if !ok {
 		return nil
@@ -49,7 +49,7 @@ func (d *serviceRecorder) call(ctx context.Context, wanted request, params *pyth
 	if found, ok := find(d.inherited, wanted); ok && !server.server.GetSessionState() {
 		return found, d.keep(ctx, found)
 	}
-	if body, ok := d.session.start.recorded.Find(wanted.url, params); ok {
+	if body, ok := d.session.setup.recorded.Find(wanted.url, params); ok {
 		return recordedAnswer{body: body}, nil
 	}
 	if d.session.replay || d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED {
@@ -90,7 +90,7 @@ func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answ
 	}
 	var history []toolserver.Answered
 	for _, stored := range answers {
-		at := d.session.start.served(stored.GetRecording().GetUrl())
+		at := d.session.setup.served(stored.GetRecording().GetUrl())
 		if at == nil || at.server != server {
 			continue
 		}

@@ -28,8 +28,8 @@ import (
 // setupPrefix begins the ids under which setups are stored. No session id can begin with it.
 const setupPrefix = "~setup."
 
-// start is a compiled setup, shared by all sessions that begin with it. It is immutable.
-type start struct {
+// compiledSetup is a setup that sessions start from. They share it; it is immutable.
+type compiledSetup struct {
 	digest      string
 	sum         []byte // the same in bytes
 	name        string
@@ -52,7 +52,7 @@ type start struct {
 
 // frame returns what no call of a session changes. Live answers are up to each execution: no frame
 // holds them.
-func (s *start) frame(services toolhostv1.HostedServices) *session.Frame {
+func (s *compiledSetup) frame(services toolhostv1.HostedServices) *session.Frame {
 	switch {
 	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
 		services == toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED && !s.hasRecordings:
@@ -63,7 +63,7 @@ func (s *start) frame(services toolhostv1.HostedServices) *session.Frame {
 }
 
 // now returns the virtual time while the world's newest message has the given index.
-func (s *start) now(index int32) float64 {
+func (s *compiledSetup) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
@@ -79,7 +79,7 @@ func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
 
 // startOf returns what a session begins with. A setup that is new to the host is compiled and
 // stored; one that is named only is read from the bus.
-func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
+func (h *Host) startOf(ctx context.Context, origin Origin) (*compiledSetup, error) {
 	setup := origin.Setup
 	if setup == nil {
 		compiled, err := h.storedStart(origin.Digest)
@@ -96,7 +96,7 @@ func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	if compiled, ok := h.starts.Get(digest); ok {
+	if compiled, ok := h.setups.Get(digest); ok {
 		return compiled, nil
 	}
 	compiled, err := h.compile(digest, setup)
@@ -106,13 +106,13 @@ func (h *Host) startOf(ctx context.Context, origin Origin) (*start, error) {
 	if err := h.store.Create(ctx, setupPrefix+digest, raw, nil, 0); err != nil && !errors.Is(err, store.ErrExists) {
 		return nil, fmt.Errorf("store setup %s: %w", setup.GetName(), err)
 	}
-	h.starts.Add(digest, compiled)
+	h.setups.Add(digest, compiled)
 	return compiled, nil
 }
 
 // storedStart returns a setup that was stored before.
-func (h *Host) storedStart(digest string) (*start, error) {
-	if compiled, ok := h.starts.Get(digest); ok {
+func (h *Host) storedStart(digest string) (*compiledSetup, error) {
+	if compiled, ok := h.setups.Get(digest); ok {
 		return compiled, nil
 	}
 	stored, err := h.store.Load(setupPrefix + digest)
@@ -127,11 +127,11 @@ func (h *Host) storedStart(digest string) (*start, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.starts.Add(digest, compiled)
+	h.setups.Add(digest, compiled)
 	return compiled, nil
 }
 
-func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
+func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, error) {
 	schema, err := world.NewSchema(setup.GetSchema())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: schema: %w", ErrSetup, setup.GetName(), err)
@@ -160,7 +160,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*start, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: digest: %w", ErrSetup, setup.GetName(), err)
 	}
-	s := &start{
+	s := &compiledSetup{
 		digest:      digest,
 		sum:         sum,
 		name:        setup.GetName(),
@@ -218,7 +218,7 @@ func created(setup *setupv1.Setup, selection *tool.Selection) (response *toolhos
 }
 
 // load checks the starting tables and puts their newest versions into the world.
-func (s *start) load() error {
+func (s *compiledSetup) load() error {
 	for i, version := range s.tables {
 		if err := s.check(version); err != nil {
 			return fmt.Errorf("table %s: %w", version.GetName(), err)
@@ -233,7 +233,7 @@ func (s *start) load() error {
 }
 
 // check says what is wrong with a starting version.
-func (s *start) check(version *worldv1.Table) error {
+func (s *compiledSetup) check(version *worldv1.Table) error {
 	table, ok := s.schema.Table(version.GetName())
 	if !ok || version.GetName() == world.Sandbox {
 		return errors.New("it cannot start with rows")
@@ -258,11 +258,11 @@ func (s *start) check(version *worldv1.Table) error {
 }
 
 // place returns the number under which versions of a table are stored.
-func (s *start) place(table string) uint8 { return uint8(s.schema.Place(table)) }
+func (s *compiledSetup) place(table string) uint8 { return uint8(s.schema.Place(table)) }
 
 // versionAt returns the starting version that holds at a message: before the first one it is the
 // first one.
-func (s *start) versionAt(name string, at int32) *worldv1.Table {
+func (s *compiledSetup) versionAt(name string, at int32) *worldv1.Table {
 	var found *worldv1.Table
 	for _, version := range s.tables {
 		if version.GetName() == name && (found == nil || version.GetIndex() <= at) {
