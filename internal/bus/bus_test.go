@@ -225,7 +225,7 @@ func TestJobComesAgainUnlessDone(t *testing.T) {
 	if err != nil || len(first) != 1 {
 		t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(first), err)
 	}
-	if err := first[0].Done(ctx); err != nil {
+	if err := first[0].DoubleAck(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for attempt := 1; attempt <= 2; attempt++ { // the second is left alone once and delivered again after its lease

@@ -36,33 +36,33 @@ type Delivery struct {
 	Attempt int
 }
 
-// Done removes the job from the queue and waits for the server's confirmation.
-func (d *Delivery) Done(ctx context.Context) error {
+// DoubleAck removes the job from the queue and waits for the server's confirmation.
+func (d *Delivery) DoubleAck(ctx context.Context) error {
 	if err := d.msg.DoubleAck(ctx); err != nil {
 		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
 	}
 	return nil
 }
 
-// Finish removes the job from the queue without waiting for the server. If the message is lost, the
+// Ack removes the job from the queue without waiting for the server. If the message is lost, the
 // job is redelivered and found to be done.
-func (d *Delivery) Finish() error {
+func (d *Delivery) Ack() error {
 	if err := d.msg.Ack(); err != nil {
 		return fmt.Errorf("finish job %s: %w", d.Rollout.GetId(), err)
 	}
 	return nil
 }
 
-// Extend renews the lease. It does nothing for a finished job.
-func (d *Delivery) Extend() error {
+// InProgress renews the lease. It does nothing for a finished job.
+func (d *Delivery) InProgress() error {
 	if err := d.msg.InProgress(); err != nil && !errors.Is(err, jetstream.ErrMsgAlreadyAckd) {
 		return fmt.Errorf("extend job %s: %w", d.Rollout.GetId(), err)
 	}
 	return nil
 }
 
-// Release returns the job to the queue. It is redelivered after the delay.
-func (d *Delivery) Release(delay time.Duration) error {
+// Nak returns the job to the queue. It is redelivered after the delay.
+func (d *Delivery) Nak(delay time.Duration) error {
 	if err := d.msg.NakWithDelay(delay); err != nil {
 		return fmt.Errorf("release job %s: %w", d.Rollout.GetId(), err)
 	}

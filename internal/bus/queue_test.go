@@ -50,7 +50,7 @@ func TestQueuesOfSweeps(t *testing.T) {
 	if got := done.Rollout.GetId(); got != "b.0" {
 		t.Errorf("job of b: got %s, want b.0", got)
 	}
-	if err := done.Done(ctx); err != nil {
+	if err := done.DoubleAck(ctx); err != nil {
 		t.Fatal(err)
 	}
 	for sweepID, want := range map[string]bool{"a": true, "b": false} {
@@ -107,7 +107,7 @@ func TestFollowQueues(t *testing.T) {
 			t.Fatalf("Fetch: got %d jobs and %v, want 1 and nil", len(held), err)
 		}
 		if sweepID == "done" {
-			if err := held[0].Done(ctx); err != nil {
+			if err := held[0].DoubleAck(ctx); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -57,7 +57,7 @@ func (i *installation) jobs(t *testing.T) string {
 		}
 		for _, delivery := range deliveries {
 			jobs = append(jobs, delivery.Rollout.GetId()+" in "+strconv.Itoa(int(delivery.Round)))
-			if err := delivery.Done(t.Context()); err != nil {
+			if err := delivery.DoubleAck(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

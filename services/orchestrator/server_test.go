@@ -167,7 +167,7 @@ func (i *installation) queued(t *testing.T, want int) []string {
 		}
 		for _, job := range jobs {
 			ids = append(ids, job.Rollout.GetId())
-			if err := job.Done(t.Context()); err != nil {
+			if err := job.DoubleAck(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -213,7 +213,7 @@ func TestParallelMayChange(t *testing.T) {
 		if err != nil || len(jobs) != 1 || jobs[0].Parallel != int(parallel) {
 			t.Fatalf("jobs with %d at once: got %v and %v, want one with it", parallel, jobs, err)
 		}
-		if err := jobs[0].Done(t.Context()); err != nil {
+		if err := jobs[0].DoubleAck(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -64,7 +64,7 @@ func (s *stage) began(t *testing.T, id string) bus.Position {
 	if err := dying.play(ctx, delivery); err == nil {
 		t.Fatal("the killed worker: got nil, want an error")
 	}
-	if err := delivery.Done(t.Context()); err != nil {
+	if err := delivery.DoubleAck(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	log, err := s.ReadLog(t.Context(), id)

@@ -43,7 +43,7 @@ func TestFenceOfRounds(t *testing.T) {
 				t.Errorf("the stalled worker: got %v, want %v", err, expected)
 			}
 			checkMessages(t, s.state(t, id), want, min(call, 1)+1)
-			if err := delivery.Done(t.Context()); err != nil {
+			if err := delivery.DoubleAck(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -86,7 +86,7 @@ func TestTakeoverInRound(t *testing.T) {
 					if state.Round() != 1 {
 						t.Errorf("round: got %d, want 1", state.Round())
 					}
-					if err := delivery.Done(t.Context()); err != nil {
+					if err := delivery.DoubleAck(t.Context()); err != nil {
 						t.Error(err)
 					}
 				})

@@ -110,7 +110,7 @@ func (w *Worker) requestResult(ctx context.Context, waits endedRollout) error {
 	if err == nil {
 		if state, foldErr := rollout.Fold(log.Entries); foldErr == nil && state.Round() == delivery.Round && state.End() == nil {
 			w.drop(delivery)
-			return delivery.Release(0)
+			return delivery.Nak(0)
 		}
 	} else if !errors.Is(err, bus.ErrDamaged) {
 		return err

@@ -76,7 +76,7 @@ func (r *runner) wait(ctx context.Context) error {
 func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 	id := delivery.Rollout.GetId()
 	w.drop(delivery)
-	if err := delivery.Done(ctx); err != nil {
+	if err := delivery.DoubleAck(ctx); err != nil {
 		w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
 		return
 	}

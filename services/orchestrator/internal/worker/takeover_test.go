@@ -205,7 +205,7 @@ func TestFence(t *testing.T) {
 				t.Errorf("the stalled worker at call %d: got %v, want %v (nil at call 0)", call, err, bus.ErrFenced)
 			}
 			checkMessages(t, s.state(t, id), want, min(call, 1)+1)
-			if err := delivery.Done(t.Context()); err != nil {
+			if err := delivery.DoubleAck(t.Context()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -242,7 +242,7 @@ func TestRace(t *testing.T) {
 		}
 		state := s.state(t, id)
 		checkMessages(t, state, want, state.Claims())
-		if err := delivery.Done(t.Context()); err != nil {
+		if err := delivery.DoubleAck(t.Context()); err != nil {
 			t.Error(err)
 		}
 	}

@@ -178,7 +178,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.drop(delivery)
 		delay := backoff(delivery.Attempt)
 		w.peers.Logger.Warn("rollout interrupted, trying again", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
-		if err := delivery.Release(delay); err != nil {
+		if err := delivery.Nak(delay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
 		}
 	}
@@ -226,7 +226,7 @@ func (w *Worker) extend(ctx context.Context) {
 		case <-ticker.C:
 		}
 		for _, delivery := range w.snapshot() {
-			if err := delivery.Extend(); err != nil {
+			if err := delivery.InProgress(); err != nil {
 				w.peers.Logger.Warn("lease not extended", "rollout", delivery.Rollout.GetId(), "error", err)
 			}
 		}
@@ -282,7 +282,7 @@ func (w *Worker) snapshot() []*bus.Delivery {
 // result, because the evaluator may have missed its end.
 func (w *Worker) finish(rolloutID string, round int32) {
 	for _, delivery := range w.remove(rolloutID, func(d *bus.Delivery) bool { return d.Round <= round }) {
-		if err := delivery.Finish(); err != nil {
+		if err := delivery.Ack(); err != nil {
 			w.peers.Logger.Warn("job comes again and will be found done", "rollout", rolloutID, "error", err)
 		}
 	}
@@ -291,7 +291,7 @@ func (w *Worker) finish(rolloutID string, round int32) {
 func (w *Worker) releaseAll() {
 	for _, delivery := range w.snapshot() {
 		w.drop(delivery)
-		if err := delivery.Release(releaseDelay); err != nil {
+		if err := delivery.Nak(releaseDelay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", delivery.Rollout.GetId(), "error", err)
 		}
 	}
