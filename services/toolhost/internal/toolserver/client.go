@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -93,32 +95,35 @@ type slot struct {
 type Client struct {
 	cfg Config
 	mu  sync.Mutex
-	// slots are by place; states are those of servers with a state, used last first.
-	slots  map[place]*list.Element
-	states *list.List
-	shared *list.List
+	// shared are the slots of servers without a state, by name.
+	shared map[string]*slot
+	// states are the slots of servers with a state by place; recent has them, used last first.
+	states map[place]*list.Element
+	recent *list.List
 }
 
 // NewClient returns a client that has not connected to anything yet.
 func NewClient(cfg Config) *Client {
-	return &Client{cfg: cfg, slots: make(map[place]*list.Element), states: list.New(), shared: list.New()}
+	return &Client{cfg: cfg, shared: make(map[string]*slot), states: make(map[place]*list.Element), recent: list.New()}
 }
 
 // Close closes all connections and ends the programs that were started. Nothing may be asked then.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var wait sync.WaitGroup
-	errs := make([]error, len(c.slots))
-	i := 0
-	for _, element := range c.slots {
+	open := slices.Collect(maps.Values(c.shared))
+	for _, element := range c.states {
 		s, _ := element.Value.(*slot)
-		at := &errs[i]
-		wait.Go(func() { *at = s.reset() })
-		i++
+		open = append(open, s)
+	}
+	var wait sync.WaitGroup
+	errs := make([]error, len(open))
+	for i, s := range open {
+		wait.Go(func() { errs[i] = s.reset() })
 	}
 	wait.Wait()
-	clear(c.slots)
+	clear(c.shared)
+	clear(c.states)
 	return errors.Join(errs...)
 }
 
@@ -139,29 +144,45 @@ func (s *slot) drop() error {
 	return err
 }
 
-// at returns the slot of a place. The one with a state that was used longest ago makes room.
-func (c *Client) at(p place) *slot {
+// sharedSlot returns the slot of a server without a state.
+func (c *Client) sharedSlot(server string) *slot {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.slots[p]; ok {
-		if p.session != "" {
-			c.states.MoveToFront(element)
-		}
-		s, _ := element.Value.(*slot)
-		return s
-	}
-	s := &slot{place: p}
-	if p.session == "" {
-		c.slots[p] = c.shared.PushFront(s)
-		return s
-	}
-	c.slots[p] = c.states.PushFront(s)
-	if oldest := c.states.Back(); c.states.Len() > maxStates {
-		old, _ := c.states.Remove(oldest).(*slot)
-		delete(c.slots, old.place)
-		c.warn(old.place.server, old.reset())
+	s, ok := c.shared[server]
+	if !ok {
+		s = &slot{place: place{server: server}}
+		c.shared[server] = s
 	}
 	return s
+}
+
+// stateSlot returns the slot of a server with a state. The slot that was used longest ago makes
+// room: it is closed after the lock is released, because it may be in use.
+func (c *Client) stateSlot(p place) *slot {
+	s, evicted := c.touch(p)
+	if evicted != nil {
+		c.warn(evicted.place.server, evicted.reset())
+	}
+	return s
+}
+
+// touch returns the slot of a place as the one that was used last, and the one that makes room, nil
+// if none has to.
+func (c *Client) touch(p place) (s, evicted *slot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if element, ok := c.states[p]; ok {
+		c.recent.MoveToFront(element)
+		s, _ = element.Value.(*slot)
+		return s, nil
+	}
+	s = &slot{place: p}
+	c.states[p] = c.recent.PushFront(s)
+	if c.recent.Len() > maxStates {
+		evicted, _ = c.recent.Remove(c.recent.Back()).(*slot)
+		delete(c.states, evicted.place)
+	}
+	return s, evicted
 }
 
 func (c *Client) warn(server string, err error) {
@@ -172,7 +193,7 @@ func (c *Client) warn(server string, err error) {
 
 // List returns the tools of a server, checked.
 func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, err error) {
-	s := c.at(place{server: name})
+	s := c.sharedSlot(name)
 	err = c.retry(ctx, name, func(ctx context.Context) error {
 		open, err := c.connect(ctx, s)
 		if err != nil {
@@ -193,7 +214,7 @@ func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, 
 // raised. It tries again after failures of the network, with jittered pauses, until the timeout has
 // passed. The error is ErrUnknown, ErrAway, ErrBroken or the cause of ctx's end.
 func (c *Client) Call(ctx context.Context, request Request) (body string, err error) {
-	s := c.at(place{server: request.Server.GetName()})
+	s := c.sharedSlot(request.Server.GetName())
 	err = c.retry(ctx, request.Server.GetName(), func(ctx context.Context) error {
 		open, err := c.connect(ctx, s)
 		if err != nil {
@@ -212,7 +233,7 @@ func (c *Client) Call(ctx context.Context, request Request) (body string, err er
 // session wait for each other.
 func (c *Client) CallState(ctx context.Context, session string, history []Answered, request Request) (body string, err error) {
 	name := request.Server.GetName()
-	s := c.at(place{server: name, session: session})
+	s := c.stateSlot(place{server: name, session: session})
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err = c.retry(ctx, name, func(ctx context.Context) error {
@@ -268,11 +289,12 @@ func (c *Client) connect(ctx context.Context, s *slot) (connection, error) {
 	return s.open, err
 }
 
-// forget closes a connection that failed, unless another one has taken its place.
+// forget closes a connection that failed, unless another one has taken its place. One over gRPC
+// stays: it connects again by itself, and the calls of other sessions travel on it.
 func (c *Client) forget(s *slot, failed connection) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.open == failed {
+	if s.open == failed && !c.cfg.Targets[s.place.server].overGRPC() {
 		c.warn(s.place.server, s.drop())
 	}
 }
