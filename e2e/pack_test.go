@@ -78,8 +78,8 @@ func TestLongTimersKilled(t *testing.T) {
 	equalRuns(t, calm, shaken)
 }
 
-// slowPack is a pack whose tool takes some 10 ms, changes the world before and after, and draws
-// ids and numbers.
+// slowPack is a pack with a slow tool that changes the world from its beginning to its end, and
+// draws ids and numbers.
 var slowPack = map[string]string{
 	"schema.yaml": `tables:
   - name: step

@@ -13,36 +13,35 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Conversations are most of what services send each other: each turn sends all of it again. What
-// protovalidate and proto.Size find out about them by reflection is found here for less.
+// Every turn sends the whole conversation again. This file validates and measures conversations
+// without the reflection of protovalidate and proto.Size. Tests compare the results with theirs.
 
-// maxObeying is the length up to which a list of messages may be found to break no rule: no field
-// has a rule that fewer break, but that it is not empty.
-const maxObeying = 1000
+// maxListed is the smallest limit that a proto sets for a list of messages. Longer lists are left
+// to the validator.
+const maxListed = 1000
 
-// unlessObeyed returns the option with which requests are validated: the validator leaves out the
-// lists of messages that are found to break no rule.
-func unlessObeyed() protovalidate.ValidationOption {
+// skipValidMessages returns an option with which the validator skips lists of valid messages.
+func skipValidMessages() protovalidate.ValidationOption {
 	conversation := (*worldv1.Message)(nil).ProtoReflect().Descriptor()
 	return protovalidate.WithFilter(protovalidate.FilterFunc(func(message protoreflect.Message, of protoreflect.Descriptor) bool {
 		field, ok := of.(protoreflect.FieldDescriptor)
-		return !ok || field.Message() != conversation || !field.IsList() || !allObey(message.Get(field).List())
+		return !ok || field.Message() != conversation || !field.IsList() || !allValid(message.Get(field).List())
 	}))
 }
 
-// obeysAll reports whether one of the requests that each turn makes breaks no rule. It knows
-// players that are scripted by their scenario; any other request is left to the validator.
-func obeysAll(request proto.Message) bool {
+// isKnownValid reports whether a request of a turn is valid. It knows ExecuteRequest, and
+// RespondRequest for scripted players. It returns false for all others, which the validator checks.
+func isKnownValid(request proto.Message) bool {
 	switch r := request.(type) {
 	case *toolhostv1.ExecuteRequest:
 		n := len(r.GetCalls())
-		return isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxObeying && !slices.ContainsFunc(r.GetCalls(), breaks) &&
+		return isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxListed && !slices.ContainsFunc(r.GetCalls(), isInvalid) &&
 			len(r.GetSessionDigest()) <= sha256.Size && r.Now == nil
 	case *agentgwv1.RespondRequest:
 		player, script := r.GetPlayer(), r.GetPlayer().GetScripted()
 		return isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&
 			script.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && len(script.GetTurns()) == 0 && player.GetName() != "" && len(player.GetName()) <= 100 &&
-			len(r.GetView()) > 0 && !slices.ContainsFunc(r.GetView(), breaks) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
+			len(r.GetView()) > 0 && !slices.ContainsFunc(r.GetView(), isInvalid) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
 			!slices.ContainsFunc(r.GetScripted().GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == "" }) &&
 			len(r.GetToolSetDigest()) <= 2*sha256.Size && r.GetRound() >= 0 && len(r.GetConversationDigest()) <= sha256.Size
 	}
@@ -63,25 +62,25 @@ func isID(text string) bool {
 	return !dot && len(text) <= 200
 }
 
-// breaks is the opposite of obeys.
-func breaks(m *worldv1.Message) bool { return !obeys(m) }
+// isInvalid is the opposite of isValid.
+func isInvalid(m *worldv1.Message) bool { return !isValid(m) }
 
-// allObey reports that a list of messages breaks no rule.
-func allObey(messages protoreflect.List) bool {
+// allValid reports whether a list of messages is valid.
+func allValid(messages protoreflect.List) bool {
 	n := messages.Len()
 	for i := range n {
 		message, ok := messages.Get(i).Message().Interface().(*worldv1.Message)
-		if !ok || !obeys(message) {
+		if !ok || !isValid(message) {
 			return false
 		}
 	}
-	return n > 0 && n <= maxObeying
+	return n > 0 && n <= maxListed
 }
 
-// obeys reports whether a message breaks none of the rules of its proto. Of any other one the
-// validator says which rule it breaks.
-func obeys(m *worldv1.Message) bool {
-	if m.GetIndex() < 0 || !speaks(m.GetSender()) || !speaks(m.GetRecipient()) {
+// isValid reports whether a message follows the rules of its proto. The validator explains what is
+// wrong with others.
+func isValid(m *worldv1.Message) bool {
+	if m.GetIndex() < 0 || !isPlayerRole(m.GetSender()) || !isPlayerRole(m.GetRecipient()) {
 		return false
 	}
 	for _, role := range m.GetVisibleTo() {
@@ -93,8 +92,8 @@ func obeys(m *worldv1.Message) bool {
 	return call == nil || call.GetTool() != ""
 }
 
-// speaks reports whether a role is one of those that are defined and valid.
-func speaks(role worldv1.Role) bool {
+// isPlayerRole reports whether a role is defined and not UNSPECIFIED.
+func isPlayerRole(role worldv1.Role) bool {
 	_, defined := worldv1.Role_name[int32(role)]
 	return defined && role != worldv1.Role_ROLE_UNSPECIFIED
 }
@@ -106,31 +105,31 @@ const (
 	messageBytes = 5 * fieldBytes
 )
 
-// atMost returns a number of bytes that the messages do not exceed on the wire.
-func atMost(messages []*worldv1.Message) (bytes int) {
+// maxSize returns an upper bound of the messages' size on the wire, in bytes.
+func maxSize(messages []*worldv1.Message) (bytes int) {
 	for _, m := range messages {
 		bytes += messageBytes + fieldBytes*len(m.GetVisibleTo())
 		switch body := m.GetBody().(type) {
 		case *worldv1.Message_Text:
-			bytes += texts(body.Text)
+			bytes += maxFieldsSize(body.Text)
 		case *worldv1.Message_Call:
 			call := body.Call
-			bytes += texts(call.GetId(), call.GetTool(), call.GetArgumentsJson(), call.GetArgumentsText(), call.GetName(), call.GetVariable())
+			bytes += maxFieldsSize(call.GetId(), call.GetTool(), call.GetArgumentsJson(), call.GetArgumentsText(), call.GetName(), call.GetVariable())
 		case *worldv1.Message_Code:
-			bytes += texts(body.Code.GetSource(), body.Code.GetId(), body.Code.GetName())
+			bytes += maxFieldsSize(body.Code.GetSource(), body.Code.GetId(), body.Code.GetName())
 		case *worldv1.Message_Result:
 			result := body.Result
-			bytes += texts(result.GetId(), result.GetName(), result.GetText(), result.GetException())
+			bytes += maxFieldsSize(result.GetId(), result.GetName(), result.GetText(), result.GetException())
 			for _, trace := range result.GetTraces() {
-				bytes += texts(trace.GetTool(), trace.GetArgumentsJson(), trace.GetResultJson())
+				bytes += maxFieldsSize(trace.GetTool(), trace.GetArgumentsJson(), trace.GetResultJson())
 			}
 		}
 	}
 	return bytes
 }
 
-// texts returns what a part of a message with these fields does not exceed.
-func texts(fields ...string) int {
+// maxFieldsSize returns an upper bound of the size of a message part with these fields.
+func maxFieldsSize(fields ...string) int {
 	bytes := fieldBytes * (1 + len(fields))
 	for _, field := range fields {
 		bytes += len(field)

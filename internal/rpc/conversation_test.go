@@ -115,7 +115,7 @@ func TestAtMost(t *testing.T) {
 		fill(m.ProtoReflect(), member, 4)
 		calls := []*worldv1.Message{m, m}
 		size := proto.Size(&toolhostv1.ExecuteRequest{Calls: calls})
-		if got := atMost(calls); got < size || got > 2*size {
+		if got := maxSize(calls); got < size || got > 2*size {
 			t.Errorf("%T: at most %d bytes, expected at least the %d that it has, and not twice as many", m.GetBody(), got, size)
 		}
 	}
@@ -128,14 +128,14 @@ func TestObeys(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	unless, random := unlessObeyed(), rand.New(rand.NewPCG(1, 2))
+	unless, random := skipValidMessages(), rand.New(rand.NewPCG(1, 2))
 	valid, obeyed := 0, 0
 	for range 5000 {
 		messages := make([]*worldv1.Message, []int{0, 1, 1, 2, 3}[random.IntN(5)])
 		for i := range messages {
 			messages[i] = someMessage(random)
 			one := validator.Validate(messages[i])
-			if got := obeys(messages[i]); got != (one == nil) {
+			if got := isValid(messages[i]); got != (one == nil) {
 				t.Fatalf("%v: obeys is %v, the validator says %v", messages[i], got, one)
 			}
 			if one == nil {
@@ -162,7 +162,7 @@ func TestObeys(t *testing.T) {
 		t.Errorf("%d valid requests and %d valid messages, expected some", valid, obeyed)
 	}
 	many := &toolhostv1.ExecuteRequest{SessionId: "s.0"}
-	for range maxObeying + 1 {
+	for range maxListed + 1 {
 		many.Calls = append(many.Calls, &worldv1.Message{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT})
 	}
 	if err := validator.Validate(many, unless); err == nil {
@@ -187,13 +187,13 @@ func TestObeysAll(t *testing.T) {
 	}
 	refused := 0
 	for _, request := range requests {
-		if err := validator.Validate(request); err != nil || !obeysAll(request) {
-			t.Errorf("%v: got %v, %v, want nil, true", request, err, obeysAll(request))
+		if err := validator.Validate(request); err != nil || !isKnownValid(request) {
+			t.Errorf("%v: got %v, %v, want nil, true", request, err, isKnownValid(request))
 		}
 		for _, changed := range extremes(request) {
 			if err := validator.Validate(changed); err != nil {
 				refused++
-				if obeysAll(changed) {
+				if isKnownValid(changed) {
 					t.Errorf("%v: obeys, but %v", changed, err)
 				}
 			}

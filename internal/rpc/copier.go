@@ -32,7 +32,7 @@ func (c copier) Copy(to, from any) error {
 		proto.Merge(target, source)
 	}
 	// The conversation is not in the target yet.
-	if size := proto.Size(target) + atMost(list); size > c.limit {
+	if size := proto.Size(target) + maxSize(list); size > c.limit {
 		if size = proto.Size(source); size > c.limit {
 			return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
 		}

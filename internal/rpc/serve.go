@@ -42,7 +42,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if err != nil {
 		return fmt.Errorf("%s: compile validation rules: %w", s, err)
 	}
-	srv, err := n.transport.open(s, &guard{validator: validator, unless: unlessObeyed(), explain: n.explain})
+	srv, err := n.transport.open(s, &guard{validator: validator, skip: skipValidMessages(), explain: n.explain})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 // guard validates requests and explains errors of every call.
 type guard struct {
 	validator protovalidate.Validator
-	unless    protovalidate.ValidationOption
+	skip      protovalidate.ValidationOption
 	// explain completes what a call failed with.
 	explain func(error) error
 }
@@ -116,10 +116,10 @@ func (s *validatedStream) RecvMsg(message any) error {
 
 func (g *guard) validate(request any) error {
 	message, ok := request.(proto.Message)
-	if !ok || obeysAll(message) {
+	if !ok || isKnownValid(message) {
 		return nil
 	}
-	if err := g.validator.Validate(message, g.unless); err != nil {
+	if err := g.validator.Validate(message, g.skip); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil
