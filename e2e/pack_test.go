@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -53,29 +54,44 @@ func TestLongTimerPack(t *testing.T) {
 	}
 }
 
-// TestLongTimersKilled kills the tool host and the orchestrator in turns while events interrupt
-// conversations, and takes the tool host's disk away: every file is that of a calm run.
-func TestLongTimersKilled(t *testing.T) {
-	flags := []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80", "--parallel", "8", "--out"}
+// surviveKills runs flags calmly, and once more on services of which kill kills one at a time, and
+// takes the tool host's disk away where lose says so: every file is that of the calm run.
+func surviveKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n int) (service string, lose bool)) {
+	t.Helper()
+	flags = append(slices.Clone(flags), "--parallel", "8", "--out")
 	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
 	toolsandbox(t, append(flags, calm)...)
-	services := startCluster(t, cluster.Config{})
+	services := startCluster(t, cfg)
 	run := startRemote(t, services, append(flags, shaken)...)
 	for n := range 6 {
 		if !run.progress() {
 			t.Fatalf("the run ended before a service was killed\n%s", run.printed.String())
 		}
-		name := []string{cluster.ToolHost, cluster.Orchestrator}[n%2]
-		err := services.Kill(name)
-		if name == cluster.ToolHost && n > 0 {
-			err = errors.Join(err, os.RemoveAll(services.Sessions(name)))
+		service, lose := kill(n)
+		err := services.Kill(service)
+		if lose {
+			err = errors.Join(err, os.RemoveAll(services.Sessions(service)))
 		}
-		if err := errors.Join(err, services.Start(t.Context(), name)); err != nil {
+		if err := errors.Join(err, services.Start(t.Context(), service)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	run.succeed(t)
 	equalRuns(t, calm, shaken)
+}
+
+// killToolHost kills the tool host each time, and takes its disk away every other time.
+func killToolHost(n int) (service string, lose bool) { return cluster.ToolHost, n%2 == 1 }
+
+// TestLongTimersKilled kills the tool host and the orchestrator in turns while events interrupt
+// conversations.
+func TestLongTimersKilled(t *testing.T) {
+	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80"}, func(n int) (string, bool) {
+		if n%2 == 1 {
+			return cluster.Orchestrator, false
+		}
+		return cluster.ToolHost, n > 0
+	})
 }
 
 // slowPack is a pack with a slow tool that changes the world from its beginning to its end, and
@@ -121,33 +137,16 @@ def take_steps(name: str, count: int) -> float:
 `,
 }
 
-// TestLongPackToolsKilled kills the tool host repeatedly while a pack's tools run, and removes its
-// disk every other time. Every file equals that of an undisturbed run.
+// TestLongPackToolsKilled kills the tool host again and again while a pack's tools run.
 func TestLongPackToolsKilled(t *testing.T) {
-	pack := t.TempDir()
-	for name, content := range slowPack {
-		file := filepath.Join(pack, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(content), 0o600)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	flags := []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "100", "--parallel", "8", "--out"}
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, calm)...)
-	services := startCluster(t, cluster.Config{})
-	run := startRemote(t, services, append(flags, shaken)...)
-	for n := range 6 {
-		if !run.progress() {
-			t.Fatalf("the run ended before the tool host was killed\n%s", run.printed.String())
-		}
-		err := services.Kill(cluster.ToolHost)
-		if n%2 == 1 {
-			err = errors.Join(err, os.RemoveAll(services.Sessions(cluster.ToolHost)))
-		}
-		if err := errors.Join(err, services.Start(t.Context(), cluster.ToolHost)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	run.succeed(t)
-	equalRuns(t, calm, shaken)
+	pack := writeServedPack(t, slowPack, "")
+	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "100"}, killToolHost)
+}
+
+// TestLongToolServerKilled kills the tool host again and again while it asks a tool server.
+func TestLongToolServerKilled(t *testing.T) {
+	server := serveTools(t, "127.0.0.1:0")
+	pack := writeServedPack(t, deskPack, server.address)
+	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "desk=grpc://" + server.address}}
+	surviveKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
 }

@@ -62,8 +62,8 @@ func acknowledged(answer []byte) (uint64, error) {
 	return ack.Seq, nil
 }
 
-// parsePlainAck reads the usual answer, {"stream":"BUS_0","seq":17}, without a JSON decoder. It
-// false for any other answer, which the decoder reads.
+// parsePlainAck reads the usual answer, {"stream":"BUS_0","seq":17}, without a JSON decoder. ok
+// is false for any other answer.
 func parsePlainAck(answer []byte) (seq uint64, ok bool) {
 	stream, number, ok := bytes.Cut(answer, []byte(`"seq":`))
 	if !ok || !bytes.HasPrefix(stream, []byte(`{"stream":"`)) {

@@ -57,8 +57,8 @@ type Config struct {
 	Dir string
 	// TwoShards runs two tool hosts, each with its share of the sessions.
 	TwoShards bool
-	// Args are added to every service's command line.
-	Args []string
+	// Args are added to every service's command line, ToolHostArgs to that of the tool hosts.
+	Args, ToolHostArgs []string
 	// Route, if not nil, returns the address at which a process, a service or Client, reaches another
 	// one that listens at address. Tests can insert a proxy with it.
 	Route func(from, to, address string) (string, error)
@@ -201,11 +201,10 @@ func (c *Cluster) args(name string) []string {
 	}
 	switch name {
 	case ToolHost:
-		args = append(args, "--toolhost-dir", c.Sessions(name))
+		args = append(append(args, "--toolhost-dir", c.Sessions(name)), c.cfg.ToolHostArgs...)
 	case SecondToolHost:
-		args = append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1")
-	}
-	if name == Orchestrator {
+		args = append(append(args, "--toolhost-dir", c.Sessions(name), "--shard-index", "1"), c.cfg.ToolHostArgs...)
+	case Orchestrator:
 		// Repeated kills and lost leases on a busy machine must not use up a rollout's attempts.
 		args = append(args, "--orchestrator-lease", "2s", "--orchestrator-attempts", "30")
 	}
