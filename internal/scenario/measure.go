@@ -2,10 +2,7 @@ package scenario
 
 import (
 	"fmt"
-	"path"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"google.golang.org/protobuf/proto"
 
@@ -133,23 +130,13 @@ func sameMeasures(a, b *evaluationv1.Evaluation) bool {
 
 // loadMeasures reads the pack's own measures and extractors.
 func (l *loader) loadMeasures() {
-	names, mistakes := l.list(measureFolder, ".py")
-	l.mistakes = append(l.mistakes, mistakes...)
-	for _, name := range names {
-		l.file(name, func(r *reader, data []byte) {
-			stem := strings.TrimSuffix(path.Base(name), ".py")
-			switch {
-			case !declaredExpression.MatchString(stem):
-				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(stem))
-			case !utf8.Valid(data):
-				r.fail(top(), "is not UTF-8")
-			case len(data) == 0:
-				r.fail(top(), "is empty, expected a function of wanted and found")
-			default:
-				l.measures.MeasureModules = append(l.measures.MeasureModules, &evaluationv1.MeasureModule{Name: stem, Source: string(data)})
-			}
-		})
-	}
+	l.sources(measureFolder, func(r *reader, name, source string) {
+		if source == "" {
+			r.fail(top(), "is empty, expected a function of wanted and found")
+			return
+		}
+		l.measures.MeasureModules = append(l.measures.MeasureModules, &evaluationv1.MeasureModule{Name: name, Source: source})
+	})
 	l.optional(measureFile, func(r *reader, data []byte) {
 		doc := r.only(data, "mapping by measure")
 		if !r.want(doc, shapeMapping) {
@@ -161,6 +148,7 @@ func (l *loader) loadMeasures() {
 			}
 		}
 	})
+	var mistakes Errors
 	l.opts, mistakes = l.opts.withMeasures(&l.measures)
 	l.mistakes = append(l.mistakes, mistakes...)
 }

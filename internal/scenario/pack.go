@@ -155,27 +155,36 @@ func (r *reader) only(data []byte, what string) *value {
 	return docs[0]
 }
 
-// loadModules reads the pack's own tools, beside those of its servers.
-func (l *loader) loadModules(servers []Server) {
-	before := len(l.mistakes)
-	names, mistakes := l.list(toolFolder, ".py")
+// sources calls keep with the name, without its ending, and the text of every Python file in a
+// folder.
+func (l *loader) sources(folder string, keep func(r *reader, name, source string)) {
+	files, mistakes := l.list(folder, ".py")
 	l.mistakes = append(l.mistakes, mistakes...)
-	for _, name := range names {
-		l.file(name, func(r *reader, data []byte) {
-			stem := strings.TrimSuffix(path.Base(name), ".py")
+	for _, file := range files {
+		l.file(file, func(r *reader, data []byte) {
+			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
-			case !declaredExpression.MatchString(stem):
-				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(stem))
+			case !declaredExpression.MatchString(name):
+				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(name))
 			case !utf8.Valid(data):
 				r.fail(top(), "is not UTF-8")
 			default:
-				l.modules = append(l.modules, &setupv1.ToolModule{Name: stem, Source: string(data)})
+				keep(r, name, string(data))
 			}
 		})
 	}
+}
+
+// loadModules reads the pack's own tools, beside those of its servers.
+func (l *loader) loadModules(servers []Server) {
+	before := len(l.mistakes)
+	l.sources(toolFolder, func(_ *reader, name, source string) {
+		l.modules = append(l.modules, &setupv1.ToolModule{Name: name, Source: source})
+	})
 	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
 		l.backend = l.opts.Backend
 	}
+	var mistakes Errors
 	l.opts, mistakes = l.opts.with(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
