@@ -120,6 +120,9 @@ func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error
 	if err != nil {
 		return sweep.Spec{}, process.Usage("--agent: %w", err)
 	}
+	if o.delay > 0 && agent.GetModel() == nil {
+		return sweep.Spec{}, process.Usage("--model-delay: %s given, but %s is no model: give --agent openai:NAME --base-url URL", o.delay, o.agent)
+	}
 	if o.baseURL != "" {
 		if err := player.SetBaseURL(agent, o.baseURL); err != nil {
 			return sweep.Spec{}, process.Usage("--base-url: %w", err)
