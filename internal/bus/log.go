@@ -62,9 +62,9 @@ type Log struct {
 	Entries []*busv1.LogEntry
 	// End is the position of the next Append.
 	End Position
-	// Begun and Updated are the times when the first and the last entry were stored. They are for
-	// people. Nothing reproducible may depend on them.
-	Begun, Updated time.Time
+	// Updated is the time when the last entry was stored, for people. Nothing reproducible may depend
+	// on it.
+	Updated time.Time
 }
 
 // ReadLog returns a rollout's log, without entries if there is none. The error is ErrDamaged if an
@@ -86,7 +86,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: %w", ErrDamaged, rolloutID, stream, msg.Sequence, err)
 			break
 		}
-		log.Entries, log.Begun = append(log.Entries, entry), msg.Time
+		log.Entries = append(log.Entries, entry)
 		if entry.GetStart() != nil {
 			break
 		}

@@ -21,7 +21,7 @@ func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) bus.Position {
 	s.snapshot(tb, rollout.GetId())
 	return s.entries(tb, rollout, bus.Position{},
 		&busv1.LogEntry{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}},
-		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: versions}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE)},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: said[1:2], Versions: versions}}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE)},
 	)
 }
 
@@ -34,8 +34,8 @@ func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last b
 	said, versions := messages(), []*worldv1.TableVersion{versionAt(2)}
 	return s.entries(tb, rollout, last,
 		&busv1.LogEntry{Claim: &busv1.Claim{Round: round}},
-		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[2:3], Versions: versions}},
-		&busv1.LogEntry{Turn: &busv1.Turn{Messages: said[3:], Versions: versions}, End: ended(end)},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: said[2:3], Versions: versions}}},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: said[3:], Versions: versions}}, End: ended(end)},
 	)
 }
 
@@ -134,11 +134,11 @@ func TestAbandoned(t *testing.T) {
 	s.decided(t, 0)
 	starting := []*worldv1.TableVersion{versionAt(0)}
 	last = s.entries(t, rollout, last,
-		&busv1.LogEntry{Claim: &busv1.Claim{Round: 1, Versions: starting}}, &busv1.LogEntry{Turn: &busv1.Turn{Messages: said[1:2], Versions: starting}})
+		&busv1.LogEntry{Claim: &busv1.Claim{Round: 1, Versions: starting}}, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: said[1:2], Versions: starting}}})
 	s.snapshot(t, "s.0")
 	changed := []*worldv1.TableVersion{versionAt(2)}
 	s.entries(t, rollout, last, &busv1.LogEntry{
-		Turn: &busv1.Turn{Messages: said[2:], Versions: changed}, End: ended(busv1.EndReason_END_REASON_FINISHED),
+		Turns: []*busv1.Turn{{Messages: said[2:], Versions: changed}}, End: ended(busv1.EndReason_END_REASON_FINISHED),
 	})
 	got := s.decided(t, 1)
 	if got["s.0"].GetSimilarity() != got["calm.0"].GetSimilarity() {

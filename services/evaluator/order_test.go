@@ -41,7 +41,7 @@ func (s *stage) scene(random *rand.Rand, id string) *scene {
 			version = named(changed)
 			c.snapshots = append(c.snapshots, &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{changed}})
 		}
-		c.log = append(c.log, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message}, Versions: at()}})
+		c.log = append(c.log, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message}, Versions: at()}}})
 	}
 	c.log[len(c.log)-1].End = ended(busv1.EndReason_END_REASON_FINISHED)
 	return c

@@ -153,9 +153,9 @@ func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	var last bus.Position
 	for _, entry := range []*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
-		{Turn: &busv1.Turn{Messages: said[1:2], Versions: at(0)}},
-		{Turn: &busv1.Turn{Messages: said[2:3], Versions: at(2)}},
-		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: end},
+		{Turns: []*busv1.Turn{{Messages: said[1:2], Versions: at(0)}}},
+		{Turns: []*busv1.Turn{{Messages: said[2:3], Versions: at(2)}}},
+		{Turns: []*busv1.Turn{{Messages: said[3:], Versions: at(2)}}, End: end},
 	} {
 		var err error
 		if last, err = s.Append(tb.Context(), rollout.GetId(), entry, last); err != nil {

@@ -41,7 +41,7 @@ func entriesOf(rollout *busv1.Rollout, said []*worldv1.Message, end *busv1.End) 
 	versions := []*worldv1.TableVersion{versionAt(0)}
 	entries := []*busv1.LogEntry{{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}}}
 	for _, m := range said[1:] {
-		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{m}, Versions: versions}})
+		entries = append(entries, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{m}, Versions: versions}}})
 	}
 	entries[len(entries)-1].End = end
 	return entries

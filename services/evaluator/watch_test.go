@@ -23,9 +23,9 @@ func TestWatchScore(t *testing.T) {
 	}
 	entries := []*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: s.rollout("s.0"), Messages: said[:1], Versions: at(0), MaxMessages: 30}, Claim: &busv1.Claim{}},
-		{Turn: &busv1.Turn{Messages: said[1:2], Versions: at(0)}},
-		{Turn: &busv1.Turn{Messages: said[2:3], Versions: at(2)}},
-		{Turn: &busv1.Turn{Messages: said[3:], Versions: at(2)}, End: ended(busv1.EndReason_END_REASON_FINISHED)},
+		{Turns: []*busv1.Turn{{Messages: said[1:2], Versions: at(0)}}},
+		{Turns: []*busv1.Turn{{Messages: said[2:3], Versions: at(2)}}},
+		{Turns: []*busv1.Turn{{Messages: said[3:], Versions: at(2)}}, End: ended(busv1.EndReason_END_REASON_FINISHED)},
 	}
 	var last bus.Position
 	var stream evaluatorv1.EvaluatorService_WatchScoreClient

@@ -96,7 +96,7 @@ func (i *installation) begin(t *testing.T, id string, recipient worldv1.Role, en
 	}, bus.Position{})
 	for _, turn := range turns {
 		if err == nil {
-			at, err = i.Bus().Append(t.Context(), id, &busv1.LogEntry{Turn: turn}, at)
+			at, err = i.Bus().Append(t.Context(), id, &busv1.LogEntry{Turns: []*busv1.Turn{turn}}, at)
 		}
 	}
 	if err == nil {

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -428,12 +429,15 @@ func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entr
 		return &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, ConversationActive: proto.Bool(true)}
 	}
 	entries := []*busv1.LogEntry{
-		{Start: &busv1.Start{Rollout: rollout, Messages: []*worldv1.Message{say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT)}, MaxMessages: 9}},
-		{Turn: &busv1.Turn{Messages: []*worldv1.Message{say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}},
-		{Turn: &busv1.Turn{
+		{
+			Start: &busv1.Start{Rollout: rollout, Messages: []*worldv1.Message{say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT)}, MaxMessages: 9},
+			Claim: &busv1.Claim{Begun: timestamppb.Now()},
+		},
+		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}}},
+		{Turns: []*busv1.Turn{{
 			Messages: []*worldv1.Message{say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT)}, Deactivated: proto.Int32(1),
 			Versions: []*worldv1.TableVersion{{Name: contact, Index: 2, Digest: digest}},
-		}},
+		}}},
 		{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}
 	version := func(index int32) *busv1.Snapshot {
@@ -471,7 +475,7 @@ func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entr
 		t.Errorf("digest: got %x, want that of the last entry, %x", got.GetLogDigest(), last.Digest)
 	}
 	got.Begun, got.Updated, got.LogDigest = nil, nil, nil
-	messages := slices.Concat(entries[0].GetStart().GetMessages(), entries[1].GetTurn().GetMessages(), entries[2].GetTurn().GetMessages())
+	messages := slices.Concat(entries[0].GetStart().GetMessages(), entries[1].GetTurns()[0].GetMessages(), entries[2].GetTurns()[0].GetMessages())
 	messages[1] = proto.CloneOf(messages[1])
 	messages[1].ConversationActive = proto.Bool(false)
 	want := &orchestratorv1.GetTrajectoryResponse{

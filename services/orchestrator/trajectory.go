@@ -59,7 +59,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		StartingMessages: int32(state.Starting()),
 		Tables:           tables,
 		End:              state.End(),
-		Begun:            timestamppb.New(log.Begun),
+		Begun:            log.Entries[0].GetClaim().GetBegun(),
 		Updated:          timestamppb.New(log.Updated),
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,
@@ -116,8 +116,9 @@ func namedVersions(log []*busv1.LogEntry) []*worldv1.TableVersion {
 	for _, entry := range log {
 		all = append(all, entry.GetStart().GetVersions()...)
 		all = append(all, entry.GetClaim().GetVersions()...)
-		all = append(all, entry.GetTurn().GetVersions()...)
-		all = append(all, entry.GetAnswers().GetVersions()...)
+		for _, turn := range entry.GetTurns() {
+			all = append(all, turn.GetVersions()...)
+		}
 	}
 	return all
 }

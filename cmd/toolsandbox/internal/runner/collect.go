@@ -155,7 +155,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Took: updated.Sub(begun), Usage: trajectory.GetUsage()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Took: max(updated.Sub(begun), 0), Usage: trajectory.GetUsage()}, nil
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.

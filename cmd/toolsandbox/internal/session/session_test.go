@@ -103,7 +103,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 	}}}
 	said := func(turn []*worldv1.Message, digest []byte) {
 		messages = append(messages, turn...)
-		entries = append(entries, &busv1.LogEntry{Turn: &busv1.Turn{Messages: turn, SessionDigest: digest}})
+		entries = append(entries, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: turn, SessionDigest: digest}}})
 	}
 	for _, sources := range turns {
 		var calls []*worldv1.Message

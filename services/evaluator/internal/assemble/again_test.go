@@ -23,7 +23,7 @@ func TestWhileItIsReadAgain(t *testing.T) {
 	log := chain([]*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: id}, Messages: []*worldv1.Message{{}}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}},
 		{Claim: &busv1.Claim{Round: 1}},
-		{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
+		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}...)
 	for _, known := range []string{"pending", "done"} {
 		t.Run("round 0 is "+known, func(t *testing.T) {

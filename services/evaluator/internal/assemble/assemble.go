@@ -229,10 +229,7 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 			p.addStarting(claim.GetVersions())
 		}
 	}
-	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
-		if turn == nil {
-			continue
-		}
+	for _, turn := range entry.GetTurns() {
 		if err := p.turn(turn); err != nil {
 			return err
 		}

@@ -107,12 +107,12 @@ func record(random *rand.Rand, id string) *recording {
 		add(&busv1.LogEntry{Claim: &busv1.Claim{}})
 		turn := &busv1.Turn{Messages: []*worldv1.Message{message(), message()}, Versions: versions()}
 		if random.IntN(2) == 0 {
-			add(&busv1.LogEntry{Turn: turn})
+			add(&busv1.LogEntry{Turns: []*busv1.Turn{turn}})
 			continue
 		}
-		add(&busv1.LogEntry{Turn: turn, Answers: &busv1.Turn{Messages: []*worldv1.Message{message()}, Versions: versions()}})
+		add(&busv1.LogEntry{Turns: []*busv1.Turn{turn, {Messages: []*worldv1.Message{message()}, Versions: versions()}}})
 	}
-	add(&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message()}, Versions: versions(), Deactivated: proto.Int32(1)}, End: r.want.End})
+	add(&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message()}, Versions: versions(), Deactivated: proto.Int32(1)}}, End: r.want.End})
 	ended := proto.CloneOf(r.want.Messages[1])
 	ended.ConversationActive = proto.Bool(false)
 	r.want.Messages[1] = ended
@@ -245,7 +245,7 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 func TestIncomplete(t *testing.T) {
 	versions := []*worldv1.TableVersion{version(world.Contact, 1)}
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
-	turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}
+	turn := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
 	a := assemble.New(nil)
 	for i, entry := range chain(start, turn, end) {
@@ -267,8 +267,8 @@ func TestBrokenLogs(t *testing.T) {
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
 	for name, entries := range map[string][]*busv1.LogEntry{
 		"no start":                        {{Claim: &busv1.Claim{}}},
-		"a message that is not there":     {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(1)}}},
-		"a message with a negative index": {start, {Turn: &busv1.Turn{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(-1)}}},
+		"a message that is not there":     {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(1)}}}},
+		"a message with a negative index": {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(-1)}}}},
 		"no entry":                        {start, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -90,7 +90,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 		want        string
 	}{
 		"messages": {nothing, func(a *assemble.Assembler) error {
-			turn := &busv1.LogEntry{Turn: &busv1.Turn{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}
+			turn := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}}
 			_, err := a.Log("s.0", 2, chain(start, turn, end)[1], trace.SpanContext{})
 			return err
 		}, "more than 20000 messages"},

@@ -32,8 +32,8 @@ func TestHugeRolloutsStayOnTheBus(t *testing.T) {
 	version := &worldv1.TableVersion{Name: stored.GetName(), Index: 2, Digest: digest}
 	log := chain([]*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{message(0)}, MaxMessages: 30}},
-		{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(1), message(2)}, Versions: []*worldv1.TableVersion{version}}},
-		{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(3)}, Versions: []*worldv1.TableVersion{version}, Deactivated: proto.Int32(1)}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
+		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(1), message(2)}, Versions: []*worldv1.TableVersion{version}}}},
+		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3)}, Versions: []*worldv1.TableVersion{version}, Deactivated: proto.Int32(1)}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}...)
 	snapshots := []*busv1.Snapshot{{SessionId: "s.0", Tables: []*worldv1.Table{stored}}}
 	a := assemble.New(nil)
@@ -52,7 +52,7 @@ func TestHugeRolloutsStayOnTheBus(t *testing.T) {
 	if partial := a.Partial("s.0"); partial == nil || partial.Omitted != 4 {
 		t.Errorf("Partial: got %v, want a long one of 4 messages", partial)
 	}
-	since := chain(append(log[:len(log):len(log)], &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(4)}}})...)
+	since := chain(append(log[:len(log):len(log)], &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(4)}}}})...)
 	whole, err := got.Read(&bus.Log{Entries: since}, append(snapshots, snapshots...))
 	if err != nil {
 		t.Fatal(err)

@@ -80,13 +80,7 @@ func (s *State) Apply(entry *busv1.LogEntry) error {
 			s.versions = claim.GetVersions()
 		}
 	}
-	if entry.GetTurn() == nil && entry.GetAnswers() != nil {
-		return fmt.Errorf("%w: answers without a turn", ErrLog)
-	}
-	for _, turn := range []*busv1.Turn{entry.GetTurn(), entry.GetAnswers()} {
-		if turn == nil {
-			continue
-		}
+	for _, turn := range entry.GetTurns() {
 		if err := s.applyTurn(turn); err != nil {
 			return err
 		}
@@ -125,7 +119,6 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	for _, message := range turn.GetMessages() {
 		s.bytes[senderOfBytes(message)] += int64(proto.Size(message))
 	}
-	s.versions = turn.GetVersions()
 	s.turns = append(s.turns, turn)
 	return nil
 }
@@ -137,23 +130,20 @@ func Start(rollout *busv1.Rollout, setup *setupv1.Setup, versions []*worldv1.Tab
 	return start
 }
 
-// Turn returns the entry for messages. versions are the table versions after them, nil if none
-// changed. deactivated is the index of the message that ended the conversation, if there is one.
-func (s *State) Turn(messages []*worldv1.Message, versions []*worldv1.TableVersion, deactivated *int32) *busv1.Turn {
+// Turn returns the turn with messages. deactivated is the index of the message that ended the
+// conversation, if there is one.
+func (s *State) Turn(messages []*worldv1.Message, deactivated *int32) *busv1.Turn {
 	active := s.active()
 	if deactivated != nil {
 		active = false
 	}
-	if versions == nil {
-		versions = s.versions
-	}
-	return &busv1.Turn{Messages: carryActive(messages, active), Versions: versions, Deactivated: deactivated}
+	return &busv1.Turn{Messages: carryActive(messages, active), Deactivated: deactivated}
 }
 
-// Answered returns the entry for the results of the execution environment.
+// Answered returns the turn with the results of the execution environment.
 func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
-	turn := s.Turn(response.GetAnswers(), response.GetVersions(), response.Deactivated)
-	turn.SessionDigest, turn.ServiceAnswers = response.GetSessionDigest(), response.GetServiceAnswers()
+	turn := s.Turn(response.GetAnswers(), response.Deactivated)
+	turn.Versions, turn.SessionDigest, turn.ServiceAnswers = response.GetVersions(), response.GetSessionDigest(), response.GetServiceAnswers()
 	turn.Now, turn.NextDue = response.Now, response.NextDue
 	return turn
 }
@@ -193,8 +183,9 @@ func (s *State) Claims() int { return s.claims }
 // Round returns the sweep's round of the rollout.
 func (s *State) Round() int32 { return s.round }
 
-// Versions returns the current version of each table. Callers must not change them.
-func (s *State) Versions() []*worldv1.TableVersion { return s.versions }
+// StartingVersions returns the version of each table after the starting messages, none if there was
+// no session. Callers must not change them.
+func (s *State) StartingVersions() []*worldv1.TableVersion { return s.versions }
 
 // Executions returns what was executed, oldest first; one without calls is an event that took
 // place. Do not change it.

@@ -2,6 +2,7 @@ package rollout_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -63,7 +64,7 @@ func fold(t *testing.T, entries ...*busv1.LogEntry) *rollout.State {
 // say adds what was said in one turn, as a worker does.
 func say(t *testing.T, state *rollout.State, deactivated *int32, messages ...*worldv1.Message) {
 	t.Helper()
-	if err := state.Apply(&busv1.LogEntry{Turn: state.Turn(messages, nil, deactivated)}); err != nil {
+	if err := state.Apply(&busv1.LogEntry{Turns: []*busv1.Turn{state.Turn(messages, deactivated)}}); err != nil {
 		t.Fatalf("Apply: %v", err)
 	}
 }
@@ -106,7 +107,7 @@ func TestConversationActiveCarriesOver(t *testing.T) {
 func TestTurnKeepsTheCallersMessages(t *testing.T) {
 	state := fold(t, start(10))
 	mine := message(1, agent, user)
-	state.Turn([]*worldv1.Message{mine}, nil, nil)
+	state.Turn([]*worldv1.Message{mine}, nil)
 	if mine.ConversationActive != nil {
 		t.Errorf("conversation_active of the caller's message: got %v, want unset", mine.GetConversationActive())
 	}
@@ -253,42 +254,27 @@ func TestFoldCounts(t *testing.T) {
 	}
 }
 
-func TestVersionsHoldUntilTheyChange(t *testing.T) {
-	first := []*worldv1.TableVersion{{Name: world.Contact}}
-	second := []*worldv1.TableVersion{{Name: world.Contact, Index: 2}}
-	state := fold(t, &busv1.LogEntry{Start: rollout.Start(&busv1.Rollout{}, &setupv1.Setup{Messages: []*worldv1.Message{message(0, user, agent)}, MaxMessages: 9}, first)})
-	for i, step := range []struct{ given, want []*worldv1.TableVersion }{{nil, first}, {second, second}, {nil, second}} {
-		turn := state.Turn([]*worldv1.Message{message(int32(i)+1, agent, env)}, step.given, nil)
-		if diff := cmp.Diff(step.want, turn.GetVersions(), protocmp.Transform()); diff != "" {
-			t.Errorf("versions of turn %d (-want +got):\n%s", i, diff)
-		}
-		if err := state.Apply(&busv1.LogEntry{Turn: turn}); err != nil {
-			t.Fatal(err)
-		}
-	}
-}
-
-// TestAnswersInOneEntry folds calls with their answers, and each in an entry of its own: the state
-// is the same.
-func TestAnswersInOneEntry(t *testing.T) {
+// TestTurnsInOneEntry folds calls and their answers in one entry, and each in an entry of its own:
+// the state is the same.
+func TestTurnsInOneEntry(t *testing.T) {
 	calls := &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}}
 	answers := &busv1.Turn{
 		Messages: []*worldv1.Message{message(3, env, agent), message(4, env, agent)}, Deactivated: proto.Int32(2),
 		Versions: []*worldv1.TableVersion{{Name: world.Setting, Index: 3}},
 	}
-	apart := fold(t, start(9), &busv1.LogEntry{Turn: calls}, &busv1.LogEntry{Turn: answers})
-	joined := fold(t, start(9), &busv1.LogEntry{Turn: calls, Answers: answers})
+	apart := fold(t, start(9), &busv1.LogEntry{Turns: []*busv1.Turn{calls}}, &busv1.LogEntry{Turns: []*busv1.Turn{answers}})
+	joined := fold(t, start(9), &busv1.LogEntry{Turns: []*busv1.Turn{calls, answers}})
 	if diff := cmp.Diff(apart.Messages(), joined.Messages(), protocmp.Transform()); diff != "" {
 		t.Errorf("messages (-apart +joined):\n%s", diff)
 	}
-	if diff := cmp.Diff(apart.Versions(), joined.Versions(), protocmp.Transform()); diff != "" || apart.TurnsOf(env) != joined.TurnsOf(env) || apart.TurnsOf(agent) != joined.TurnsOf(agent) {
-		t.Errorf("versions or turns (-apart +joined):\n%s", diff)
+	if diff := cmp.Diff(apart.Executions(), joined.Executions(), protocmp.Transform()); diff != "" || apart.TurnsOf(env) != joined.TurnsOf(env) || apart.TurnsOf(agent) != joined.TurnsOf(agent) {
+		t.Errorf("executions or turns (-apart +joined):\n%s", diff)
 	}
 }
 
 func TestBrokenLogs(t *testing.T) {
 	turn := func(deactivated *int32, messages ...*worldv1.Message) *busv1.LogEntry {
-		return &busv1.LogEntry{Turn: &busv1.Turn{Messages: messages, Deactivated: deactivated}}
+		return &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: messages, Deactivated: deactivated}}}
 	}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: finished}}
 	tests := []struct {
@@ -305,8 +291,7 @@ func TestBrokenLogs(t *testing.T) {
 		{"gap inside a turn", []*busv1.LogEntry{start(9), turn(nil, message(1, agent, env), message(3, agent, env))}},
 		{"a message that is not there ended it", []*busv1.LogEntry{start(9), turn(proto.Int32(1), message(1, agent, user))}},
 		{"a negative message ended it", []*busv1.LogEntry{start(9), turn(proto.Int32(-1), message(1, agent, user))}},
-		{"answers to nothing", []*busv1.LogEntry{start(9), {Answers: turn(nil, message(1, env, agent)).GetTurn()}}},
-		{"gap before answers", []*busv1.LogEntry{start(9), {Turn: turn(nil, message(1, agent, env)).GetTurn(), Answers: turn(nil, message(3, env, agent)).GetTurn()}}},
+		{"gap before answers", []*busv1.LogEntry{start(9), {Turns: slices.Concat(turn(nil, message(1, agent, env)).GetTurns(), turn(nil, message(3, env, agent)).GetTurns())}}},
 		{"turn after the end", []*busv1.LogEntry{start(9), end, turn(nil, message(1, agent, user))}},
 		{"claim after the end", []*busv1.LogEntry{start(9), end, {Claim: &busv1.Claim{}}}},
 		{"second end", []*busv1.LogEntry{start(9), end, end}},
@@ -327,7 +312,7 @@ func TestBrokenLogs(t *testing.T) {
 // An entry that is refused leaves the state as it was: the worker still ends the rollout with it.
 func TestRefusedTurnChangesNothing(t *testing.T) {
 	state := fold(t, start(9))
-	bad := &busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(7, agent, user)}, Deactivated: proto.Int32(0)}}
+	bad := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(7, agent, user)}, Deactivated: proto.Int32(0)}}}
 	if err := state.Apply(bad); !errors.Is(err, rollout.ErrLog) {
 		t.Fatalf("Apply: got %v, want %v", err, rollout.ErrLog)
 	}
@@ -345,15 +330,15 @@ func TestUsage(t *testing.T) {
 	cost := func(n int64) *agentgwv1.Usage { return &agentgwv1.Usage{InputTokens: n} }
 	state := fold(t,
 		start(10),
-		&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}, Usage: cost(5)}},
-		&busv1.LogEntry{Turn: &busv1.Turn{Messages: []*worldv1.Message{message(3, env, agent)}}},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}, Usage: cost(5)}}},
+		&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3, env, agent)}}}},
 		&busv1.LogEntry{End: &busv1.End{Usage: &busv1.TurnUsage{Role: agent, Index: 4, Usage: cost(6)}}},
 	)
 	want := []*busv1.TurnUsage{{Role: agent, Index: 1, Usage: cost(5)}, {Role: agent, Index: 4, Usage: cost(6)}}
 	if diff := cmp.Diff(want, state.Usage(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	played := &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}, Turn: &busv1.Turn{Messages: []*worldv1.Message{message(4, agent, user)}, Usage: cost(7)}}
+	played := &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}, Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(4, agent, user)}, Usage: cost(7)}}}
 	if err := state.Apply(played); err != nil {
 		t.Fatal(err)
 	}
@@ -369,16 +354,16 @@ func TestOpenedAgain(t *testing.T) {
 	failed := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}
 	entries := []*busv1.LogEntry{start(10), {End: failed}, {Claim: &busv1.Claim{Round: 2, Versions: versions}}}
 	state := fold(t, entries...)
-	if state.End() != nil || state.Round() != 2 || state.Claims() != 2 || len(state.Versions()) != 1 {
+	if state.End() != nil || state.Round() != 2 || state.Claims() != 2 || len(state.StartingVersions()) != 1 {
 		t.Errorf("opened again: got end %v, round %d, %d claims, %d versions, want no end, round 2, 2 claims, 1 version",
-			state.End(), state.Round(), state.Claims(), len(state.Versions()))
+			state.End(), state.Round(), state.Claims(), len(state.StartingVersions()))
 	}
 	if speaker, over := state.Next(); speaker != agent || over.GetReason() != open {
 		t.Errorf("next: got %v and %v, want %v", speaker, over, agent)
 	}
 	say(t, state, nil, message(1, agent, user))
 	for name, entry := range map[string]*busv1.LogEntry{
-		"a turn": {Turn: &busv1.Turn{}}, "a claim of the same round": {Claim: &busv1.Claim{Round: 2}}, "an end": {End: failed},
+		"a turn": {Turns: []*busv1.Turn{{}}}, "a claim of the same round": {Claim: &busv1.Claim{Round: 2}}, "an end": {End: failed},
 	} {
 		_, err := rollout.Fold(append(entries, &busv1.LogEntry{End: failed}, entry))
 		if !errors.Is(err, rollout.ErrLog) {

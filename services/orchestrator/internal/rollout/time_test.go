@@ -49,15 +49,15 @@ func TestTimes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, want := range []step{
-		{state.Turn([]*worldv1.Message{message(1, agent, env)}, nil, nil), 1005, 0},
+		{state.Turn([]*worldv1.Message{message(1, agent, env)}, nil), 1005, 0},
 		{state.Answered(answers(1005, 1200, message(2, env, agent, result))), 1005, 0},
-		{state.Turn([]*worldv1.Message{message(3, agent, user)}, nil, nil), 1010, 1200},
+		{state.Turn([]*worldv1.Message{message(3, agent, user)}, nil), 1010, 1200},
 		{state.Answered(answers(1200, 1203, message(4, env, agent))), 1200, 1203},
 		{state.Answered(answers(1203, 0, message(5, env, agent))), 1203, 0},
-		{state.Turn([]*worldv1.Message{message(6, agent, user)}, nil, nil), 1208, 0},
-		{state.Turn([]*worldv1.Message{message(7, user, agent)}, nil, nil), 1808, 0},
+		{state.Turn([]*worldv1.Message{message(6, agent, user)}, nil), 1208, 0},
+		{state.Turn([]*worldv1.Message{message(7, user, agent)}, nil), 1808, 0},
 	} {
-		if err := state.Apply(&busv1.LogEntry{Turn: want.turn}); err != nil {
+		if err := state.Apply(&busv1.LogEntry{Turns: []*busv1.Turn{want.turn}}); err != nil {
 			t.Fatalf("turn %d: %v", i, err)
 		}
 		speaker, _ := state.Next()
@@ -98,7 +98,7 @@ func TestInterruption(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			entries := []*busv1.LogEntry{{Start: rollout.Start(&busv1.Rollout{Id: "s.0"}, test.setup, nil)}}
 			if test.turn != nil {
-				entries = append(entries, &busv1.LogEntry{Turn: test.turn})
+				entries = append(entries, &busv1.LogEntry{Turns: []*busv1.Turn{test.turn}})
 			}
 			state := fold(t, entries...)
 			speaker, _ := state.Next()

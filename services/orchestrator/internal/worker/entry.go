@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -15,36 +16,76 @@ const (
 	// ownershipWindow is how long after its last entry a worker may assume that it still owns the log.
 	// A worker that was suspended for longer checks for recorded replies to another one.
 	ownershipWindow = time.Second
-	// maxPendingCalls bounds the bytes of calls that are written together with their results, because
-	// both have to fit into one entry.
-	maxPendingCalls = 64 << 10
+	// maxUnwritten bounds the bytes of turns that wait for the next one, because all have to fit into
+	// one entry.
+	maxUnwritten = 64 << 10
 )
 
-// append applies and writes an entry. The last entry carries the end. Calls are written together
-// with their results. If the worker dies in between, the next one gets the same calls, because the
-// gateway recomputes or records them, and the tool host executes none twice.
+// append applies an entry, and writes it with the turns that wait. The last entry carries the end.
+// A start and turns wait for the next turn if that needs no player outside this program. If the
+// worker dies in between, the next one plays the same turns: players are computed or recorded, and
+// the tool host executes no call twice. A claim of a log that exists does not wait, because it
+// fences the previous worker.
 func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if err := r.state.Apply(entry); err != nil {
 		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
 	}
-	if turn := entry.GetTurn(); turn != nil && r.state.End() == nil {
+	r.asked = false
+	waits := r.state.End() == nil && (entry.GetClaim() == nil || entry.GetStart() != nil)
+	if waits {
 		speaker, over := r.state.Next()
-		switch {
-		case over != nil:
+		if over != nil {
 			entry.End = over
 			r.state.Finish(over)
-		case speaker == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && r.calls == nil && proto.Size(turn) <= maxPendingCalls:
-			r.calls = turn
-			return nil
 		}
+		waits = over == nil && r.isComputed(speaker)
 	}
-	if r.calls != nil {
-		entry.Turn, entry.Answers, r.calls = r.calls, entry.GetTurn(), nil
+	r.unwrittenBytes += proto.Size(entry)
+	if r.unwritten == nil {
+		r.unwritten = entry
+	} else {
+		r.unwritten.Turns = append(r.unwritten.Turns, entry.GetTurns()...)
+		r.unwritten.End = entry.GetEnd()
 	}
-	var err error
-	r.end, err = r.peers.Bus.Append(ctx, r.rollout.GetId(), entry, r.end)
-	r.asked, r.appended = false, time.Now()
-	return err
+	if waits && r.unwrittenBytes <= maxUnwritten {
+		return nil
+	}
+	return r.write(ctx)
+}
+
+// write writes the turns that wait.
+func (r *runner) write(ctx context.Context) error {
+	entry := r.unwritten
+	r.unwritten, r.unwrittenBytes = nil, 0
+	end, err := r.peers.Bus.Append(ctx, r.rollout.GetId(), entry, r.end)
+	if err != nil {
+		return err
+	}
+	r.end, r.appended = end, time.Now()
+	return nil
+}
+
+// isComputed reports whether the coming turn needs no player outside this program.
+func (r *runner) isComputed(speaker worldv1.Role) bool {
+	if _, interrupted := r.state.Interruption(speaker); interrupted {
+		return true
+	}
+	switch speaker { //nolint:exhaustive // nobody plays the others
+	case worldv1.Role_ROLE_AGENT:
+		return isComputed(r.rollout.GetAgent())
+	case worldv1.Role_ROLE_USER:
+		return isComputed(r.rollout.GetUser())
+	}
+	return true
+}
+
+// isComputed reports whether a player's turns are functions of the request.
+func isComputed(player *agentgwv1.Player) bool {
+	switch player.GetKind().(type) {
+	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
+		return true
+	}
+	return false
 }
 
 // isFresh reports whether no worker can have received a reply to the coming turn: this delivery is

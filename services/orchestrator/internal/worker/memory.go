@@ -69,7 +69,7 @@ func (r *runner) acquireMemory(ctx context.Context) error {
 	case bytes == 0:
 		r.releaseMemory()
 		return nil
-	case bytes <= r.heldBytes || r.heldBytes > 0 && r.calls != nil: // unwritten calls are small
+	case bytes <= r.heldBytes || r.heldBytes > 0 && r.unwritten != nil: // unwritten turns are small
 		return nil
 	}
 	forgotten := r.heldBytes > 0

@@ -11,6 +11,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -31,8 +32,8 @@ type runner struct {
 	tools    roleTools
 	state    *rollout.State
 	limit    *agentgwv1.SpendLimit
+	session  *toolhostv1.CreateSessionResponse
 	end      bus.Position // of the log
-	calls    *busv1.Turn  // applied but not yet written
 	resumed  bool         // a log existed before this delivery
 	digests  map[worldv1.Role]viewDigest
 	first    bool // this delivery is the first to play the rollout
@@ -42,7 +43,9 @@ type runner struct {
 	freeMemory func() // releases heldBytes, nil if it is 0
 	heldBytes  int64  // of memory for the conversation
 
-	appended time.Time // when this worker last owned the log
+	unwritten      *busv1.LogEntry // applied but not yet in the log
+	unwrittenBytes int
+	appended       time.Time // when this worker last owned the log
 }
 
 // play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
@@ -72,7 +75,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	if err := r.checkBudget(ctx); err != nil {
 		return err
 	}
-	if err := r.claim(ctx); err != nil {
+	if err := r.takenOver(ctx, r.claim(ctx)); err != nil {
 		return err
 	}
 	if r.state.End() != nil {
@@ -80,7 +83,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	}
 	note := w.metrics.start(ctx)
 	for r.state.End() == nil && err == nil {
-		err = r.turn(ctx)
+		err = r.takenOver(ctx, r.turn(ctx))
 	}
 	if err != nil {
 		note(nil)
@@ -109,40 +112,57 @@ func (r *runner) ackIfScored(ctx context.Context) error {
 
 // claim opens the rollout's log or continues an existing one.
 func (r *runner) claim(ctx context.Context) error {
-	session, sessionErr := r.createSession(ctx)
-	claim := &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round}
-	if r.delivery.Attempt == 1 && r.delivery.Round == 0 && sessionErr == nil {
-		err := r.open(ctx, claim, session)
-		if !errors.Is(err, bus.ErrFenced) {
-			r.first = true
-			return err
-		}
+	var err error
+	r.session, err = r.createSession(ctx)
+	if err == nil && r.delivery.Attempt == 1 && r.delivery.Round == 0 {
+		r.first = true
+		return r.open(ctx, r.newClaim())
 	}
+	return r.takeOver(ctx, err)
+}
+
+// takenOver continues an existing log if err says that the first entry could not open it. It
+// returns any other error.
+func (r *runner) takenOver(ctx context.Context, err error) error {
+	if !r.first || r.end.Sequence > 0 || !errors.Is(err, bus.ErrFenced) {
+		return err
+	}
+	r.first = false
+	return r.takeOver(ctx, nil)
+}
+
+func (r *runner) newClaim() *busv1.Claim {
+	return &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round, Begun: timestamppb.Now()}
+}
+
+// takeOver continues an existing log, or opens a new one. sessionErr says why there is no session.
+func (r *runner) takeOver(ctx context.Context, sessionErr error) error {
+	claim := r.newClaim()
 	if err := r.acquireMemory(ctx); err != nil { // the length of the conversation is only known from the log
 		return err
 	}
 	log, err := r.peers.Bus.ReadLog(ctx, r.rollout.GetId())
 	if errors.Is(err, bus.ErrDamaged) && r.delivery.Round > 0 && sessionErr == nil {
-		return r.reopen(ctx, log.End, claim, session)
+		return r.reopen(ctx, log.End, claim)
 	}
 	if err != nil {
 		return err
 	}
 	if len(log.Entries) > 0 {
-		claim.Versions = session.GetVersions()
+		claim.Versions = r.session.GetVersions()
 		return r.resume(ctx, log, claim, sessionErr)
 	}
 	if sessionErr != nil {
 		return r.failUnstarted(ctx, claim, sessionErr)
 	}
-	return r.open(ctx, claim, session)
+	return r.open(ctx, claim)
 }
 
 // reopen restarts a rollout whose log cannot be read, in the round in which no other worker can
 // continue it. Recorded turns are not asked for again.
-func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
+func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Claim) error {
 	entry := &busv1.LogEntry{
-		Start: rollout.Start(r.rollout, r.setup, session.GetVersions()),
+		Start: rollout.Start(r.rollout, r.setup, r.session.GetVersions()),
 		Claim: claim,
 	}
 	r.state, r.resumed = &rollout.State{}, true
@@ -154,11 +174,11 @@ func (r *runner) reopen(ctx context.Context, end bus.Position, claim *busv1.Clai
 	return err
 }
 
-// open writes the first entry of the log.
-func (r *runner) open(ctx context.Context, claim *busv1.Claim, session *toolhostv1.CreateSessionResponse) error {
+// open appends the first entry of the log.
+func (r *runner) open(ctx context.Context, claim *busv1.Claim) error {
 	r.state, r.end = &rollout.State{}, bus.Position{}
 	return r.append(ctx, &busv1.LogEntry{
-		Start: rollout.Start(r.rollout, r.setup, session.GetVersions()),
+		Start: rollout.Start(r.rollout, r.setup, r.session.GetVersions()),
 		Claim: claim,
 	})
 }
@@ -177,7 +197,7 @@ func (r *runner) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, s
 	case state.End() != nil && state.Round() == claim.GetRound():
 		return nil
 	}
-	if len(state.Versions()) > 0 {
+	if len(state.StartingVersions()) > 0 {
 		claim.Versions = nil
 	}
 	if sessionErr == nil {
@@ -256,9 +276,13 @@ func (r *runner) turn(ctx context.Context) error {
 	case err != nil:
 		return r.fail(ctx, nil, err)
 	}
-	err = r.append(ctx, &busv1.LogEntry{Turn: turn, End: failure})
+	entry := &busv1.LogEntry{End: failure}
+	if turn != nil {
+		entry.Turns = []*busv1.Turn{turn}
+	}
+	err = r.append(ctx, entry)
 	if errors.Is(err, rollout.ErrLog) {
-		// Nothing was written: the response of a peer does not fit into a log, and its next one may not
+		// Nothing was applied: the response of a peer does not fit into a log, and its next one may not
 		// either.
 		return r.fail(ctx, nil, err)
 	}
@@ -305,7 +329,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	if len(response.GetMessages()) == 0 {
 		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleText(role))
 	}
-	turn := r.state.Turn(response.GetMessages(), nil, nil)
+	turn := r.state.Turn(response.GetMessages(), nil)
 	turn.Usage = response.GetUsage()
 	return turn, nil, nil
 }

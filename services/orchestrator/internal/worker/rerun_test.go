@@ -87,8 +87,8 @@ func TestPlayedAgain(t *testing.T) {
 			if got := state.End().GetReason(); got != busv1.EndReason_END_REASON_FINISHED {
 				t.Errorf("end: got %v, want %v", got, busv1.EndReason_END_REASON_FINISHED)
 			}
-			if len(state.Versions()) != 1 {
-				t.Errorf("versions: got %v, want one", state.Versions())
+			if len(state.StartingVersions()) != 1 {
+				t.Errorf("versions: got %v, want one", state.StartingVersions())
 			}
 			if got := turns.Load(); got != 3 {
 				t.Errorf("turns of players: got %d, want 3, each once", got)

@@ -54,8 +54,10 @@ type stage struct {
 	js      jetstream.JetStream
 	gateway *gateway
 	host    *host
-	dial    func(context.Context, string) (net.Conn, error)
-	digest  string // of the setup
+	// computed says that the turns of the players are functions of the request.
+	computed bool
+	dial     func(context.Context, string) (net.Conn, error)
+	digest   string // of the setup
 }
 
 func newStage(t *testing.T) *stage {
@@ -154,11 +156,15 @@ func run(ctx context.Context, t *testing.T, w *Worker) (stop func()) {
 
 func (s *stage) rollout(id string) *busv1.Rollout {
 	sweep, _, _ := strings.Cut(id, ".")
-	return &busv1.Rollout{
+	r := &busv1.Rollout{
 		Id: id, SweepId: sweep, Scenario: "scene", SetupDigest: s.digest, Seed: 7,
 		Agent: &agentgwv1.Player{Name: "a"}, User: &agentgwv1.Player{Name: "u"},
 		HostedServices: toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
 	}
+	if s.computed {
+		r.Agent.Kind, r.User.Kind = &agentgwv1.Player_Unhelpful{}, &agentgwv1.Player_Unhelpful{}
+	}
+	return r
 }
 
 func (s *stage) enqueue(t *testing.T, parallel int, ids ...string) {

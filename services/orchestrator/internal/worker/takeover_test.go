@@ -52,45 +52,54 @@ func checkMessages(t *testing.T, state *rollout.State, want []*worldv1.Message, 
 }
 
 // TestTakeover stops a worker at each call to a peer, before the peer hears of it or before the
-// worker hears of the answer. Calls of tools are written with their answers, what else is said at
-// once, so it is stopped behind each entry, and between calls and answers.
+// worker hears of the answer. What computed players say is written at the end, calls of others are
+// written with their answers, and what others say otherwise is written at once.
 func TestTakeover(t *testing.T) {
-	left := [calls]int{0, 1, 1, 2, 3, 3} // entries, when it is stopped at a call
 	s := newStage(t)
 	want := s.calm(t)
-	for call := range calls {
-		for _, lost := range []string{"request", "answer"} {
-			t.Run(fmt.Sprintf("call %d, %s lost", call, lost), func(t *testing.T) {
-				id := fmt.Sprintf("take.%d-%s", call, lost)
-				s.enqueue(t, 0, id)
-				ctx, kill := context.WithCancel(t.Context())
-				defer kill()
-				var count atomic.Int32
-				first := run(ctx, t, s.worker(t, nil, func(_ context.Context, _ string, invoke func() error) error {
-					if int(count.Add(1)) != call+1 {
-						return invoke()
-					}
-					if lost == "answer" {
-						if err := invoke(); err != nil {
-							t.Errorf("call %d: %v", call, err)
-						}
-					}
-					kill()
-					return status.Error(codes.Canceled, "killed")
-				}))
-				<-ctx.Done()
-				first()
-				if got := len(s.entries(t, id)); got != left[call] {
-					t.Errorf("entries that the first worker left: got %d, want %d", got, left[call])
-				}
-				second := run(t.Context(), t, s.worker(t, nil, nil))
-				checkMessages(t, s.ended(t, id)[id], want, min(call, 1)+1)
-				s.score(t, id)
-				s.empty(t)
-				second()
-			})
+	for players, left := range map[string][calls]int{ // entries, when it is stopped at a call
+		"computed": {}, "others": {0, 1, 1, 2, 3, 3},
+	} {
+		s.computed = players == "computed"
+		for call, entries := range left {
+			for _, lost := range []string{"request", "answer"} {
+				t.Run(fmt.Sprintf("%s, call %d, %s lost", players, call, lost), func(t *testing.T) {
+					s.takeOver(t, fmt.Sprintf("take-%s.%d-%s", players, call, lost), call, lost, entries, want)
+				})
+			}
 		}
 	}
+}
+
+// takeOver stops a worker at a call, and lets another one play on.
+func (s *stage) takeOver(t *testing.T, id string, call int, lost string, entries int, want []*worldv1.Message) {
+	t.Helper()
+	s.enqueue(t, 0, id)
+	ctx, kill := context.WithCancel(t.Context())
+	defer kill()
+	var count atomic.Int32
+	first := run(ctx, t, s.worker(t, nil, func(_ context.Context, _ string, invoke func() error) error {
+		if int(count.Add(1)) != call+1 {
+			return invoke()
+		}
+		if lost == "answer" {
+			if err := invoke(); err != nil {
+				t.Errorf("call %d: %v", call, err)
+			}
+		}
+		kill()
+		return status.Error(codes.Canceled, "killed")
+	}))
+	<-ctx.Done()
+	first()
+	if got := len(s.entries(t, id)); got != entries {
+		t.Errorf("entries that the first worker left: got %d, want %d", got, entries)
+	}
+	second := run(t.Context(), t, s.worker(t, nil, nil))
+	checkMessages(t, s.ended(t, id)[id], want, min(entries, 1)+1)
+	s.score(t, id)
+	s.empty(t)
+	second()
 }
 
 // TestLostLogIsNotFresh takes entries out of the log of a rollout that has ended and plays it on,
@@ -181,42 +190,66 @@ func TestDeadWorker(t *testing.T) {
 // TestFence lets a worker stall at each call while another one plays the rollout to its end:
 // nothing that the first one then says gets into the log.
 func TestFence(t *testing.T) {
-	s := newStage(t)
-	want := s.calm(t)
-	for call := range calls {
-		t.Run(fmt.Sprintf("call %d", call), func(t *testing.T) {
-			id := fmt.Sprintf("fence.%d", call)
-			s.enqueue(t, 0, id)
-			delivery := s.fetch(t, id, lease)
-			again := *delivery
-			again.Attempt = 2
-			var count atomic.Int32
-			slow := s.worker(t, nil, func(ctx context.Context, _ string, invoke func() error) error {
-				err := invoke()
-				if int(count.Add(1)) == call+1 {
-					if err := s.worker(t, nil, nil).play(ctx, &again); err != nil {
-						t.Errorf("the second worker: got %v, want nil", err)
-					}
-				}
-				return err
-			})
-			err := slow.play(t.Context(), delivery)
-			if call == 0 && err != nil || call > 0 && !errors.Is(err, bus.ErrFenced) {
-				t.Errorf("the stalled worker at call %d: got %v, want %v (nil at call 0)", call, err, bus.ErrFenced)
-			}
-			checkMessages(t, s.state(t, id), want, min(call, 1)+1)
-			if err := delivery.DoubleAck(t.Context()); err != nil {
-				t.Error(err)
+	for _, players := range []string{"computed", "others"} {
+		t.Run(players, func(t *testing.T) {
+			s := newStage(t)
+			want := s.calm(t)
+			s.computed = players == "computed"
+			s.gateway.raced = s.computed // both workers are the first
+			for call := range calls {
+				s.fence(t, call, want)
 			}
 		})
 	}
 }
 
+// fence lets a worker stall at a call.
+func (s *stage) fence(t *testing.T, call int, want []*worldv1.Message) {
+	t.Helper()
+	id := fmt.Sprintf("fence.%d", call)
+	s.enqueue(t, 0, id)
+	delivery := s.fetch(t, id, lease)
+	again := *delivery
+	again.Attempt = 2
+	var count atomic.Int32
+	slow := s.worker(t, nil, func(ctx context.Context, _ string, invoke func() error) error {
+		err := invoke()
+		if int(count.Add(1)) == call+1 {
+			if err := s.worker(t, nil, nil).play(ctx, &again); err != nil {
+				t.Errorf("the second worker: got %v, want nil", err)
+			}
+		}
+		return err
+	})
+	err := slow.play(t.Context(), delivery)
+	begun := call > 0 && !s.computed // the stalled worker has opened the log
+	if !begun && err != nil || begun && !errors.Is(err, bus.ErrFenced) {
+		t.Errorf("the stalled worker at call %d: got %v, want %v (nil if it has not opened the log)", call, err, bus.ErrFenced)
+	}
+	claims := 1
+	if begun {
+		claims = 2
+	}
+	checkMessages(t, s.state(t, id), want, claims)
+	if err := delivery.DoubleAck(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
 // TestRace lets several workers play the same rollouts at once.
 func TestRace(t *testing.T) {
-	s := newStage(t)
-	want := s.calm(t)
-	s.gateway.raced = true
+	for _, players := range []string{"computed", "others"} {
+		t.Run(players, func(t *testing.T) {
+			s := newStage(t)
+			want := s.calm(t)
+			s.computed, s.gateway.raced = players == "computed", true
+			s.race(t, want)
+		})
+	}
+}
+
+func (s *stage) race(t *testing.T, want []*worldv1.Message) {
+	t.Helper()
 	workers := []*Worker{s.worker(t, nil, nil), s.worker(t, nil, nil), s.worker(t, nil, nil)}
 	for round := range 10 {
 		id := fmt.Sprintf("race.%d", round)

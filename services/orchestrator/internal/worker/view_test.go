@@ -46,13 +46,13 @@ func TestCallsInTwoEntries(t *testing.T) {
 		if req.GetRole() != agent || req.GetTurn() > 0 {
 			return nil, nil
 		}
-		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{line(req.GetIndex(), agent, env, strings.Repeat("x", maxPendingCalls), true)}}, nil
+		return &agentgwv1.RespondResponse{Messages: []*worldv1.Message{line(req.GetIndex(), agent, env, strings.Repeat("x", maxUnwritten), true)}}, nil
 	}
 	s.enqueue(t, 0, "s.0")
 	run(t.Context(), t, s.worker(t, nil, nil))
 	s.ended(t, "s.0")
 	entries := s.entries(t, "s.0")
-	if len(entries) != 5 || entries[1].GetAnswers() != nil || entries[2].GetTurn().GetMessages()[0].GetSender() != env || entries[4].GetAnswers() == nil {
+	if len(entries) != 5 || len(entries[1].GetTurns()) != 1 || entries[2].GetTurns()[0].GetMessages()[0].GetSender() != env || len(entries[4].GetTurns()) != 2 {
 		t.Errorf("entries: got %d, want the long calls and their answers in two, the short ones in one", len(entries))
 	}
 }

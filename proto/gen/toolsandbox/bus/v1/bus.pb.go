@@ -16,6 +16,7 @@ import (
 	v12 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
 	unsafe "unsafe"
@@ -665,11 +666,8 @@ type LogEntry struct {
 	Start *Start `protobuf:"bytes,1,opt,name=start,proto3" json:"start,omitempty"`
 	// A worker took the rollout over.
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
-	// A role spoke.
-	Turn *Turn `protobuf:"bytes,3,opt,name=turn,proto3" json:"turn,omitempty"`
-	// Results of the execution environment to the calls of this entry's turn. They may also be in an
-	// entry of their own, as a turn.
-	Answers *Turn `protobuf:"bytes,5,opt,name=answers,proto3" json:"answers,omitempty"`
+	// The turns of roles, in order.
+	Turns []*Turn `protobuf:"bytes,3,rep,name=turns,proto3" json:"turns,omitempty"`
 	// Only in the last entry. A claim of a later round may follow, which reopens the log as if it had
 	// not ended.
 	End *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
@@ -727,16 +725,9 @@ func (x *LogEntry) GetClaim() *Claim {
 	return nil
 }
 
-func (x *LogEntry) GetTurn() *Turn {
+func (x *LogEntry) GetTurns() []*Turn {
 	if x != nil {
-		return x.Turn
-	}
-	return nil
-}
-
-func (x *LogEntry) GetAnswers() *Turn {
-	if x != nil {
-		return x.Answers
+		return x.Turns
 	}
 	return nil
 }
@@ -873,7 +864,9 @@ type Claim struct {
 	Round int32 `protobuf:"varint,3,opt,name=round,proto3" json:"round,omitempty"`
 	// The version of each table after the starting messages, if the start lacks them because there
 	// was no session.
-	Versions      []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
+	Versions []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
+	// The time when the worker began, for people. Nothing reproducible depends on it.
+	Begun         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=begun,proto3" json:"begun,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -936,12 +929,19 @@ func (x *Claim) GetVersions() []*v12.TableVersion {
 	return nil
 }
 
+func (x *Claim) GetBegun() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Begun
+	}
+	return nil
+}
+
 // Turn is one turn of a role.
 type Turn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The messages, with consecutive indices.
 	Messages []*v12.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
-	// The version of each table that holds after them.
+	// Of a turn of the execution environment: ExecuteResponse.versions.
 	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of an earlier message that ended the conversation. Its conversation_active becomes false.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
@@ -1694,7 +1694,7 @@ var File_toolsandbox_bus_v1_bus_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\n" +
-	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
+	"\x1ctoolsandbox/bus/v1/bus.proto\x12\x12toolsandbox.bus.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$toolsandbox/agentgw/v1/agentgw.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/setup/v1/setup.proto\x1a&toolsandbox/toolhost/v1/toolhost.proto\x1a toolsandbox/world/v1/world.proto\"\x91\x03\n" +
 	"\x05Sweep\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tscenarios\x18\x02 \x03(\v2!.toolsandbox.bus.v1.SweepScenarioR\tscenarios\x126\n" +
@@ -1741,12 +1741,11 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	" \x01(\bR\x06compat\x12P\n" +
 	"\x0fhosted_services\x18\v \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesR\x0ehostedServices\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12\x1b\n" +
-	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\xc5\x02\n" +
+	"\tmax_bytes\x18\x10 \x01(\x03R\bmaxBytes\"\x93\x02\n" +
 	"\bLogEntry\x12/\n" +
 	"\x05start\x18\x01 \x01(\v2\x19.toolsandbox.bus.v1.StartR\x05start\x12/\n" +
-	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12,\n" +
-	"\x04turn\x18\x03 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\x04turn\x122\n" +
-	"\aanswers\x18\x05 \x01(\v2\x18.toolsandbox.bus.v1.TurnR\aanswers\x12)\n" +
+	"\x05claim\x18\x02 \x01(\v2\x19.toolsandbox.bus.v1.ClaimR\x05claim\x12.\n" +
+	"\x05turns\x18\x03 \x03(\v2\x18.toolsandbox.bus.v1.TurnR\x05turns\x12)\n" +
 	"\x03end\x18\x04 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x12\x16\n" +
 	"\x06number\x18\x06 \x01(\x05R\x06number\x12\x1a\n" +
 	"\bprevious\x18\a \x01(\fR\bprevious\x12\x16\n" +
@@ -1758,12 +1757,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\x121\n" +
 	"\x05clock\x18\x05 \x01(\v2\x1b.toolsandbox.setup.v1.ClockR\x05clock\x12\x1e\n" +
 	"\bnext_due\x18\x06 \x01(\x01H\x00R\anextDue\x88\x01\x01B\v\n" +
-	"\t_next_due\"\x8f\x01\n" +
+	"\t_next_due\"\xc1\x01\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
-	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\"\xb1\x03\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x120\n" +
+	"\x05begun\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\"\xb1\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
@@ -1863,36 +1863,37 @@ func file_toolsandbox_bus_v1_bus_proto_rawDescGZIP() []byte {
 var file_toolsandbox_bus_v1_bus_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_toolsandbox_bus_v1_bus_proto_msgTypes = make([]protoimpl.MessageInfo, 18)
 var file_toolsandbox_bus_v1_bus_proto_goTypes = []any{
-	(EndReason)(0),            // 0: toolsandbox.bus.v1.EndReason
-	(*Sweep)(nil),             // 1: toolsandbox.bus.v1.Sweep
-	(*SweepControl)(nil),      // 2: toolsandbox.bus.v1.SweepControl
-	(*SweepRound)(nil),        // 3: toolsandbox.bus.v1.SweepRound
-	(*SweepScenario)(nil),     // 4: toolsandbox.bus.v1.SweepScenario
-	(*Job)(nil),               // 5: toolsandbox.bus.v1.Job
-	(*Rollout)(nil),           // 6: toolsandbox.bus.v1.Rollout
-	(*LogEntry)(nil),          // 7: toolsandbox.bus.v1.LogEntry
-	(*Start)(nil),             // 8: toolsandbox.bus.v1.Start
-	(*Claim)(nil),             // 9: toolsandbox.bus.v1.Claim
-	(*Turn)(nil),              // 10: toolsandbox.bus.v1.Turn
-	(*TurnUsage)(nil),         // 11: toolsandbox.bus.v1.TurnUsage
-	(*End)(nil),               // 12: toolsandbox.bus.v1.End
-	(*Snapshot)(nil),          // 13: toolsandbox.bus.v1.Snapshot
-	(*Match)(nil),             // 14: toolsandbox.bus.v1.Match
-	(*UserFlag)(nil),          // 15: toolsandbox.bus.v1.UserFlag
-	(*Result)(nil),            // 16: toolsandbox.bus.v1.Result
-	(*CallGrade)(nil),         // 17: toolsandbox.bus.v1.CallGrade
-	(*CallVerdict)(nil),       // 18: toolsandbox.bus.v1.CallVerdict
-	(*v1.Player)(nil),         // 19: toolsandbox.agentgw.v1.Player
-	(v11.HostedServices)(0),   // 20: toolsandbox.toolhost.v1.HostedServices
-	(*v1.SpendLimit)(nil),     // 21: toolsandbox.agentgw.v1.SpendLimit
-	(*v12.Message)(nil),       // 22: toolsandbox.world.v1.Message
-	(*v12.TableVersion)(nil),  // 23: toolsandbox.world.v1.TableVersion
-	(*v13.Clock)(nil),         // 24: toolsandbox.setup.v1.Clock
-	(*v1.Usage)(nil),          // 25: toolsandbox.agentgw.v1.Usage
-	(*v11.ServiceAnswer)(nil), // 26: toolsandbox.toolhost.v1.ServiceAnswer
-	(v12.Role)(0),             // 27: toolsandbox.world.v1.Role
-	(v1.FailureClass)(0),      // 28: toolsandbox.agentgw.v1.FailureClass
-	(*v12.Table)(nil),         // 29: toolsandbox.world.v1.Table
+	(EndReason)(0),                // 0: toolsandbox.bus.v1.EndReason
+	(*Sweep)(nil),                 // 1: toolsandbox.bus.v1.Sweep
+	(*SweepControl)(nil),          // 2: toolsandbox.bus.v1.SweepControl
+	(*SweepRound)(nil),            // 3: toolsandbox.bus.v1.SweepRound
+	(*SweepScenario)(nil),         // 4: toolsandbox.bus.v1.SweepScenario
+	(*Job)(nil),                   // 5: toolsandbox.bus.v1.Job
+	(*Rollout)(nil),               // 6: toolsandbox.bus.v1.Rollout
+	(*LogEntry)(nil),              // 7: toolsandbox.bus.v1.LogEntry
+	(*Start)(nil),                 // 8: toolsandbox.bus.v1.Start
+	(*Claim)(nil),                 // 9: toolsandbox.bus.v1.Claim
+	(*Turn)(nil),                  // 10: toolsandbox.bus.v1.Turn
+	(*TurnUsage)(nil),             // 11: toolsandbox.bus.v1.TurnUsage
+	(*End)(nil),                   // 12: toolsandbox.bus.v1.End
+	(*Snapshot)(nil),              // 13: toolsandbox.bus.v1.Snapshot
+	(*Match)(nil),                 // 14: toolsandbox.bus.v1.Match
+	(*UserFlag)(nil),              // 15: toolsandbox.bus.v1.UserFlag
+	(*Result)(nil),                // 16: toolsandbox.bus.v1.Result
+	(*CallGrade)(nil),             // 17: toolsandbox.bus.v1.CallGrade
+	(*CallVerdict)(nil),           // 18: toolsandbox.bus.v1.CallVerdict
+	(*v1.Player)(nil),             // 19: toolsandbox.agentgw.v1.Player
+	(v11.HostedServices)(0),       // 20: toolsandbox.toolhost.v1.HostedServices
+	(*v1.SpendLimit)(nil),         // 21: toolsandbox.agentgw.v1.SpendLimit
+	(*v12.Message)(nil),           // 22: toolsandbox.world.v1.Message
+	(*v12.TableVersion)(nil),      // 23: toolsandbox.world.v1.TableVersion
+	(*v13.Clock)(nil),             // 24: toolsandbox.setup.v1.Clock
+	(*timestamppb.Timestamp)(nil), // 25: google.protobuf.Timestamp
+	(*v1.Usage)(nil),              // 26: toolsandbox.agentgw.v1.Usage
+	(*v11.ServiceAnswer)(nil),     // 27: toolsandbox.toolhost.v1.ServiceAnswer
+	(v12.Role)(0),                 // 28: toolsandbox.world.v1.Role
+	(v1.FailureClass)(0),          // 29: toolsandbox.agentgw.v1.FailureClass
+	(*v12.Table)(nil),             // 30: toolsandbox.world.v1.Table
 }
 var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	4,  // 0: toolsandbox.bus.v1.Sweep.scenarios:type_name -> toolsandbox.bus.v1.SweepScenario
@@ -1907,24 +1908,24 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	20, // 9: toolsandbox.bus.v1.Rollout.hosted_services:type_name -> toolsandbox.toolhost.v1.HostedServices
 	8,  // 10: toolsandbox.bus.v1.LogEntry.start:type_name -> toolsandbox.bus.v1.Start
 	9,  // 11: toolsandbox.bus.v1.LogEntry.claim:type_name -> toolsandbox.bus.v1.Claim
-	10, // 12: toolsandbox.bus.v1.LogEntry.turn:type_name -> toolsandbox.bus.v1.Turn
-	10, // 13: toolsandbox.bus.v1.LogEntry.answers:type_name -> toolsandbox.bus.v1.Turn
-	12, // 14: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
-	6,  // 15: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
-	22, // 16: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
-	23, // 17: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
-	24, // 18: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
-	23, // 19: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	10, // 12: toolsandbox.bus.v1.LogEntry.turns:type_name -> toolsandbox.bus.v1.Turn
+	12, // 13: toolsandbox.bus.v1.LogEntry.end:type_name -> toolsandbox.bus.v1.End
+	6,  // 14: toolsandbox.bus.v1.Start.rollout:type_name -> toolsandbox.bus.v1.Rollout
+	22, // 15: toolsandbox.bus.v1.Start.messages:type_name -> toolsandbox.world.v1.Message
+	23, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
+	24, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
+	23, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
+	25, // 19: toolsandbox.bus.v1.Claim.begun:type_name -> google.protobuf.Timestamp
 	22, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
 	23, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	26, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
-	27, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
-	25, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	26, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage
+	27, // 23: toolsandbox.bus.v1.Turn.service_answers:type_name -> toolsandbox.toolhost.v1.ServiceAnswer
+	28, // 24: toolsandbox.bus.v1.TurnUsage.role:type_name -> toolsandbox.world.v1.Role
+	26, // 25: toolsandbox.bus.v1.TurnUsage.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	0,  // 26: toolsandbox.bus.v1.End.reason:type_name -> toolsandbox.bus.v1.EndReason
 	11, // 27: toolsandbox.bus.v1.End.usage:type_name -> toolsandbox.bus.v1.TurnUsage
-	28, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
-	29, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
+	29, // 28: toolsandbox.bus.v1.End.failure_class:type_name -> toolsandbox.agentgw.v1.FailureClass
+	30, // 29: toolsandbox.bus.v1.Snapshot.tables:type_name -> toolsandbox.world.v1.Table
 	6,  // 30: toolsandbox.bus.v1.Result.rollout:type_name -> toolsandbox.bus.v1.Rollout
 	12, // 31: toolsandbox.bus.v1.Result.end:type_name -> toolsandbox.bus.v1.End
 	14, // 32: toolsandbox.bus.v1.Result.milestones:type_name -> toolsandbox.bus.v1.Match
