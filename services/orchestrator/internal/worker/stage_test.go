@@ -354,8 +354,9 @@ func (h *host) CreateSession(_ context.Context, req *toolhostv1.CreateSessionReq
 		}
 	}
 	return &toolhostv1.CreateSessionResponse{
-		AgentTools: []*worldv1.Tool{{Name: "t", ExecutionName: "tool", ParametersJson: "{}"}},
-		Versions:   []*worldv1.TableVersion{{Name: world.Setting}},
+		AgentTools:  []*worldv1.Tool{{Name: "t", ExecutionName: "tool", ParametersJson: "{}"}},
+		ToolsDigest: "t",
+		Versions:    []*worldv1.TableVersion{{Name: world.Setting}},
 	}, nil
 }
 

@@ -45,11 +45,23 @@ type roleTools map[worldv1.Role]toolSet
 // stores them, so that they are retained as long as its setup.
 func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) error {
 	key := fmt.Sprintf("%s.%d.%s", r.rollout.GetSweepId(), r.delivery.Round, session.GetToolsDigest())
-	if tools, ok := r.storedTools.Get(key); ok && session.GetToolsDigest() != "" {
+	if tools, ok := r.storedTools.Get(key); ok {
 		r.tools = tools
 		return nil
 	}
-	r.tools = make(roleTools, 2)
+	// Rollouts of one scenario begin together: one of them stores the tools.
+	tools, err, _ := r.storingTools.Do(key, func() (any, error) { return r.storeTools(ctx, session) })
+	if err != nil {
+		return err
+	}
+	r.tools = tools.(roleTools)
+	r.storedTools.Add(key, r.tools)
+	return nil
+}
+
+// storeTools stores the tools of a session on the bus.
+func (r *runner) storeTools(ctx context.Context, session *toolhostv1.CreateSessionResponse) (roleTools, error) {
+	stored := make(roleTools, 2)
 	for role, tools := range map[worldv1.Role][]*worldv1.Tool{
 		worldv1.Role_ROLE_AGENT: session.GetAgentTools(), worldv1.Role_ROLE_USER: session.GetUserTools(),
 	} {
@@ -58,12 +70,11 @@ func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSession
 		}
 		digest, err := r.peers.Bus.PutTools(ctx, &agentgwv1.ToolSet{Tools: tools})
 		if err != nil {
-			return err
+			return nil, err
 		}
-		r.tools[role] = toolSet{digest: digest, tools: tools}
+		stored[role] = toolSet{digest: digest, tools: tools}
 	}
-	r.storedTools.Add(key, r.tools)
-	return nil
+	return stored, nil
 }
 
 // withDocuments makes a call whose peer reads documents of the rollout from the bus. It stores lost

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/singleflight"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -79,13 +80,15 @@ type Worker struct {
 	metrics     metrics
 	startErr    error                         // makes Run fail at once
 	storedTools *lru.Cache[string, roleTools] // tools stored on the bus, by sweep, round and digest
-	limiter     limiter
-	memory      memoryLimit // of long conversations
-	asking      memoryLimit // of long conversations in requests to players
-	scheduler   *scheduler
-	fetchWait   time.Duration
-	lookEvery   time.Duration
-	resultWait  time.Duration
+	// storingTools are the tools that are being stored, by the same key.
+	storingTools singleflight.Group
+	limiter      limiter
+	memory       memoryLimit // of long conversations
+	asking       memoryLimit // of long conversations in requests to players
+	scheduler    *scheduler
+	fetchWait    time.Duration
+	lookEvery    time.Duration
+	resultWait   time.Duration
 
 	mu       sync.Mutex
 	held     map[string][]*bus.Delivery     // unacknowledged, by rollout: one per round
