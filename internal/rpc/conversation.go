@@ -41,7 +41,7 @@ func isKnownValid(request proto.Message) bool {
 		player, script := r.GetPlayer(), r.GetPlayer().GetScripted()
 		return isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&
 			script.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && len(script.GetTurns()) == 0 && player.GetName() != "" && len(player.GetName()) <= 100 &&
-			len(r.GetView()) > 0 && !slices.ContainsFunc(r.GetView(), isInvalid) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
+			!slices.ContainsFunc(r.GetView(), isInvalid) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
 			!slices.ContainsFunc(r.GetScripted().GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == "" }) &&
 			len(r.GetToolSetDigest()) <= 2*sha256.Size && r.GetRound() >= 0 && len(r.GetConversationDigest()) <= sha256.Size
 	}

@@ -34,6 +34,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
+// errView: a player that needs the conversation got none.
+var errView = errors.New("view: expected at least one message")
+
 // errRole: a player of this kind cannot play the role.
 var errRole = errors.New("player cannot play this role")
 
@@ -174,6 +177,9 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	if !slices.Contains(player.Roles(req.GetPlayer()), req.GetRole()) {
 		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
 	}
+	if len(req.GetView()) == 0 && req.GetPlayer().GetScripted() == nil && req.GetPlayer().GetUnhelpful() == nil {
+		return nil, errView
+	}
 	tools, err := s.toolsOf(ctx, req)
 	if err != nil {
 		return nil, err
@@ -309,6 +315,7 @@ func code(err error) codes.Code {
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},
 		{errRole, codes.InvalidArgument},
+		{errView, codes.InvalidArgument},
 		{plugin.ErrAddress, codes.InvalidArgument},
 		{plugin.ErrTimeout, codes.DeadlineExceeded},
 		{plugin.ErrUnavailable, codes.Unavailable},        // no agent was asked

@@ -235,6 +235,28 @@ func TestRespondErrors(t *testing.T) {
 	}
 }
 
+// TestView sends a request without a view: only players that ignore it answer.
+func TestView(t *testing.T) {
+	client := serve(t, agentgw.DefaultConfig(), natstest.Start(t))
+	for name, test := range map[string]struct {
+		player *agentgwv1.Player
+		want   codes.Code
+	}{
+		"scripted":  {play(t, agent, "oracle"), codes.OK},
+		"unhelpful": {play(t, agent, "unhelpful"), codes.OK},
+		"random":    {play(t, agent, "random"), codes.InvalidArgument},
+		"plug-in":   {plugin("localhost:1", 0), codes.InvalidArgument},
+		"model":     {play(t, agent, "openai:m"), codes.InvalidArgument},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := client.Respond(t.Context(), &agentgwv1.RespondRequest{RolloutId: "sweep.0", Role: agent, Player: test.player, Scripted: wifiOff()})
+			if got := status.Code(err); got != test.want {
+				t.Errorf("code: got %v (%v), want %v", got, err, test.want)
+			}
+		})
+	}
+}
+
 // TestToolSets sends tools by digest, inline, and not at all.
 func TestToolSets(t *testing.T) {
 	cfg := agentgw.DefaultConfig()

@@ -336,7 +336,11 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 
 // request asks for a player's turn.
 func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*agentgwv1.RespondRequest, error) {
-	number, view := r.state.TurnsOf(role), r.state.View(role)
+	number := r.state.TurnsOf(role)
+	var view []*worldv1.Message
+	if player.GetScripted() == nil && player.GetUnhelpful() == nil { // these ignore it
+		view = r.state.View(role)
+	}
 	if player.GetModel() != nil || player.GetPlugin() != nil { // what others answer is not recorded
 		digest, err := r.digests[role].extend(view)
 		if err != nil {

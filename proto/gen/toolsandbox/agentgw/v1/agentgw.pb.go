@@ -102,7 +102,8 @@ type RespondRequest struct {
 	Role v1.Role `protobuf:"varint,3,opt,name=role,proto3,enum=toolsandbox.world.v1.Role" json:"role,omitempty"`
 	// The player of the role.
 	Player *Player `protobuf:"bytes,4,opt,name=player,proto3" json:"player,omitempty"`
-	// The messages visible to the role, in order.
+	// The messages visible to the role, in order. At least one, except for scripted and unhelpful
+	// players, which ignore them.
 	View []*v1.Message `protobuf:"bytes,5,rep,name=view,proto3" json:"view,omitempty"`
 	// Number of turns that the role has taken in this rollout, without demonstrations.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
@@ -622,15 +623,15 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xff\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xf5\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12:\n" +
 	"\x04role\x18\x03 \x01(\x0e2\x1a.toolsandbox.world.v1.RoleB\n" +
 	"\xbaH\a\x82\x01\x04\x18\x02\x18\x03R\x04role\x12>\n" +
-	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x12;\n" +
-	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\x04view\x12\x1b\n" +
+	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x121\n" +
+	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\x04view\x12\x1b\n" +
 	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x126\n" +
 	"\bscripted\x18\a \x01(\v2\x1a.toolsandbox.world.v1.TurnR\bscripted\x12/\n" +
 	"\x0ftool_set_digest\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@R\rtoolSetDigest\x120\n" +

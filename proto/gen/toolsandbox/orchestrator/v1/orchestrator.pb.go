@@ -797,7 +797,7 @@ type GetTrajectoryResponse struct {
 	Tables []*v14.Table `protobuf:"bytes,4,rep,name=tables,proto3" json:"tables,omitempty"`
 	// The end. Unset while the rollout runs.
 	End *v13.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
-	// When the first entry of its log was stored.
+	// When the first worker began, by its clock.
 	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
