@@ -120,10 +120,15 @@ func (t *Targets) Set(text string) error {
 func (t *Targets) Type() string { return "NAME=address" }
 
 // String implements pflag.Value.
-func (t *Targets) String() string {
+func (t *Targets) String() string { return t.list(Target.text) }
+
+// Recorded is String for records of runs: it leaves out what may be secret.
+func (t *Targets) Recorded() string { return t.list(Target.String) }
+
+func (t *Targets) list(text func(Target) string) string {
 	var parts []string
 	for name, target := range *t {
-		parts = append(parts, name+"="+target.text())
+		parts = append(parts, name+"="+text(target))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ";")
