@@ -3,9 +3,9 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,29 +27,46 @@ func (c *Selection) ToolServers(given toolhost.ToolServers) toolhost.ToolServers
 	for _, pack := range c.Loaded {
 		for _, server := range pack.Servers {
 			if _, taken := all[server.Name]; !taken {
-				all[server.Name] = targetOf(pack.From, server)
+				all[server.Name] = targetOf(pack.From, server, given)
 			}
 		}
 	}
-	maps.Copy(all, given)
+	for name, target := range given {
+		if _, taken := all[name]; !taken {
+			all[name] = target
+		}
+	}
 	return all
 }
 
-// targetOf returns where a tool server of a pack is.
-func targetOf(from string, server scenario.Server) toolhost.ToolServer {
-	dir := from
-	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		dir = filepath.Dir(from)
+// targetOf returns where a tool server of a pack is: at a given place, or where the pack says. A
+// command gets the variables that the pack needs, and no others.
+func targetOf(from string, server scenario.Server, given toolhost.ToolServers) toolhost.ToolServer {
+	target, ok := given[server.Name]
+	if !ok {
+		target = toolhost.ToolServer{Address: server.Address, Command: server.Command, Dir: from}
+		if info, err := os.Stat(from); err == nil && !info.IsDir() {
+			target.Dir = filepath.Dir(from)
+		}
 	}
-	return toolhost.ToolServer{Address: server.Address, Command: server.Command, Dir: dir}
+	if len(target.Command) == 0 {
+		return target
+	}
+	target.Environment = slices.Clone(target.Environment)
+	for _, need := range server.Environment {
+		if !slices.Contains(target.Environment, need.Variable) {
+			target.Environment = append(target.Environment, need.Variable)
+		}
+	}
+	return target
 }
 
 // listTools asks the tool servers of a pack for their tools.
 func (c *Selection) listTools(from string) func(scenario.Server) ([]*toolsv1.Tool, error) {
 	return func(server scenario.Server) ([]*toolsv1.Tool, error) {
-		target, given := c.Servers[server.Name]
-		if !given {
-			target = targetOf(from, server)
+		target := targetOf(from, server, c.Servers)
+		if missing := unmet(server.Environment); len(missing) > 0 && len(target.Command) > 0 {
+			return nil, missing[0]
 		}
 		tools, err := toolhost.ListServerTools(context.Background(), server.Name, target, listLimit)
 		if err != nil {

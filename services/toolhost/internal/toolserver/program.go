@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
@@ -19,15 +18,6 @@ const (
 	maxComplaint = 2 << 10
 )
 
-// inherited are the environment variables that a program gets. Keys of models are not among them.
-func inherited() []string {
-	return []string{
-		"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT",
-		"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	}
-}
-
 // program is a server that was started here. Writing to it is its input; closing it ends it.
 type program struct {
 	io.Writer
@@ -37,22 +27,23 @@ type program struct {
 	stdin  io.Closer
 	stdout io.ReadCloser
 	stderr tail
-	once   sync.Once
-	ended  error
+	// secrets are what nobody may read who reads what the program says.
+	secrets secrets
+	once    sync.Once
+	ended   error
 }
 
 // start starts a server.
 func start(target Target) (*program, error) {
+	environment, own, err := target.environment()
+	if err != nil {
+		return nil, fmt.Errorf("%w: start %s: %w", ErrBroken, target.Command[0], err)
+	}
 	// No context: its end must give the program time to end by itself.
 	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // close ends it
 	cmd.Dir, cmd.WaitDelay = target.Dir, stopLimit
-	cmd.Env = []string{} // not nil, which would be the whole environment
-	for _, name := range inherited() {
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+value)
-		}
-	}
-	p := &program{name: target.Command[0], cmd: cmd}
+	cmd.Env = environment
+	p := &program{name: target.Command[0], cmd: cmd, secrets: own}
 	cmd.Stderr = &p.stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -83,15 +74,16 @@ func (p *program) Close() error {
 	return p.ended
 }
 
-// because adds the last thing that a program complained about to an error.
+// because adds the last thing that a program complained about to an error, and removes secrets.
 func (p *program) because(err error) error {
 	if p == nil {
 		return err
 	}
+	text := err.Error()
 	if said := p.stderr.last(); said != "" {
-		return fmt.Errorf("%w: %s says: %s", err, p.name, said)
+		text += fmt.Sprintf(": %s says: %s", p.name, said)
 	}
-	return err
+	return errors.New(p.secrets.redact(text))
 }
 
 // tail keeps the end of what is written to it.

@@ -3,10 +3,12 @@ package toolserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +25,16 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// A session of a test server that was replaced is ended by nobody: the SDK has no way to do so.
+// TestMain is a tool server where the program is started as one. A session of a test server that
+// was replaced is ended by nobody: the SDK has no way to do so.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == tellingServer {
+		if err := tell(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
