@@ -3,6 +3,7 @@ package catalogue
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
@@ -61,14 +63,38 @@ func targetOf(from string, server scenario.Server, given toolhost.ToolServers) t
 	return target
 }
 
-// listTools asks the tool servers of a pack for their tools.
-func (c *Selection) listTools(from string) func(scenario.Server) ([]*toolsv1.Tool, error) {
+// warnOfStart says that loading a pack starts a program, and with which variables. The error is w's.
+func warnOfStart(w io.Writer, from string, server scenario.Server, target toolhost.ToolServer) error {
+	with := ""
+	if len(target.Environment) > 0 {
+		with = " with " + strings.Join(target.Environment, ", ")
+	}
+	return report.Warn(w, "%s/%s:%d:%d: starts %s%s to ask %s for its tools; toolsandbox pack freeze keeps their list in the pack",
+		from, server.File, server.Line, server.Column, target.Command[0], with, server.Name)
+}
+
+// warnOfState says what does not hold with a server that keeps a state. The error is w's.
+func warnOfState(w io.Writer, from string, server scenario.Server) error {
+	if !server.State {
+		return nil
+	}
+	return report.Warn(w, "%s/%s:%d:%d: %s keeps a state (state: session): parallel calls are made in the given order alone, and forks and restarts repeat its calls: see docs/tool-servers.md",
+		from, server.File, server.Line, server.Column, server.Name)
+}
+
+// listTools asks the tool servers of a pack for their tools, and says so where it starts a program.
+func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from string) func(scenario.Server) ([]*toolsv1.Tool, error) {
 	return func(server scenario.Server) ([]*toolsv1.Tool, error) {
 		target := targetOf(from, server, c.Servers)
 		if missing := unmet(server.Environment); len(missing) > 0 && len(target.Command) > 0 {
 			return nil, missing[0]
 		}
-		tools, err := toolhost.ListServerTools(context.Background(), server.Name, target, listLimit)
+		if len(target.Command) > 0 {
+			if err := warnOfStart(warnings, from, server, target); err != nil {
+				return nil, err
+			}
+		}
+		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listLimit)
 		if err != nil {
 			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
 		}

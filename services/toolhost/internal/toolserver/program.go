@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -42,6 +43,7 @@ func start(target Target) (*program, error) {
 	// No context: its end must give the program time to end by itself.
 	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // close ends it
 	cmd.Dir, cmd.WaitDelay = target.Dir, stopLimit
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it starts ends with it
 	cmd.Env = environment
 	p := &program{name: target.Command[0], cmd: cmd, secrets: own}
 	cmd.Stderr = &p.stderr
@@ -59,20 +61,24 @@ func start(target Target) (*program, error) {
 	return p, nil
 }
 
-// Close ends the program: its input ends, and after a while it is killed. It may be called more
-// than once. How the program ended is no error.
+// Close ends the program: its input ends, and after a while it is killed, with everything that it
+// started. It may be called more than once. How the program ended is no error.
 func (p *program) Close() error {
 	p.once.Do(func() {
 		p.ended = p.stdin.Close()
-		kill := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() }) // it has ended if that fails
-		defer kill.Stop()
+		kill := time.AfterFunc(stopLimit, p.kill)
 		var exit *exec.ExitError
 		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 			p.ended = errors.Join(p.ended, err)
 		}
+		kill.Stop()
+		p.kill()
 	})
 	return p.ended
 }
+
+// kill ends all processes of the program. They have ended if that fails.
+func (p *program) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
 // because adds the last thing that a program complained about to an error, and removes secrets.
 func (p *program) because(err error) error {
