@@ -131,6 +131,27 @@ func (l *loader) loadServers(servers []Server) {
 	}
 }
 
+// serverScheme begins the addresses of recorded answers of tool servers.
+const serverScheme = "tools://"
+
+// refuseRecordings refuses recorded answers of a server with a state: an equal request gets another
+// answer later.
+func (l *loader) refuseRecordings(scenarios []Loaded) {
+	for _, loaded := range scenarios {
+		setup := loaded.Scenario.GetSetup()
+		for _, answer := range setup.GetRecordings() {
+			of, served := strings.CutPrefix(answer.GetUrl(), serverScheme)
+			of, _, _ = strings.Cut(of, "/")
+			if served && slices.ContainsFunc(l.servers, func(s *setupv1.ToolServer) bool { return s.GetName() == of && s.GetSessionState() }) {
+				l.mistakes = append(l.mistakes, &Error{
+					File: loaded.Position.File, Line: loaded.Position.Line, Column: loaded.Position.Column, Field: setup.GetName() + ".recordings",
+					Reason: of + " keeps a state, so that its answers depend on earlier calls; leave out the answer of " + answer.GetUrl(),
+				})
+			}
+		}
+	}
+}
+
 // listTools asks a server.
 func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	if o.ListTools == nil {

@@ -276,6 +276,32 @@ func TestState(t *testing.T) {
 	}
 }
 
+// TestManyStates asks for more sessions at once than servers stay open: each counts for itself.
+func TestManyStates(t *testing.T) {
+	target, _ := counterServer(t)
+	c := client(t, target, 20*time.Second)
+	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
+	var wait sync.WaitGroup
+	for n := range 3 * maxStates {
+		request := ask(t, tool, fmt.Sprintf(`{"by": %d}`, n+1))
+		wait.Go(func() {
+			var history []Answered
+			for calls := range 3 {
+				body, err := c.CallState(t.Context(), fmt.Sprint(n), history, request)
+				if want := fmt.Sprintf(`"z": %d}`, (n+1)*(calls+1)); err != nil || !strings.Contains(body, want) {
+					t.Errorf("session %d: got %q and %v, want %s", n, body, err, want)
+					return
+				}
+				history = append(history, Answered{request, body})
+			}
+		})
+	}
+	wait.Wait()
+	if len(c.states) != maxStates || c.recent.Len() != maxStates {
+		t.Errorf("servers with a state: got %d and %d, want %d", len(c.states), c.recent.Len(), maxStates)
+	}
+}
+
 // TestBrokenProgram starts programs that are no MCP servers.
 func TestBrokenProgram(t *testing.T) {
 	for want, command := range map[string][]string{
