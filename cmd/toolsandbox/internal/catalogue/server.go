@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,7 +14,9 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
@@ -39,6 +42,26 @@ func (c *Selection) ToolServers(given toolhost.ToolServers) toolhost.ToolServers
 		}
 	}
 	return all
+}
+
+// CheckServers checks that Servers names tool servers of the loaded packs alone.
+func (c *Selection) CheckServers() error {
+	var known []string
+	for _, pack := range c.Loaded {
+		for _, server := range pack.Servers {
+			known = append(known, server.Name)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Servers)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if near := spelling.Nearest(name, known, 2); near != "" {
+			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.From(), near)
+		}
+		return process.Usage("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.From())
+	}
+	return nil
 }
 
 // targetOf returns where a tool server of a pack is: at a given place, or where the pack says. A

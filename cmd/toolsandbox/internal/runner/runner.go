@@ -203,6 +203,11 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err != nil {
 		return sweep.Spec{}, err
 	}
+	if flag := o.flags.Lookup("toolhost-tool-server"); flag != nil && flag.Changed { // others may be meant for other runs
+		if err := o.scenarios.CheckServers(); err != nil {
+			return sweep.Spec{}, err
+		}
+	}
 	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
 		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
 		if err := o.scenarios.CheckNeeds(); err != nil {
