@@ -34,7 +34,7 @@ const (
 	// canary is in every milestone and minefield, leak in a text that a player may see.
 	canary = "Canary7Xq2Vb91"
 	leak   = "Leak5Jw8Rz34"
-	// leaky is the scenario with the leak.
+	// leaky begins the names of the scenarios with the leak.
 	leaky = "isolation_" + leak
 )
 
@@ -48,8 +48,8 @@ func secretWires() []string {
 
 // TestLongEvaluatorIsolation plants a text in every milestone and minefield of the catalogue and
 // plays it with agents of every kind. It searches every byte between the processes, and their logs,
-// spans, errors and descriptions. Only the evaluator receives the text. A text in the setup, in
-// contrast, reaches all players.
+// spans, errors and descriptions, and what tool servers receive. Only the evaluator receives the
+// text. A text in the setup, in contrast, reaches all players and servers.
 func TestLongEvaluatorIsolation(t *testing.T) {
 	r := record.New(canary, leak)
 	plugin := servePlugin(t)
@@ -58,8 +58,9 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	services, spans := recordedCluster(t, r, dir)
-	pack := plantedPack(t)
+	desk, shop := serveDesk(t, r), recordedShop(t)
+	services, spans := recordedCluster(t, r, dir, []string{"--toolhost-tool-server", "desk=grpc://" + desk.address, "--toolhost-tool-server", "shop=" + shop.command})
+	pack := plantedPack(t, desk.pack)
 	for _, run := range []struct {
 		agent string
 		args  []string
@@ -78,6 +79,7 @@ func TestLongEvaluatorIsolation(t *testing.T) {
 	}
 	logs(t, r, dir)
 	spans(t)
+	shop.add(t, r)
 	if err := r.Close(); err != nil {
 		t.Error(err)
 	}
@@ -108,6 +110,7 @@ func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 		wire(cluster.Client, cluster.Orchestrator), wire(cluster.Orchestrator, cluster.AgentGateway),
 		wire(cluster.Orchestrator, cluster.ToolHost), wire(cluster.Orchestrator, cluster.NATS), wire(cluster.ToolHost, cluster.NATS),
 		wire(cluster.AgentGateway, cluster.NATS), wire(cluster.AgentGateway, "plug-in"), "spans", "answers to wrong requests",
+		wire(cluster.ToolHost, deskServer), wire(cluster.ToolHost, shopServer),
 	} {
 		if leaked[name] == 0 {
 			t.Errorf("leak in %s: got no hit in %d bytes, want some", name, passed[name])
@@ -122,11 +125,11 @@ func check(t *testing.T, r *record.Recorder, passed map[string]int64) {
 
 // recordedCluster starts a cluster with recorded connections. The returned function records the
 // spans.
-func recordedCluster(t *testing.T, r *record.Recorder, dir string) (*cluster.Cluster, func(*testing.T)) {
+func recordedCluster(t *testing.T, r *record.Recorder, dir string, toolHostArgs []string) (*cluster.Cluster, func(*testing.T)) {
 	t.Helper()
 	collector, endpoint := receive(t)
 	services, err := cluster.Start(t.Context(), cluster.Config{
-		Bin: bin, Dir: dir, Args: []string{"--otlp-endpoint", endpoint, "--log-level", "debug", "--reflection"},
+		Bin: bin, Dir: dir, Args: []string{"--otlp-endpoint", endpoint, "--log-level", "debug", "--reflection"}, ToolHostArgs: toolHostArgs,
 		Route: func(from, to, address string) (string, error) {
 			if to == cluster.NATS {
 				return r.TCP(wire(from, to), address)
@@ -194,31 +197,32 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack writes a pack of the catalogue and of the packs of examples/, with the canary in all
-// evaluations and the leak in one setup.
-func plantedPack(t *testing.T) string {
+// plantedPack writes a pack of the catalogue, the packs of examples/ and others, with the canary in
+// all evaluations and the leak in a few setups.
+func plantedPack(t *testing.T, others ...string) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
 	nodes, categories := 0, []string{}
-	for _, pack := range append(examplePacks(t), filepath.Join("..", "scenarios")) {
+	for _, pack := range slices.Concat(examplePacks(t), others, []string{filepath.Join("..", "scenarios")}) {
 		loaded, err := scenario.LoadPack(os.DirFS(pack), scenario.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		categories = append(categories, loaded.Categories...)
-		if len(loaded.ToolServers) > 0 { // the cluster's tool host knows no tool servers
-			continue
-		}
 		for _, l := range loaded.Scenarios {
 			nodes += plant(t, l.Scenario)
 			catalogue.Scenarios = append(catalogue.Scenarios, l.Scenario)
+		}
+		if calls := leakyCalls()[loaded.Name]; calls != nil {
+			catalogue.Scenarios = append(catalogue.Scenarios, leakyScenario(t, loaded.Scenarios[0].Scenario, loaded.Name, calls...))
 		}
 	}
 	t.Logf("planted in %d nodes of %d scenarios", nodes, len(catalogue.GetScenarios()))
 	if nodes == 0 {
 		t.Fatal("planted in 0 nodes, want some")
 	}
-	catalogue.Scenarios = append(catalogue.Scenarios, leakyScenario(t, catalogue.GetScenarios()[0]))
+	catalogue.Scenarios = append(catalogue.Scenarios, leakyScenario(t, catalogue.GetScenarios()[0], "phone",
+		&worldv1.ToolCall{Tool: "add_contact", ArgumentsJson: `{"name": "` + leak + `", "phone_number": "+493023125042"}`}))
 	encoded, err := proto.Marshal(catalogue)
 	if err != nil {
 		t.Fatal(err)
@@ -231,12 +235,23 @@ func plantedPack(t *testing.T) string {
 	return dir
 }
 
-// leakyScenario returns a scenario whose players see the leak.
-func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
+// leakyCalls returns calls of tools of servers with the leak, by pack.
+func leakyCalls() map[string][]*worldv1.ToolCall {
+	return map[string][]*worldv1.ToolCall{
+		"desk": {
+			{Tool: "add_note", ArgumentsJson: `{"title": "` + leak + `"}`},
+			{Tool: "find_notes", ArgumentsJson: `{"title": "` + leak + `"}`},
+		},
+		"shop": {{Tool: "search_products", ArgumentsJson: `{"query": "` + leak + `"}`}},
+	}
+}
+
+// leakyScenario returns a scenario whose players see the leak, and whose tools are called with it.
+func leakyScenario(t *testing.T, s *scenariov1.Scenario, name string, calls ...*worldv1.ToolCall) *scenariov1.Scenario {
 	t.Helper()
 	s = proto.CloneOf(s)
 	setup := s.GetSetup()
-	setup.Name = leaky
+	setup.Name = leaky + "_" + name
 	for _, m := range setup.GetMessages() {
 		if code := m.GetCode(); code != nil {
 			code.Source += " " + leak
@@ -244,12 +259,13 @@ func leakyScenario(t *testing.T, s *scenariov1.Scenario) *scenariov1.Scenario {
 			m.Body = &worldv1.Message_Text{Text: m.GetText() + " " + leak}
 		}
 	}
-	setup.OracleScript = []*worldv1.Turn{
-		{Calls: []*worldv1.ToolCall{{Id: proto.String("c"), Tool: "add_contact", ArgumentsJson: `{"name": "` + leak + `", "phone_number": "+493023125042"}`}}},
-		{Say: leak},
+	setup.OracleScript, setup.Tools.Allow, setup.Tools.Deny = nil, []string{"end_conversation"}, nil
+	for i, call := range calls {
+		call.Id = proto.String(fmt.Sprint("c", i))
+		setup.OracleScript = append(setup.OracleScript, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
+		setup.Tools.Allow = append(setup.Tools.Allow, call.GetTool())
 	}
-	setup.Tools.Allow = []string{"add_contact", "end_conversation"}
-	setup.Tools.Deny = nil
+	setup.OracleScript = append(setup.OracleScript, &worldv1.Turn{Say: leak})
 	s.Evaluation = &evaluationv1.Evaluation{Schema: setup.GetSchema(), Milestones: &evaluationv1.Graph{}, Minefields: &evaluationv1.Graph{}}
 	s.Proof, s.Notes = nil, ""
 	return s

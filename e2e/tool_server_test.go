@@ -102,8 +102,9 @@ type toolServer struct {
 	stop    func()
 }
 
-// serveTools starts a server, at a port of its own unless an address is given.
-func serveTools(t *testing.T, address string) *toolServer {
+// serveTools starts a server, at a port of its own unless an address is given, with more tools than
+// those of the desk.
+func serveTools(t *testing.T, address string, more ...tools.Tool) *toolServer {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", address)
@@ -113,7 +114,7 @@ func serveTools(t *testing.T, address string) *toolServer {
 	s := &toolServer{address: listener.Addr().String()}
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
-	go func() { served <- tools.ServeListener(ctx, listener, servedTools(&s.calls)) }()
+	go func() { served <- tools.ServeListener(ctx, listener, append(servedTools(&s.calls), more...)) }()
 	var once sync.Once
 	s.stop = func() {
 		once.Do(func() {

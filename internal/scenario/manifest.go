@@ -71,7 +71,7 @@ func (l *loader) loadManifest(into *Manifest) {
 			into.Categories = append(into.Categories, name)
 		}
 		into.Needs = r.needs(doc.get("needs"))
-		into.Servers = r.servers(doc.get("tools"))
+		into.Servers = r.servers(doc.get("tools"), into.Needs)
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {

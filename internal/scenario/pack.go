@@ -88,8 +88,13 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
 	pack.ToolServers = l.servers
-	pack.Scenarios, err = l.unpack()
-	return pack, err
+	if pack.Scenarios, err = l.unpack(); err != nil {
+		return nil, err
+	}
+	if l.refuseRecordings(pack.Scenarios); len(l.mistakes) > 0 {
+		return nil, l.mistakes.atMost(limits.mistakes)
+	}
+	return pack, nil
 }
 
 // loader collects the parts of a pack.

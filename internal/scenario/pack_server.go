@@ -24,6 +24,8 @@ type Server struct {
 	Command []string
 	// State says that the server keeps a state of its own for each session.
 	State bool
+	// Environment has the variables that the pack needs: the command gets them.
+	Environment []Need
 	// Frozen says that the pack holds the list of the server's tools.
 	Frozen bool
 	// Position is where it stands, in pack.yaml.
@@ -45,8 +47,9 @@ var toolServerForm = sync.OnceValue(func() form {
 	}}
 })
 
-// servers reads the tool servers of a pack.
-func (r *reader) servers(v *value) []Server {
+// servers reads the tool servers of a pack that has needs.
+func (r *reader) servers(v *value, needs []Need) []Server {
+	variables := slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return n.Variable == "" })
 	var servers []Server
 	for _, item := range r.items(v) {
 		before := len(r.errors)
@@ -58,6 +61,7 @@ func (r *reader) servers(v *value) []Server {
 			r.fail(item, "another server is called %s, in line %d; rename one of them", server.Name, servers[at].Line)
 			continue
 		}
+		server.Environment = variables
 		servers = append(servers, server)
 	}
 	return servers
@@ -112,13 +116,38 @@ func (l *loader) loadServers(servers []Server) {
 				out.Tools = list.GetTools()
 			})
 		} else if out.Tools, err = l.opts.listTools(*server); err != nil {
-			l.mistakes = append(l.mistakes, &Error{
-				File: server.File, Line: server.Line, Column: server.Column, Field: "tools",
-				Reason: err.Error() + "; start it, or keep its list of tools in the pack with toolsandbox pack freeze",
-			})
+			mistake, placed := errors.AsType[*Error](err)
+			if !placed {
+				mistake = &Error{
+					File: server.File, Line: server.Line, Column: server.Column, Field: "tools",
+					Reason: err.Error() + "; start it, or keep its list of tools in the pack with toolsandbox pack freeze",
+				}
+			}
+			l.mistakes = append(l.mistakes, mistake)
 		}
 		if len(out.GetTools()) > 0 {
 			l.servers = append(l.servers, out)
+		}
+	}
+}
+
+// serverScheme begins the addresses of recorded answers of tool servers.
+const serverScheme = "tools://"
+
+// refuseRecordings refuses recorded answers of a server with a state: an equal request gets another
+// answer later.
+func (l *loader) refuseRecordings(scenarios []Loaded) {
+	for _, loaded := range scenarios {
+		setup := loaded.Scenario.GetSetup()
+		for _, answer := range setup.GetRecordings() {
+			of, served := strings.CutPrefix(answer.GetUrl(), serverScheme)
+			of, _, _ = strings.Cut(of, "/")
+			if served && slices.ContainsFunc(l.servers, func(s *setupv1.ToolServer) bool { return s.GetName() == of && s.GetSessionState() }) {
+				l.mistakes = append(l.mistakes, &Error{
+					File: loaded.Position.File, Line: loaded.Position.Line, Column: loaded.Position.Column, Field: setup.GetName() + ".recordings",
+					Reason: of + " keeps a state, so that its answers depend on earlier calls; leave out the answer of " + answer.GetUrl(),
+				})
+			}
 		}
 	}
 }

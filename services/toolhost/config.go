@@ -3,6 +3,8 @@ package toolhost
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -60,7 +62,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 
 // RegisterToolServerFlags adds the flags of tool servers alone.
 func (c *Config) RegisterToolServerFlags(fs *pflag.FlagSet) {
-	fs.Var(&c.ToolServers, "toolhost-tool-server", "address of a tool server of packs: grpc://host:port, http://host/path or stdio:command; repeatable")
+	fs.Var(&c.ToolServers, "toolhost-tool-server", "address of a tool server of packs: grpc://host:port, http://host/path, stdio:command, or stdio+VARIABLE:command to pass that variable on; repeatable")
 	fs.DurationVar(&c.ToolServerTimeout, "toolhost-tool-server-timeout", c.ToolServerTimeout, "timeout of one call of a tool server, all attempts together")
 }
 
@@ -97,6 +99,11 @@ func (c Config) Validate() error {
 	}
 	if c.ToolServerTimeout < time.Millisecond || c.ToolServerTimeout > time.Minute {
 		errs = append(errs, fmt.Errorf("--toolhost-tool-server-timeout: %s given, expected 1ms to 1m", c.ToolServerTimeout))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.ToolServers)) {
+		if err := c.ToolServers[name].CheckEnvironment(); err != nil {
+			errs = append(errs, fmt.Errorf("--toolhost-tool-server: %s: %w", name, err))
+		}
 	}
 	if err := service.CheckAddress(c.ServiceURL); err != nil {
 		errs = append(errs, fmt.Errorf("--toolhost-service-url: %w", err))

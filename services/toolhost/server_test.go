@@ -68,6 +68,12 @@ func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string)
 // serveTools is serveWith for other tools than the built-in ones.
 func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, change ...func(*host.Config)) fixture {
 	tb.Helper()
+	return serveServers(tb, file, publisher, owns, services, catalogue, toolserver.NewClient(toolserver.Config{}), change...)
+}
+
+// serveServers is serveTools with a client of tool servers.
+func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, servers *toolserver.Client, change ...func(*host.Config)) fixture {
+	tb.Helper()
 	sessions, err := store.Open(store.Config{Path: file})
 	if err != nil {
 		tb.Fatalf("open store: %v", err)
@@ -77,7 +83,7 @@ func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string
 	for _, f := range change {
 		f(&cfg)
 	}
-	owner, err := host.New(cfg, sessions, publisher, catalogue, services, toolserver.NewClient(toolserver.Config{}))
+	owner, err := host.New(cfg, sessions, publisher, catalogue, services, servers)
 	if err != nil {
 		tb.Fatalf("make host: %v", err)
 	}

@@ -3,8 +3,10 @@ package catalogue
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"runtime/debug"
@@ -84,9 +86,10 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
 }
 
-// Load returns the selected scenarios by name. args are further patterns.
-func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
-	chosen, err := c.LoadExpanded(args)
+// Load returns the selected scenarios by name. args are further patterns. It says on warnings which
+// programs it starts to load packs, and what does not hold with them.
+func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string) ([]*scenariov1.Scenario, error) {
+	chosen, err := c.LoadExpanded(ctx, warnings, args)
 	if err != nil {
 		return nil, err
 	}
@@ -98,8 +101,8 @@ func (c *Selection) Load(args []string) ([]*scenariov1.Scenario, error) {
 }
 
 // LoadExpanded returns the selected scenarios by name, with their bases. args are further patterns.
-func (c *Selection) LoadExpanded(args []string) ([]scenario.Expanded, error) {
-	all, err := c.Expanded()
+func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) ([]scenario.Expanded, error) {
+	all, err := c.Expanded(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -123,8 +126,8 @@ func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 }
 
 // Everything returns all variants of all scenarios, by name.
-func (c *Selection) Everything() (map[string]*scenariov1.Scenario, error) {
-	all, err := c.Expanded()
+func (c *Selection) Everything(ctx context.Context, warnings io.Writer) (map[string]*scenariov1.Scenario, error) {
+	all, err := c.Expanded(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +139,9 @@ func (c *Selection) Everything() (map[string]*scenariov1.Scenario, error) {
 }
 
 // Expanded returns all variants of all scenarios.
-func (c *Selection) Expanded() ([]scenario.Expanded, error) {
+func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenario.Expanded, error) {
 	defer sparingly()()
-	bases, err := c.bases()
+	bases, err := c.bases(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -146,8 +149,8 @@ func (c *Selection) Expanded() ([]scenario.Expanded, error) {
 }
 
 // bases returns the written scenarios, without variants.
-func (c *Selection) bases() ([]*scenariov1.Scenario, error) {
-	packs, err := c.Packs()
+func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov1.Scenario, error) {
+	packs, err := c.Packs(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
@@ -204,8 +207,9 @@ func sparingly() (done func()) {
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// Packs loads all sources; the names of their scenarios are unique.
-func (c *Selection) Packs() ([]Pack, error) {
+// Packs loads all sources; the names of their scenarios are unique. It says on warnings which
+// programs it starts, and what does not hold with them.
+func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, error) {
 	defer sparingly()()
 	sources, err := c.sources()
 	if err != nil {
@@ -226,10 +230,12 @@ func (c *Selection) Packs() ([]Pack, error) {
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
-		opts.ListTools, opts.Thaw = c.listTools(from.path), c.Thaw
+		opts.ListTools, opts.Thaw = c.listTools(ctx, warnings, from.path), c.Thaw
 		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("load %s: %w", from.path, context.Cause(ctx))
 		case errors.As(err, &wrong):
 			mistakes = append(mistakes, wrong.In(from.path)...)
 			continue
@@ -247,6 +253,11 @@ func (c *Selection) Packs() ([]Pack, error) {
 			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 		}
 		packs = append(packs, Pack{from.path, pack})
+		for _, server := range pack.Servers {
+			if err := warnOfState(warnings, from.path, server); err != nil {
+				return nil, err
+			}
+		}
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes

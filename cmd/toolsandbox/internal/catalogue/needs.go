@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"path"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
@@ -18,27 +17,32 @@ import (
 func (c *Selection) CheckNeeds() error {
 	var missing scenario.Errors
 	for _, pack := range c.Loaded {
-		for _, need := range pack.Needs {
-			reason := ""
-			if need.Variable != "" && os.Getenv(need.Variable) == "" {
-				reason = fmt.Sprintf("the environment variable %s is missing; set it", need.Variable)
-			}
-			if need.Command != "" {
-				if _, err := exec.LookPath(need.Command); err != nil {
-					reason = fmt.Sprintf("the program %s is not on the PATH; install it", need.Command)
-				}
-			}
-			if reason != "" {
-				missing = append(missing, &scenario.Error{
-					File: path.Join(pack.From, need.File), Line: need.Line, Column: need.Column, Field: "needs", Reason: reason,
-				})
-			}
-		}
+		missing = append(missing, unmet(pack.Needs).In(pack.From)...)
 	}
 	if len(missing) > 0 {
 		return missing
 	}
 	return nil
+}
+
+// unmet returns a mistake for each need of a pack that is not met on this machine.
+func unmet(needs []scenario.Need) scenario.Errors {
+	var missing scenario.Errors
+	for _, need := range needs {
+		reason := ""
+		if need.Variable != "" && os.Getenv(need.Variable) == "" {
+			reason = fmt.Sprintf("the environment variable %s is missing; set it", need.Variable)
+		}
+		if need.Command != "" {
+			if _, err := exec.LookPath(need.Command); err != nil {
+				reason = fmt.Sprintf("the program %s is not on the PATH; install it", need.Command)
+			}
+		}
+		if reason != "" {
+			missing = append(missing, &scenario.Error{File: need.File, Line: need.Line, Column: need.Column, Field: "needs", Reason: reason})
+		}
+	}
+	return missing
 }
 
 // Tools returns the pack's own tools.

@@ -1,6 +1,7 @@
 package catalogue
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -26,7 +27,7 @@ func TestPageOfTools(t *testing.T) {
 		}
 	}
 	selection := &Selection{PackPaths: []string{dir}}
-	packs, err := selection.Packs()
+	packs, err := selection.Packs(t.Context(), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

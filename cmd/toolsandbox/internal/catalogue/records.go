@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/scenarios"
 )
 
@@ -36,7 +38,11 @@ func open(name string) (source, error) {
 		from = source{path: directory, records: true, only: filepath.Base(name)}
 	}
 	var err error
-	if from.files, err = scenario.OpenPack(directory); err != nil {
+	from.files, err = scenario.OpenPack(directory)
+	if near := spelling.Nearest(name, []string{euroeval.BuiltinName, scenarios.TimerName}, 2); near != "" && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	if err != nil {
 		return source{}, err
 	}
 	from.records = from.records || euroeval.IsDataSet(from.files)

@@ -68,7 +68,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 {
 		return process.Usage("--rollouts, --parallel and --model-delay: %d, %d and %s given, expected at least 1, 1 to 100000, and nothing below 0", o.rollouts, o.parallel, o.delay)
 	}
-	scenarios, err := o.catalogue.Load(args)
+	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {
 		err = o.catalogue.CheckNeeds()
 	}

@@ -53,7 +53,7 @@ func sample(t *testing.T, s setting) string {
 	case "interval|always":
 		return "always"
 	case "NAME=address":
-		return `desk=grpc://localhost:1;shop=stdio:["node","shop.js"]`
+		return `desk=grpc://localhost:1;shop=stdio+SHOP_KEY:["node","shop.js"]`
 	case "string":
 		return `it's "x" # y: z`
 	default:

@@ -105,11 +105,11 @@ func (o *conformanceOptions) validate() error {
 }
 
 // loadPacks reads the scenarios of trajectories from packs, if any.
-func (o *conformanceOptions) loadPacks() error {
+func (o *conformanceOptions) loadPacks(ctx context.Context, warnings io.Writer) error {
 	if len(o.packs) == 0 {
 		return nil
 	}
-	all, err := (&catalogue.Selection{PackPaths: o.packs}).Expanded()
+	all, err := (&catalogue.Selection{PackPaths: o.packs}).Expanded(ctx, warnings)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	if err != nil {
 		return process.Usage("%w", err)
 	}
-	if err := o.loadPacks(); err != nil {
+	if err := o.loadPacks(ctx, stderr); err != nil {
 		return err
 	}
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel

@@ -52,7 +52,7 @@ the current catalogue.`,
 }
 
 func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stderr io.Writer) error {
-	summary, scenarios, err := o.judge.load(dir)
+	summary, scenarios, err := o.judge.load(ctx, stderr, dir)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ file:line:column: field: what is wrong, and then exits with 1. scenario validate
 			if err != nil {
 				return err
 			}
-			return validate(cmd.OutOrStdout(), from, asJSON)
+			return validate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), from, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
@@ -70,7 +70,7 @@ func newPackShow() *cobra.Command {
 scenarios. A directory and a .zip file of it have the same digest.`,
 		Example: "  toolsandbox pack show library\n  toolsandbox pack show library --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pack, err := onePack(args)
+			pack, err := onePack(cmd, args)
 			switch {
 			case err != nil:
 				return err
@@ -92,7 +92,7 @@ func newPackDocs() *cobra.Command {
 		Long:    `docs prints a Markdown page for the users of a pack: its tables, its tools with their arguments, and its scenarios.`,
 		Example: "  toolsandbox pack docs library > library.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pack, err := onePack(args)
+			pack, err := onePack(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -116,7 +116,7 @@ where the servers are not, and its tools stay what they are until freeze is run 
 				return process.Usage("PACK: %s is no directory, expected one that can be written to", args[0])
 			}
 			from := &catalogue.Selection{PackPaths: args, Thaw: true}
-			packs, err := from.Packs()
+			packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -163,7 +163,7 @@ func packsOf(args []string) (*catalogue.Selection, error) {
 }
 
 // onePack loads the pack that the arguments name.
-func onePack(args []string) (*catalogue.Pack, error) {
+func onePack(cmd *cobra.Command, args []string) (*catalogue.Pack, error) {
 	if len(args) > 1 {
 		return nil, process.Usage("PACK: %d given, expected one directory or .zip file", len(args))
 	}
@@ -171,7 +171,7 @@ func onePack(args []string) (*catalogue.Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	packs, err := from.Packs()
+	packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}

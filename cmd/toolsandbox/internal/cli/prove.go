@@ -70,7 +70,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if o.parallel < 1 || o.parallel > 10000 {
 		return process.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
-	scenarios, err := o.from.Load(args)
+	scenarios, err := o.from.Load(ctx, stderr, args)
 	if err == nil {
 		err = o.from.CheckNeeds()
 	}

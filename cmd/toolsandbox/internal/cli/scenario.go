@@ -48,9 +48,9 @@ in the summary of a run, and the number of base scenarios per tool.`,
 		Example: "  toolsandbox scenario list\n  toolsandbox scenario list --variants all which_mateo\n  toolsandbox scenario list --counts --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if counts {
-				return listCounts(cmd.OutOrStdout(), &from, args, asJSON)
+				return listCounts(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), &from, args, asJSON)
 			}
-			loaded, err := from.Load(args)
+			loaded, err := from.Load(cmd.Context(), cmd.ErrOrStderr(), args)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"io"
 	"maps"
 	"slices"
@@ -36,9 +37,9 @@ type counts struct {
 }
 
 // listCounts counts the selected scenarios over all variants.
-func listCounts(w io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
+func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
 	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
-	chosen, err := from.LoadExpanded(args)
+	chosen, err := from.LoadExpanded(ctx, warnings, args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"io"
 	"os"
 	"testing"
 
@@ -71,7 +72,7 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	chosen, err := (&catalogue.Selection{Variants: []string{catalogue.AllVariants}}).LoadExpanded(nil)
+	chosen, err := (&catalogue.Selection{Variants: []string{catalogue.AllVariants}}).LoadExpanded(t.Context(), io.Discard, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +121,7 @@ func TestChoose(t *testing.T) {
 		{"bad variant", []string{"most"}, nil, nil},
 	} {
 		from.Variants = c.variants
-		chosen, err := from.Load(c.patterns)
+		chosen, err := from.Load(t.Context(), io.Discard, c.patterns)
 		var got []string
 		for _, s := range chosen {
 			got = append(got, s.GetSetup().GetName())

@@ -29,7 +29,7 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 			if asJSON && asProto {
 				return process.Usage("--json and --proto: both given, expected one")
 			}
-			subject, err := subject(&from, args)
+			subject, err := subject(cmd, &from, args)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 			if !known {
 				return process.Usage("--format: %q given, expected mermaid or dot", format)
 			}
-			subject, err := subject(&from, args)
+			subject, err := subject(cmd, &from, args)
 			if err != nil {
 				return err
 			}
@@ -92,12 +92,12 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 }
 
 // subject returns the one scenario that the arguments name, with its position.
-func subject(c *catalogue.Selection, args []string) (*describe.Subject, error) {
+func subject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
 		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
 	}
 	c.Variants = []string{catalogue.PlainVariant}
-	chosen, err := c.LoadExpanded(args)
+	chosen, err := c.LoadExpanded(cmd.Context(), cmd.ErrOrStderr(), args)
 	if err != nil {
 		return nil, err
 	}

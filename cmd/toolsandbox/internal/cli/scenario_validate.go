@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,7 +43,7 @@ targets. It prints every problem of every file as file:line:column: field: what 
 		Example: "  toolsandbox scenario validate\n  toolsandbox scenario validate --pack mine --pack theirs.zip",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return validate(cmd.OutOrStdout(), &from, asJSON)
+			return validate(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr(), &from, asJSON)
 		},
 	}
 	from.RegisterSourceFlags(cmd.Flags())
@@ -51,8 +52,8 @@ targets. It prints every problem of every file as file:line:column: field: what 
 }
 
 // validate loads packs, prints their problems, and fails if there are any.
-func validate(w io.Writer, from *catalogue.Selection, asJSON bool) error {
-	packs, err := from.Packs()
+func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, asJSON bool) error {
+	packs, err := from.Packs(ctx, warnings)
 	var mistakes scenario.Errors
 	if err != nil && !errors.As(err, &mistakes) {
 		return err

@@ -57,7 +57,7 @@ which a measure of the pack's own failed get one.`,
 }
 
 func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, stdout, stderr io.Writer) error {
-	summary, scenarios, err := o.judge.load(dir)
+	summary, scenarios, err := o.judge.load(ctx, stderr, dir)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (j *scorer) register(flags *pflag.FlagSet) {
 }
 
 // load reads the record and the summary of the run in dir and the scenarios by name.
-func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
+func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := j.engine.Network.Validate(); err != nil {
 		return nil, nil, process.Usage("%w", err)
 	}
@@ -63,7 +63,7 @@ func (j *scorer) load(dir string) (*runfiles.Summary, map[string]*scenariov1.Sce
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
-	scenarios, err := j.catalogue.Everything()
+	scenarios, err := j.catalogue.Everything(ctx, warnings)
 	if err != nil {
 		return nil, nil, err
 	}

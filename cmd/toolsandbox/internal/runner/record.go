@@ -96,12 +96,17 @@ func playerRecord(p *agentgwv1.Player, secrets []string) runfiles.Player {
 	return player
 }
 
-// flagValues returns the values of all flags by name.
+// flagValues returns the values of all flags by name. A value that may hold a secret has a text for
+// records.
 func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	values := make(map[string]string)
 	flags.VisitAll(func(flag *pflag.Flag) {
+		text := flag.Value.String()
+		if safe, ok := flag.Value.(interface{ Recorded() string }); ok {
+			text = safe.Recorded()
+		}
 		if flag.Name != "help" {
-			values[flag.Name] = redact(flag.Value.String(), secrets)
+			values[flag.Name] = redact(text, secrets)
 		}
 	})
 	return values

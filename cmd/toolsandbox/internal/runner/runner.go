@@ -124,7 +124,7 @@ func (o *Options) checkSweepID() error {
 }
 
 // prepare checks the flags and returns the sweep's specification.
-func (o *Options) prepare(args []string) (sweep.Spec, error) {
+func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
 	if err := o.checkSweepID(); err != nil {
 		return sweep.Spec{}, err
 	}
@@ -132,7 +132,7 @@ func (o *Options) prepare(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
-	specify := o.specify
+	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
 		specify = o.again
 	}
@@ -164,7 +164,7 @@ func (o *Options) validate() error {
 }
 
 // specify converts the flags into a specification.
-func (o *Options) specify(args []string) (sweep.Spec, error) {
+func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
 	if o.agent == "" {
 		return sweep.Spec{}, process.Usage("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
@@ -199,9 +199,14 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 		return sweep.Spec{}, err
 	}
 	o.scenarios.Servers = o.engine.ToolHost.ToolServers
-	chosen, err := o.scenarios.Load(args)
+	chosen, err := o.scenarios.Load(ctx, stderr, args)
 	if err != nil {
 		return sweep.Spec{}, err
+	}
+	if flag := o.flags.Lookup("toolhost-tool-server"); flag != nil && flag.Changed { // others may be meant for other runs
+		if err := o.scenarios.CheckServers(); err != nil {
+			return sweep.Spec{}, err
+		}
 	}
 	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
 		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
@@ -228,7 +233,7 @@ func (o *Options) specify(args []string) (sweep.Spec, error) {
 // writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
 	given := givenFlags(o.flags)
-	spec, err := o.prepare(args)
+	spec, err := o.prepare(ctx, stderr, args)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"io"
 	"slices"
 	"testing"
 	"time"
@@ -24,7 +25,7 @@ func prepared(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := options.prepare([]string{"turn_off_wifi"})
+	spec, err := options.prepare(t.Context(), io.Discard, []string{"turn_off_wifi"})
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}

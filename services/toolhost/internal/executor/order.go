@@ -53,6 +53,12 @@ type search struct {
 // errAgain says that the calls were grouped anew, so that the groups must be explored again.
 var errAgain = errors.New("calls are grouped anew")
 
+// reordered marks the context of calls in another order than the given one.
+type reordered struct{}
+
+// Reordered says whether a call is made in search of a failing order, and not in the given one.
+func Reordered(ctx context.Context) bool { return ctx.Value(reordered{}) != nil }
+
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic
 // order of positions, or that of the given order if there is none. The error is ErrTooManyOrders,
 // or the cause of ctx's end.
@@ -67,6 +73,7 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 	if slices.ContainsFunc(given, failed) || !slices.ContainsFunc(s.effects, writes) {
 		return given, world, nil
 	}
+	ctx = context.WithValue(ctx, reordered{}, true)
 	s.share()
 	all := ^set(0) >> (maxParallel - len(calls))
 	fails, err := s.first(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -36,6 +37,8 @@ type serviceRecorder struct {
 	// at this index, earlier the good ones from before; earlier stays empty unless the session uses
 	// its answers again.
 	known, inherited, earlier []recordedAnswer
+	// taken says which of known answered a request of the given order to a server with a state.
+	taken map[int]bool
 }
 
 // request is what a tool asks for; text is that of its parameters.
@@ -60,7 +63,7 @@ type recordedAnswer struct {
 func (h *Host) frameOf(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
 	switch {
 	case asked(l.services), len(l.setup.servers) > 0:
-		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop}
+		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop, taken: make(map[int]bool)}
 		frame.Services = recorder
 		return &frame, recorder
 	default:
@@ -115,6 +118,9 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 func (d *serviceRecorder) find(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
 	if err := d.load(); err != nil {
 		return recordedAnswer{}, err
+	}
+	if server.hasState() {
+		return d.callState(ctx, wanted, params, server)
 	}
 	if found, ok := find(d.known, wanted); ok {
 		return found, nil
@@ -231,13 +237,16 @@ func (d *serviceRecorder) load() error {
 
 // find returns the first answer to a request.
 func find(answers []recordedAnswer, wanted request) (recordedAnswer, bool) {
-	for _, answer := range answers {
-		// The text too, for NaN equals nothing.
-		if answer.url == wanted.url && (answer.text == wanted.text || answer.params.Equal(wanted.params)) {
-			return answer, true
-		}
+	if at := slices.IndexFunc(answers, wanted.answeredBy); at >= 0 {
+		return answers[at], true
 	}
 	return recordedAnswer{}, false
+}
+
+// answeredBy says whether an answer is one to the request.
+func (r request) answeredBy(answer recordedAnswer) bool {
+	// The text too, for NaN equals nothing.
+	return answer.url == r.url && (answer.text == r.text || answer.params.Equal(r.params))
 }
 
 func newRequest(url, text string) (request, error) {

@@ -42,33 +42,37 @@ func (s *compiledSetup) served(url string) *served {
 	return nil
 }
 
+// hasState says whether the server keeps a state for each session.
+func (s *served) hasState() bool { return s != nil && s.server.GetSessionState() }
+
 // call returns the answer of a tool server to a request that the session did not make before: that
-// of a parent, a recording of the setup, or what the server answers now. A server with a state for
-// each session answers by what the session asked it before, so that no answer of a parent counts.
+// of a parent, a recording of the setup, or what the server answers now.
 func (d *serviceRecorder) call(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
-	if found, ok := find(d.inherited, wanted); ok && !server.server.GetSessionState() {
+	if found, ok := find(d.inherited, wanted); ok {
 		return found, d.keep(ctx, found)
 	}
 	if body, ok := d.session.setup.recorded.Find(wanted.url, params); ok {
 		return recordedAnswer{body: body}, nil
 	}
-	if d.session.replay || d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED {
+	if d.offline() {
 		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
 	}
+	return d.request(ctx, wanted, func() (string, error) {
+		return d.host.servers.Call(ctx, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
+	})
+}
+
+// offline says that no tool server is asked.
+func (d *serviceRecorder) offline() bool {
+	return d.session.replay || d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED
+}
+
+// request asks a tool server and stores what it answers.
+func (d *serviceRecorder) request(ctx context.Context, wanted request, ask func() (body string, err error)) (recordedAnswer, error) {
 	if len(d.known) >= maxServerRequests {
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to tool servers at once", ErrQuota, maxServerRequests)
 	}
-	request := toolserver.Request{Server: server.server, Tool: server.tool, Params: params}
-	var body string
-	var err error
-	if server.server.GetSessionState() {
-		var history []toolserver.Answered
-		if history, err = d.history(server.server); err == nil {
-			body, err = d.host.servers.CallState(ctx, d.id, history, request)
-		}
-	} else {
-		body, err = d.host.servers.Call(ctx, request)
-	}
+	body, err := ask()
 	if err != nil {
 		return recordedAnswer{}, err
 	}
@@ -79,29 +83,4 @@ func (d *serviceRecorder) call(ctx context.Context, wanted request, params *pyth
 		return recordedAnswer{}, err
 	}
 	return answer, d.keep(ctx, answer)
-}
-
-// history returns what the session, and before its fork its parents, asked a server, in order.
-func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answered, error) {
-	record := d.session.record()
-	answers, err := d.host.shared(d.id, record, d.index)
-	if err != nil {
-		return nil, err
-	}
-	var history []toolserver.Answered
-	for _, stored := range answers {
-		at := d.session.setup.served(stored.GetRecording().GetUrl())
-		if at == nil || at.server != server {
-			continue
-		}
-		made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
-		if err != nil {
-			return nil, err
-		}
-		params, _ := made.params.AsDict()
-		history = append(history, toolserver.Answered{
-			Request: toolserver.Request{Server: server, Tool: at.tool, Params: params}, Body: stored.GetRecording().GetResponseJson(),
-		})
-	}
-	return history, nil
 }

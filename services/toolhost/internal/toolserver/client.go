@@ -5,6 +5,7 @@ package toolserver
 import (
 	"container/list"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,6 +44,8 @@ var (
 	ErrAway = errors.New("tool server is away")
 	// ErrBroken says that a server answers what it must not.
 	ErrBroken = errors.New("tool server is broken")
+	// ErrState says that nobody knows what a server with a state for each session would answer.
+	ErrState = errors.New("tool server keeps a state")
 )
 
 // Config says which servers there are and how they are asked.
@@ -87,8 +90,10 @@ type slot struct {
 	place place
 	mu    sync.Mutex
 	open  connection
-	// served counts the requests that made the server's state.
-	served int
+	// served identifies the requests that made the server's state.
+	served [sha256.Size]byte
+	// gone says that the slot made room: it is not opened again.
+	gone bool
 }
 
 // Client asks tool servers. It is safe for concurrent use. Whoever made it closes it.
@@ -127,10 +132,11 @@ func (c *Client) Close() error {
 	return errors.Join(errs...)
 }
 
-// reset closes the connection of a slot that nobody uses.
+// reset closes the connection of a slot for good, when nobody uses it.
 func (s *slot) reset() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.gone = true
 	return s.drop()
 }
 
@@ -140,7 +146,7 @@ func (s *slot) drop() error {
 		return nil
 	}
 	err := s.open.close()
-	s.open, s.served = nil, 0
+	s.open, s.served = nil, [sha256.Size]byte{}
 	return err
 }
 
@@ -156,14 +162,20 @@ func (c *Client) sharedSlot(server string) *slot {
 	return s
 }
 
-// stateSlot returns the slot of a server with a state. The slot that was used longest ago makes
-// room: it is closed after the lock is released, because it may be in use.
+// stateSlot returns the slot of a server with a state, locked. The slot that was used longest ago
+// makes room: it is closed after the client's lock is released, because it may be in use.
 func (c *Client) stateSlot(p place) *slot {
-	s, evicted := c.touch(p)
-	if evicted != nil {
-		c.warn(evicted.place.server, evicted.reset())
+	for {
+		s, evicted := c.touch(p)
+		if evicted != nil {
+			c.warn(evicted.place.server, evicted.reset())
+		}
+		s.mu.Lock()
+		if !s.gone {
+			return s
+		}
+		s.mu.Unlock() // it made room before it was locked
 	}
-	return s
 }
 
 // touch returns the slot of a place as the one that was used last, and the one that makes room, nil
@@ -234,10 +246,13 @@ func (c *Client) Call(ctx context.Context, request Request) (body string, err er
 func (c *Client) CallState(ctx context.Context, session string, history []Answered, request Request) (body string, err error) {
 	name := request.Server.GetName()
 	s := c.stateSlot(place{server: name, session: session})
-	s.mu.Lock()
 	defer s.mu.Unlock()
+	var before [sha256.Size]byte
+	for _, answered := range history {
+		before = answered.after(before)
+	}
 	err = c.retry(ctx, name, func(ctx context.Context) error {
-		if s.open != nil && s.served != len(history) {
+		if s.open != nil && s.served != before {
 			c.warn(name, s.drop())
 		}
 		err := c.restore(ctx, s, history)
@@ -248,10 +263,16 @@ func (c *Client) CallState(ctx context.Context, session string, history []Answer
 			c.warn(name, s.drop()) // what the server made of the request is not known
 			return err
 		}
-		s.served++
+		s.served = Answered{request, body}.after(before)
 		return nil
 	})
 	return body, err
+}
+
+// after identifies a history that ends with the request; before identifies what came earlier.
+func (a Answered) after(before [sha256.Size]byte) [sha256.Size]byte {
+	text := python.JSON(python.List(python.Str(a.Tool.GetName()), a.Params.Value(), python.Str(a.Body)))
+	return sha256.Sum256(append(before[:], text...))
 }
 
 // restore gives a server the state that a history makes, unless it has one.
@@ -272,7 +293,7 @@ func (c *Client) restore(ctx context.Context, s *slot, history []Answered) error
 			return fmt.Errorf("%w: %s: request %d of the session's history, %s, was answered otherwise when it was repeated: its answers depend on more than the calls of the session",
 				ErrBroken, s.place.server, i, before.Tool.GetName())
 		}
-		s.served++
+		s.served = before.after(s.served)
 	}
 	return nil
 }

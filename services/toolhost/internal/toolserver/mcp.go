@@ -43,7 +43,7 @@ type overMCP struct {
 func dialMCP(ctx context.Context, name string, target Target) (connection, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &overMCP{name: name, stop: stop}
-	var transport mcp.Transport
+	transport := rawTransport{}
 	if target.Address != "" {
 		base, _ := http.DefaultTransport.(*http.Transport)
 		m.web = &http.Client{
@@ -51,7 +51,7 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
 		m.web.Transport = limited{m.web.Transport}
-		transport = &mcp.StreamableClientTransport{
+		transport.Transport = &mcp.StreamableClientTransport{
 			Endpoint: target.Address, HTTPClient: m.web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
 		}
 	} else {
@@ -60,12 +60,13 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 			stop()
 			return nil, err
 		}
-		transport = &mcp.IOTransport{Reader: m.program.stdout, Writer: m.program, MaxLineLength: maxFrame}
+		transport.Transport = &mcp.IOTransport{Reader: m.program.stdout, Writer: m.program, MaxLineLength: maxFrame}
+		transport.secrets = m.program.secrets
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsandbox", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	// A session outlives the call that opens it, so the call's end only cuts the opening short.
 	unwatch := context.AfterFunc(ctx, stop)
-	session, err := client.Connect(life, rawTransport{transport}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+	session, err := client.Connect(life, transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	unwatch()
 	if err != nil {
 		err = errors.Join(m.program.because(err), m.closeTransport())

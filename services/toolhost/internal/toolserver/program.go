@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -19,15 +19,6 @@ const (
 	maxComplaint = 2 << 10
 )
 
-// inherited are the environment variables that a program gets. Keys of models are not among them.
-func inherited() []string {
-	return []string{
-		"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT",
-		"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH",
-		"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy", "SSL_CERT_FILE", "SSL_CERT_DIR",
-	}
-}
-
 // program is a server that was started here. Writing to it is its input; closing it ends it.
 type program struct {
 	io.Writer
@@ -37,22 +28,24 @@ type program struct {
 	stdin  io.Closer
 	stdout io.ReadCloser
 	stderr tail
-	once   sync.Once
-	ended  error
+	// secrets are what nobody may read who reads what the program says.
+	secrets secrets
+	once    sync.Once
+	ended   error
 }
 
 // start starts a server.
 func start(target Target) (*program, error) {
+	environment, own, err := target.environment()
+	if err != nil {
+		return nil, fmt.Errorf("%w: start %s: %w", ErrBroken, target.Command[0], err)
+	}
 	// No context: its end must give the program time to end by itself.
 	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // close ends it
 	cmd.Dir, cmd.WaitDelay = target.Dir, stopLimit
-	cmd.Env = []string{} // not nil, which would be the whole environment
-	for _, name := range inherited() {
-		if value, ok := os.LookupEnv(name); ok {
-			cmd.Env = append(cmd.Env, name+"="+value)
-		}
-	}
-	p := &program{name: target.Command[0], cmd: cmd}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it starts ends with it
+	cmd.Env = environment
+	p := &program{name: target.Command[0], cmd: cmd, secrets: own}
 	cmd.Stderr = &p.stderr
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
@@ -68,30 +61,35 @@ func start(target Target) (*program, error) {
 	return p, nil
 }
 
-// Close ends the program: its input ends, and after a while it is killed. It may be called more
-// than once. How the program ended is no error.
+// Close ends the program: its input ends, and after a while it is killed, with everything that it
+// started. It may be called more than once. How the program ended is no error.
 func (p *program) Close() error {
 	p.once.Do(func() {
 		p.ended = p.stdin.Close()
-		kill := time.AfterFunc(stopLimit, func() { _ = p.cmd.Process.Kill() }) // it has ended if that fails
-		defer kill.Stop()
+		kill := time.AfterFunc(stopLimit, p.kill)
 		var exit *exec.ExitError
 		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
 			p.ended = errors.Join(p.ended, err)
 		}
+		kill.Stop()
+		p.kill()
 	})
 	return p.ended
 }
 
-// because adds the last thing that a program complained about to an error.
+// kill ends all processes of the program. They have ended if that fails.
+func (p *program) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
+
+// because adds the last thing that a program complained about to an error, and removes secrets.
 func (p *program) because(err error) error {
 	if p == nil {
 		return err
 	}
+	text := err.Error()
 	if said := p.stderr.last(); said != "" {
-		return fmt.Errorf("%w: %s says: %s", err, p.name, said)
+		text += fmt.Sprintf(": %s says: %s", p.name, said)
 	}
-	return err
+	return errors.New(p.secrets.redact(text))
 }
 
 // tail keeps the end of what is written to it.

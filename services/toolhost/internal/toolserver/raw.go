@@ -17,8 +17,12 @@ import (
 // server's own field of that name is overwritten.
 const rawField = "toolsandbox/raw"
 
-// rawTransport is a transport whose results carry that field.
-type rawTransport struct{ mcp.Transport }
+// rawTransport is a transport whose results carry that field and no secrets.
+type rawTransport struct {
+	mcp.Transport
+
+	secrets secrets
+}
 
 // Connect implements mcp.Transport.
 func (t rawTransport) Connect(ctx context.Context) (mcp.Connection, error) {
@@ -26,18 +30,29 @@ func (t rawTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rawConnection{conn}, nil
+	return rawConnection{conn, t.secrets}, nil
 }
 
-type rawConnection struct{ mcp.Connection }
+type rawConnection struct {
+	mcp.Connection
+
+	secrets secrets
+}
 
 // Read implements mcp.Connection.
 func (c rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
-	if response, ok := message.(*jsonrpc.Response); ok && err == nil && response.Error == nil {
-		response.Result = withRaw(response.Result)
+	response, ok := message.(*jsonrpc.Response)
+	if !ok || err != nil {
+		return message, err
 	}
-	return message, err
+	if stated, ok := errors.AsType[*jsonrpc.Error](response.Error); ok {
+		stated.Message = c.secrets.redact(stated.Message)
+	}
+	if response.Error == nil {
+		response.Result = withRaw(json.RawMessage(c.secrets.redact(string(response.Result))))
+	}
+	return response, nil
 }
 
 // withRaw adds the field to a result of tools/list or tools/call; others stay as they are.

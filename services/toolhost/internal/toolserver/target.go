@@ -20,32 +20,47 @@ type Target struct {
 	Command []string
 	// Dir is where the command runs; empty is the directory of this process.
 	Dir string
+	// Environment names the variables of this process that the command gets beside inherited ones.
+	Environment []string
 }
 
 // serverName is what the name of a server must look like; it is also the module of its tools.
 var serverName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// stdio begins the text of a command.
-const stdio = "stdio:"
+// variableName is what the name of an environment variable must look like.
+var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// stdio begins the text of a command: stdio:command, or stdio+NAME,NAME:command with environment
+// variables.
+const stdio = "stdio"
 
 // schemes are those of addresses.
 func schemes() []string { return []string{"grpc", "grpcs", "http", "https"} }
 
 // ParseTarget reads an address, or stdio: with a command: words between spaces, or a list in JSON.
 func ParseTarget(text string) (Target, error) {
-	if command, ok := strings.CutPrefix(text, stdio); ok {
+	if head, command, ok := strings.Cut(text, ":"); ok && strings.HasPrefix(head, stdio) {
+		var environment []string
+		if names, some := strings.CutPrefix(head, stdio+"+"); some {
+			environment = strings.Split(names, ",")
+		} else if head != stdio {
+			return Target{}, errTarget
+		}
 		words := strings.Fields(command)
 		if strings.HasPrefix(strings.TrimSpace(command), "[") {
 			if err := json.Unmarshal([]byte(command), &words); err != nil {
 				return Target{}, fmt.Errorf("command is no list of texts in JSON: %w", err)
 			}
 		}
-		target := Target{Command: words}
+		target := Target{Command: words, Environment: environment}
 		return target, target.Check()
 	}
 	target := Target{Address: text}
 	return target, target.Check()
 }
+
+// errTarget says what a target is.
+var errTarget = errors.New("expected grpc://host:port, grpcs://host:port, http://host:port/path, https://host/path, stdio:command or stdio+VARIABLE,VARIABLE:command")
 
 // Check says what is wrong with a target.
 func (t Target) Check() error {
@@ -53,11 +68,16 @@ func (t Target) Check() error {
 		if len(t.Command) == 0 || t.Command[0] == "" {
 			return errors.New("neither an address nor a command")
 		}
+		for _, name := range t.Environment {
+			if !variableName.MatchString(name) {
+				return fmt.Errorf("%.60q is no name of an environment variable", name)
+			}
+		}
 		return nil
 	}
 	parsed, err := url.Parse(t.Address)
 	if err != nil || !slices.Contains(schemes(), parsed.Scheme) || parsed.Host == "" {
-		return errors.New("expected grpc://host:port, grpcs://host:port, http://host:port/path, https://host/path or stdio:command")
+		return errTarget
 	}
 	if t.overGRPC() {
 		if _, _, err := net.SplitHostPort(parsed.Host); err != nil || strings.Trim(parsed.Path, "/") != "" {
@@ -69,6 +89,12 @@ func (t Target) Check() error {
 
 // overGRPC says whether the server speaks toolsandbox.tools.v1.
 func (t Target) overGRPC() bool { return strings.HasPrefix(t.Address, "grpc") }
+
+// CheckEnvironment says which variables that the command gets are missing in this process.
+func (t Target) CheckEnvironment() error {
+	_, _, err := t.environment()
+	return err
+}
 
 // String names the target in errors. It leaves out what may be secret: user, query and arguments.
 func (t Target) String() string {
@@ -87,11 +113,11 @@ func (t Target) text() string {
 	if t.Address != "" {
 		return t.Address
 	}
-	words, err := json.Marshal(t.Command)
-	if err != nil { // texts have JSON
-		panic(err)
+	head := stdio
+	if len(t.Environment) > 0 {
+		head += "+" + strings.Join(t.Environment, ",")
 	}
-	return stdio + string(words)
+	return head + ":" + string(encode(t.Command))
 }
 
 // Targets holds the servers that a tool host reaches, by name. It is a flag.
@@ -120,10 +146,15 @@ func (t *Targets) Set(text string) error {
 func (t *Targets) Type() string { return "NAME=address" }
 
 // String implements pflag.Value.
-func (t *Targets) String() string {
+func (t *Targets) String() string { return t.list(Target.text) }
+
+// Recorded is String for records of runs: it leaves out what may be secret.
+func (t *Targets) Recorded() string { return t.list(Target.String) }
+
+func (t *Targets) list(text func(Target) string) string {
 	var parts []string
 	for name, target := range *t {
-		parts = append(parts, name+"="+target.text())
+		parts = append(parts, name+"="+text(target))
 	}
 	slices.Sort(parts)
 	return strings.Join(parts, ";")

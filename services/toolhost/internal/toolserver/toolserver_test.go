@@ -3,10 +3,12 @@ package toolserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -23,8 +25,16 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// A session of a test server that was replaced is ended by nobody: the SDK has no way to do so.
+// TestMain is a tool server where the program is started as one. A session of a test server that
+// was replaced is ended by nobody: the SDK has no way to do so.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == tellingServer {
+		if err := tell(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
@@ -263,6 +273,32 @@ func TestState(t *testing.T) {
 	wrong := []Answered{{history[0].Request, `{"value": 0}`}}
 	if _, err := c.CallState(t.Context(), "c", wrong, history[0].Request); !errors.Is(err, ErrBroken) {
 		t.Errorf("another history: got %v, want ErrBroken", err)
+	}
+}
+
+// TestManyStates asks for more sessions at once than servers stay open: each counts for itself.
+func TestManyStates(t *testing.T) {
+	target, _ := counterServer(t)
+	c := client(t, target, 20*time.Second)
+	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
+	var wait sync.WaitGroup
+	for n := range 3 * maxStates {
+		request := ask(t, tool, fmt.Sprintf(`{"by": %d}`, n+1))
+		wait.Go(func() {
+			var history []Answered
+			for calls := range 3 {
+				body, err := c.CallState(t.Context(), fmt.Sprint(n), history, request)
+				if want := fmt.Sprintf(`"z": %d}`, (n+1)*(calls+1)); err != nil || !strings.Contains(body, want) {
+					t.Errorf("session %d: got %q and %v, want %s", n, body, err, want)
+					return
+				}
+				history = append(history, Answered{request, body})
+			}
+		})
+	}
+	wait.Wait()
+	if len(c.states) != maxStates || c.recent.Len() != maxStates {
+		t.Errorf("servers with a state: got %d and %d, want %d", len(c.states), c.recent.Len(), maxStates)
 	}
 }
 

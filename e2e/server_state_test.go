@@ -1,0 +1,71 @@
+package e2e_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
+)
+
+// TestServerState proves and plays a pack whose server keeps a state for each session, and replays
+// the run without the server.
+func TestServerState(t *testing.T) {
+	path := os.Getenv("PATH")
+	programsOnPath(t)
+	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
+	mustContain(t, "prove", toolsandbox(t, "pack", "prove", cartPack, "cups_and_tea"), "1 proven, 0 failed")
+	for _, args := range [][]string{
+		{"pack", "validate", cartPack}, {"pack", "show", cartPack},
+		{"run", "--agent", "oracle", "--pack", cartPack, "--out", out},
+	} {
+		printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v: %v\n%s", args, err, printed)
+		}
+		mustContain(t, args[0], string(printed), "cart/pack.yaml:4:5: cart keeps a state (state: session): parallel calls are made in the given order alone")
+	}
+	for name, total := range map[string]string{"cups_and_tea": "'items': 4", "two_cups_at_once": "'items': 2"} {
+		said, err := os.ReadFile(filepath.Join(out, "trajectories", name, "conversation.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustContain(t, name, string(said), total, "C-1")
+		if strings.Contains(string(said), "C-2") {
+			t.Errorf("%s: got\n%s\nwant a server that nobody else asks", name, said)
+		}
+		mustContain(t, "replay of the session", toolsandbox(t, "session", "replay", name, "--out", out), "are identical")
+	}
+	t.Setenv("PATH", path)
+	toolsandbox(t, "run", "--replay", out, "--out", again)
+	equalRuns(t, out, again)
+	mustContain(t, "run without the server", refused(t, "run", "--agent", "oracle", "--pack", cartPack, "--out", filepath.Join(t.TempDir(), "away")),
+		"cart/pack.yaml:4:5: tools: tool server is broken: start mcpserver")
+}
+
+// TestStateIsNotRecorded refuses a recorded answer of a server with a state.
+func TestStateIsNotRecorded(t *testing.T) {
+	programsOnPath(t)
+	files := make(map[string]string)
+	for _, name := range []string{"pack.yaml", "cart.yaml"} {
+		text, err := os.ReadFile(filepath.Join(cartPack, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(text)
+	}
+	files["cart.yaml"] = strings.Replace(files["cart.yaml"], "  oracle:\n",
+		"  recordings: [{url: \"tools://cart/show_cart\", params: {arguments: {}}, response: {value: {lines: [], items: 0}}}]\n  oracle:\n", 1)
+	mustContain(t, "validate", refused(t, "pack", "validate", writeServedPack(t, files, "")),
+		"cart.yaml:1:1: cups_and_tea.recordings: cart keeps a state, so that its answers depend on earlier calls; leave out the answer of tools://cart/show_cart")
+}
+
+// TestLongServerStateKilled kills the tool host again and again while it asks servers that keep a
+// state for each session.
+func TestLongServerStateKilled(t *testing.T) {
+	programsOnPath(t)
+	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "cart=stdio:mcpserver cart"}}
+	surviveKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", cartPack, "--trials", "150"}, killToolHost)
+}

@@ -1,0 +1,121 @@
+package e2e_test
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/sdk/go/tools"
+)
+
+// orderScenario makes calls of which another order than the given one raises: the note is there
+// already.
+const orderScenario = `write_anew:
+  clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+  tables:
+    setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false}]
+    note: [{title: Old door code, pages: 3}]
+  user: {goal: Have the note of the old door code written anew., says: Write the note of the old door code anew.}
+  oracle:
+    - calls: [{remove_note: {title: Old door code}}, {add_note: {title: Old door code}}, {add_note: {title: Garden plan}}]
+    - say: It is written anew.
+  milestones:
+    added: {addition: {note: [{title: Garden plan, pages: 1}]}}
+`
+
+// TestToolServerOrder has parallel calls conflict through the rows that a server is sent: the
+// outcome is that of the first order in which one raises, and a replay without the server has it
+// too.
+func TestToolServerOrder(t *testing.T) {
+	server := serveTools(t, "127.0.0.1:0")
+	files := maps.Clone(deskPack)
+	files["desk.yaml"] = orderScenario
+	pack := writeServedPack(t, files, server.address)
+	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
+	toolsandbox(t, "run", "--agent", "oracle", "--pack", pack, "--out", out)
+	raw, err := os.ReadFile(filepath.Join(out, "trajectories", "write_anew", "conversation.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := string(raw)
+	const raised = "ValueError: There is a note Old door code"
+	if first := strings.Index(said, raised); first < 0 || strings.Count(said, "There is a note") != strings.Count(said, raised) {
+		t.Errorf("conversation: got\n%s\nwant the order in which add_note raises %s", said, raised)
+	}
+	mustContain(t, "replay of the session", toolsandbox(t, "session", "replay", "write_anew", "--out", out), "are identical")
+	server.stop()
+	toolsandbox(t, "run", "--replay", out, "--out", again)
+	equalRuns(t, out, again)
+}
+
+// TestToolServerNames has tools of a server with the names of other tools.
+func TestToolServerNames(t *testing.T) {
+	nothing := func(context.Context, *tools.Call, struct{}) (any, error) { return nil, nil }
+	server := serveTools(t, "127.0.0.1:0", tools.New("add_contact", "Adds a contact.", nothing), tools.New("len", "Measures.", nothing))
+	other := serveTools(t, "127.0.0.1:0")
+	files := maps.Clone(deskPack)
+	files["pack.yaml"] = "name: desk\ntools:\n  - {server: desk, address: \"ADDRESS\"}\n  - {server: shelf, address: \"" + other.address + "\"}\n"
+	files["tools/note.py"] = "def find_notes(title: str) -> str:\n    \"\"\"Finds notes.\n\n    Args:\n        title: The title.\n    \"\"\"\n    return title\n"
+	printed := refused(t, "pack", "validate", writeServedPack(t, files, server.address))
+	for _, want := range []string{
+		"pack.yaml:3:5: desk.find_notes: the name is that of a tool in tools/note.py; rename one of them",
+		"pack.yaml:3:5: desk.add_contact: the name is that of a built-in tool; rename one of them",
+		"pack.yaml:3:5: desk.len: len means something in Python or to tools already; rename the tool in its server",
+		"pack.yaml:4:5: shelf.add_note: the name is that of a tool of the server desk; rename one of them",
+	} {
+		if strings.Count(printed, want+"\n") != 1 {
+			t.Errorf("validate: got\n%s\nwant one line with %q", printed, want)
+		}
+	}
+}
+
+// TestUnknownToolServer names servers that a pack or a tool host does not know.
+func TestUnknownToolServer(t *testing.T) {
+	server := serveTools(t, "127.0.0.1:0")
+	pack := writeServedPack(t, deskPack, server.address)
+	mustContain(t, "name of no server", refused(t, "run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "out"), "--toolhost-tool-server", "dsek=grpc://"+server.address),
+		`--toolhost-tool-server: dsek names no tool server of `+pack+`; did you mean "desk"?`)
+	services := start(t)
+	mustContain(t, "run", refused(t, append([]string{"run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "out")}, services.ClientArgs()...)...),
+		"1 of 1 rollouts have no score because of the infrastructure", `unknown tool server "desk": start the tool host with --toolhost-tool-server desk=address`)
+	if server.calls.Load() > 0 {
+		t.Errorf("calls of the server: got %d, want none", server.calls.Load())
+	}
+}
+
+// TestLongToolServerLost stops a server at its first call. The rollout waits, then it has no score, and
+// the run fails. When the server is back, the run continues.
+func TestLongToolServerLost(t *testing.T) {
+	called := make(chan struct{}, 8)
+	look := func(context.Context, *tools.Call, struct{}) (any, error) {
+		called <- struct{}{}
+		return "a shelf", nil
+	}
+	shelf := func() tools.Tool { return tools.New("look_at_shelf", "Looks at the shelf.", look) }
+	server := serveTools(t, "127.0.0.1:0", shelf())
+	files := maps.Clone(deskPack)
+	files["desk.yaml"] = strings.NewReplacer("extra_tools: [", "extra_tools: [look_at_shelf, ", "  oracle:\n", "  oracle:\n    - look_at_shelf: {}\n").Replace(files["desk.yaml"])
+	pack := writeServedPack(t, files, server.address)
+	toolsandbox(t, "pack", "freeze", pack)
+	out := filepath.Join(t.TempDir(), "out")
+	args := []string{"run", "--agent", "oracle", "--pack", pack, "--toolhost-tool-server-timeout", "500ms", "--out", out}
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		<-called
+		server.stop()
+	}()
+	printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
+	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 1 {
+		t.Errorf("run: got %v, want exit code 1", err)
+	}
+	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because of the infrastructure", "tool server is away: desk at grpc://"+server.address)
+	<-stopped
+	serveTools(t, server.address, shelf())
+	mustContain(t, "resumed run", toolsandbox(t, append(args, "--resume")...), "take_two_notes  1.000")
+}

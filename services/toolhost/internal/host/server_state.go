@@ -1,0 +1,121 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
+)
+
+// callState returns the answer of a server with a state to a request. It answers by what the
+// session asked before, so that equal requests are different ones, and only the given order of the
+// calls is asked for.
+func (d *serviceRecorder) callState(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
+	if executor.Reordered(ctx) {
+		return d.answerInOrder(wanted, server.server)
+	}
+	for i, answer := range d.known {
+		if !d.taken[i] && wanted.answeredBy(answer) {
+			d.taken[i] = true
+			return answer, nil
+		}
+	}
+	history, err := d.history(server.server)
+	if err != nil {
+		return recordedAnswer{}, err
+	}
+	at := len(d.known)
+	answer, err := d.askState(ctx, wanted, params, server, history)
+	d.taken[at] = len(d.known) > at
+	return answer, err
+}
+
+// askState returns the answer to a request that follows a history.
+func (d *serviceRecorder) askState(
+	ctx context.Context, wanted request, params *python.Dict, server *served, history []toolserver.Answered,
+) (recordedAnswer, error) {
+	switch {
+	case d.session.replay && d.session.parent != "":
+		return d.inheritState(ctx, wanted, server.server, len(history))
+	case d.offline():
+		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
+	}
+	return d.request(ctx, wanted, func() (string, error) {
+		return d.host.servers.CallState(ctx, d.id, history, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
+	})
+}
+
+// answerInOrder returns what a server with a state answered in the given order of the calls. The
+// error is toolserver.ErrState if that does not say what it would answer in another one.
+func (d *serviceRecorder) answerInOrder(wanted request, server *setupv1.ToolServer) (recordedAnswer, error) {
+	found, ok := find(d.known, wanted)
+	for _, other := range d.known {
+		ok = ok && (!wanted.answeredBy(other) || other.body.Equal(found.body))
+	}
+	if !ok {
+		return recordedAnswer{}, fmt.Errorf("%w: %s: parallel calls depend on their order, and what it answers to %s in another order than the given one is not known: make the calls one after the other",
+			toolserver.ErrState, server.GetName(), wanted.url)
+	}
+	return found, nil
+}
+
+// inheritState returns what the server answered to a parent after the same number of requests. The
+// error is toolserver.ErrState if the parent made another request there: a fork that asks nothing
+// of the network cannot know the answer.
+func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, server *setupv1.ToolServer, number int) (recordedAnswer, error) {
+	record, err := d.host.record(d.session.parent)
+	if err != nil {
+		return recordedAnswer{}, err
+	}
+	answers, err := d.host.shared(d.session.parent, record, math.MaxInt32)
+	if err != nil {
+		return recordedAnswer{}, err
+	}
+	for _, stored := range answers {
+		if at := d.session.setup.served(stored.GetRecording().GetUrl()); at == nil || at.server != server {
+			continue
+		}
+		if number--; number >= 0 {
+			continue
+		}
+		answer, err := decodeAnswer(stored)
+		if err == nil && wanted.answeredBy(answer) {
+			return answer, d.keep(ctx, answer)
+		}
+		if err != nil {
+			return recordedAnswer{}, err
+		}
+		break
+	}
+	return recordedAnswer{}, fmt.Errorf("%w: %s: session %s asks nothing of servers, and session %s did not make the same request to %s at this point",
+		toolserver.ErrState, server.GetName(), d.id, d.session.parent, wanted.url)
+}
+
+// history returns what the session, and before its fork its parents, asked a server, in order.
+func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answered, error) {
+	answers, err := d.host.shared(d.id, d.session.record(), d.index)
+	if err != nil {
+		return nil, err
+	}
+	var history []toolserver.Answered
+	for _, stored := range answers {
+		at := d.session.setup.served(stored.GetRecording().GetUrl())
+		if at == nil || at.server != server {
+			continue
+		}
+		made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
+		if err != nil {
+			return nil, err
+		}
+		params, _ := made.params.AsDict()
+		history = append(history, toolserver.Answered{
+			Request: toolserver.Request{Server: server, Tool: at.tool, Params: params}, Body: stored.GetRecording().GetResponseJson(),
+		})
+	}
+	return history, nil
+}
