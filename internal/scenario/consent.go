@@ -25,9 +25,6 @@ const (
 	// ConfirmationSuffix ends the name of the variant in which built-in tools need consent.
 	ConfirmationSuffix = "_confirmation"
 
-	// allowText tells the simulated user how it gives its consent.
-	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
-		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
 	// askText begins what the oracle of the variant asks, goAheadText is what its user answers.
 	askText     = "May I "
 	goAheadText = "Yes, you may."
@@ -66,29 +63,24 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	setup.Schema = gatedSchema(setup.GetSchema())
 	evaluation.Schema = setup.GetSchema()
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
+	user := &evaluationv1.User{}
+	share(evaluation.GetUser(), user)
+	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	setup.Messages = slices.Clone(setup.GetMessages())
 	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
 			told := proto.CloneOf(m)
-			told.Body = &worldv1.Message_Text{Text: allowing(m.GetText())}
+			text := strings.TrimSuffix(m.GetText(), "\n") + "\n" + allowText // as its author wrote it
+			if m.GetText() == instruction(evaluation.GetUser()) {
+				text = instruction(user)
+			}
+			told.Body = &worldv1.Message_Text{Text: text}
 			setup.Messages[i] = told
 			break
 		}
 	}
-	user := &evaluationv1.User{}
-	share(evaluation.GetUser(), user)
-	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	evaluation.User = user
 	evaluation.Milestones, evaluation.Minefields = unguarded(evaluation.GetMilestones()), unguarded(evaluation.GetMinefields())
-}
-
-// allowing returns a user's instruction with how it gives consent, before the goal if it has one.
-func allowing(instruction string) string {
-	before, goal, found := strings.Cut(instruction, goalTitle)
-	if found {
-		return before + allowText + goalTitle + goal
-	}
-	return strings.TrimSuffix(before, "\n") + "\n" + allowText
 }
 
 // gatedSchema returns declared tables with that of consents.
