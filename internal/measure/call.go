@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -13,6 +14,9 @@ import (
 
 // CallSteps is what a call counts beside the steps that it takes.
 const CallSteps = 40
+
+// CellSteps is what a call of a measure of rows counts for each cell that it is given.
+const CellSteps = 4
 
 // MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: one
 // or two seconds of work.
@@ -79,7 +83,7 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 	if !ok || !(number >= 0 && number <= 1) { // also not a number
 		return 0, steps, f.failure(args, "gives %s, expected a number from 0 to 1", excerpt(python.Repr(result)))
 	}
-	return number, steps, nil
+	return math.Abs(number), steps, nil // 0 has no sign
 }
 
 // Probe compares a cell with itself. Its error is an *Error.

@@ -4,12 +4,11 @@
 package measure
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -63,30 +62,6 @@ func (f *Function) Takes(kind world.Kind) bool {
 	return f.Kind == Cells && kind != world.KindTexts && (f.cell == 0 || f.cell == kind)
 }
 
-// Mistake is something wrong in a file of measures.
-type Mistake struct {
-	// File is where, below the folder of the pack.
-	File string
-	// Line and Column count from 1; a column is a character.
-	Line, Column int
-	// Function is the one in which it is, if any.
-	Function string
-	// Reason says what is wrong and what to write instead.
-	Reason string
-}
-
-// Mistakes are all mistakes of a pack's measures, by file and line. It is never empty.
-type Mistakes []Mistake
-
-// Error returns one line for each.
-func (m Mistakes) Error() string {
-	lines := make([]string, len(m))
-	for i := range m {
-		lines[i] = fmt.Sprintf("%s:%d:%d: %s: %s", m[i].File, m[i].Line, m[i].Column, cmp.Or(m[i].Function, "file"), m[i].Reason)
-	}
-	return strings.Join(lines, "\n")
-}
-
 // Set is the functions of a pack by name. The nil Set is empty.
 type Set struct{ functions []*Function }
 
@@ -105,14 +80,15 @@ func (s *Set) Find(name string, kind Kind) *Function {
 	return s.functions[at]
 }
 
-// Compile compiles the measures and extractors of an evaluation. Its error is Mistakes.
+// Compile compiles the measures and extractors of an evaluation. Its error is
+// source.Mistakes.
 func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
 	functions, mistakes := Read(evaluation.GetMeasureModules())
 	set := &Set{functions: functions}
-	for _, source := range evaluation.GetMeasureExpressions() {
-		f, err := Expression(source)
+	for _, expression := range evaluation.GetMeasureExpressions() {
+		f, err := Expression(expression)
 		if err != nil {
-			mistakes = append(mistakes, Mistake{File: ExpressionFile, Line: 1, Column: 1, Function: source.GetName(), Reason: err.Error()})
+			mistakes = append(mistakes, source.Mistake{File: ExpressionFile, Line: 1, Column: 1, Function: expression.GetName(), Reason: err.Error()})
 			continue
 		}
 		set.functions = append(set.functions, f)
@@ -127,11 +103,11 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
 }
 
 // twice finds names that several functions have.
-func twice(functions []*Function) (mistakes Mistakes) {
+func twice(functions []*Function) (mistakes source.Mistakes) {
 	first := make(map[string]*Function, len(functions))
 	for _, f := range functions {
 		if other := first[f.Name]; other != nil {
-			mistakes = append(mistakes, Mistake{
+			mistakes = append(mistakes, source.Mistake{
 				File: f.File, Line: max(1, f.Line), Column: max(1, f.Column), Function: f.Name,
 				Reason: fmt.Sprintf("%s has a function of that name; rename one of them", other.File),
 			})

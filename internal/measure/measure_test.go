@@ -1,6 +1,7 @@
 package measure
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -52,6 +53,13 @@ func TestCompare(t *testing.T) {
 		{"cel truth value", "wanted == found", text("a"), text("b"), 0, ""},
 		{"cel int", "found.startsWith(wanted) ? 1 : 0", text("a"), text("ab"), 1, ""},
 		{"too large", python1("float", "return 1.2"), number(5), number(1), 0, "measures/mine.py:5: f(wanted=5.0, found=1.0): gives 1.2, expected a number from 0 to 1"},
+		{"a little too large", python1("float", "return 1.0000001"), number(5), number(1), 0, "gives 1.0000001, expected a number from 0 to 1"},
+		{"a little negative", python1("float", "return -1e-300"), number(5), number(1), 0, "gives -1e-300"},
+		{"negative zero", python1("float", "return -0.0"), number(5), number(1), 0, ""},
+		{"list", python1("float", "return [1.0]"), number(5), number(1), 0, "gives [1.0]"},
+		{"memory of a list", python1("float", "return len([0] * 10 ** 9)"), number(5), number(1), 0, "MemoryError"},
+		{"endless power", python1("float", "return 10 ** 10 ** 10 > 0"), number(5), number(1), 0, "Error"},
+		{"recursive data", "def f(wanted: float, found: float) -> float:\n    \"\"\"Compares.\"\"\"\n    x = []\n    x.append(x)\n    return x == x and x == [x]\n", number(5), number(1), 1, ""},
 		{"negative", python1("float", "return -0.5"), number(5), number(1), 0, "gives -0.5"},
 		{"not a number", python1("float", "return float('nan')"), number(5), number(1), 0, "gives nan"},
 		{"infinite", python1("float", "return float('inf')"), number(5), number(1), 0, "gives inf"},
@@ -80,7 +88,7 @@ func TestCompare(t *testing.T) {
 				}
 				return
 			}
-			if err != nil || got != c.want || steps <= 0 {
+			if err != nil || got != c.want || math.Signbit(got) || steps <= 0 {
 				t.Errorf("got %v after %d steps and %v, want %v", got, steps, err, c.want)
 			}
 		})

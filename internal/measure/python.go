@@ -1,8 +1,6 @@
 package measure
 
 import (
-	"cmp"
-	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -23,12 +21,12 @@ var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
 // Read compiles files of measures and extractors in Python. The functions come in the order of the
 // files and within them of the source.
-func Read(modules []*evaluationv1.MeasureModule) ([]*Function, Mistakes) {
+func Read(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) {
 	var functions []*Function
-	var mistakes Mistakes
+	var mistakes source.Mistakes
 	size := 0
-	for i, source := range modules {
-		m := &module{file: Folder + "/" + source.GetName() + ".py", source: source.GetSource()}
+	for i, file := range modules {
+		m := &module{file: Folder + "/" + file.GetName() + ".py", source: file.GetSource()}
 		size += len(m.source)
 		if size > maxSource || i >= maxModules {
 			m.fail(0, "", "with this file, the pack's measures have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
@@ -48,13 +46,12 @@ type module struct {
 	file, source string
 	program      *syntax.Module
 	functions    []*Function
-	mistakes     Mistakes
+	mistakes     source.Mistakes
 }
 
 // fail records a mistake at an offset of the source.
 func (m *module) fail(at int, function, format string, args ...any) {
-	line, column := source.Place(m.source, at)
-	m.mistakes = append(m.mistakes, Mistake{File: m.file, Line: line, Column: column, Function: function, Reason: fmt.Sprintf(format, args...)})
+	m.mistakes.Add(m.file, m.source, at, function, format, args...)
 }
 
 // compile makes measures and extractors of the public functions.
@@ -81,7 +78,7 @@ func (m *module) compile() {
 	if len(m.functions) == 0 && len(m.mistakes) == 0 {
 		m.fail(0, "", "there is no measure: a measure is a function whose name begins with a letter; begin those of helpers with _")
 	}
-	slices.SortStableFunc(m.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	m.mistakes.Sort()
 }
 
 // names finds those that mean nothing.

@@ -9,7 +9,7 @@ import (
 
 // UserFlag is a suspicion that a simulated user broke its contract.
 type UserFlag struct {
-	// Rule is assistant, early_end, invented or leak.
+	// Rule is assistant, early_end, invented, leak or unasked.
 	Rule string `json:"rule"`
 	// Index is the index of the message.
 	Index int `json:"index"`

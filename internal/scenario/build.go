@@ -102,12 +102,13 @@ func (b *builder) scenario(f field) *scenariov1.Scenario {
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
 	oracle := b.script(v.get("oracle"), oracleTurnForm(), "setup.oracle_script")
-	messages, user := b.messages(v)
+	tools := b.tools(v, oracle)
+	messages, user := b.messages(v, tools.GetUser())
 	setup := &setupv1.Setup{
 		Name:         f.key,
 		Categories:   b.texts(v.get("categories")),
 		MaxMessages:  defaultMaxMessages,
-		Tools:        b.tools(v, oracle),
+		Tools:        tools,
 		Messages:     messages,
 		OracleScript: oracle,
 		Recordings:   b.recordings(v.get("recordings")),
@@ -290,9 +291,8 @@ func endTurn() *worldv1.Turn {
 	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
 }
 
-// evaluation reads both graphs. The user's tools are the setup's.
+// evaluation reads both graphs.
 func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup, user *evaluationv1.User) *evaluationv1.Evaluation {
-	user.Tools = setup.GetTools().GetUser()
 	evaluation := &evaluationv1.Evaluation{
 		User:       user,
 		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),

@@ -25,16 +25,13 @@ const (
 	// ConfirmationSuffix ends the name of the variant in which built-in tools need consent.
 	ConfirmationSuffix = "_confirmation"
 
-	// allowText tells the simulated user how it gives its consent.
-	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
-		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
 	// askText begins what the oracle of the variant asks, goAheadText is what its user answers.
 	askText     = "May I "
 	goAheadText = "Yes, you may."
 
-	// askMessages are those that one question takes: it, the user's call, the answer to that, and
-	// what the user says.
-	askMessages = 4
+	// askMessages are those that one question takes: it, and what the user says; allowMessages are
+	// those of each consent: the user's call, and the answer to that.
+	askMessages, allowMessages = 2, 2
 	// mostMessages is the highest limit of a setup.
 	mostMessages = 10000
 	// consentMinutes is how long a consent holds that does not say how long.
@@ -66,29 +63,24 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	setup.Schema = gatedSchema(setup.GetSchema())
 	evaluation.Schema = setup.GetSchema()
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
+	user := &evaluationv1.User{}
+	share(evaluation.GetUser(), user)
+	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	setup.Messages = slices.Clone(setup.GetMessages())
 	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
 			told := proto.CloneOf(m)
-			told.Body = &worldv1.Message_Text{Text: allowing(m.GetText())}
+			text := strings.TrimSuffix(m.GetText(), "\n") + "\n" + allowText // as its author wrote it
+			if m.GetText() == instruction(evaluation.GetUser()) {
+				text = instruction(user)
+			}
+			told.Body = &worldv1.Message_Text{Text: text}
 			setup.Messages[i] = told
 			break
 		}
 	}
-	user := &evaluationv1.User{}
-	share(evaluation.GetUser(), user)
-	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	evaluation.User = user
 	evaluation.Milestones, evaluation.Minefields = unguarded(evaluation.GetMilestones()), unguarded(evaluation.GetMinefields())
-}
-
-// allowing returns a user's instruction with how it gives consent, before the goal if it has one.
-func allowing(instruction string) string {
-	before, goal, found := strings.Cut(instruction, goalTitle)
-	if found {
-		return before + allowText + goalTitle + goal
-	}
-	return strings.TrimSuffix(before, "\n") + "\n" + allowText
 }
 
 // gatedSchema returns declared tables with that of consents.
@@ -139,7 +131,10 @@ func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scena
 	share(s.GetEvaluation(), evaluation)
 	made.Evaluation = evaluation
 	setup := made.GetSetup()
-	setup.MaxMessages = min(setup.GetMaxMessages()+askMessages*int32(len(confirm)), mostMessages)
+	for _, entry := range confirm {
+		allow := max(1, len(consents(setup, entry.GetTool())))
+		setup.MaxMessages = min(setup.GetMaxMessages()+askMessages+int32(allowMessages*allow), mostMessages)
+	}
 	gate(made, slices.Concat(setup.GetConfirm(), confirm))
 	q := newQuestions(setup, confirm)
 	script, user := q.put(s.GetSetup().GetOracleScript())
@@ -178,21 +173,87 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 	q := &questions{user: setup.GetUserScript()}
 	q.first = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
 	minutes := int(math.Ceil(setup.GetClock().GetStep() * float64(setup.GetMaxMessages()) / secondsPerMinute))
-	for i, entry := range confirm {
-		arguments := `{"action": ` + jsonString(entry.GetAction())
-		if count := callsOf(setup.GetOracleScript(), entry.GetTool()); count > 1 {
-			arguments += `, "scope": "` + world.ConsentConversation + `"`
+	calls := 0
+	for _, entry := range confirm {
+		reply := &worldv1.Turn{}
+		for _, given := range consents(setup, entry.GetTool()) {
+			arguments := `{"action": ` + jsonString(entry.GetAction())
+			if given.calls > 1 {
+				arguments += `, "scope": "` + world.ConsentConversation + `"`
+			}
+			if minutes > consentMinutes {
+				arguments += `, "minutes": ` + strconv.Itoa(minutes)
+			}
+			if given.arguments != "" {
+				arguments += `, "arguments": ` + given.arguments
+			}
+			calls++
+			reply.Calls = append(reply.Calls, &worldv1.ToolCall{
+				Id: proto.String("call_allow_" + strconv.Itoa(calls)), Tool: AllowTool, ArgumentsJson: arguments + "}",
+			})
 		}
-		if minutes > consentMinutes {
-			arguments += `, "minutes": ` + strconv.Itoa(minutes)
-		}
-		allow := &worldv1.ToolCall{Id: proto.String("call_allow_" + strconv.Itoa(i+1)), Tool: AllowTool, ArgumentsJson: arguments + "}"}
 		q.list = append(q.list, question{
 			tool: entry.GetTool(), ask: &worldv1.Turn{Say: askText + entry.GetAction() + "?"},
-			reply: []*worldv1.Turn{{Calls: []*worldv1.ToolCall{allow}}, {Say: goAheadText}},
+			reply: []*worldv1.Turn{reply, {Say: goAheadText}},
 		})
 	}
 	return q
+}
+
+// consent is what the user allows: calls with some arguments, as JSON; with any if it is empty.
+type consent struct {
+	arguments string
+	calls     int // how many the oracle makes
+}
+
+// consents returns those that the oracle's calls of a tool need.
+func consents(setup *setupv1.Setup, tool string) (list []consent) {
+	exact := exactColumns(setup.GetSchema())
+	for _, turn := range setup.GetOracleScript() {
+		for _, call := range turn.GetCalls() {
+			if call.GetTool() != tool {
+				continue
+			}
+			arguments := identifying(call, exact)
+			at := slices.IndexFunc(list, func(known consent) bool { return known.arguments == arguments })
+			if at < 0 {
+				at, list = len(list), append(list, consent{arguments: arguments})
+			}
+			list[at].calls++
+		}
+	}
+	return list
+}
+
+// identifying returns those arguments of a call that say what it is about, as JSON: they are called
+// as columns whose values are compared exactly. Other texts an agent may word as it likes.
+func identifying(call *worldv1.ToolCall, exact map[string]bool) string {
+	var arguments map[string]json.RawMessage
+	if json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments) != nil {
+		return "" // the script's own check says so
+	}
+	var fields []string
+	for name, value := range sortedArguments(arguments) {
+		if exact[name] {
+			fields = append(fields, jsonString(name)+": "+string(value))
+		}
+	}
+	if len(fields) == 0 {
+		return ""
+	}
+	return "{" + strings.Join(fields, ", ") + "}"
+}
+
+// exactColumns returns the names of the columns that every table of a schema compares exactly.
+func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
+	exact := map[string]bool{}
+	for _, table := range world.SchemaOf(declared).Stored() {
+		for _, column := range table.Columns {
+			others, known := exact[column.Name]
+			exact[column.Name] = column.Measure == world.DefaultMeasure && (others || !known)
+		}
+	}
+	return exact
 }
 
 // put returns a script with the questions in it, each before the first call that needs it, and the
@@ -299,7 +360,10 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 
 // allows checks what a call of the user's allows.
 func (c *checker) allows(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
-	var given struct{ Action string }
+	var given struct {
+		Action    string
+		Arguments map[string]json.RawMessage
+	}
 	if call.GetTool() != AllowTool || len(confirm) == 0 || json.Unmarshal([]byte(call.GetArgumentsJson()), &given) != nil || given.Action == "" {
 		return // the script's own check says so
 	}
@@ -307,7 +371,10 @@ func (c *checker) allows(path string, call *worldv1.ToolCall, confirm []*setupv1
 	for i, entry := range confirm {
 		actions[i] = entry.GetAction()
 	}
-	if !slices.Contains(actions, given.Action) {
+	at := slices.Index(actions, given.Action)
+	if at < 0 {
 		c.fail(path, "nothing is called %q%s", given.Action, hint(given.Action, actions))
+		return
 	}
+	c.arguments(path, confirm[at].GetTool(), given.Arguments, false)
 }

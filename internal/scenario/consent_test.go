@@ -45,6 +45,10 @@ func consentOptions() Options {
 	opts := testOptions()
 	opts.Tools = append(opts.Tools, "remove_contact", AllowTool)
 	opts.Known = func(tool string) bool { return slices.Contains(opts.Tools, tool) }
+	opts.shapes = map[string]*toolShape{
+		"remove_contact": {types: map[string]string{"person_id": "string"}, names: []string{"person_id"}},
+		AllowTool:        {types: map[string]string{"action": "string", "scope": "string", "minutes": "number", "arguments": "object"}},
+	}
 	opts.Confirm = []*setupv1.ConfirmedTool{
 		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "add_contact", Action: "add a contact"},
 	}
@@ -95,6 +99,8 @@ func TestConfirmation(t *testing.T) {
 		t.Errorf("got %v, want no problem", problems)
 	}
 	setup := made.GetSetup()
+	const removals = `<allow_action {"action": "remove a contact", "minutes": 32, "arguments": {"person_id": "b"}}>` +
+		`<allow_action {"action": "remove a contact", "minutes": 32, "arguments": {"person_id": "c"}}>`
 	for what, lists := range map[string][2][]string{
 		"the oracle": {{
 			"Whom?", "May I add a contact?", `<add_contact {"name": "Eve", "phone_number": "+493023125001"}>`, "May I remove a contact?",
@@ -102,8 +108,9 @@ func TestConfirmation(t *testing.T) {
 			`<add_contact {"name": "Fay", "phone_number": "+493023125002"}>`, "Done.",
 		}, said(setup.GetOracleScript())},
 		"the user": {{
-			"Bob and Cid.", `<allow_action {"action": "add a contact", "scope": "conversation", "minutes": 28}>`, "Yes, you may.",
-			`<allow_action {"action": "remove a contact", "scope": "conversation", "minutes": 28}>`, "Yes, you may.",
+			"Bob and Cid.", `<allow_action {"action": "add a contact", "minutes": 32, "arguments": {"name": "Eve", "phone_number": "+493023125001"}}>` +
+				`<allow_action {"action": "add a contact", "minutes": 32, "arguments": {"name": "Fay", "phone_number": "+493023125002"}}>`, "Yes, you may.",
+			removals, "Yes, you may.",
 			`<set_wifi_status {"on": true}>`, "It is on.", "<end_conversation {}>",
 		}, said(setup.GetUserScript())},
 		"categories":               {{"MULTIPLE_TOOL_CALL", "MULTIPLE_USER_TURN", "NO_DISTRACTION_TOOLS", "CONFIRMATION"}, setup.GetCategories()},
@@ -113,8 +120,8 @@ func TestConfirmation(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
-	if setup.GetMaxMessages() != 28 {
-		t.Errorf("limit: got %d, want 20 and 4 for each of two questions", setup.GetMaxMessages())
+	if setup.GetMaxMessages() != 32 {
+		t.Errorf("limit: got %d, want 20, 2 for each of two questions and 2 for each of four consents", setup.GetMaxMessages())
 	}
 	if got := made.GetProof().GetOrders(); len(got) != 0 {
 		t.Errorf("orders: got %v, want none: in both the user would have to answer in another order", got)
@@ -150,7 +157,7 @@ func TestConfirmationOrders(t *testing.T) {
 	if diff := cmp.Diff(want, made.GetProof().GetOrders(), protocmp.Transform()); diff != "" {
 		t.Errorf("orders (-want +got):\n%s", diff)
 	}
-	if got := said(made.GetSetup().GetUserScript())[1]; got != `<allow_action {"action": "add a contact", "scope": "conversation"}>` {
+	if got := said(made.GetSetup().GetUserScript())[1]; strings.Contains(got, "minutes") {
 		t.Errorf("the user's consent: got %s, want it without minutes where the clock stands", got)
 	}
 }
@@ -171,7 +178,7 @@ func TestConfirmationElsewhere(t *testing.T) {
 	if got, want := made.GetSetup().GetMessages()[0].GetText(), "Want wifi off.\n"+allowText; got != want {
 		t.Errorf("what the user is told: got %q, want %q", got, want)
 	}
-	want := []string{"Wifi off!", `<allow_action {"action": "remove a contact"}>`, "Yes, you may.", "<end_conversation {}>"}
+	want := []string{"Wifi off!", `<allow_action {"action": "remove a contact", "arguments": {"person_id": "b"}}>`, "Yes, you may.", "<end_conversation {}>"}
 	if diff := cmp.Diff(want, said(made.GetSetup().GetUserScript())); diff != "" {
 		t.Errorf("the user who speaks first (-want +got):\n%s", diff)
 	}
@@ -196,6 +203,11 @@ func TestBadConsent(t *testing.T) {
 	for _, test := range []struct{ name, old, replacement, want string }{
 		{"unknown action", "{action: remove a contact}", "{action: remove a contcat}",
 			`a.yaml:9:29: one.user.script[0].allow_action: nothing is called "remove a contcat"; did you mean "remove a contact"?`},
+		{"unknown argument", "{action: remove a contact}", "{action: remove a contact, arguments: {person: b}}",
+			`a.yaml:9:29: one.user.script[0].allow_action: remove_contact has no argument "person"; expected one of person_id`},
+		{"argument of another type", "{action: remove a contact}", "{action: remove a contact, arguments: {person_id: 5}}", "argument person_id of remove_contact is 5, expected a string"},
+		{"no arguments", "{action: remove a contact}", "{action: remove a contact, arguments: person_id}", "allow_action: argument arguments of allow_action is \"person_id\", expected an object"},
+		{"unknown row", "{action: remove a contact}", "{action: remove a contact, arguments: {person_id: $nobody}}", `no row of contact is called "nobody"`},
 		{"no gate", "augmentations: [CONFIRMATION]\n", "", `the user cannot call "allow_action", only end_conversation`},
 		{"nothing to allow", "extra_tools: [remove_contact]", "without_tools: [remove_contact, add_contact]",
 			"CONFIRMATION changes nothing: the agent has no tool that needs consent"},

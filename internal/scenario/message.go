@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -34,6 +35,10 @@ const (
 	handText = "- Some of the phone's tools are in your own hands. Use them where what you want says so, or when the assistant asks " +
 		"you to do yourself what they can do; leave the rest to the assistant.\n"
 
+	// allowText follows for a user whose agent needs its consent.
+	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
+		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
+
 	// What begins the parts that authors write.
 	goalTitle      = "\nWhat you want: "
 	knowledgeTitle = "\nWhat you know:"
@@ -63,8 +68,8 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 }
 
 // messages builds the starting messages, from the fields system and user or as they are given, and
-// says what the user was told.
-func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
+// says what the user was told, which has tools of its own.
+func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluationv1.User) {
 	if given := v.get("messages"); given != nil {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
@@ -78,7 +83,9 @@ func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
 			b.items(b.alone(user.get("script"), "say"))
 		}
 		messages := b.givenMessages(given)
-		return messages, Told(messages)
+		told := Told(messages)
+		told.Tools = own
+		return messages, told
 	}
 	var c conversation
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
@@ -99,8 +106,9 @@ func (b *builder) messages(v *value) ([]*worldv1.Message, *evaluationv1.User) {
 		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
 		Knowledge: trimmed(b.texts(b.alone(user.get("knowledge"), ""))),
 		Unknown:   trimmed(b.texts(b.alone(user.get("unknown"), ""))),
+		Tools:     own,
 	}
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told, user.get("tools") != nil))
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told))
 	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
 	return c.messages, told
 }
@@ -114,12 +122,15 @@ func trimmed(texts []string) []string {
 }
 
 // instruction tells the simulated user what to want and what it knows, and whether it has tools of
-// its own.
-func instruction(user *evaluationv1.User, hand bool) string {
+// its own and consents to give.
+func instruction(user *evaluationv1.User) string {
 	var text strings.Builder
 	text.WriteString(userText)
-	if hand {
+	if slices.ContainsFunc(user.GetTools(), func(tool string) bool { return tool != AllowTool }) {
 		text.WriteString(handText)
+	}
+	if slices.Contains(user.GetTools(), AllowTool) {
+		text.WriteString(allowText)
 	}
 	text.WriteString(goalTitle + user.GetGoal())
 	if len(user.GetKnowledge())+len(user.GetUnknown()) > 0 {

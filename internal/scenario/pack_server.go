@@ -171,9 +171,3 @@ func placed(mistakes Errors, servers []Server) Errors {
 	}
 	return mistakes
 }
-
-// ServerMistake is something wrong in a tool of a server; whoever loads its pack knows where that
-// stands.
-func ServerMistake(server, tool, reason string) *Error {
-	return &Error{File: packFile, Field: server + "." + tool, Reason: reason}
-}

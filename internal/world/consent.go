@@ -33,6 +33,7 @@ func ConsentSchema() *worldv1.TableSchema {
 			column("scope", KindText, "once for one call, conversation for every call until it expires."),
 			column("expires", KindNumber, "From when on it does not hold any more, in POSIX seconds."),
 			column("used", KindBool, "Whether a call has used it up."),
+			column("arguments", KindText, "The arguments that a call must have, as a JSON object; null for any."),
 		},
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -133,16 +134,13 @@ func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
 	return list
 }
 
-// ToolMistake is something wrong in a pack's file of tools.
-type ToolMistake = tool.Mistake
-
 // PackTools returns the tools that a setup has: those of its pack, and the built-in ones unless the
 // pack stands alone. It reads the setup's files of tools, their backend and the tables, and runs
 // none of their code. It also returns the pack's tools that always need the user's consent. The
 // mistakes are what is wrong with the files. The results are the caller's own.
-func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, []ToolMistake) {
+func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, source.Mistakes) {
 	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
-	var mistakes tool.Mistakes
+	var mistakes source.Mistakes
 	if errors.As(err, &mistakes) {
 		return nil, nil, mistakes
 	}

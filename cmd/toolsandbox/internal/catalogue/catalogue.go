@@ -17,6 +17,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	pysource "github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -281,15 +282,16 @@ func (c *Selection) preferred() (string, error) {
 // compile compiles a pack's own tools.
 func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
-	mistakes := make(scenario.Errors, len(wrong))
-	for i, m := range wrong {
-		if m.Server != "" {
-			mistakes[i] = scenario.ServerMistake(m.Server, m.Function, m.Reason)
-			continue
-		}
-		mistakes[i] = &scenario.Error{File: "tools/" + m.Module + ".py", Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
+	return tools, confirm, errorsOf(wrong)
+}
+
+// errorsOf returns mistakes in a pack's functions as those of its other files.
+func errorsOf(mistakes pysource.Mistakes) scenario.Errors {
+	list := make(scenario.Errors, len(mistakes))
+	for i, m := range mistakes {
+		list[i] = &scenario.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
 	}
-	return tools, confirm, mistakes
+	return list
 }
 
 // Schema returns the tables of all sources, and the categories that they declare.

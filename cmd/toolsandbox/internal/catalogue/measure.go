@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	pysource "github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
@@ -11,13 +12,9 @@ import (
 // measures reads the measures and extractors of a pack's own.
 func measures(evaluation *evaluationv1.Evaluation) ([]scenario.OwnMeasure, scenario.Errors) {
 	set, err := measure.Compile(evaluation)
-	var wrong measure.Mistakes
+	var wrong pysource.Mistakes
 	if errors.As(err, &wrong) {
-		mistakes := make(scenario.Errors, len(wrong))
-		for i, m := range wrong {
-			mistakes[i] = &scenario.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
-		}
-		return nil, mistakes
+		return nil, errorsOf(wrong)
 	}
 	uses := map[measure.Kind]scenario.Use{measure.Cells: scenario.OfCells, measure.Rows: scenario.OfRows, measure.Extractor: scenario.OfCall}
 	var out []scenario.OwnMeasure

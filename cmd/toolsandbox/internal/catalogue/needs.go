@@ -45,15 +45,16 @@ func unmet(needs []scenario.Need) scenario.Errors {
 	return missing
 }
 
-// Tools returns the pack's own tools.
-func (p Pack) Tools() []*toolhostv1.ToolInfo {
+// Tools returns the pack's own tools, and those of them that need the user's consent.
+func (p Pack) Tools() ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool) {
 	if len(p.Modules)+len(p.ToolServers) == 0 {
-		return nil
+		return nil, nil
 	}
 	setup := &setupv1.Setup{ToolModules: p.Modules, ToolServers: p.ToolServers, Schema: p.Tables}
-	all, _, _ := toolhost.PackTools(setup) // a loaded pack is valid
-	return slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
+	all, confirm, _ := toolhost.PackTools(setup) // a loaded pack is valid
+	own := slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
 		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() }) &&
 			!slices.ContainsFunc(p.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() })
 	})
+	return own, confirm
 }

@@ -75,9 +75,9 @@ scenarios. A directory and a .zip file of it have the same digest.`,
 			case err != nil:
 				return err
 			case asJSON:
-				return report.JSON(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+				return report.JSON(cmd.OutOrStdout(), pack)
 			default:
-				return describe.WritePack(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+				return describe.WritePack(cmd.OutOrStdout(), pack)
 			}
 		},
 	}
@@ -96,7 +96,7 @@ func newPackDocs() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return describe.PackPage(cmd.OutOrStdout(), describe.OfPack(pack.Pack, pack.Tools()))
+			return describe.PackPage(cmd.OutOrStdout(), pack)
 		},
 	}
 }
@@ -162,8 +162,8 @@ func packsOf(args []string) (*catalogue.Selection, error) {
 	return &catalogue.Selection{PackPaths: args}, nil
 }
 
-// onePack loads the pack that the arguments name.
-func onePack(cmd *cobra.Command, args []string) (*catalogue.Pack, error) {
+// onePack describes the pack that the arguments name.
+func onePack(cmd *cobra.Command, args []string) (*describe.Pack, error) {
 	if len(args) > 1 {
 		return nil, process.Usage("PACK: %d given, expected one directory or .zip file", len(args))
 	}
@@ -175,5 +175,6 @@ func onePack(cmd *cobra.Command, args []string) (*catalogue.Pack, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &packs[0], nil
+	tools, confirm := packs[0].Tools()
+	return describe.OfPack(packs[0].Pack, tools, confirm), nil
 }

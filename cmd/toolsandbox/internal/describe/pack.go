@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -52,6 +53,8 @@ type PackTool struct {
 	VisibleTo   string `json:"visible_to"`
 	ReadOnly    bool   `json:"read_only"`
 	Description string `json:"description"`
+	// Consent is what the user has to allow before the agent may call the tool; empty if nothing.
+	Consent string `json:"consent"`
 	// Parameters is the JSON Schema of the arguments.
 	Parameters json.RawMessage `json:"parameters"`
 }
@@ -64,8 +67,12 @@ type PackScenario struct {
 	Notes      string   `json:"notes"`
 }
 
-// OfPack describes a pack with its own tools.
-func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo) *Pack {
+// OfPack describes a pack with its own tools, of which some need the user's consent.
+func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.ConfirmedTool) *Pack {
+	consent := make(map[string]string)
+	for _, entry := range confirm {
+		consent[entry.GetTool()] = entry.GetAction()
+	}
 	out := &Pack{
 		Name: pack.Name, Version: pack.Version, Licence: pack.Licence, Description: pack.Description, Digest: pack.Digest,
 		Standalone: pack.Standalone, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
@@ -82,7 +89,7 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo) *Pack {
 		out.Tools = append(out.Tools, PackTool{
 			Name: info.GetTool().GetExecutionName(), File: "tools/" + info.GetModule() + ".py",
 			VisibleTo: strings.ToLower(world.RoleText(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
-			Description: info.GetTool().GetDescription(), Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
+			Description: info.GetTool().GetDescription(), Consent: consent[info.GetTool().GetExecutionName()], Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
 		})
 	}
 	for _, loaded := range pack.Scenarios {
@@ -148,7 +155,8 @@ func (t *PackTool) arguments() []argument {
 	return list
 }
 
-// signature writes a tool's name with its parameters, optional ones with a question mark.
+// signature writes a tool's name with its parameters, optional ones with a question mark, and what
+// the user has to allow.
 func (t *PackTool) signature() string {
 	var parts []string
 	for _, a := range t.arguments() {
@@ -158,7 +166,11 @@ func (t *PackTool) signature() string {
 		}
 		parts = append(parts, a.name+mark+": "+a.kind)
 	}
-	return t.Name + "(" + strings.Join(parts, ", ") + ")"
+	signature := t.Name + "(" + strings.Join(parts, ", ") + ")"
+	if t.Consent != "" {
+		signature += ", with the user's consent to " + t.Consent
+	}
+	return signature
 }
 
 // WritePack writes a pack for people. The error is w's.
@@ -232,6 +244,9 @@ func (p *printer) tool(t *PackTool) {
 	effect := "Changes the world."
 	if t.ReadOnly {
 		effect = "Read-only."
+	}
+	if t.Consent != "" {
+		effect += " Needs the user's consent to " + t.Consent + "."
 	}
 	p.line("\n### %s\n\n%s\n\nFor the %s. %s", t.Name, t.Description, t.VisibleTo, effect)
 	arguments := t.arguments()

@@ -53,7 +53,7 @@ func allowAll(setup *setupv1.Setup) {
 	const far = 1e10 // POSIX seconds, after every scenario
 	for i, entry := range setup.GetConfirm() {
 		allowed.Rows = append(allowed.Rows, &worldv1.Row{Cells: []*worldv1.Value{
-			world.Text(fmt.Sprintf("consent_proof_%d", i+1)), world.Text(entry.GetTool()), world.Text(world.ConsentConversation), world.Number(far), world.Bool(false),
+			world.Text(fmt.Sprintf("consent_%d", i+1)), world.Text(entry.GetTool()), world.Text(world.ConsentConversation), world.Number(far), world.Bool(false), world.Null(),
 		}})
 	}
 	setup.Tables[at] = allowed

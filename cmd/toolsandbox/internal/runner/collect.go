@@ -20,6 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -273,20 +274,24 @@ func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
 // left counts the unscored rollouts that the person at the terminal left.
 func (c *collector) left() int {
-	n := 0
-	for _, row := range c.rows {
-		if rollout := row.Result.GetRollout(); !row.Scored() && terminal.Left(row.Result.GetEnd().GetDetail()) && atTerminal(rollout.GetAgent(), rollout.GetUser()) {
-			n++
-		}
-	}
-	return n
+	return c.count(func(r *busv1.Result) bool {
+		return terminal.Left(r.GetEnd().GetDetail()) && atTerminal(r.GetRollout().GetAgent(), r.GetRollout().GetUser())
+	})
+}
+
+// unmeasured counts the unscored rollouts of which a measure of the pack's own failed.
+func (c *collector) unmeasured() int {
+	return c.count(func(r *busv1.Result) bool { return r.GetEnd().GetExceptionType() == measure.Exception })
 }
 
 // unscored counts the rollouts without a score.
-func (c *collector) unscored() int {
+func (c *collector) unscored() int { return c.count(func(*busv1.Result) bool { return true }) }
+
+// count counts the rollouts without a score of some kind.
+func (c *collector) count(of func(*busv1.Result) bool) int {
 	n := 0
 	for _, row := range c.rows {
-		if !row.Scored() {
+		if !row.Scored() && of(row.Result) {
 			n++
 		}
 	}

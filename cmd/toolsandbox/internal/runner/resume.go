@@ -45,7 +45,7 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 		return nil, process.Usage("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, process.Usage("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out", d.path, commitOf(run.Program))
+		return nil, process.Usage("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %[1]s scores what was played by changed milestones and measures", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
 		return nil, process.Usage("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
 	}

@@ -386,19 +386,23 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 
 // verdict is the error of a run with unscored rollouts, nil if all have a score.
 func (o *Options) verdict(collector *collector) error {
-	left := collector.left()
+	left, unmeasured := collector.left(), collector.unmeasured()
+	all := collector.unscored()
+	play, score := "--out "+o.out+" --resume ", "toolsandbox score "+o.out+" --write "
 	var errs []error
 	for _, part := range []struct {
 		rollouts    int
 		why, advice string
+		plays       bool
 	}{
-		{collector.unscored() - left, "of the infrastructure: see the table", ", fix the cause, and --out %s --resume plays them again"},
-		{left, "the person at the terminal ended them", ": --out %s --resume asks for them again"},
+		{all - left - unmeasured, "of the infrastructure: see the table", ", fix the cause, and " + play + "plays them again", true},
+		{left, "the person at the terminal ended them", ": " + play + "asks for them again", true},
+		{unmeasured, "a measure failed: see the table", ", fix the measure in the pack, and " + score + "with its --pack scores the messages", false},
 	} {
 		if part.rollouts == 0 {
 			continue
 		}
-		if part.advice = fmt.Sprintf(part.advice, o.out); o.replay != "" { // a recorded end repeats
+		if part.plays && o.replay != "" { // a recorded end repeats
 			part.advice = ""
 		}
 		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))

@@ -5,6 +5,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -29,6 +30,8 @@ func TestVerdict(t *testing.T) {
 	left := row("cli", busv1.EndReason_END_REASON_INFRASTRUCTURE, words)
 	lost := row("cli", busv1.EndReason_END_REASON_INFRASTRUCTURE, "plug-in cannot be reached")
 	other := row("grpc://localhost:1", busv1.EndReason_END_REASON_INFRASTRUCTURE, words)
+	broken := row("cli", busv1.EndReason_END_REASON_INFRASTRUCTURE, "measures/price.py:8: near()")
+	broken.Result.End.ExceptionType = measure.Exception
 	for name, test := range map[string]struct {
 		rows   []report.Row
 		replay string
@@ -40,6 +43,10 @@ func TestVerdict(t *testing.T) {
 		"no person":  {[]report.Row{other, scored}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again"},
 		"both": {[]report.Row{lost, left}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again\n" +
 			"1 of 2 rollouts have no score because the person at the terminal ended them: --out o --resume asks for them again"},
+		"a measure": {[]report.Row{lost, broken}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again\n" +
+			"1 of 2 rollouts have no score because a measure failed: see the table, fix the measure in the pack, and toolsandbox score o --write with its --pack scores the messages"},
+		"a measure, replayed": {[]report.Row{scored, broken}, "p",
+			"1 of 2 rollouts have no score because a measure failed: see the table, fix the measure in the pack, and toolsandbox score o --write with its --pack scores the messages"},
 		"replayed": {[]report.Row{lost, left}, "p", "1 of 2 rollouts have no score because of the infrastructure: see the table\n" +
 			"1 of 2 rollouts have no score because the person at the terminal ended them"},
 	} {

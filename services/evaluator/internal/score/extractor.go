@@ -62,7 +62,7 @@ func (w *prepared) extract(c *call, from *extractor) *extraction {
 	var err error
 	if from.own != nil {
 		if alternatives, err = w.own.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
-			w.failed(err)
+			w.own.failed(err)
 		}
 	} else {
 		alternatives, err = c.alternatives(from.cel)

@@ -218,7 +218,7 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	}
 	if cache[place] == unknown {
 		cache[place] = m.evaluate(c, index, reference)
-		if m.failure != nil { // the matching is given up
+		if m.own.failure != nil { // the matching is given up
 			m.work = maxWork + 1
 		}
 	}

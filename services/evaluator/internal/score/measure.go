@@ -37,7 +37,7 @@ func (w *prepared) compareCell(c *cell, value Value) float64 {
 	switch {
 	case c.own != nil:
 		similarity, err := w.own.cells(c.own, c.value, value)
-		w.failed(err)
+		w.own.failed(err)
 		return similarity
 	case c.target != nil && !value.IsNull():
 		return single(c.target.FMeasure(w.tokens(value.text)))

@@ -20,6 +20,15 @@ type owned struct {
 	// lenient lets calls take more steps, and their failures give 0: the score is known.
 	lenient bool
 	known   map[pair]comparison
+	// failure is the first failure of a measure, after which there is no score.
+	failure error
+}
+
+// failed keeps the first failure, unless the score is known already.
+func (o *owned) failed(err error) {
+	if o.failure == nil && !o.lenient {
+		o.failure = err
+	}
 }
 
 // pair is two cells and the measure that compares them.
@@ -43,8 +52,12 @@ type comparison struct {
 	err        error
 }
 
-// spend counts the steps of a call. Its error is measure.ErrSteps.
+// spend counts the steps of a call. Its error is measure.ErrSteps, or the first failure: nothing is
+// called after that.
 func (o *owned) spend(steps int) error {
+	if o.failure != nil {
+		return o.failure
+	}
 	most := measure.MaxSteps
 	if o.lenient {
 		most *= lenience
@@ -75,6 +88,9 @@ func (o *owned) cells(own *measure.Function, wanted, found Value) (float64, erro
 
 // rows compares the rows of a table with the target's.
 func (o *owned) rows(own *measure.Function, target [][]cell, rows [][]Value, columns []world.Column) (float64, error) {
+	if err := o.spend(measure.CellSteps * len(rows) * len(columns)); err != nil {
+		return 0, err
+	}
 	wanted, found := make([]python.Value, len(target)), make([]python.Value, len(rows))
 	for i, row := range target {
 		items := make([]python.Item, 0, len(row))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -64,8 +65,10 @@ def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str
 func ownSet(tb testing.TB) *measure.Set {
 	tb.Helper()
 	set, err := measure.Compile(&evaluationv1.Evaluation{
-		MeasureModules:     []*evaluationv1.MeasureModule{{Name: "mine", Source: ownSource}},
-		MeasureExpressions: []*evaluationv1.MeasureExpression{{Name: "starts", Expression: "found.startsWith(wanted)"}},
+		MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: ownSource}},
+		MeasureExpressions: []*evaluationv1.MeasureExpression{
+			{Name: "starts", Expression: "found.startsWith(wanted)"}, {Name: "anything", Expression: "true", Rows: true},
+		},
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -211,7 +214,12 @@ func TestOwnFailure(t *testing.T) {
 // ownTable has so many rows, the same in versions of their own at each message, and a constraint
 // that compares them all by a measure.
 func ownTable(rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
-	trajectory := chat("hello", "hello", "hello", "hello")
+	return ownTableAt(4, rows, own, name)
+}
+
+// ownTableAt is ownTable with so many messages.
+func ownTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
+	trajectory := chat(slices.Repeat([]string{"hello"}, messages)...)
 	var found [][]Value
 	var wanted []Value
 	for i := range rows {
@@ -244,6 +252,32 @@ func TestLongOwnBounds(t *testing.T) {
 	trajectory, c = ownTable(500, "slow", name)
 	if got := Score(trajectory, ownGraph(t, c), nil); !errors.Is(got.Err, measure.ErrSteps) {
 		t.Errorf("slow measure: got %v, want %v", got.Err, measure.ErrSteps)
+	}
+}
+
+// TestOwnManyRows expects a measure of the rows of a large table to give a score or an error: its
+// values are bounded, and the cells that it is given count as steps.
+func TestOwnManyRows(t *testing.T) {
+	const rows = 10000
+	name := func(i int) string { return fmt.Sprintf("name %d", i) }
+	for _, test := range []struct {
+		own      string
+		messages int
+		want     string
+	}{
+		{"anything", 4, ""},
+		{"anything", 100, measure.ErrSteps.Error()},
+		{"share", 100, "MemoryError: more than "},
+	} {
+		trajectory, c := ownTableAt(test.messages, rows, test.own, name)
+		c.Measure, c.Own, c.Overrides, c.Target = OwnSnapshot, test.own, nil, c.Target[:1]
+		got := Score(trajectory, ownGraph(t, c), nil)
+		switch {
+		case test.want == "" && (got.Err != nil || got.Similarity != 1):
+			t.Errorf("%s, %d messages: got %v and %v, want 1", test.own, test.messages, got.Similarity, got.Err)
+		case test.want != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), test.want)):
+			t.Errorf("%s, %d messages: got %v and %v, want %s", test.own, test.messages, got.Similarity, got.Err, test.want)
+		}
 	}
 }
 

@@ -26,15 +26,6 @@ type prepared struct {
 	costs    []float64
 	selected [][]Value
 	own      owned
-	// failure is the first failure of a measure of the pack's own.
-	failure error
-}
-
-// failed keeps the first failure, unless the score is known already.
-func (w *prepared) failed(err error) {
-	if w.failure == nil && !w.own.lenient {
-		w.failure = err
-	}
 }
 
 // history is the stored versions of one table.
@@ -215,7 +206,7 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	rows := h.at[index]
 	if c.own != nil {
 		similarity, err := w.own.rows(c.own, c.target, h.versions[rows].Rows, w.columns(c.table))
-		w.failed(err)
+		w.own.failed(err)
 		return similarity
 	}
 	if c.measure == Snapshot {

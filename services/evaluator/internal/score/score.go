@@ -47,7 +47,7 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	var failed [2]error
 	result.Milestones, failed[0] = w.score(milestones, 1)
 	result.Minefields, failed[1] = w.score(minefields, 0)
-	result.Err = cmp.Or(w.failure, failed[0], failed[1])
+	result.Err = cmp.Or(w.own.failure, failed[0], failed[1])
 	if result.Minefields.Similarity == 0 {
 		result.Similarity = result.Milestones.Similarity
 	}

@@ -29,7 +29,7 @@ type Evaluation struct {
 }
 
 // Compile compiles both graphs of an evaluation, and its task. Its error joins
-// *score.DefinitionError values, is measure.Mistakes, or wraps a *euroeval.FieldError.
+// *score.DefinitionError values, is source.Mistakes, or wraps a *euroeval.FieldError.
 func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	schema, err := world.NewSchema(evaluation.GetSchema())
 	if err != nil {

@@ -1,6 +1,8 @@
 package usercheck_test
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
@@ -31,7 +33,7 @@ func TestCalls(t *testing.T) {
 		"the agent's tool":          {"remove_contact", `{"person_id": "5551234"}`, []string{"assistant: remove_contact"}},
 		"the agent's, refused":      {"remove_contact__", `{}`, []string{"assistant: remove_contact"}},
 		"its own":                   {"send_message", `{"content": "my baker is Emil Sand"}`, nil},
-		"what it allows":            {"allow_action", `{"action": "remove a contact", "minutes": 351225559999}`, nil},
+		"what it allows":            {"allow_action", `{"action": "done", "minutes": 351225559999}`, nil},
 		"a tool of nobody":          {"hang_up", `{}`, []string{"assistant: hang_up"}},
 		"ends at its time":          {"end_conversation", `{}`, nil},
 		"a known number":            {"send_message", `{"phone_number": 3023125042, "on": true, "x": null}`, nil},
@@ -55,6 +57,36 @@ func TestCalls(t *testing.T) {
 	}
 }
 
+// TestUnasked checks when a user allows something: after what the agent has said, and after what
+// was allowed before.
+func TestUnasked(t *testing.T) {
+	told := baker()
+	told.Tools = []string{"allow_action"}
+	allow := func(action string) *worldv1.Message { return called("allow_action " + action) }
+	result := message(environment, user, "None")
+	for name, test := range map[string]struct {
+		view []*worldv1.Message
+		said []*worldv1.Message
+		want []string
+	}{
+		"before the agent speaks": {view(), []*worldv1.Message{allow("remove a contact")}, []string{"unasked: remove a contact"}},
+		"asked":                   {view("May I?"), []*worldv1.Message{allow("remove a contact")}, nil},
+		"about the thing":         {view("Which contact?"), []*worldv1.Message{allow("remove a contact")}, []string{"unasked: remove a contact"}},
+		"with the deed":           {view("Removing him is final."), []*worldv1.Message{allow("Remove  a contact.")}, nil},
+		"several at once":         {view("May I remove both?"), []*worldv1.Message{allow("remove a contact"), allow("remove a contact")}, nil},
+		"several in a turn":       {append(view("May I remove both?"), allow("remove a contact"), result), []*worldv1.Message{allow("remove a contact")}, nil},
+		"once more":               {append(view("May I?"), allow("remove a contact"), result, message(agent, user, "It worked.")), []*worldv1.Message{allow("REMOVE a  contact.")}, []string{"unasked: REMOVE a  contact"}},
+		"of two, one after the other": {append(view("May I do both?"), allow("remove a contact"), result, message(agent, user, "One is gone.")),
+			[]*worldv1.Message{allow("send a text message")}, nil},
+		"no words": {view("Who?"), []*worldv1.Message{allow("— * —")}, []string{"unasked: — * —"}},
+		"nothing":  {view("Who?"), []*worldv1.Message{called("allow_action")}, nil},
+	} {
+		if diff := cmp.Diff(test.want, flagged(told, test.view, test.said...)); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 // TestHands shows that a user has what it was given: it may report what it does with its own tools,
 // and a call of another one gives it none.
 func TestHands(t *testing.T) {
@@ -70,5 +102,18 @@ func TestHands(t *testing.T) {
 		if diff := cmp.Diff(test.want, flagged(test.told, before, said)); diff != "" {
 			t.Errorf("with the tools %q (-want +got):\n%s", test.told.GetTools(), diff)
 		}
+	}
+}
+
+// TestManyConsents expects a user that allows thousands of things to be checked at once.
+func TestManyConsents(t *testing.T) {
+	told := baker()
+	told.Tools = []string{"allow_action"}
+	var said []*worldv1.Message
+	for i := range 5000 {
+		said = append(said, called(fmt.Sprintf("allow_action remove %d", i)), message(agent, user, "May I?"))
+	}
+	if got := flagged(told, view(strings.Repeat("May I remove him? ", 900)), said...); got != nil {
+		t.Errorf("got %d flags, want none: each was asked for", len(got))
 	}
 }

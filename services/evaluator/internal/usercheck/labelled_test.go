@@ -108,9 +108,13 @@ func spoken(speaker, content string) (m *worldv1.Message, ok bool) {
 // called is a call of a tool of the user, with a text if one follows its name.
 func called(call string) *worldv1.Message {
 	tool, argument, _ := strings.Cut(call, " ")
+	name := "content"
+	if tool == "allow_action" {
+		name = "action"
+	}
 	arguments := &python.Dict{}
 	if argument != "" {
-		arguments.Set("content", python.Str(argument))
+		arguments.Set(name, python.Str(argument))
 	}
 	return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
 }
@@ -216,8 +220,10 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 		}
 	}
 	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n|---|---|---|---|---|---|---|\n", len(list), conversations)
-	for _, rule := range []string{usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Leak} {
-		table += tallies[rule].row(rule)
+	for _, rule := range []string{usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Leak, usercheck.Unasked} {
+		if tallies[rule] != (tally{}) {
+			table += tallies[rule].row(rule)
+		}
 	}
 	return tallies, table
 }
@@ -230,14 +236,14 @@ func TestMeasured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"heldout.txt", "labelled.txt", "fresh.txt", "audited.txt", "unseen.txt"} {
+	for _, name := range []string{"heldout.txt", "labelled.txt", "fresh.txt", "audited.txt", "unseen.txt", "consents.txt"} {
 		tallies, table := measure(t, name)
 		t.Logf("%s: %s", name, table)
 		if !strings.Contains(string(page), table) {
 			t.Errorf("docs/users.md: got another table, want for %s\n%s", name, table)
 		}
 		for rule, count := range tallies {
-			if name == "heldout.txt" && count.precision() < leastPrecision {
+			if (name == "heldout.txt" || rule == usercheck.Unasked) && count.precision() < leastPrecision {
 				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), leastPrecision)
 			}
 		}
@@ -256,7 +262,8 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []
 		for speaks := true; speaks && len(script) > 0; script = script[1:] {
 			var said []*worldv1.Message
 			for _, call := range script[0].GetCalls() {
-				said = append(said, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr((&python.Dict{}).Value()))))
+				arguments, _ := python.ParseJSON(call.GetArgumentsJson())
+				said = append(said, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr(arguments))))
 			}
 			if speaks = len(said) > 0; !speaks {
 				said = append(said, message(user, agent, script[0].GetSay()))
@@ -289,6 +296,45 @@ func TestCatalogue(t *testing.T) {
 	want := []string{"courier_put_back: invented: Sione", "kayak_lesson_after_all: invented: Leilani", "which_dollars_which_kroner: invented: Denmark"}
 	if diff := cmp.Diff(want, got); diff != "" || turns < 200 {
 		t.Errorf("Check: got %d turns and flags (-want +got):\n%s", turns, diff)
+	}
+}
+
+// TestConfirmationVariants lets the users of variants in which tools need consent give it when the
+// oracle asks, as their scripts do. None is flagged for that, and each is that allows it before.
+func TestConfirmationVariants(t *testing.T) {
+	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var bases []*scenariov1.Scenario
+	for _, one := range loaded {
+		bases = append(bases, one.Scenario)
+	}
+	allowed := 0
+	for _, variant := range scenario.Expand(bases, []*setupv1.ConfirmedTool{
+		{Tool: "send_message_with_phone_number", Action: "send a text message"},
+		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "remove_reminder", Action: "remove a reminder"},
+	}) {
+		if variant.Suffix != scenario.ConfirmationSuffix {
+			continue
+		}
+		begun := start(variant.Scenario())
+		play(variant.Scenario().GetSetup(), begun.view, func(view, said []*worldv1.Message) {
+			if said[0].GetCall().GetTool() != scenario.AllowTool {
+				return
+			}
+			allowed++
+			if got := flagged(begun.told, view, said...); got != nil {
+				t.Errorf("%s, asked: got %q, want no flag", variant.Name, got)
+			}
+			early := flagged(begun.told, append(slices.Clone(begun.view), message(agent, user, "Which one do you mean?")), said...)
+			if len(early) == 0 || !strings.HasPrefix(early[0], "unasked: ") {
+				t.Errorf("%s, not asked: got %q, want the flag unasked", variant.Name, early)
+			}
+		})
+	}
+	if allowed < 20 {
+		t.Errorf("got %d turns with consents, want more", allowed)
 	}
 }
 

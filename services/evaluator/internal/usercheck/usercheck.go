@@ -29,6 +29,8 @@ const (
 	// Invented: the user states a number, an address or a name that is neither in its instructions nor
 	// in what it has read.
 	Invented = "invented"
+	// Unasked: the user allows an action for which the agent has not asked.
+	Unasked = "unasked"
 )
 
 const (
@@ -41,7 +43,7 @@ const (
 	// MaxFlags bounds the flags of a trajectory.
 	MaxFlags = 100
 	endTool  = "end_conversation"
-	// allowTool is the tool by which a user gives consent. Its arguments are choices.
+	// allowTool is the tool by which a user gives consent. Its arguments are no inventions.
 	allowTool = "allow_action"
 )
 
@@ -79,6 +81,7 @@ type finding struct{ rule, evidence string }
 // check is the user's instructions and the conversation so far.
 type check struct {
 	knowledge
+	consents
 	tools        []string // the user's own tools
 	instructions []instructionWord
 	goal         string   // the user's goal
@@ -93,7 +96,7 @@ type check struct {
 
 // newCheck returns the state before the first message.
 func newCheck(user *evaluationv1.User) *check {
-	c := &check{knowledge: newKnowledge(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal()}
+	c := &check{knowledge: newKnowledge(), consents: newConsents(), tools: user.GetTools(), instructions: instructionWords(user), goal: user.GetGoal()}
 	c.hasTools = slices.ContainsFunc(c.tools, func(tool string) bool { return tool != allowTool })
 	c.learn(truncate(user.GetGoal()))
 	for _, item := range slices.Concat(user.GetKnowledge(), user.GetUnknown()) {
@@ -114,9 +117,14 @@ func (c *check) addVisible(m *worldv1.Message) {
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
 		c.agent = text
+		if slices.Contains(c.tools, allowTool) {
+			c.agentSaid(text)
+		}
 		c.answers++
 		c.addSpoken(text)
 		c.learnAmounts(text)
+	case m.GetSender() == user && m.GetCall().GetTool() == allowTool:
+		c.allowed(m.GetCall())
 	case m.GetSender() == user && m.GetRecipient() == agent:
 		c.own = text
 		c.addSpoken(text)
@@ -186,6 +194,9 @@ func (c *check) call(m *worldv1.Message) []finding {
 		return []finding{{Assistant, evidence}}
 	}
 	if call.GetTool() == allowTool {
+		if evidence := c.findUnasked(call); evidence != "" {
+			return []finding{{Unasked, evidence}}
+		}
 		return nil
 	}
 	arguments, err := sandbox.Arguments(call)

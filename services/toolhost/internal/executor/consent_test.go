@@ -44,7 +44,7 @@ func TestGatedBatches(t *testing.T) {
 			pool = append(pool, generated(random, ids, pick(random, gated...)))
 		}
 		base := collidingWorld(random, frame, ids)
-		base.Load(world.Consent, consents(random, base.Now(), confirm), false)
+		base.Load(world.Consent, consents(random, base.Now(), confirm, ids), false)
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {
 			continue
@@ -58,14 +58,19 @@ func TestGatedBatches(t *testing.T) {
 	}
 }
 
-// consents returns up to five consents to some of the tools.
-func consents(random *rand.Rand, now float64, confirm []*setupv1.ConfirmedTool) []session.Row {
+// consents returns up to five consents to some of the tools, some of them to calls about one row.
+func consents(random *rand.Rand, now float64, confirm []*setupv1.ConfirmedTool, ids []string) []session.Row {
+	idOf := map[string]string{"remove_contact": "person_id", "remove_reminder": "reminder_id"}
 	var rows []session.Row
 	for n := range random.IntN(6) {
+		name, arguments := pick(random, confirm...).GetTool(), python.None()
+		if argument := idOf[name]; argument != "" && random.IntN(2) == 0 {
+			arguments = python.Str(`{"` + argument + `": "` + pick(random, ids...) + `"}`)
+		}
 		rows = append(rows, session.Row{
-			python.Str("consent_" + strconv.Itoa(n+1)), python.Str(pick(random, confirm...).GetTool()),
+			python.Str("consent_" + strconv.Itoa(n+1)), python.Str(name),
 			python.Str(pick(random, world.ConsentOnce, world.ConsentOnce, world.ConsentConversation)),
-			python.Float(now + pick(random, 0.0, 600, 600, 600)), python.Bool(random.IntN(5) == 0),
+			python.Float(now + pick(random, 0.0, 600, 600, 600)), python.Bool(random.IntN(5) == 0), arguments,
 		})
 	}
 	return rows

@@ -32,7 +32,15 @@ const (
 	consentScope
 	consentExpires
 	consentUsed
+	consentArguments
 )
+
+// confirmed is a tool that needs consent, and what the user allows by it.
+type confirmed struct {
+	*Tool
+
+	action string
+}
 
 // Gate returns a selection in which the agent's calls of some tools need the user's consent. Every
 // other role calls them as they are. A consent is a row of CONSENT, which the session must have.
@@ -43,11 +51,11 @@ func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selec
 	}
 	gated := *s
 	gated.gated = make(map[string]*Tool, len(confirm))
-	var here, all []*setupv1.ConfirmedTool
+	var here, all []confirmed
 	for _, entry := range confirm {
 		t := c.byName[entry.GetTool()]
-		twice := slices.ContainsFunc(all, func(other *setupv1.ConfirmedTool) bool {
-			return other.GetTool() == entry.GetTool() || actionKey(other.GetAction()) == actionKey(entry.GetAction())
+		twice := slices.ContainsFunc(all, func(other confirmed) bool {
+			return other.Name == entry.GetTool() || actionKey(other.action) == actionKey(entry.GetAction())
 		})
 		switch {
 		case t == nil || t.User:
@@ -58,15 +66,15 @@ func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selec
 			return nil, fmt.Errorf("%w: consent for %q, to %q, is asked for twice", ErrSelection, entry.GetTool(), entry.GetAction())
 		}
 		gated.gated[t.Name] = t.gated(entry.GetAction())
-		if all = append(all, entry); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
-			here = append(here, entry)
+		if all = append(all, confirmed{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
+			here = append(here, all[len(all)-1])
 		}
 	}
 	if len(here) == 0 {
 		here = all
 	}
 	gated.allow = allowTool(here)
-	gated.User = append(slices.Clip(s.User), gated.allow.Shown())
+	gated.User = append(slices.Clip(s.User), gated.allow.shownToUsers())
 	gated.Agent = slices.Clone(s.Agent)
 	for i, shown := range gated.Agent {
 		if gated.gated[shown.GetExecutionName()] != nil && shown.GetDescription() != "" {
@@ -84,10 +92,13 @@ func (t *Tool) gated(action string) *Tool {
 	gated := *t
 	gated.Answer = nil
 	gated.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-		consent, once := consentFor(w, t.Name)
+		consent, once, otherwise := consentFor(w, args)
 		if consent.IsNone() {
-			return python.Value{}, raise("PermissionError", "The user has to allow this first. Ask the user whether you may "+action+
-				", and call again when the user has said yes.")
+			reason := "The user has to allow this first."
+			if otherwise != "" {
+				reason = "The user has allowed this with another " + otherwise + "."
+			}
+			return python.Value{}, raise("PermissionError", reason+" Ask the user whether you may "+action+", and call again when the user has said yes.")
 		}
 		result, err := t.Call(ctx, w, args)
 		if err == nil && once {
@@ -98,30 +109,85 @@ func (t *Tool) gated(action string) *Tool {
 	return &gated
 }
 
-// consentFor returns the id of the first consent for a tool that holds, None if there is none, and
-// whether one call uses it up.
-func consentFor(w *session.World, tool string) (id python.Value, once bool) {
-	const place, scope, expires, used = 0, 1, 2, 3
-	rows := w.Find(world.Consent, session.Where{Column: consentTool, Value: python.Str(tool)}, consentID, consentScope, consentExpires, consentUsed)
-	for _, row := range rows {
-		until, _ := row[expires].Number()
-		if isUsed, _ := row[used].AsBool(); isUsed || w.Now() >= until {
-			continue
+// consentFor returns the id of the first consent to a call that holds, None if there is none, and
+// whether one call uses it up. If none covers the call, otherwise names the first argument that a
+// consent wants to have another value. It never tells the value, which may be the solution.
+// Consents are read one by one, so that parallel calls that fit different ones do not compete.
+func consentFor(w *session.World, args Args) (id python.Value, once bool, otherwise string) {
+	const tool, scope, arguments = 0, 1, 2
+	var others []session.Row // id and argument
+	for n := range w.Count(world.Consent, session.All()) {
+		id := python.Str(consentName(n))
+		for _, row := range w.Find(world.Consent, session.Where{Column: consentID, Value: id}, consentTool, consentScope, consentArguments) {
+			if !row[tool].Equal(python.Str(args.tool.Name)) {
+				continue
+			}
+			if argument := args.differ(row[arguments]); argument != "" {
+				others = append(others, session.Row{id, python.Str(argument)})
+			} else if holds(w, id) {
+				return id, !row[scope].Equal(python.Str(world.ConsentConversation)), ""
+			}
 		}
-		return row[place], !row[scope].Equal(python.Str(world.ConsentConversation))
 	}
-	return python.None(), false
+	for _, other := range others {
+		if holds(w, other[0]) {
+			otherwise, _ = other[1].AsStr()
+			break
+		}
+	}
+	return python.None(), false, otherwise
+}
+
+// consentName returns the id of the n-th consent. It is not drawn: ids of other rows are the same
+// with and without consents.
+func consentName(n int) string { return "consent_" + strconv.Itoa(n+1) }
+
+// holds says whether a consent has neither been used up nor expired.
+func holds(w *session.World, consent python.Value) bool {
+	const expires, used = 0, 1
+	row := w.Find(world.Consent, session.Where{Column: consentID, Value: consent}, consentExpires, consentUsed)[0]
+	until, _ := row[expires].Number()
+	isUsed, _ := row[used].AsBool()
+	return !isUsed && w.Now() < until
+}
+
+// differ returns the name of the first argument that a consent wants to have another value, empty
+// if there is none.
+func (a Args) differ(wanted python.Value) string {
+	text, restricted := wanted.AsStr()
+	if !restricted {
+		return ""
+	}
+	parsed, _ := python.ParseJSON(text)
+	dict, ok := parsed.AsDict()
+	if !ok {
+		return "argument" // a table that allow_action has not written
+	}
+	for _, item := range dict.Items() {
+		if !a.Value(item.Key).Equal(item.Value) {
+			return item.Key
+		}
+	}
+	return ""
 }
 
 // AllowTool returns the tool by which the user gives its consent, as it is told about outside of
 // any session.
 func AllowTool() *Tool { return allowTool(nil) }
 
+// shownToUsers returns the tool as users see it, without the arguments of a call. A user who only
+// reads the conversation does not know their names, and a wrong value would refuse the right call.
+func (t *Tool) shownToUsers() *worldv1.Tool {
+	shown := *t
+	shown.Params = t.Params[:len(t.Params)-1]
+	return shown.Shown()
+}
+
 // allowTool returns the tool by which the user gives its consent to one of some actions.
-func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
+func allowTool(actions []confirmed) *Tool {
 	var names []string
 	for _, entry := range actions {
-		names = append(names, entry.GetAction())
+		names = append(names, entry.action)
 	}
 	scopes := []string{world.ConsentOnce, world.ConsentConversation}
 	t := &Tool{
@@ -133,6 +199,8 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 				Description: "once for one time, conversation for as often as it wants to; once if left out."},
 			{Name: "minutes", Type: Number(), Optional: true, Default: python.Int(defaultMinutes),
 				Description: "For how many minutes it may; 10 if left out."},
+			{Name: "arguments", Type: OptionalDict(), Optional: true, Default: python.None(),
+				Description: "The arguments that its call must have, by name; any if left out."},
 		},
 		Check: func(args Args) error {
 			if !slices.Contains(scopes, args.Str("scope")) {
@@ -146,16 +214,40 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 		if at < 0 {
 			return python.Value{}, unknownChoice("action", args.Str("action"), names)
 		}
+		restriction, err := actions[at].restriction(args.Value("arguments"))
+		if err != nil {
+			return python.Value{}, err
+		}
 		minutes, _ := args.Value("minutes").Number()
-		// Ids are not drawn: those of other rows are the same with and without consents.
-		id := "consent_" + strconv.Itoa(w.Count(world.Consent, session.All())+1)
 		w.Append(world.Consent, session.Row{
-			python.Str(id), python.Str(actions[at].GetTool()), args.Value("scope"), python.Float(w.Now() + minutes*secondsPerMinute), python.Bool(false),
+			python.Str(consentName(w.Count(world.Consent, session.All()))), python.Str(actions[at].Name), args.Value("scope"), python.Float(w.Now() + minutes*secondsPerMinute), python.Bool(false), restriction,
 		})
 		return python.None(), nil
 	}
 	t.sign()
 	return t
+}
+
+// restriction returns the cell for the arguments that a consent is limited to: None for none.
+func (t *Tool) restriction(arguments python.Value) (python.Value, error) {
+	dict, ok := arguments.AsDict()
+	if !ok || dict.Len() == 0 {
+		return python.None(), nil
+	}
+	var params []string
+	for i := range t.Params {
+		params = append(params, t.Params[i].Name)
+	}
+	for _, item := range dict.Items() {
+		if !slices.Contains(params, item.Key) {
+			return python.Value{}, raise("ValueError", "Parameter 'arguments' names "+python.Repr(python.Str(item.Key))+", expected some of: "+strings.Join(params, ", "))
+		}
+	}
+	text := python.JSON(arguments)
+	if read, err := python.ParseJSON(text); err != nil || !read.Equal(arguments) {
+		return python.Value{}, raise("ValueError", "Parameter 'arguments' is "+python.Repr(arguments)+", expected what JSON can hold")
+	}
+	return python.Str(text), nil
 }
 
 // choice describes an argument in words, for models that are not shown an enumeration.

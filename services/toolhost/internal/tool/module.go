@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,35 +12,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
-
-// Mistake is something wrong in a file of tools.
-type Mistake struct {
-	// Module is the file's name without its ending, or Server that of a tool server. The other one is
-	// empty.
-	Module, Server string
-	// Line and Column count from 1; a column is a character.
-	Line, Column int
-	// Function is the one in which it is, if any.
-	Function string
-	// Reason says what is wrong and what to write instead.
-	Reason string
-}
-
-// Mistakes are all mistakes of a pack's tools, by file and line. It is never empty.
-type Mistakes []Mistake
-
-// Error returns one line for each.
-func (m Mistakes) Error() string {
-	lines := make([]string, len(m))
-	for i := range m {
-		if m[i].Server != "" {
-			lines[i] = fmt.Sprintf("tool server %s: %s: %s", m[i].Server, m[i].Function, m[i].Reason)
-			continue
-		}
-		lines[i] = fmt.Sprintf("tools/%s.py:%d:%d: %s: %s", m[i].Module, m[i].Line, m[i].Column, cmp.Or(m[i].Function, "file"), m[i].Reason)
-	}
-	return strings.Join(lines, "\n")
-}
 
 // Bounds of the files of a pack, which are part of every setup.
 const (
@@ -71,7 +41,7 @@ func PackOf(setup *setupv1.Setup) Pack {
 // Extend returns the catalogue with the tools of a pack. They come last, in the order of the
 // modules and within them of the functions, then those of servers. Of a tool with several
 // implementations it has the one of the preferred backend, without that the one of DEFAULT, and
-// else the first. The error is Mistakes.
+// else the first. The error is source.Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if !pack.Schema.Extends() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
@@ -80,12 +50,12 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 		return c, nil
 	}
 	tools, taken, confirm, size := slices.Clone(c.tools), make(map[implementation]string), make(map[string]bool), 0
-	var mistakes Mistakes
+	var mistakes source.Mistakes
 	for _, t := range c.tools {
 		taken[implementation{t.Name, t.Backend}] = "a built-in tool"
 	}
-	for i, source := range pack.Modules {
-		m := &module{name: source.GetName(), source: source.GetSource(), schema: pack.Schema, taken: taken, confirm: confirm}
+	for i, file := range pack.Modules {
+		m := &module{name: file.GetName(), source: file.GetSource(), schema: pack.Schema, taken: taken, confirm: confirm}
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
@@ -141,16 +111,12 @@ type module struct {
 	program  *syntax.Module
 	defs     map[string]*syntax.Def
 	tools    []*Tool
-	mistakes Mistakes
+	mistakes source.Mistakes
 }
 
 // fail records a mistake at an offset of the source.
 func (m *module) fail(at int, function, format string, args ...any) {
-	line, column := source.Place(m.source, at)
-	m.mistakes = append(m.mistakes, Mistake{
-		Module: m.name, Line: line, Column: column, Function: function,
-		Reason: fmt.Sprintf(format, args...),
-	})
+	m.mistakes.Add("tools/"+m.name+".py", m.source, at, function, format, args...)
 }
 
 // compile makes tools of the public functions.
@@ -174,7 +140,7 @@ func (m *module) compile() {
 	if len(m.tools) == 0 && len(m.mistakes) == 0 {
 		m.fail(0, "", "there is no tool: a tool is a function whose name begins with a letter")
 	}
-	slices.SortStableFunc(m.mistakes, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+	m.mistakes.Sort()
 }
 
 // suggest returns what may help with a misspelt name.

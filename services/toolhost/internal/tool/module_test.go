@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -247,7 +248,7 @@ func TestModuleMistakes(t *testing.T) {
 			"9:5: act: world.rows needs a table first"}},
 	} {
 		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: desk(t)})
-		var mistakes Mistakes
+		var mistakes source.Mistakes
 		if !errors.As(err, &mistakes) {
 			t.Errorf("%s: got %v, want mistakes", test.source, err)
 			continue
@@ -370,14 +371,14 @@ func FuzzModule(f *testing.F) {
 	}
 	f.Add(body("return world.rows('note', ['title'], pages__min=x)"))
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
-	f.Fuzz(func(t *testing.T, source string) {
-		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: source}}, Schema: desk(t)})
-		var mistakes Mistakes
+	f.Fuzz(func(t *testing.T, text string) {
+		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: desk(t)})
+		var mistakes source.Mistakes
 		switch {
 		case errors.As(err, &mistakes):
 			for _, m := range mistakes {
-				if m.Line < 1 || m.Line > 1+strings.Count(source, "\n") || m.Column < 1 || strings.Contains(m.Reason, "\n") {
-					t.Errorf("mistake %+v of %q: want a place in it and one line", m, source)
+				if m.Line < 1 || m.Line > 1+strings.Count(text, "\n") || m.Column < 1 || strings.Contains(m.Reason, "\n") {
+					t.Errorf("mistake %+v of %q: want a place in it and one line", m, text)
 				}
 			}
 			return

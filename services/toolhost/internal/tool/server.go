@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
@@ -18,14 +19,17 @@ import (
 // server and tool follow.
 const ServerScheme = "tools://"
 
+// packFile declares the servers. The reader of a pack knows on which line.
+const packFile = "pack.yaml"
+
 // serverTools returns the tools of a pack's servers. taken says whose a name is. The error is
-// Mistakes.
-func serverTools(servers []*setupv1.ToolServer, schema *world.Schema, taken map[implementation]string) ([]*Tool, Mistakes) {
+// source.Mistakes.
+func serverTools(servers []*setupv1.ToolServer, schema *world.Schema, taken map[implementation]string) ([]*Tool, source.Mistakes) {
 	var tools []*Tool
-	var mistakes Mistakes
+	var mistakes source.Mistakes
 	for _, server := range servers {
 		fail := func(name, format string, args ...any) {
-			mistakes = append(mistakes, Mistake{Server: server.GetName(), Function: name, Line: 1, Column: 1, Reason: fmt.Sprintf(format, args...)})
+			mistakes = append(mistakes, source.Mistake{File: packFile, Function: server.GetName() + "." + name, Reason: fmt.Sprintf(format, args...)})
 		}
 		for _, declared := range server.GetTools() {
 			name := declared.GetName()

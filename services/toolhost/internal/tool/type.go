@@ -142,6 +142,9 @@ func Int() Type { return typeOf(integer(), false, false) }
 // Number is Union[float, int].
 func Number() Type { return typeOf(append(float(), integer()...), false, false) }
 
+// OptionalDict is Optional[dict].
+func OptionalDict() Type { return typeOf(named()[len(named())-1:], true, false) }
+
 // OptionalFloat is Optional[float].
 func OptionalFloat() Type { return typeOf(float(), true, false) }
 

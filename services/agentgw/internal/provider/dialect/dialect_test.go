@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/providertest"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -77,6 +78,37 @@ func TestPrompts(t *testing.T) {
 		if body.Prompt != string(want) {
 			t.Errorf("%s: got\n%s\nwant\n%s", file, body.Prompt, want)
 		}
+	}
+}
+
+// TestInterrupted renders a conversation that events have interrupted: after a text of the user and
+// after an answer. Mistral's form has one text of the user at a time; Gorilla, which is shown only
+// the last one, gets the events that came after it.
+func TestInterrupted(t *testing.T) {
+	codecs := load(t, "")
+	for name, want := range map[string]string{
+		Hermes: "<|im_start|>user\nEggs, please.<|im_end|>\n<|im_start|>user\n[Notification on the phone] Timer: tea<|im_end|>\n" +
+			"<|im_start|>assistant\n<tool_call>\n{\"arguments\": {\"minutes\": 8}, \"name\": \"set_timer\"}\n</tool_call><|im_end|>\n" +
+			"<|im_start|>tool\n<tool_response>\n{\"name\": \"set_timer\", \"content\": \"None\"}\n</tool_response><|im_end|>\n" +
+			"<|im_start|>user\n[Notification on the phone] Timer: eggs<|im_end|>\n<|im_start|>assistant",
+		Gorilla: "<<question>>Eggs, please.\n\n[Notification on the phone] Timer: tea\n\n[Notification on the phone] Timer: eggs\n### Response: ",
+		Mistral: "[INST] Eggs, please.\n\n[Notification on the phone] Timer: tea[/INST]" +
+			"[TOOL_CALLS] [{\"name\": \"set_timer\", \"arguments\": {\"minutes\": 8}, \"id\": \"000000003\"}]</s>" +
+			"[TOOL_RESULTS] {\"content\": \"None\", \"call_id\": \"000000003\"}[/TOOL_RESULTS]" +
+			"[AVAILABLE_TOOLS] [{\"type\": \"function\", \"function\": {\"name\": \"set_timer\", \"description\": \"Sets a timer.\", \"parameters\": {\"type\": \"object\", \"properties\": {}}}}][/AVAILABLE_TOOLS]" +
+			"[INST] Be brief.\n\n[Notification on the phone] Timer: eggs[/INST]",
+		Cohere: "<|USER_TOKEN|>Eggs, please.<|END_OF_TURN_TOKEN|><|START_OF_TURN_TOKEN|><|USER_TOKEN|>[Notification on the phone] Timer: tea<|END_OF_TURN_TOKEN|>",
+	} {
+		if got := providertest.Encoded(t, codecs[name], providertest.Interrupted(), "prompt"); !strings.Contains(got, want) {
+			t.Errorf("%s: got\n%s\nwant in it\n%s", name, got, want)
+		}
+	}
+	user := providertest.Interrupted()
+	user.PlaysUser, user.Tools = true, nil
+	want := "ASSISTANT: Eggs, please.\n\nASSISTANT: [Notification on the phone] Timer: tea\n\nYOU: [CALL] {\"name\": \"set_timer\", \"arguments\": {\"minutes\": 8}}\n\n" +
+		"RESULT: None\n\nASSISTANT: [Notification on the phone] Timer: eggs\n\nYOU: "
+	if got := providertest.Encoded(t, codecs[Plain], user, "prompt"); !strings.HasSuffix(got, want) {
+		t.Errorf("plain: got\n%s\nwant at the end\n%s", got, want)
 	}
 }
 

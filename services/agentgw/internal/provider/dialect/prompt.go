@@ -38,7 +38,7 @@ type Prompt struct {
 	Turns []Turn
 	// System is all system texts, separated by empty lines. They are also in Turns.
 	System string
-	// Question is the user's last text, empty if there is none.
+	// Question is the user's last text with the events after it, empty if there is none.
 	Question string
 	// Person: the model plays the user, so turns of kind user are the assistant's and vice versa.
 	Person bool
@@ -110,7 +110,10 @@ func newPrompt(q *provider.Query) *Prompt {
 			system = append(system, entry.Text)
 			p.Turns = append(p.Turns, Turn{Kind: kindSystem, Text: entry.Text})
 		case conversation.User:
-			p.Question, last = entry.Text, len(p.Turns)
+			if entry.Notification == "" {
+				p.Question = ""
+			}
+			p.Question, last = join(p.Question, entry.Text), len(p.Turns)
 			p.Turns = append(p.Turns, Turn{Kind: kindUser, Text: entry.Text})
 		case conversation.Assistant:
 			p.Turns = append(p.Turns, Turn{Kind: kindAssistant, Text: entry.Text})

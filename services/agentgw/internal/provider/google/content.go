@@ -89,13 +89,13 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 }
 
 // sessionEntries returns the entries that the original sends. It keeps a session, and sends in each
-// turn only the last text or the last run of results. It refuses more than one message before the
-// model's first turn, so all of those stay.
+// turn only the last text or the last run of results, here with the events after it. It refuses
+// more than one message before the model's first turn, so all of those stay.
 func sessionEntries(transcript []conversation.Entry) []conversation.Entry {
 	kept := make([]conversation.Entry, 0, len(transcript))
 	begun, turn := false, 0 // whether the model has spoken, and the index in kept after its last turn
 	for _, entry := range transcript {
-		joins := entry.Kind == conversation.Result && len(kept) > turn && kept[len(kept)-1].Kind == conversation.Result
+		joins := len(kept) > turn && (entry.Notification != "" || entry.Kind == conversation.Result && kept[len(kept)-1].Kind == conversation.Result)
 		switch {
 		case entry.Kind == conversation.System: // system has the leading ones; later ones are not sent
 			continue

@@ -1,0 +1,49 @@
+package source
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Mistake is something wrong in a function that a pack brings: a tool, a measure or an extractor.
+type Mistake struct {
+	// File is where, below the folder of the pack.
+	File string
+	// Line and Column count from 1; a column is a character. They are 0 where only the reader of the
+	// whole pack knows the place.
+	Line, Column int
+	// Function is the one in which it is, if any.
+	Function string
+	// Reason says what is wrong and what to write instead.
+	Reason string
+}
+
+// Mistakes are all mistakes of a pack's functions of a kind, by file and line. As an error it is
+// never empty.
+type Mistakes []Mistake
+
+// Error returns one line for each.
+func (m Mistakes) Error() string {
+	lines := make([]string, len(m))
+	for i := range m {
+		place := m[i].File
+		if m[i].Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", place, m[i].Line, m[i].Column)
+		}
+		lines[i] = fmt.Sprintf("%s: %s: %s", place, cmp.Or(m[i].Function, "file"), m[i].Reason)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Add adds a mistake at an offset of a file's text.
+func (m *Mistakes) Add(file, text string, at int, function, format string, args ...any) {
+	line, column := Place(text, at)
+	*m = append(*m, Mistake{File: file, Line: line, Column: column, Function: function, Reason: fmt.Sprintf(format, args...)})
+}
+
+// Sort puts the mistakes of one file into the order of their places.
+func (m Mistakes) Sort() {
+	slices.SortStableFunc(m, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
+}

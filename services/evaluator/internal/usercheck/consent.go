@@ -1,0 +1,79 @@
+package usercheck
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+)
+
+// permission is a phrase of an agent that asks whether it may do something.
+var permission = phrase("permission")
+
+// consents is what the agent has said to a user that gives consents, and when it gave which. Texts
+// are numbered from 1.
+type consents struct {
+	texts int            // of the agent
+	asked int            // the last one that asks for permission
+	words map[string]int // the last one with a word
+	given map[string]int // the last one before a consent to an action
+}
+
+// newConsents returns the state before the first message.
+func newConsents() consents {
+	return consents{words: make(map[string]int), given: make(map[string]int)}
+}
+
+// agentSaid adds a text of the agent.
+func (c *consents) agentSaid(text string) {
+	c.texts++
+	if permission.MatchString(text) {
+		c.asked = c.texts
+	}
+	for _, word := range stems(words(text)) {
+		c.words[word] = c.texts
+	}
+}
+
+// allowed adds a call that allows something.
+func (c *consents) allowed(call *worldv1.ToolCall) {
+	c.given[actionKey(allowedAction(call))] = c.texts
+}
+
+// findUnasked returns the action that a call allows if the agent has not asked for it: since the
+// last consent to it, no text of the agent's mentions it or asks for permission. Several consents
+// without a text in between answer one question.
+func (c *consents) findUnasked(call *worldv1.ToolCall) string {
+	action := allowedAction(call)
+	since, again := c.given[actionKey(action)]
+	if action == "" || c.asked > since || again && since == c.texts {
+		return ""
+	}
+	deed := words(action)
+	if len(deed) > 1 {
+		deed = deed[:len(deed)-1] // the last word names the thing, which the agent may have asked about
+	}
+	if slices.ContainsFunc(stems(deed), func(word string) bool { return c.words[word] > since }) {
+		return ""
+	}
+	return action
+}
+
+// actionKey is the same for spellings of an action that mean the same.
+func actionKey(action string) string { return strings.Join(words(action), " ") }
+
+// allowedAction returns the action that a call allows, empty if it names none.
+func allowedAction(call *worldv1.ToolCall) string {
+	arguments, err := sandbox.Arguments(call)
+	if err != nil {
+		return ""
+	}
+	dict, _ := arguments.AsDict()
+	for _, item := range dict.Items() {
+		if action, ok := item.Value.AsStr(); ok && item.Key == "action" {
+			return truncate(strings.TrimRight(action, ".!? "))
+		}
+	}
+	return ""
+}
