@@ -98,7 +98,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 	out := &EuroEval{
 		Seed: settings.Seed, Iterations: settings.Iterations, CompatOrder: settings.CacheOrder, DataSets: []DataSet{}, Answers: []Answer{},
 	}
-	var played []euroeval.Played
+	var played []euroeval.GradedPrediction
 	records := false
 	for _, r := range rollouts {
 		record, grade := r.Scenario.GetEvaluation().GetFunctionCalling(), r.Result.GetCallGrade()
@@ -106,7 +106,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 		if record == nil || grade == nil || !Scored(r.Result) {
 			continue
 		}
-		played = append(played, euroeval.Played{
+		played = append(played, euroeval.GradedPrediction{
 			Record: record, Prompt: r.Scenario.GetSetup().GetFunctionCalling().GetPrompt(), Trial: int(r.Result.GetRollout().GetTrial()),
 			Prediction: grade.GetPrediction(), EuroEval: grade.GetEuroeval().GetCorrect(), Strict: grade.GetBfclStrict().GetCorrect(),
 			Quirk: euroeval.Quirk(grade.GetQuirk()),
@@ -119,7 +119,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 	if !records {
 		return nil, nil
 	}
-	figures, err := euroeval.FiguresOf(played, settings)
+	figures, err := euroeval.ComputeFigures(played, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func verdict(v *busv1.CallVerdict) Verdict {
 
 func dataSet(f euroeval.Figures) DataSet {
 	set := DataSet{
-		Name: f.DataSet, Language: f.Language, Split: f.Split, Records: f.Records, Answers: f.Played,
+		Name: f.DataSet, Language: f.Language, Split: f.Split, Records: f.Records, Answers: f.Predictions,
 		EuroEval: interval(f.EuroEval), Aligned: interval(f.Aligned), IterationScores: slices.Concat([]float64{}, f.Iterations), FailedIterations: f.Failed,
 		EuroEvalShare: interval(f.EuroEvalShare), StrictShare: interval(f.StrictShare), Quirks: f.Quirks, Categories: []CategoryFigures{},
 	}
@@ -145,7 +145,7 @@ func dataSet(f euroeval.Figures) DataSet {
 	}
 	for _, c := range f.Categories {
 		set.Categories = append(set.Categories, CategoryFigures{
-			Category: c.Category, Answers: c.Played, EuroEval: c.EuroEval, Strict: c.Strict, Differ: c.Differ,
+			Category: c.Category, Answers: c.Predictions, EuroEval: c.EuroEval, Strict: c.Strict, Differ: c.Differ,
 		})
 	}
 	return set
@@ -175,7 +175,7 @@ func interval(s euroeval.Summary) Interval {
 		}
 		return &f
 	}
-	return Interval{Mean: finite(s.Mean), Radius: finite(s.Radius)}
+	return Interval{Mean: finite(s.Mean), Radius: finite(s.Margin)}
 }
 
 // WriteEuroEval writes EuroEvalFile and euroeval.ResultsName into a run's directory, which has to

@@ -11,8 +11,8 @@ import (
 
 // grade judges the agent's one turn in a function-calling task.
 func grade(task *euroeval.Task, messages []*worldv1.Message, textIsNoCall bool) *busv1.Result {
-	prediction := euroeval.Prediction(euroeval.Turn(messages), textIsNoCall)
-	verdicts := task.Judge(prediction)
+	prediction := euroeval.Prediction(euroeval.LastTurn(messages), textIsNoCall)
+	verdicts := task.Grade(prediction)
 	graded := &busv1.CallGrade{
 		Prediction: plain(prediction), Euroeval: verdict(verdicts.EuroEval), BfclStrict: verdict(verdicts.Strict), Quirk: string(verdicts.Quirk),
 	}

@@ -98,7 +98,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	pack := &scenario.Pack{Manifest: scenario.Manifest{Name: from.name()}}
 	sum := sha256.New()
 	for _, set := range sets {
-		records, places := set.Part(euroeval.SplitName(c.split))
+		records, places := set.SplitRecords(euroeval.SplitName(c.split))
 		for i := range records {
 			at := &records[i]
 			made, err := at.Scenario(places[i])
