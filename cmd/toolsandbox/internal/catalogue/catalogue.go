@@ -214,7 +214,7 @@ func (c *Selection) Packs() ([]Pack, error) {
 	if err := c.checkSplit(sources); err != nil {
 		return nil, err
 	}
-	opts, err := scenario.For(toolhost.Tools())
+	opts, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		return nil, err
 	}
@@ -226,12 +226,12 @@ func (c *Selection) Packs() ([]Pack, error) {
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
-		opts.ListTools, opts.Thaw = c.listTools(from.path), c.Thaw
+		opts.ListTools, opts.RefreshTools = c.listTools(from.path), c.Thaw
 		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
 		case errors.As(err, &wrong):
-			mistakes = append(mistakes, wrong.In(from.path)...)
+			mistakes = append(mistakes, wrong.WithPrefix(from.path)...)
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, err)
@@ -381,7 +381,7 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := take(func(e *scenario.Expanded) bool {
 			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Name))
-		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.Varied && e.Suffix == "") })
+		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:
 		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPageOfTools loads the example pack with its own tools from docs/scenarios.md.
+// TestDocumentedTools loads the example pack with its own tools from docs/scenarios.md.
 func TestDocumentedTools(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "scenarios.md"))
 	if err != nil {

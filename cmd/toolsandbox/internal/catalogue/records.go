@@ -58,7 +58,7 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 		}
 		sets, err := from.dataSets()
 		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
-			found = append(found, wrong.In(from.path)...)
+			found = append(found, wrong.WithPrefix(from.path)...)
 			continue
 		}
 		if err != nil {

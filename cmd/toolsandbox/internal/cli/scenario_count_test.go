@@ -24,11 +24,11 @@ func TestCountOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, err := scenario.For(toolhost.Tools())
+	opts, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Impossible = true
+	opts.AllowUnreachable = true
 	expanded := scenario.Expand(scenarios.All(), toolhost.ConfirmedTools())
 	for _, e := range expanded {
 		if e.Suffix != scenario.ConfirmationSuffix {
