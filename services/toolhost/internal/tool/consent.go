@@ -154,7 +154,7 @@ func allowTool(actions []*setupv1.ConfirmedTool) *Tool {
 		})
 		return python.None(), nil
 	}
-	t.sign()
+	t.setSignature()
 	return t
 }
 
