@@ -285,11 +285,11 @@ func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batc
 			return nil, err
 		}
 		if !bytes.Equal(digest, outcome.GetResponse().GetSessionDigest()) {
-			return nil, fmt.Errorf("session %s, index %d: %w: the calls or what came before them were others", id, batch.Index, ErrStateMismatch)
+			return nil, fmt.Errorf("session %s, index %d: %w: the calls or the history before them differ", id, batch.Index, ErrStateMismatch)
 		}
 	}
 	if was := outcome.GetResponse().Now; batch.Now != nil && (was == nil || *was != *batch.Now) {
-		return nil, fmt.Errorf("session %s, index %d: %w: it was at another time", id, batch.Index, ErrStateMismatch)
+		return nil, fmt.Errorf("session %s, index %d: %w: its time differs", id, batch.Index, ErrStateMismatch)
 	}
 	if !bytes.Equal(outcome.GetCallsDigest(), callsDigest) {
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)

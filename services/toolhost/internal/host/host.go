@@ -32,11 +32,11 @@ var (
 	// ErrConflict means that other calls were executed at the index.
 	ErrConflict = errors.New("other calls were executed at this index")
 	// ErrStateMismatch means that the session is not in the state that the caller expects.
-	ErrStateMismatch = errors.New("session stands elsewhere")
+	ErrStateMismatch = errors.New("session is in another state")
 	// ErrDiverged means that a repeated execution had another outcome.
-	ErrDiverged = errors.New("execution came out otherwise")
+	ErrDiverged = errors.New("repeated execution has another outcome")
 	// ErrIndex means that the session cannot continue or be forked at the index.
-	ErrIndex = errors.New("message index out of place")
+	ErrIndex = errors.New("invalid message index")
 	// ErrSetup means that a setup breaks a rule.
 	ErrSetup = errors.New("invalid setup")
 	// ErrNoSetup means that no setup with the digest is stored.
@@ -44,7 +44,7 @@ var (
 	// ErrQuota means that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
 	// ErrPublish means that stored versions could not be published. A retry publishes them.
-	ErrPublish = errors.New("new table versions could not be announced")
+	ErrPublish = errors.New("cannot publish new table versions")
 )
 
 // locks is the number of locks that sessions share.

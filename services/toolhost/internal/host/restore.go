@@ -103,7 +103,7 @@ func (h *Host) rollBack(
 	ctx context.Context, id string, l *openSession, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
 ) (back *openSession, dropped int, err error) {
 	if l.forks > 0 {
-		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log, and %d sessions are forks of it: delete those first", id, ErrStateMismatch, l.forks)
+		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log and has %d forks: delete those first", id, ErrStateMismatch, l.forks)
 	}
 	record := l.record()
 	record.LastIndex, record.Digest = l.setup.lastIndex, l.setup.digestAt(executions)
@@ -139,7 +139,7 @@ func (h *Host) rollBack(
 func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, execution *toolhostv1.Execution) (*openSession, error) {
 	index, want := execution.GetIndex(), execution.GetOutcome()
 	if index <= l.lastIndex {
-		return nil, fmt.Errorf("session %s: %w: execution %d stands before message %d", id, ErrIndex, index, l.lastIndex)
+		return nil, fmt.Errorf("session %s: %w: execution %d is before message %d", id, ErrIndex, index, l.lastIndex)
 	}
 	if err := h.storeAnswers(ctx, id, &recording{answers: want.GetServiceAnswers()}); err != nil {
 		return nil, err
@@ -151,7 +151,7 @@ func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, e
 		return nil, err
 	}
 	if !bytes.Equal(outcome.GetResponse().GetSessionDigest(), want.GetSessionDigest()) {
-		return nil, fmt.Errorf("session %s: %w: execution %d: the log says %s, running it again gave %s",
+		return nil, fmt.Errorf("session %s: %w: execution %d: the log has %s, the repeated execution %s",
 			id, ErrDiverged, index, outcomeText(want), outcomeText(outcome.GetResponse()))
 	}
 	next.replay = l.replay
