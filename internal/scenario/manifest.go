@@ -74,7 +74,7 @@ func (l *loader) loadManifest(into *Manifest) {
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {
-		l.declared = []*worldv1.TableSchema{world.Alone()}
+		l.declared = []*worldv1.TableSchema{world.Standalone()}
 		l.schema = world.SchemaOf(l.declared)
 	}
 }

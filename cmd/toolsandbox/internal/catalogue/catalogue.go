@@ -308,7 +308,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 		declared = append(declared, tables...)
 	}
 	if alone {
-		declared = slices.Insert(declared, 0, world.Alone())
+		declared = slices.Insert(declared, 0, world.Standalone())
 	}
 	schema, err := world.NewSchema(declared)
 	return schema, categories, err

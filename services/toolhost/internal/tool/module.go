@@ -71,7 +71,7 @@ func PackOf(setup *setupv1.Setup) Pack {
 // and function; tools of servers are last. Of several implementations it contains that of the
 // preferred backend, otherwise of DEFAULT, otherwise the first. The error is Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
-	if !pack.Schema.Extends() {
+	if !pack.Schema.HasBuiltin() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
 	}
 	if len(pack.Modules) == 0 && len(pack.Servers) == 0 {
