@@ -22,12 +22,12 @@ import (
 // evaluationFile holds the evaluation vectors.
 const evaluationFile = "evaluation/random.jsonl"
 
-// labels are the files of the trajectory vectors.
+// labels are the labels of the trajectory vectors.
 var labels = []string{
 	"follow", "parallel", "shuffled", "dropped", "corrupted", "noisy", "repeated", "mine", "unknown",
 }
 
-// recorded is a trajectory with its graphs, ready to be scored.
+// recorded is a recorded trajectory with compiled graphs.
 type recorded struct {
 	*conformance.ScoringCase
 	name       string
@@ -35,10 +35,10 @@ type recorded struct {
 	trajectory *score.Trajectory
 }
 
-// guardrails are those that the original derived, per node.
+// guardrails are the guardrails that the original derived, per node.
 type guardrails [][]score.AutomaticGuardrail
 
-// UnmarshalJSON implements json.Unmarshaler: it reads a graph.
+// UnmarshalJSON implements json.Unmarshaler for a graph.
 func (g *guardrails) UnmarshalJSON(raw []byte) error {
 	var graph struct {
 		Nodes []struct{ Guardrails []score.AutomaticGuardrail }
@@ -133,8 +133,8 @@ func TestTrajectories(t *testing.T) {
 	}
 }
 
-// TestGuardrails derives the guardrails of the original's scenarios and of the evaluation vectors:
-// they are those that the original derived.
+// TestGuardrails compares the guardrails of the original's scenarios and of the evaluation vectors
+// with those that the original derived.
 func TestGuardrails(t *testing.T) {
 	type derived struct {
 		Name                   string
@@ -177,8 +177,8 @@ func TestGuardrails(t *testing.T) {
 	})
 }
 
-// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over the
-// cases of each case's best of several runs.
+// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over
+// each case's best of several runs.
 func benchmark(b *testing.B, cases []recorded) {
 	cases = slices.DeleteFunc(cases, func(c recorded) bool { return !c.HasScore() })
 	times := make([]time.Duration, len(cases))
