@@ -2,7 +2,7 @@ package celexpr
 
 import "testing"
 
-// BenchmarkExtract takes one value, and four alternatives, from a trace.
+// BenchmarkExtract extracts one value, and four alternatives, from a trace.
 func BenchmarkExtract(b *testing.B) {
 	for _, name := range []string{"result_to_timestamp0_extractor", "result_to_temperature_extractor"} {
 		extractor, ok := BuiltIn(name)
@@ -20,7 +20,7 @@ func BenchmarkExtract(b *testing.B) {
 	}
 }
 
-// BenchmarkCompileExtractor checks and plans one extractor.
+// BenchmarkCompileExtractor compiles one extractor.
 func BenchmarkCompileExtractor(b *testing.B) {
 	for b.Loop() {
 		if _, err := CompileExtractor(`[{"a": float(trace.result)}]`); err != nil {

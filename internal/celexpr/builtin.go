@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// builtInSources are the named extractors.
+// builtInSources returns the sources of the built-in extractors.
 func builtInSources() []struct{ name, text string } {
 	return []struct{ name, text string }{
 		{"current_temperature_extractor", `[{"amount": float(trace.result.current_temperature)}]`},
@@ -24,7 +24,7 @@ func builtInSources() []struct{ name, text string } {
 	}
 }
 
-// compiledBuiltIns returns the compiled named extractors.
+// compiledBuiltIns compiles the built-in extractors once.
 var compiledBuiltIns = sync.OnceValues(func() (map[string]*Extractor, error) {
 	extractors := map[string]*Extractor{}
 	for _, known := range builtInSources() {
@@ -37,11 +37,11 @@ var compiledBuiltIns = sync.OnceValues(func() (map[string]*Extractor, error) {
 	return extractors, nil
 })
 
-// BuiltIn returns the extractor of a name, false if there is none.
+// BuiltIn returns a built-in extractor by name. ok is false if it is unknown.
 func BuiltIn(name string) (*Extractor, bool) {
 	extractors, err := compiledBuiltIns()
 	if err != nil {
-		return nil, false // impossible: a test compiles them all
+		return nil, false // impossible: a test compiles all
 	}
 	extractor, ok := extractors[name]
 	return extractor, ok

@@ -1,11 +1,11 @@
-// Package celexpr compiles and evaluates the CEL expressions of scenarios: extractors, which take
-// values from a tool trace, and times relative to a scenario's now. docs/scenarios.md documents
-// them.
+// Package celexpr compiles and evaluates the CEL expressions of scenarios: extractors, which get
+// values from a tool trace, measures, and times relative to a scenario's now. docs/scenarios.md
+// documents them.
 //
-// The compiler checks syntax, names, types, the result type and the maximal cost. An evaluation
-// counts its steps and fails at a fixed number, which is the same on every machine; a time limit
-// would make scores depend on the machine. The package reads no clock, no file except the time zone
-// database, and no mutable state. It is safe for concurrent use.
+// The compiler checks syntax, names, types, the result type and the maximum cost. An evaluation
+// counts its steps and fails after a fixed number. A time limit would make scores depend on the
+// machine. The package reads no clock, no file except the time zone database, and no mutable state.
+// It is safe for concurrent use.
 package celexpr
 
 import (
@@ -18,16 +18,16 @@ import (
 )
 
 const (
-	// maxLength bounds an expression in characters.
+	// maxLength is the maximum length of an expression in characters.
 	maxLength = 2000
-	// maxDepth bounds the nesting of an expression.
+	// maxDepth is the maximum nesting of an expression.
 	maxDepth = 40
-	// maxNodes bounds the nodes of an expression after macro expansion.
+	// maxNodes is the maximum number of nodes after macro expansion.
 	maxNodes = 2000
-	// maxNesting bounds the nesting of loops.
+	// maxNesting is the maximum nesting of loops.
 	maxNesting = 2
-	// maxCost bounds the steps of an evaluation, in CEL's units: about one per operation and a tenth
-	// per character.
+	// maxCost is the maximum number of steps of an evaluation in CEL's units: about one per operation
+	// and a tenth per character.
 	maxCost = 20_000
 )
 
@@ -36,7 +36,7 @@ type Error struct {
 	// Line and Column are the position in the expression, from 1, in characters. Both are 0 for a
 	// mistake in the expression as a whole.
 	Line, Column int
-	// Problem is what is wrong and what was expected.
+	// Problem states the mistake and the expected value.
 	Problem string
 }
 
@@ -52,8 +52,8 @@ func (e *Error) Error() string {
 	}
 }
 
-// newEnvironment returns an environment with the standard functions except regular expressions, the
-// named macros and the given options.
+// newEnvironment returns an environment with options, the named macros, and the standard functions
+// except regular expressions.
 func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error) {
 	standard := &env.LibrarySubset{
 		DisableMacros: len(macros) == 0, IncludeMacros: macros, ExcludeFunctions: []*env.Function{env.NewFunction("matches")},
@@ -75,14 +75,14 @@ func newEnvironment(macros []string, options ...cel.EnvOption) (*cel.Env, error)
 	return created, nil
 }
 
-// recoverPanic turns a panic of the compiler into an *Error.
+// recoverPanic converts a panic of the compiler to an *Error.
 func recoverPanic(err *error) {
 	if cause := recover(); cause != nil {
 		*err = &Error{Problem: fmt.Sprintf("the expression cannot be compiled: %v", cause)}
 	}
 }
 
-// compile type-checks an expression and bounds its cost. The error is an *Error.
+// compile type-checks an expression and limits its cost. The error is an *Error.
 func compile(environment *cel.Env, text string) (*cel.Ast, error) {
 	if strings.TrimSpace(text) == "" {
 		return nil, &Error{Problem: "the expression is empty"}

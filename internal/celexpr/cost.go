@@ -16,7 +16,7 @@ const assumedSize = 100
 
 // sizes estimates the sizes of values that are only known at evaluation.
 type sizes struct {
-	// unknown: assume no size.
+	// unknown disables assumptions.
 	unknown bool
 }
 
@@ -60,7 +60,7 @@ func (costs) CallCost(function, _ string, args []ref.Val, _ ref.Val) *uint64 {
 	total := uint64(1)
 	for _, arg := range args {
 		if _, list := arg.(traits.Lister); list && function == operators.Add {
-			continue // CEL concatenates lists without iteration
+			continue // CEL concatenates lists without iterating
 		}
 		total += walkCost(arg)
 	}

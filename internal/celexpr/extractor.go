@@ -14,7 +14,7 @@ import (
 	"cel.dev/cel-go/common/types/traits"
 )
 
-// maxAlternatives bounds the alternatives of one trace.
+// maxAlternatives is the maximum number of alternatives per trace.
 const maxAlternatives = 64
 
 // Trace is one successful tool call. Values are nil, bool, int64, float64, string, []any and
@@ -28,13 +28,13 @@ type Trace struct {
 	Result any
 }
 
-// Extractor takes values from a trace. It is immutable.
+// Extractor gets values from a trace. It is immutable.
 type Extractor struct {
 	names   []string
 	program cel.Program
 }
 
-// extractorEnvironment returns the environment of extractors.
+// extractorEnvironment creates the environment of extractors once.
 var extractorEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment([]string{operators.Has, operators.Map, operators.Filter, operators.Exists, operators.All}, append(numberFunctions(),
 		// The fields of trace are separate variables, so that the compiler finds a wrong one.
@@ -83,9 +83,9 @@ func explainTrace(err error) error {
 // result.
 func (x *Extractor) Names() []string { return slices.Clone(x.names) }
 
-// Extract returns the alternatives of a trace, at most the first 64. Each has the values in the
-// order of Names: int64, float64, string or bool. The error, an *Error, says why a trace yields
-// none. A trace of another tool is a common reason.
+// Extract returns the alternatives of a trace, at most the first 64. Values are in the order of
+// Names: int64, float64, string or bool. The error is an *Error that explains why a trace has none,
+// e.g. because it is of another tool.
 func (x *Extractor) Extract(trace Trace) ([][]any, error) {
 	out, _, err := x.program.Eval(map[string]any{
 		"trace.tool_name": trace.Tool, "trace.arguments": trace.Arguments, "trace.result": trace.Result,
@@ -108,7 +108,7 @@ func (x *Extractor) Extract(trace Trace) ([][]any, error) {
 	return alternatives, nil
 }
 
-// values reads one alternative. The error is an *Error.
+// values decodes one alternative. The error is an *Error.
 func (x *Extractor) values(alternative ref.Val) ([]any, error) {
 	members, ok := alternative.(traits.Mapper)
 	if !ok {
@@ -194,7 +194,7 @@ func (f *nameFinder) list(node ast.Expr) {
 		return
 	case ast.IdentKind:
 		if source, ok := f.variables[node.AsIdent()]; ok && source == nil {
-			return // the accumulator of a loop
+			return // accumulator of a loop
 		}
 	}
 	f.fail(node, `the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`)
@@ -222,7 +222,7 @@ func (f *nameFinder) alternative(node ast.Expr) {
 	f.fail(node, `the names cannot be told here; write the alternative out as {"name": value}`)
 }
 
-// keys reads the keys of a map, and checks its values as far as their types are known.
+// keys collects the keys of a map, and checks its values if their types are known.
 func (f *nameFinder) keys(node ast.Expr) {
 	var names []string
 	for _, entry := range node.AsMap().Entries() {

@@ -88,12 +88,12 @@ func TestExtractorErrors(t *testing.T) {
 		{"wrong argument", `[{"a": decimals(1, 2.0)}]`, "column 16 of the expression: found no matching overload for 'decimals' applied to '(int, double)'"},
 		{"unknown macro", `[{"a": trace.result.exists_one(x, x)}]`, "column 31 of the expression: undeclared reference to 'exists_one'"},
 	} {
-		t.Run(test.name, func(t *testing.T) { checkError(t, test.text, test.want) })
+		t.Run(test.name, func(t *testing.T) { wantError(t, test.text, test.want) })
 	}
 }
 
-// checkError compiles an extractor that has a mistake.
-func checkError(t *testing.T, text, want string) {
+// wantError checks the error of compiling an extractor.
+func wantError(t *testing.T, text, want string) {
 	t.Helper()
 	_, err := CompileExtractor(text)
 	var mistake *Error
@@ -102,7 +102,7 @@ func checkError(t *testing.T, text, want string) {
 	}
 }
 
-// TestHostileExtractors tries to make compiling or evaluating expensive.
+// TestHostileExtractors compiles and evaluates expensive extractors.
 func TestHostileExtractors(t *testing.T) {
 	const steep = "the expression may take more than 20000 steps with lists of 100 items"
 	for _, test := range []struct{ name, text, want string }{
@@ -194,7 +194,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// FuzzExtractor compiles anything, and evaluates what compiles.
+// FuzzExtractor compiles any text and evaluates valid extractors.
 func FuzzExtractor(f *testing.F) {
 	for _, known := range builtInSources() {
 		f.Add(known.text, 1.5)
@@ -243,7 +243,7 @@ func TestLoopsOverMapsAreInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatalf("CompileExtractor(%s): %v", test.text, err)
 		}
-		for range 20 { // chance would give the wanted key now and then
+		for range 20 { // a random order would sometimes be the wanted one
 			got, err := extractor.Extract(Trace{Arguments: result, Result: result})
 			if diff := cmp.Diff([][]any{{test.want}}, got); diff != "" || err != nil {
 				t.Fatalf("%s: %v (-want +got):\n%s", test.text, err, diff)

@@ -12,10 +12,10 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// Measure compares what was found with what is wanted. It is immutable.
+// Measure compares a found value with a wanted one. It is immutable.
 type Measure struct{ program cel.Program }
 
-// measureEnvironment returns what a measure can use.
+// measureEnvironment creates the environment of measures once.
 var measureEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment([]string{operators.Has, operators.Map, operators.Filter, operators.Exists, operators.ExistsOne, operators.All},
 		append(numberFunctions(),
@@ -25,8 +25,8 @@ var measureEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 			cel.Variable("wanted", cel.DynType), cel.Variable("found", cel.DynType))...)
 })
 
-// CompileMeasure compiles a measure: an expression over wanted and found that gives a number or a
-// truth value. Its error is an *Error.
+// CompileMeasure compiles a measure: an expression over wanted and found whose value is a number or
+// a bool. The error is an *Error.
 func CompileMeasure(text string) (_ *Measure, err error) {
 	defer recoverPanic(&err)
 	environment, err := measureEnvironment()
@@ -53,8 +53,8 @@ func CompileMeasure(text string) (_ *Measure, err error) {
 }
 
 // Compare evaluates a measure for cells, which are nil, bool, float64 and string, or for rows,
-// which are []any of map[string]any. It returns a bool, an int or a float64, and the steps that
-// it took, of which there may be 20,000. Its error is an *Error.
+// which are []any of map[string]any. It returns a bool, an int or a float64, and the number of
+// steps, at most 20,000. The error is an *Error.
 func (m *Measure) Compare(wanted, found any) (result any, steps int, err error) {
 	out, details, err := m.program.Eval(map[string]any{"wanted": wanted, "found": found})
 	if cost := details.ActualCost(); cost != nil {
@@ -69,7 +69,7 @@ func (m *Measure) Compare(wanted, found any) (result any, steps int, err error) 
 	return nil, steps, &Error{Problem: fmt.Sprintf("gives %s, expected a number from 0 to 1", out.Type().TypeName())}
 }
 
-// numberOf returns a number or a truth value as Go has it.
+// numberOf converts a number or bool to a Go value.
 func numberOf(value ref.Val) (any, bool) {
 	switch v := value.(type) {
 	case types.Bool:

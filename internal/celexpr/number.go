@@ -9,11 +9,11 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// maxDecimals bounds the decimals of a formatted number.
+// maxDecimals is the maximum number of decimals of a formatted number.
 const maxDecimals = 20
 
-// numberFunctions are the numeric functions that CEL lacks. They accept bools as 0 and 1, as Python
-// does, and reject other non-numbers.
+// numberFunctions returns the numeric functions that CEL lacks. As in Python, they accept bools as
+// 0 and 1. They reject other values.
 func numberFunctions() []cel.EnvOption {
 	return []cel.EnvOption{
 		numberFunction("float", func(*cel.Type) *cel.Type { return cel.DoubleType }, func(value ref.Val) ref.Val {
@@ -25,7 +25,7 @@ func numberFunctions() []cel.EnvOption {
 	}
 }
 
-// numbers are the types that count as numbers.
+// numbers returns the numeric types.
 func numbers() map[string]*cel.Type {
 	return map[string]*cel.Type{"int": cel.IntType, "double": cel.DoubleType, "bool": cel.BoolType}
 }
@@ -70,7 +70,7 @@ func toDouble(value ref.Val) float64 {
 	return 0
 }
 
-// truncate drops the decimals, as Python's int does.
+// truncate removes the decimals, as Python's int does.
 func truncate(value ref.Val) ref.Val {
 	if given, ok := value.(types.Int); ok {
 		return given
@@ -82,7 +82,7 @@ func truncate(value ref.Val) ref.Val {
 	return types.Int(number)
 }
 
-// decimals formats a number with fixed decimals as Python does: exact halves round to even.
+// decimals formats a number with fixed decimals as Python does, with halves to even.
 func decimals(number float64, count int) string {
 	switch {
 	case math.IsNaN(number):

@@ -11,7 +11,7 @@ import (
 )
 
 // sortedAdapter is CEL's default type adapter with sorted map keys. CEL iterates over maps in
-// random order, which would make the value of a loop random.
+// random order, so results of loops would be random.
 type sortedAdapter struct{}
 
 // NativeToValue implements types.Adapter.
@@ -38,7 +38,7 @@ func (m sortedMap) Iterator() traits.Iterator {
 	return types.NewRefValList(sortedAdapter{}, keys).Iterator()
 }
 
-// sortMapLiterals sorts the keys of map literals too.
+// sortMapLiterals also sorts the keys of map literals.
 func sortMapLiterals(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
 	if written, ok := planned.(interpreter.InterpretableConstructor); ok && written.Type() == types.MapType {
 		return mapLiteral{written}, nil

@@ -15,13 +15,13 @@ type Template struct {
 	Names []string
 }
 
-// The mistakes of a template.
+// These are mistakes of a template.
 var (
 	errUnpaired = errors.New("has an unpaired brace; write {{ or }} for a brace itself")
 	errNoName   = errors.New("has a place without a name: {}")
 )
 
-// ParseTemplate parses a text. Doubled braces stand for single ones.
+// ParseTemplate parses a text. A doubled brace is a literal brace.
 func ParseTemplate(text string) (Template, error) {
 	var t Template
 	var literal strings.Builder
@@ -51,7 +51,7 @@ func ParseTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// Unknown returns the first name of the template that is not in known, false if there is none.
+// Unknown returns the first name of the template that is not in known. ok is false without one.
 func (t Template) Unknown(known []string) (name string, ok bool) {
 	for _, name := range t.Names {
 		if !slices.Contains(known, name) {

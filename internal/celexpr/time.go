@@ -20,22 +20,22 @@ type Time struct {
 	program cel.Program
 }
 
-// timeEnvironment returns the environment of times.
+// timeEnvironment creates the environment of times once.
 var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	options := []cel.EnvOption{
 		cel.Variable("now", cel.TimestampType),
 		cel.Variable("zone", cel.StringType),
 	}
-	options = append(options, inZone("local", 1, []*cel.Type{cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+	options = append(options, zonedFunction("local", 1, []*cel.Type{cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
 		return Local(text(args[0]), zone)
 	})...)
-	options = append(options, inZone("at", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+	options = append(options, zonedFunction("at", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
 		return atClock(timestamp(args[0]), text(args[1]), zone)
 	})...)
-	options = append(options, inZone("next_weekday", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
+	options = append(options, zonedFunction("next_weekday", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
 		return nextWeekday(timestamp(args[0]), text(args[1]), zone)
 	})...)
-	options = append(options, inZone("shift", 2, []*cel.Type{cel.TimestampType, cel.MapType(cel.StringType, cel.IntType)},
+	options = append(options, zonedFunction("shift", 2, []*cel.Type{cel.TimestampType, cel.MapType(cel.StringType, cel.IntType)},
 		func(args []ref.Val, zone *time.Location) (time.Time, error) {
 			by, err := shiftAmounts(args[1])
 			if err != nil {
@@ -46,9 +46,9 @@ var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	return newEnvironment(nil, options...)
 })
 
-// inZone declares a function whose last argument is a zone name, and a macro that inserts the
-// scenario's zone if the argument is missing.
-func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref.Val, zone *time.Location) (time.Time, error)) []cel.EnvOption {
+// zonedFunction declares a function whose last argument is a zone name, and a macro that inserts
+// the scenario's zone if the argument is missing.
+func zonedFunction(name string, count int, arguments []*cel.Type, apply func(args []ref.Val, zone *time.Location) (time.Time, error)) []cel.EnvOption {
 	bound := cel.FunctionBinding(func(args ...ref.Val) ref.Val {
 		zone, err := loadZone(text(args[count]))
 		if err != nil {
@@ -68,19 +68,19 @@ func inZone(name string, count int, arguments []*cel.Type, apply func(args []ref
 	}
 }
 
-// text returns the value of a string, whose type the compiler has checked.
+// text returns the value of a string. The compiler has checked its type.
 func text(value ref.Val) string {
 	content, _ := value.Value().(string)
 	return content
 }
 
-// timestamp returns the value of a timestamp, whose type the compiler has checked.
+// timestamp returns the value of a timestamp. The compiler has checked its type.
 func timestamp(value ref.Val) time.Time {
 	at, _ := value.Value().(time.Time)
 	return at
 }
 
-// shiftAmounts reads the second argument of shift.
+// shiftAmounts decodes the second argument of shift.
 func shiftAmounts(value ref.Val) (map[string]int64, error) {
 	given, ok := value.(traits.Mapper)
 	if !ok {

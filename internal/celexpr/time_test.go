@@ -109,8 +109,7 @@ func TestTimeErrors(t *testing.T) {
 	}
 }
 
-// TestConcurrency uses one compiled expression of each kind from many places; the race detector
-// watches.
+// TestConcurrency evaluates one expression of each kind concurrently, for the race detector.
 func TestConcurrency(t *testing.T) {
 	compiled, err := CompileTime(`at(shift(now, {"days": 1}), "10:00")`)
 	if err != nil {
@@ -134,7 +133,7 @@ func TestConcurrency(t *testing.T) {
 	group.Wait()
 }
 
-// FuzzTime compiles anything, and evaluates what compiles.
+// FuzzTime compiles any text and evaluates valid times.
 func FuzzTime(f *testing.F) {
 	for _, text := range []string{
 		`now + duration("26h")`, `at(next_weekday(now, "saturday"), "10:00")`, `shift(now, {"days": 1, "weeks": -9})`,

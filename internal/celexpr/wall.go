@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// day is the distance at which the zone's other offset is looked up.
+	// day is the distance at which fromWallClock looks up the zone's other offset.
 	day = 24 * time.Hour
-	// maxShift bounds a shift in seconds. It exceeds the calendar.
+	// maxShift is the maximum shift in seconds. It exceeds the calendar.
 	maxShift = 400 * 366 * 24 * 60 * 60 * 25
 )
 
-// wallClock returns the wall clock time in a zone as a UTC time.
+// wallClock returns the local time in a zone as a UTC time.
 func wallClock(at time.Time, zone *time.Location) time.Time {
 	shown := at.In(zone)
 	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), shown.Nanosecond(), time.UTC)
 }
 
-// fromWallClock returns the instant of a wall clock time, the first one if there are two. A skipped
-// time counts with the offset before the change, as in the tools of the world.
+// fromWallClock returns the time of a local time, the first if it is ambiguous. A skipped local
+// time has the offset before the change, as in tools.
 func fromWallClock(shown time.Time, zone *time.Location) time.Time {
 	_, before := shown.Add(-day).In(zone).Zone()
 	_, after := shown.Add(day).In(zone).Zone()
@@ -46,8 +46,8 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Local parses a local date with an optional time of day, e.g. 2025-03-15T10:00. A skipped time
-// counts with the offset before the change. Of an ambiguous time the first counts.
+// Local parses a local date with an optional time of day, e.g. 2025-03-15T10:00. A skipped local
+// time has the offset before the change. An ambiguous one is the first.
 func Local(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 		if shown, err := time.Parse(layout, text); err == nil {
@@ -68,7 +68,7 @@ func atClock(at time.Time, text string, zone *time.Location) (time.Time, error) 
 	return time.Time{}, fmt.Errorf("%q is no time of day, expected one like 10:00 or 10:00:30", text)
 }
 
-// nextWeekday returns the same time of day on the next such weekday after at.
+// nextWeekday returns the same time of day on the next occurrence of a weekday after at.
 func nextWeekday(at time.Time, name string, zone *time.Location) (time.Time, error) {
 	shown := wallClock(at, zone)
 	for ahead := 1; ahead <= 7; ahead++ {
@@ -96,7 +96,7 @@ func unitSeconds(unit string) int64 {
 	return 0
 }
 
-// shift shifts the wall clock time.
+// shift adds an amount to the local time.
 func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
 	var total int64
 	for _, unit := range slices.Sorted(maps.Keys(by)) {

@@ -14,29 +14,29 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// similarityTolerance is the accepted difference of similarities.
+// similarityTolerance is the largest accepted difference of two similarities.
 const similarityTolerance = 1e-6
 
-// comparison collects differences.
+// comparison collects differences between recorded and actual values.
 type comparison struct{ differences []Difference }
 
 func (c *comparison) add(field, want, got string) {
 	c.differences = append(c.differences, Difference{Field: field, Want: want, Got: got})
 }
 
-// text compares two printed texts.
+// text compares two texts.
 func (c *comparison) text(field, want, got string) {
 	if want != got {
 		c.add(field, want, got)
 	}
 }
 
-// failure is the difference of a case that could not be played.
-func failure(err error) []Difference {
+// errorDifference reports a case that could not run.
+func errorDifference(err error) []Difference {
 	return []Difference{{Field: "case", Want: "an answer", Got: "error: " + err.Error()}}
 }
 
-// optional prints a text that may be null.
+// optional formats a text that may be null.
 func optional(text *string) string {
 	if text == nil {
 		return null
@@ -51,7 +51,7 @@ func (c *comparison) optionalText(field string, want, got *string) {
 	}
 }
 
-// texts compares lists; an empty one is the same as null.
+// texts compares lists. An empty list equals null.
 func (c *comparison) texts(field string, want, got []string) {
 	if !slices.Equal(want, got) {
 		c.add(field, textsText(want), textsText(got))
@@ -113,7 +113,7 @@ func (c *comparison) messages(want, got []*worldv1.Message) {
 	}
 }
 
-// tableKey names a version.
+// tableKey identifies a table version.
 type tableKey struct {
 	name  string
 	index int32
@@ -141,7 +141,8 @@ func byVersion(tables []*worldv1.Table) map[tableKey]*worldv1.Table {
 	return index
 }
 
-// versionText formats a version so that exactly equal rows have equal texts.
+// versionText formats a version. Two versions have the same text if and only if their rows are
+// equal.
 func versionText(tables map[tableKey]*worldv1.Table, key tableKey) string {
 	table, ok := tables[key]
 	if !ok {
@@ -150,7 +151,7 @@ func versionText(tables map[tableKey]*worldv1.Table, key tableKey) string {
 	return tableText(table.GetRows())
 }
 
-// result compares a score with the printed one.
+// result compares a score with the recorded one.
 func (c *comparison) result(want *recordedResult, got *busv1.Result) {
 	c.similarity("milestone_similarity", want.Milestone, got.GetMilestoneSimilarity())
 	c.similarity("minefield_similarity", want.Minefield, got.GetMinefieldSimilarity())
@@ -161,12 +162,12 @@ func (c *comparison) result(want *recordedResult, got *busv1.Result) {
 }
 
 func (c *comparison) similarity(field string, want, got float64) {
-	if !near(want, got) {
+	if !similar(want, got) {
 		c.add(field, fmt.Sprint(want), fmt.Sprint(got))
 	}
 }
 
-func near(want, got float64) bool { return math.Abs(want-got) <= similarityTolerance }
+func similar(want, got float64) bool { return math.Abs(want-got) <= similarityTolerance }
 
 func (c *comparison) mapping(field string, want map[int32]recordedMatch, got []*busv1.Match) {
 	found := make(map[int32]recordedMatch, len(got))
@@ -181,7 +182,7 @@ func (c *comparison) mapping(field string, want map[int32]recordedMatch, got []*
 	for _, node := range slices.Sorted(maps.Keys(all)) {
 		w, wanted := want[node]
 		g, ok := found[node]
-		if wanted != ok || w.index != g.index || !near(w.similarity, g.similarity) {
+		if wanted != ok || w.index != g.index || !similar(w.similarity, g.similarity) {
 			c.add(fmt.Sprintf("%s[%d]", field, node), matchText(w, wanted), matchText(g, ok))
 		}
 	}

@@ -1,6 +1,6 @@
-// Package conformance plays vectors, which record the original program's behaviour, on running
-// services over gRPC, and reports differences. It streams the files and does not depend on where
-// the services run.
+// Package conformance runs vectors on services over gRPC and reports differences. Vectors record
+// the behaviour of the original ToolSandbox. The package streams the files, and the services may
+// run anywhere.
 package conformance
 
 import (
@@ -18,17 +18,17 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// callTimeout bounds one remote call, including the start of a service.
+// callTimeout limits one remote call, including the start of a service.
 const callTimeout = time.Minute
 
-// ErrKind means that a file holds no vectors that this package knows.
+// ErrKind means that the package does not know the kind of vectors in a file.
 var ErrKind = errors.New("unknown kind of vectors")
 
 // Services are the connections to the services under test. The caller closes them.
 type Services struct {
 	Orchestrator grpc.ClientConnInterface
 	Evaluator    grpc.ClientConnInterface
-	// AgentGateway is needed for role vectors only. It must be able to reach servers on this
+	// AgentGateway is required for role vectors only. It must be able to reach servers on this
 	// machine.
 	AgentGateway grpc.ClientConnInterface
 	// ToolHost returns the connection to the shard that owns a session.
@@ -37,48 +37,50 @@ type Services struct {
 
 // Config configures a Runner.
 type Config struct {
-	// Run is the unique name of this run on the installation: letters, digits, - and _, at most 40.
+	// Run is a name of this run that is unique on the installation: letters, digits, - and _, at most
+	// 40.
 	Run string
-	// Scenarios is the file that trajectories refer to. Empty searches scenarios.json in the vectors'
-	// directory and its parents.
+	// Scenarios is the file with the scenarios of trajectories. If it is empty, the runner searches
+	// scenarios.json in the vectors' directory and its parents.
 	Scenarios string
-	// Catalogue, if not nil, replaces that file. A scenario's name is the base name with the variant's
+	// Catalogue, if not nil, replaces that file. A scenario's name is the base name and the variant's
 	// suffix.
 	Catalogue []*scenariov1.Scenario
-	// Worlds is the file that tool calls refer to. Empty searches worlds.json in the vectors'
-	// directory and its parents, then beside Scenarios and in its directory tools.
+	// Worlds is the file with the worlds of tool calls. If it is empty, the runner searches
+	// worlds.json in the vectors' directory and its parents, then beside Scenarios and in its
+	// directory tools.
 	Worlds string
-	// ScoreOnly scores recorded trajectories instead of playing them, and skips other vectors.
+	// ScoreOnly scores recorded trajectories instead of running them, and skips other vectors.
 	ScoreOnly bool
 	// Parallel is the number of concurrent cases, at least 1.
 	Parallel int
-	// First is the number of differences to keep per file, 0 or more.
-	First int
+	// MaxDifferences is the number of differences to report per file, 0 or more.
+	MaxDifferences int
 }
 
-// Runner plays files of vectors, one after the other. It is not safe for concurrent use.
+// Runner runs files of vectors one after the other. It is not safe for concurrent use.
 type Runner struct {
 	services Services
 	cfg      Config
 	files    int
-	// What was read before, by path.
+	// These are caches by path.
 	worlds    map[string]map[string]startingWorld
-	scenarios map[string]lookup
+	scenarios map[string]scenarioLookup
 	tools     map[string]bool
 }
 
-// New returns a runner. It does not connect yet.
+// New returns a runner without connecting to a service.
 func New(services Services, cfg Config) *Runner {
 	return &Runner{
 		services:  services,
 		cfg:       cfg,
 		worlds:    make(map[string]map[string]startingWorld),
-		scenarios: make(map[string]lookup),
+		scenarios: make(map[string]scenarioLookup),
 	}
 }
 
-// File plays one file. The error, e.g. ErrKind or a missing scenarios.json, names the file. A
-// failing case is a difference and no error. The error is that of ctx if it ends.
+// File runs the cases of one file. A failing case is a difference, not an error. An error, e.g.
+// ErrKind or a missing scenarios.json, names the file. If ctx ends, the error is that of ctx.
 func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	k, err := detectKind(path)
 	if err != nil {
@@ -89,7 +91,7 @@ func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	case k.testedBy != "":
 		report.NotRun = "tested in " + k.testedBy
 		return report, nil
-	case r.cfg.ScoreOnly && !k.scored:
+	case r.cfg.ScoreOnly && !k.scorable:
 		report.NotRun = "nothing to score"
 		return report, nil
 	}
@@ -98,7 +100,7 @@ func (r *Runner) File(ctx context.Context, path string) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if err := r.play(ctx, path, p, report); err != nil {
+	if err := r.runFile(ctx, path, p, report); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return report, nil
@@ -114,7 +116,7 @@ func (r *Runner) toolHost(session string) toolhostv1.ToolHostServiceClient {
 	return toolhostv1.NewToolHostServiceClient(r.services.ToolHost(session))
 }
 
-// loadTools loads the tool host's tools once.
+// loadTools loads the names of the tool host's tools once.
 func (r *Runner) loadTools(ctx context.Context) error {
 	if r.tools != nil {
 		return nil
@@ -132,7 +134,7 @@ func (r *Runner) loadTools(ctx context.Context) error {
 	return nil
 }
 
-// missing returns the first tool that the tool host lacks, "" if there is none. Load tools first.
+// missing returns the first tool that the tool host lacks, otherwise "". Call loadTools first.
 func (r *Runner) missing(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] })
 	if i < 0 {
@@ -141,7 +143,7 @@ func (r *Runner) missing(names []string) string {
 	return names[i]
 }
 
-// worldsFor returns the worlds that a file refers to.
+// worldsFor returns the worlds of a file of tool calls.
 func (r *Runner) worldsFor(path string) (map[string]startingWorld, error) {
 	name := r.cfg.Worlds
 	if name == "" {
@@ -167,7 +169,7 @@ func toolsOf(s *scenariov1.Scenario) []string {
 	return slices.Concat(selection.GetAllow(), selection.GetDeny())
 }
 
-// tableText prints rows for people, one in brackets after the other.
+// tableText formats rows for a report, each in brackets.
 func tableText(rows []*worldv1.Row) string {
 	var b strings.Builder
 	for i, row := range rows {
@@ -189,7 +191,7 @@ func tableText(rows []*worldv1.Row) string {
 	return b.String()
 }
 
-// cellText prints a cell for people.
+// cellText formats a cell for a report.
 func cellText(cell *worldv1.Value) string {
 	switch kind := cell.GetKind().(type) {
 	case *worldv1.Value_Boolean:
@@ -203,7 +205,7 @@ func cellText(cell *worldv1.Value) string {
 	}
 }
 
-// tableAt names a table version for people.
+// tableAt formats the name of a table version for a report.
 func tableAt(name string, index int32) string {
 	return fmt.Sprintf("%s at %d", name, index)
 }

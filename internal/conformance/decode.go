@@ -8,7 +8,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// recordedAnswer is an answer of an external service.
+// recordedAnswer is a recorded answer of an external service.
 type recordedAnswer struct {
 	URL              string
 	Params, Response json.RawMessage
@@ -24,7 +24,7 @@ func decodeRecordings(answers []recordedAnswer) []*setupv1.RecordedAnswer {
 	return recordings
 }
 
-// recordedResult is a printed score.
+// recordedResult is a recorded score.
 type recordedResult struct {
 	ExceptionType string  `json:"exception_type"`
 	Milestone     float64 `json:"milestone_similarity"`
@@ -35,7 +35,7 @@ type recordedResult struct {
 	Minefields    recordedMapping `json:"minefield_mapping"`
 }
 
-// recordedMatch is where a node was matched.
+// recordedMatch is the message that matched a node, with its similarity.
 type recordedMatch struct {
 	index      int32
 	similarity float64

@@ -18,7 +18,7 @@ const (
 	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
 
-// scenariosSample is a file of scenarios with one base and one variant.
+// scenariosSample is a file of scenarios with one base scenario and one variant.
 const scenariosSample = `{"now": 100.5, "timezone": "UTC", "scenarios": [{
 	"name": "off", "max_messages": 7, "tables": {"SETTING": [{"index": 0, "rows": []}]},
 	"messages": [
@@ -28,7 +28,7 @@ const scenariosSample = `{"now": 100.5, "timezone": "UTC", "scenarios": [{
 	"milestones": {"nodes": [], "edges": []}, "minefields": {"nodes": [], "edges": []},
 	"variants": {"": {"tools": ["set_wifi_status"], "denied": null, "augmentations": [], "categories": ["ONE"]}}}]}`
 
-func sample(t *testing.T) lookup {
+func sample(t *testing.T) scenarioLookup {
 	t.Helper()
 	scenarios, err := importer.Read("scenarios.json", []byte(scenariosSample))
 	if err != nil {
@@ -66,7 +66,7 @@ func TestDecodeTrajectory(t *testing.T) {
 	if match := got.want.Milestones[0]; match != (recordedMatch{index: 4, similarity: 0.25}) {
 		t.Errorf("milestone 0: got %v, want message 4, 0.25", match)
 	}
-	whole := got.Scoring()
+	whole := got.ScoringCase()
 	if len(whole.Messages) != 4 || len(whole.Tables) != 2 || whole.Tables[1].GetIndex() != 4 {
 		t.Errorf("whole trajectory: got %d messages and the tables %v, want 4 messages and a last version at 4", len(whole.Messages), whole.Tables)
 	}

@@ -9,25 +9,25 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// euroevalKinds lists EuroEval's vectors. They need no service.
+// euroevalKinds lists the kinds of EuroEval's vectors. They need no service.
 func euroevalKinds() []kind {
 	const split, prompt, aggregate = "euroeval split", "euroeval prompt", "euroeval aggregate"
 	const extraction, quirk, metric = "euroeval extraction", "euroeval quirk", "euroeval metric"
 	return []kind{
-		{name: split, fields: []string{"n", "train", "val", "test"}, open: openRecord(playSplit)},
-		{name: prompt, fields: []string{"source_input", "source_answer", "record", "messages"}, open: openRecord(playPrompt)},
-		{name: aggregate, fields: []string{"records", "outputs", "bootstrap_indices"}, open: openRecord(playAggregate)},
-		{name: aggregate, fields: []string{"per_example", "bootstrap_indices"}, open: openRecord(playAggregate)},
-		{name: aggregate, fields: []string{"iteration_scores", "mean", "ci_radius"}, open: openRecord(playAggregate)},
-		{name: aggregate, fields: []string{"predictions", "target_texts", "functions"}, open: openRecord(playAggregate)},
-		{name: extraction, fields: []string{"response", "content", "prediction"}, open: openRecord(playExtraction)},
-		{name: quirk, fields: []string{"functions", "target_text", "prediction", "strict_bfcl"}, open: openRecord(playQuirk)},
-		{name: metric, fields: []string{"functions", "target_text", "prediction", "correct"}, open: openRecord(playMetric)},
+		{name: split, fields: []string{"n", "train", "val", "test"}, open: openRecord(compareSplit)},
+		{name: prompt, fields: []string{"source_input", "source_answer", "record", "messages"}, open: openRecord(comparePrompt)},
+		{name: aggregate, fields: []string{"records", "outputs", "bootstrap_indices"}, open: openRecord(compareAggregate)},
+		{name: aggregate, fields: []string{"per_example", "bootstrap_indices"}, open: openRecord(compareAggregate)},
+		{name: aggregate, fields: []string{"iteration_scores", "mean", "ci_radius"}, open: openRecord(compareAggregate)},
+		{name: aggregate, fields: []string{"predictions", "target_texts", "functions"}, open: openRecord(compareAggregate)},
+		{name: extraction, fields: []string{"response", "content", "prediction"}, open: openRecord(compareExtraction)},
+		{name: quirk, fields: []string{"functions", "target_text", "prediction", "strict_bfcl"}, open: openRecord(compareQuirk)},
+		{name: metric, fields: []string{"functions", "target_text", "prediction", "correct"}, open: openRecord(compareMetric)},
 	}
 }
 
-// record is a vector as Python reads it, with exact numbers and lone surrogates. A missing field
-// reads as null, an empty text or an empty list.
+// record is a vector as Python decodes it, with exact numbers and lone surrogates. Accessors return
+// null, an empty text or an empty list for a missing field.
 type record struct{ *python.Dict }
 
 func (r record) value(name string) python.Value { v, _ := r.Get(name); return v }
@@ -40,7 +40,7 @@ func (r record) number(name string) int { n, _ := r.value(name).AsInt(); return 
 
 func (r record) object(name string) record { d, _ := r.value(name).AsDict(); return record{d} }
 
-// parsed returns the value of a field that holds JSON as a text.
+// parsed decodes the JSON text of a field.
 func (r record) parsed(name string) (python.Value, error) { return parseText(name, r.value(name)) }
 
 func parseText(name string, v python.Value) (python.Value, error) {
@@ -55,28 +55,28 @@ func parseText(name string, v python.Value) (python.Value, error) {
 	return parsed, nil
 }
 
-// openRecord prepares a file of records that play compares one by one.
-func openRecord(play func(c *comparison, r record) error) func(context.Context, *Runner, string) (player, error) {
-	return func(_ context.Context, r *Runner, _ string) (player, error) {
+// openRecord prepares a file of records for comparing them one by one.
+func openRecord(play func(c *comparison, r record) error) func(context.Context, *Runner, string) (fileRunner, error) {
+	return func(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 		return r.perCase(func(_ context.Context, l line) outcome {
 			value, err := python.ParseJSON(l.raw)
 			if err != nil {
-				return outcome{differences: failure(fmt.Errorf("decode case: %w", err))}
+				return outcome{differences: errorDifference(fmt.Errorf("decode case: %w", err))}
 			}
 			object, ok := value.AsDict()
 			if !ok {
-				return outcome{differences: failure(errors.New("decode case: it is no object"))}
+				return outcome{differences: errorDifference(errors.New("decode case: want an object"))}
 			}
 			var c comparison
 			if err := play(&c, record{object}); err != nil {
-				return outcome{differences: failure(err)}
+				return outcome{differences: errorDifference(err)}
 			}
 			return outcome{differences: c.differences}
 		}), nil
 	}
 }
 
-// json compares a value with the one recorded, as both print.
+// json compares a value with the recorded one by their JSON texts.
 func (c *comparison) json(field string, want, got python.Value) {
 	c.text(field, python.JSON(want), python.JSON(got))
 }
@@ -89,7 +89,7 @@ func integers(numbers []int) python.Value {
 	return python.List(items...)
 }
 
-func playSplit(c *comparison, r record) error {
+func compareSplit(c *comparison, r record) error {
 	got := euroeval.NewSplit(r.number("n"), euroeval.SplitSeed)
 	c.json("train", r.value("train"), integers(got.Train))
 	c.json("val", r.value("val"), integers(got.Val))
@@ -97,7 +97,7 @@ func playSplit(c *comparison, r record) error {
 	return nil
 }
 
-func playPrompt(c *comparison, r record) error {
+func comparePrompt(c *comparison, r record) error {
 	want := r.object("record")
 	if !r.value("source_input").IsNone() {
 		got, err := euroeval.Join(r.object("source_input").Dict, r.object("source_answer").Dict)
@@ -123,7 +123,7 @@ func playPrompt(c *comparison, r record) error {
 	return nil
 }
 
-func playExtraction(c *comparison, r record) error {
+func compareExtraction(c *comparison, r record) error {
 	response := r.text("response")
 	got, err := euroeval.Extract(euroeval.Reply{
 		Choices: response != "no_choices", Completion: response == "text", Content: r.text("content"),
@@ -139,7 +139,7 @@ func playExtraction(c *comparison, r record) error {
 	return nil
 }
 
-func playMetric(c *comparison, r record) error {
+func compareMetric(c *comparison, r record) error {
 	functions, err := r.parsed("functions")
 	if err != nil {
 		return err
@@ -162,7 +162,7 @@ func playMetric(c *comparison, r record) error {
 	return nil
 }
 
-// exceptionOf returns the type of a Python exception, None for no error. Other errors it returns.
+// exceptionOf returns the type of a Python exception, None without error. It returns other errors.
 func exceptionOf(err error) (python.Value, error) {
 	if err == nil {
 		return python.None(), nil
@@ -174,9 +174,10 @@ func exceptionOf(err error) (python.Value, error) {
 	return python.Str(exception.Type), nil
 }
 
-// playQuirk compares the strict verdict too, which is null where no checker gives one.
-func playQuirk(c *comparison, r record) error {
-	if err := playMetric(c, r); err != nil || r.value("strict_bfcl").IsNone() {
+// compareQuirk compares the quirk and the strict verdict, which is null without a checker's
+// verdict.
+func compareQuirk(c *comparison, r record) error {
+	if err := compareMetric(c, r); err != nil || r.value("strict_bfcl").IsNone() {
 		return err
 	}
 	functions, err := r.parsed("functions")

@@ -10,24 +10,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// playAggregate plays a case of a file whose cases are of four kinds.
-func playAggregate(c *comparison, r record) error {
+// compareAggregate compares a case of one of four kinds.
+func compareAggregate(c *comparison, r record) error {
 	switch kind := r.text("kind"); kind {
 	case "pipeline":
-		return playPipeline(c, r)
+		return comparePipeline(c, r)
 	case "bootstrap":
-		return playBootstrap(c, r)
+		return compareBootstrap(c, r)
 	case "scores":
-		playScores(c, r)
+		compareScores(c, r)
 		return nil
 	case "metric_call":
-		return playMetricCall(c, r)
+		return compareMetricCall(c, r)
 	default:
 		return fmt.Errorf("decode case: unknown kind %q", kind)
 	}
 }
 
-// draws returns the rows of each iteration as the recorded seed gives them.
+// draws returns the rows of each iteration for the recorded seed.
 func (r record) draws() ([][]int, error) {
 	const val = "val"
 	sizes := r.object("sizes")
@@ -39,8 +39,8 @@ func (r record) draws() ([][]int, error) {
 		euroeval.Sizes{Train: sizes.number("train"), Val: sizes.number(val), Test: sizes.number(test)})
 }
 
-// drawn compares rows with those recorded, which may be cut.
-func (c *comparison) drawn(r record, draws [][]int) {
+// compareDraws compares rows with the recorded ones, which may be truncated.
+func (c *comparison) compareDraws(r record, draws [][]int) {
 	got := make([]python.Value, len(draws))
 	for i, draw := range draws {
 		if cut, ok := r.value("indices_cut_to").AsInt(); ok {
@@ -51,12 +51,12 @@ func (c *comparison) drawn(r record, draws [][]int) {
 	c.json("bootstrap_indices", r.value("bootstrap_indices"), python.List(got...))
 }
 
-func playPipeline(c *comparison, r record) error {
+func comparePipeline(c *comparison, r record) error {
 	draws, err := r.draws()
 	if err != nil {
 		return err
 	}
-	c.drawn(r, draws)
+	c.compareDraws(r, draws)
 	rows, err := r.rows()
 	if err != nil {
 		return err
@@ -87,7 +87,7 @@ func playPipeline(c *comparison, r record) error {
 	c.json("kept_scores", r.value("kept_scores"), python.List(kept...))
 	if len(scores) > 0 {
 		c.json("error", r.value("error"), python.None())
-		c.total(r, scoreKey, euroeval.Summarise(scores))
+		c.compareTotal(r, scoreKey, euroeval.Summarise(scores))
 		return nil
 	}
 	c.json("total", r.value("total"), python.None())
@@ -99,7 +99,7 @@ func playPipeline(c *comparison, r record) error {
 	return nil
 }
 
-// rows returns the records of a pipeline with the model's outputs.
+// rows returns the records of a pipeline with the predictions of the model.
 func (r record) rows() ([]euroeval.Row, error) {
 	records, outputs := r.list("records"), r.list("outputs")
 	if len(records) != len(outputs) {
@@ -137,7 +137,7 @@ const (
 	testPrefix = "test_"
 )
 
-// floatValue is a number as the vectors write it: NaN as a text.
+// floatValue returns a number as vectors represent it: NaN is a text.
 func floatValue(number float64) python.Value {
 	if math.IsNaN(number) {
 		return python.Str("NaN")
@@ -145,23 +145,23 @@ func floatValue(number float64) python.Value {
 	return python.Float(number)
 }
 
-// total compares the figures that EuroEval reports, in percent.
-func (c *comparison) total(r record, key string, summary euroeval.Summary) {
+// compareTotal compares the totals that EuroEval reports, in percent.
+func (c *comparison) compareTotal(r record, key string, summary euroeval.Summary) {
 	if !strings.HasPrefix(key, testPrefix) {
 		key = testPrefix + key
 	}
 	c.json("total", r.value("total"), python.DictOf(
 		python.Item{Key: key, Value: floatValue(100 * summary.Mean)},
-		python.Item{Key: key + "_se", Value: floatValue(100 * summary.Radius)},
+		python.Item{Key: key + "_se", Value: floatValue(100 * summary.Margin)},
 		python.Item{Key: "num_failed_instances", Value: python.Float(0)}))
 }
 
-func playBootstrap(c *comparison, r record) error {
+func compareBootstrap(c *comparison, r record) error {
 	draws, err := r.draws()
 	if err != nil {
 		return err
 	}
-	c.drawn(r, draws)
+	c.compareDraws(r, draws)
 	correct := r.list("per_example")
 	var scores []float64
 	var all []python.Value
@@ -179,33 +179,33 @@ func playBootstrap(c *comparison, r record) error {
 		all = append(all, python.Float(scores[len(scores)-1]))
 	}
 	c.json("iteration_scores", r.value("iteration_scores"), python.List(all...))
-	c.total(r, scoreKey, euroeval.Summarise(scores))
+	c.compareTotal(r, scoreKey, euroeval.Summarise(scores))
 	return nil
 }
 
-func playScores(c *comparison, r record) {
+func compareScores(c *comparison, r record) {
 	var scores []float64
 	for _, value := range r.list("iteration_scores") {
 		if text, _ := value.AsStr(); text == "NaN" {
 			value = python.Float(math.NaN())
 		}
-		if score, ok := value.AsFloat(); ok { // EuroEval leaves out what is no float
+		if score, ok := value.AsFloat(); ok { // EuroEval ignores other values
 			scores = append(scores, score)
 		}
 	}
 	summary := euroeval.Summarise(scores)
 	c.json("mean", r.value("mean"), floatValue(summary.Mean))
-	c.json("ci_radius", r.value("ci_radius"), floatValue(summary.Radius))
-	c.total(r, r.text("key"), summary)
+	c.json("ci_radius", r.value("ci_radius"), floatValue(summary.Margin))
+	c.compareTotal(r, r.text("key"), summary)
 	c.text("mean_text", r.text("mean_text"), euroeval.Percent(summary.Mean))
 	radius := python.None()
-	if !math.IsNaN(summary.Radius) {
-		radius = python.Str(euroeval.Percent(summary.Radius))
+	if !math.IsNaN(summary.Margin) {
+		radius = python.Str(euroeval.Percent(summary.Margin))
 	}
 	c.json("ci_text", r.value("ci_text"), radius)
 }
 
-func playMetricCall(c *comparison, r record) error {
+func compareMetricCall(c *comparison, r record) error {
 	lists := make(map[string][]python.Value)
 	for _, name := range []string{"functions", "target_texts"} {
 		for _, value := range r.list(name) {
@@ -221,7 +221,7 @@ func playMetricCall(c *comparison, r record) error {
 		text, _ := value.AsStr()
 		predictions = append(predictions, text)
 	}
-	score := euroeval.Call(lists["functions"], lists["target_texts"], predictions)
+	score := euroeval.MetricScore(lists["functions"], lists["target_texts"], predictions)
 	raised, err := exceptionOf(score.Err)
 	if err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Scoring is a trajectory with its graphs and the score that the original printed.
-type Scoring struct {
+// ScoringCase is a trajectory with its graphs and the original's score.
+type ScoringCase struct {
 	Evaluation *evaluationv1.Evaluation
 	Messages   []*worldv1.Message
 	Tables     []*worldv1.Table
@@ -21,29 +21,29 @@ type Scoring struct {
 }
 
 // Evaluations returns the cases of a file of evaluations, in order. The error names the line.
-func Evaluations(path string) ([]*Scoring, error) { return decodeAll(path, decodeScoring) }
+func Evaluations(path string) ([]*ScoringCase, error) { return decodeAll(path, decodeScoringCase) }
 
-// Scored says whether the original scored the trajectory: one that it did not finish it did not.
-func (s *Scoring) Scored() bool { return s.want.ExceptionType == "" }
+// HasScore reports whether the original scored the trajectory. It did not score unfinished ones.
+func (s *ScoringCase) HasScore() bool { return s.want.ExceptionType == "" }
 
-// Differences compares a result with what the original printed.
-func (s *Scoring) Differences(got *busv1.Result) []Difference {
+// Differences compares a result with the original's.
+func (s *ScoringCase) Differences(got *busv1.Result) []Difference {
 	var c comparison
 	c.result(&s.want, got)
 	return c.differences
 }
 
-func openEvaluation(_ context.Context, r *Runner, _ string) (player, error) {
+func openEvaluation(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 	return r.perCase(func(ctx context.Context, l line) outcome {
-		s, err := decodeScoring(l)
+		s, err := decodeScoringCase(l)
 		if err != nil {
-			return outcome{differences: failure(err)}
+			return outcome{differences: errorDifference(err)}
 		}
 		return r.score(ctx, s)
 	}), nil
 }
 
-func decodeScoring(l line) (*Scoring, error) {
+func decodeScoringCase(l line) (*ScoringCase, error) {
 	var recorded struct {
 		Messages, Tables       json.RawMessage
 		Milestones, Minefields json.RawMessage
@@ -52,7 +52,7 @@ func decodeScoring(l line) (*Scoring, error) {
 	if err := json.Unmarshal(l.raw, &recorded); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
 	}
-	s := &Scoring{want: recorded.Result}
+	s := &ScoringCase{want: recorded.Result}
 	var err error
 	if s.Messages, err = importer.Messages(recorded.Messages, 0); err != nil {
 		return nil, fmt.Errorf("decode evaluation: %w", err)
@@ -66,9 +66,9 @@ func decodeScoring(l line) (*Scoring, error) {
 	return s, nil
 }
 
-// score lets the evaluator score a trajectory, if the original did.
-func (r *Runner) score(ctx context.Context, s *Scoring) outcome {
-	if !s.Scored() {
+// score scores a trajectory with the evaluator if the original scored it.
+func (r *Runner) score(ctx context.Context, s *ScoringCase) outcome {
+	if !s.HasScore() {
 		return outcome{unchecked: true}
 	}
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
@@ -77,7 +77,7 @@ func (r *Runner) score(ctx context.Context, s *Scoring) outcome {
 		Evaluation: s.Evaluation, Messages: s.Messages, Tables: s.Tables,
 	})
 	if err != nil {
-		return outcome{differences: failure(err)}
+		return outcome{differences: errorDifference(err)}
 	}
 	return outcome{differences: s.Differences(response.GetResult())}
 }

@@ -15,13 +15,13 @@ const (
 	worldsFile    = "worlds.json"
 	toolsFolder   = "tools"
 	vectorSuffix  = ".jsonl"
-	// maxLine bounds one line in bytes.
+	// maxLine is the largest size of a line in bytes.
 	maxLine = 64 << 20
 )
 
-// Files returns the vector files below the given files and folders: a file as it is, of a folder
-// all files that end in .jsonl, in lexical order. The error says which path does not exist or holds
-// none.
+// Files returns the vector files of the given paths: a file itself, or the .jsonl files in a folder
+// and its subfolders in lexical order. The error names a path that does not exist or a folder
+// without vectors.
 func Files(paths []string) ([]string, error) {
 	var files []string
 	for _, path := range paths {
@@ -45,7 +45,7 @@ func filesBelow(path string) (files []string, err error) {
 	if !info.IsDir() {
 		return []string{path}, nil
 	}
-	root := path + string(filepath.Separator) + "." // goes through a link
+	root := path + string(filepath.Separator) + "." // follows a symbolic link
 	err = filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && filepath.Ext(name) == vectorSuffix {
 			files = append(files, name)
@@ -55,7 +55,7 @@ func filesBelow(path string) (files []string, err error) {
 	return files, err
 }
 
-// firstLine returns the first line of a file that is not empty.
+// firstLine returns the first non-empty line of a file.
 func firstLine(path string) ([]byte, error) {
 	var first []byte
 	err := eachLine(path, func(l line) bool { first = l.raw; return false })
@@ -65,7 +65,7 @@ func firstLine(path string) ([]byte, error) {
 	return first, err
 }
 
-// eachLine calls visit for each line that is not empty, until it returns false. visit may keep the
+// eachLine calls visit for each non-empty line until visit returns false. visit may retain the
 // line.
 func eachLine(path string, visit func(line) bool) (err error) {
 	file, err := os.Open(path)
@@ -86,7 +86,7 @@ func eachLine(path string, visit func(line) bool) (err error) {
 	return nil
 }
 
-// decodeAll returns what each line of a file holds.
+// decodeAll decodes each line of a file.
 func decodeAll[T any](path string, decode func(line) (T, error)) (all []T, err error) {
 	var wrong error
 	err = eachLine(path, func(l line) bool {
@@ -101,8 +101,8 @@ func decodeAll[T any](path string, decode func(line) (T, error)) (all []T, err e
 	return all, errors.Join(err, wrong)
 }
 
-// findUpward returns the file of the given name in the folder of path or the nearest parent. flag
-// is how the user can name it.
+// findUpward returns the file of a name in the folder of path or its nearest parent. The error
+// names flag, with which the user can set the file.
 func findUpward(path, name, flag string) (string, error) {
 	absolute, err := filepath.Abs(path)
 	if err != nil {

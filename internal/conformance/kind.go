@@ -10,30 +10,30 @@ import (
 	"strings"
 )
 
-// kind is one kind of vector files.
+// kind is a kind of vector files.
 type kind struct {
 	name string
-	// file is the base name of its files; empty for any.
+	// file is the base name of its files; empty matches any.
 	file string
-	// fields are the fields of the first line of its files.
+	// fields are fields that the first line of its files must have.
 	fields []string
-	// scored: its cases can be scored without being played.
-	scored bool
-	// testedBy is the package whose tests run the kind, empty if this one does.
+	// scorable reports that its cases can be scored without running them.
+	scorable bool
+	// testedBy is the package whose tests run the kind, empty if this package runs it.
 	testedBy string
-	// open prepares a file.
-	open func(ctx context.Context, r *Runner, path string) (player, error)
+	// open prepares a file for running its cases.
+	open func(ctx context.Context, r *Runner, path string) (fileRunner, error)
 }
 
-// player plays the cases of one file.
-type player struct {
-	// batch is the number of cases that are played together, workers the number of concurrent batches.
+// fileRunner runs the cases of one file.
+type fileRunner struct {
+	// batch is the number of cases per call of run, workers the number of concurrent calls.
 	batch, workers int
-	// play returns one outcome per line. It is called concurrently.
-	play func(ctx context.Context, lines []line) []outcome
+	// run returns one outcome per line. It must be safe for concurrent use.
+	run func(ctx context.Context, lines []line) []outcome
 }
 
-// line is one case of a file, from 1.
+// line is one case of a file. number counts from 1.
 type line struct {
 	number int
 	raw    []byte
@@ -41,20 +41,20 @@ type line struct {
 
 // outcome is the result of one case.
 type outcome struct {
-	// line is set by the caller of play.
+	// line is the case's line, set by the caller of run.
 	line int
-	// unchecked: the original's answer, or a part of it, is known to be wrong and was not compared.
+	// unchecked reports that the original's answer is partly or completely wrong and was not compared.
 	unchecked bool
-	// missing is a tool that the tool host lacks.
+	// missing is a required tool that the tool host lacks.
 	missing     string
 	differences []Difference
 }
 
 func (o outcome) failed() bool { return o.missing != "" || len(o.differences) > 0 }
 
-// perCase returns a player that plays each case alone.
-func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) player {
-	return player{batch: 1, workers: r.cfg.Parallel, play: func(ctx context.Context, lines []line) []outcome {
+// perCase returns a fileRunner that runs each case alone.
+func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) fileRunner {
+	return fileRunner{batch: 1, workers: r.cfg.Parallel, run: func(ctx context.Context, lines []line) []outcome {
 		outcomes := make([]outcome, len(lines))
 		for i, l := range lines {
 			outcomes[i] = play(ctx, l)
@@ -64,20 +64,20 @@ func (r *Runner) perCase(play func(ctx context.Context, l line) outcome) player 
 	}}
 }
 
-// kinds lists the known kinds. The first match counts.
+// kinds lists the known kinds. The first match wins.
 func kinds() []kind {
 	return slices.Concat([]kind{
 		{name: "call", fields: []string{"world", "tool", "arguments", "setup_calls"}, open: openTool(decodeCall)},
 		{name: "parallel calls", fields: []string{"world", "calls", "setup_calls"}, open: openTool(decodeParallel)},
 		{name: "source", fields: []string{"world", "source", "setup_calls"}, open: openTool(decodeSource)},
-		{name: "trajectory", fields: []string{"scenario", "variant", "agent", "user", "result"}, scored: true, open: openTrajectory},
-		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scored: true, open: openEvaluation},
+		{name: "trajectory", fields: []string{"scenario", "variant", "agent", "user", "result"}, scorable: true, open: openTrajectory},
+		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scorable: true, open: openEvaluation},
 		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
 		{name: "literal", file: "dict_literal.jsonl", fields: []string{"arguments"}, open: openLiteral},
 	}, roles(), euroevalKinds(), testedKinds())
 }
 
-// testedKinds lists the kinds that no service's API covers and that tests of other packages run.
+// testedKinds lists the kinds without a service API, which tests of other packages run.
 func testedKinds() []kind {
 	const (
 		toolhost  = "services/toolhost/internal/"
@@ -107,8 +107,8 @@ func testedKinds() []kind {
 	return list
 }
 
-// detectKind detects a file's kind by its name and the fields of its first line. The error names
-// the file and may be ErrKind.
+// detectKind detects the kind of a file by its name and the fields of its first line. The error
+// names the file and may be ErrKind.
 func detectKind(path string) (kind, error) {
 	first, err := firstLine(path)
 	if err != nil {
@@ -116,7 +116,7 @@ func detectKind(path string) (kind, error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(quoteNumbers(first), &fields); err != nil || fields == nil {
-		return kind{}, fmt.Errorf("%s: %w: its first line is no JSON object", path, ErrKind)
+		return kind{}, fmt.Errorf("%s: %w: its first line is not a JSON object", path, ErrKind)
 	}
 	for _, k := range kinds() {
 		if (k.file == "" || k.file == filepath.Base(path)) && hasAll(fields, k.fields) {

@@ -13,24 +13,24 @@ import (
 )
 
 const (
-	// literalCallID and literalTool are those of the call messages of literal vectors.
+	// literalCallID and literalTool are the id and tool of the calls in literal vectors.
 	literalCallID = "call_1"
 	literalTool   = "search_contacts"
 )
 
-// openRepr prints JSON values as Python does; that is part of no service, so that it runs here.
-func openRepr(_ context.Context, r *Runner, _ string) (player, error) {
+// openRepr compares the text of JSON values as Python prints them. No service is needed.
+func openRepr(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 	return r.perCase(func(_ context.Context, l line) outcome {
 		var recorded struct {
 			JSON json.RawMessage
 			Repr string
 		}
 		if err := json.Unmarshal(l.raw, &recorded); err != nil {
-			return outcome{differences: failure(fmt.Errorf("decode repr: %w", err))}
+			return outcome{differences: errorDifference(fmt.Errorf("decode repr: %w", err))}
 		}
 		value, err := python.ParseJSON([]byte(recorded.JSON))
 		if err != nil {
-			return outcome{differences: failure(err)}
+			return outcome{differences: errorDifference(err)}
 		}
 		var c comparison
 		c.text("repr", recorded.Repr, python.Repr(value))
@@ -38,15 +38,15 @@ func openRepr(_ context.Context, r *Runner, _ string) (player, error) {
 	}), nil
 }
 
-// openLiteral composes call messages, which runs here for the same reason.
-func openLiteral(_ context.Context, r *Runner, _ string) (player, error) {
+// openLiteral compares call messages. No service is needed.
+func openLiteral(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 	return r.perCase(func(_ context.Context, l line) outcome {
 		var recorded struct {
 			Arguments, Literal, Content, Exception string
 			ExceptionType                          string `json:"exception_type"`
 		}
 		if err := json.Unmarshal(l.raw, &recorded); err != nil {
-			return outcome{differences: failure(fmt.Errorf("decode literal: %w", err))}
+			return outcome{differences: errorDifference(fmt.Errorf("decode literal: %w", err))}
 		}
 		var c comparison
 		value, err := python.ParseJSON(recorded.Arguments)

@@ -5,14 +5,15 @@ import (
 	"slices"
 )
 
-// quotedMark begins the text that stands for a number which Python writes and JSON lacks. No vector
-// has a text that begins so.
+// quotedMark starts the text that replaces a number outside JSON. No text in a vector starts with
+// it.
 const quotedMark = `"\u0000number `
 
-// numbersBeyondJSON are the numbers that Python writes into JSON although it has none of them.
+// numbersBeyondJSON returns the numbers that Python writes into JSON although JSON has no syntax
+// for them.
 func numbersBeyondJSON() []string { return []string{"NaN", "Infinity", "-Infinity"} }
 
-// quoteNumbers makes texts of NaN and the infinities, so that a line which has them can be read.
+// quoteNumbers replaces NaN and the infinities by texts, so that Go can decode the line.
 func quoteNumbers(raw []byte) []byte {
 	if !bytes.Contains(raw, []byte("NaN")) && !bytes.Contains(raw, []byte("Infinity")) {
 		return raw
@@ -38,8 +39,8 @@ func quoteNumbers(raw []byte) []byte {
 	return quoted
 }
 
-// plainNumbers undoes quoteNumbers.
-func plainNumbers(quoted []byte) []byte {
+// unquoteNumbers is the inverse of quoteNumbers.
+func unquoteNumbers(quoted []byte) []byte {
 	for _, number := range numbersBeyondJSON() {
 		quoted = bytes.ReplaceAll(quoted, []byte(quotedMark+number+`"`), []byte(number))
 	}

@@ -18,14 +18,14 @@ func TestQuoteNumbers(t *testing.T) {
 		if string(got) != want {
 			t.Errorf("quoteNumbers(%s): got %s, want %s", raw, got, want)
 		}
-		if back := plainNumbers(got); string(back) != raw {
+		if back := unquoteNumbers(got); string(back) != raw {
 			t.Errorf("plainNumbers(%s): got %s, want %s", got, back, raw)
 		}
 	}
 }
 
-// TestUnreadRecord reads cases that are not compared although what the original did is of another
-// form, and numbers that JSON lacks in any case.
+// TestUnreadRecord checks that an uncompared case may have an undecodable result, and that numbers
+// outside JSON are decoded.
 func TestUnreadRecord(t *testing.T) {
 	const row = `"conversation": [{"sender": "USER", "recipient": "AGENT", "content": "x"}]`
 	answered := func(content string) string {
@@ -54,6 +54,6 @@ func TestUnreadRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := detectKind(path); err != nil || got.name != "hermes" {
-		t.Errorf("recognise %s: got %q and %v, want hermes", line, got.name, err)
+		t.Errorf("detectKind %s: got %q and %v, want hermes", line, got.name, err)
 	}
 }

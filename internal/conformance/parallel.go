@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// decodeParallel decodes a case with several calls that are sent at once.
+// decodeParallel decodes a case with several calls in one request.
 func decodeParallel(raw []byte) (*toolCase, error) {
 	var recorded struct {
 		recordedTool

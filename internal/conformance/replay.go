@@ -19,10 +19,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// sweepTimeout bounds the rollouts of one sweep together.
+// sweepTimeout limits the duration of one sweep.
 const sweepTimeout = 10 * time.Minute
 
-// mergeTables returns the versions of both lists by table, then index.
+// mergeTables merges both lists, sorted by table and index.
 func mergeTables(starting, later []*worldv1.Table) []*worldv1.Table {
 	merged := slices.Concat(starting, later)
 	slices.SortStableFunc(merged, func(a, b *worldv1.Table) int {
@@ -31,14 +31,14 @@ func mergeTables(starting, later []*worldv1.Table) []*worldv1.Table {
 	return merged
 }
 
-// replay plays recorded rollouts through all services, in one sweep for each way to treat mistakes.
-func (r *Runner) replay(ctx context.Context, scenarios lookup, lines []line) []outcome {
+// replay runs recorded rollouts on all services, in one sweep for each value of compat.
+func (r *Runner) replay(ctx context.Context, scenarios scenarioLookup, lines []line) []outcome {
 	var outcomes []outcome
 	playable := make(map[bool][]*Trajectory)
 	for _, l := range lines {
 		t, err := decodeTrajectory(scenarios, l)
 		if err != nil {
-			outcomes = append(outcomes, outcome{line: l.number, differences: failure(err)})
+			outcomes = append(outcomes, outcome{line: l.number, differences: errorDifference(err)})
 			continue
 		}
 		if tool := r.missing(toolsOf(t.Scenario)); tool != "" {
@@ -55,9 +55,9 @@ func (r *Runner) replay(ctx context.Context, scenarios lookup, lines []line) []o
 	return outcomes
 }
 
-// sweep plays trajectories in one sweep and compares what happened.
+// sweep runs trajectories in one sweep and compares the rollouts with them.
 func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []outcome {
-	results, err := r.playSweep(ctx, batch, compat)
+	results, err := r.runSweep(ctx, batch, compat)
 	outcomes := make([]outcome, len(batch))
 	limit := make(chan struct{}, r.cfg.Parallel)
 	var group sync.WaitGroup
@@ -65,7 +65,7 @@ func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []
 		outcomes[i].line = t.line
 		result := results[t.Scenario.GetSetup().GetName()]
 		if result == nil {
-			outcomes[i].differences = failure(cmp.Or(err, errors.New("no result")))
+			outcomes[i].differences = errorDifference(cmp.Or(err, errors.New("no result")))
 			continue
 		}
 		limit <- struct{}{}
@@ -78,9 +78,9 @@ func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []
 	return outcomes
 }
 
-// playSweep runs a sweep to its end and returns the results by scenario, those that came before an
-// error too.
-func (r *Runner) playSweep(ctx context.Context, batch []*Trajectory, compat bool) (map[string]*busv1.Result, error) {
+// runSweep runs a sweep and returns the results by scenario. With an error it returns the results
+// so far.
+func (r *Runner) runSweep(ctx context.Context, batch []*Trajectory, compat bool) (map[string]*busv1.Result, error) {
 	request := &orchestratorv1.CreateSweepRequest{
 		SweepId: fmt.Sprintf("%s-%t", r.id(batch[0].line), compat),
 		Spec: &orchestratorv1.SweepSpec{
@@ -108,7 +108,7 @@ func (r *Runner) playSweep(ctx context.Context, batch []*Trajectory, compat bool
 	return watch(ctx, client, request.GetSweepId())
 }
 
-// watch follows a sweep to its end.
+// watch watches a sweep until it ends.
 func watch(ctx context.Context, client orchestratorv1.OrchestratorServiceClient, sweep string) (map[string]*busv1.Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
@@ -127,7 +127,7 @@ func watch(ctx context.Context, client orchestratorv1.OrchestratorServiceClient,
 	return results, nil
 }
 
-// scripted returns a player who plays a scenario's own script.
+// scripted returns the player of a scenario's script.
 func scripted(name string) *agentgwv1.Player {
 	return &agentgwv1.Player{Name: name, Kind: &agentgwv1.Player_Scripted{
 		Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO},
@@ -152,17 +152,17 @@ func (r *Runner) putEvaluations(ctx context.Context, batch []*Trajectory) ([]str
 	return response.GetDigests(), nil
 }
 
-// compareRollout compares a played rollout with the recorded one.
+// compareRollout compares a rollout with the recorded one.
 func (r *Runner) compareRollout(ctx context.Context, t *Trajectory, result *busv1.Result) []Difference {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if end := result.GetEnd(); end.GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
-		return failure(errors.New(end.GetDetail()))
+		return errorDifference(errors.New(end.GetDetail()))
 	}
 	played, err := orchestratorv1.NewOrchestratorServiceClient(r.services.Orchestrator).GetTrajectory(ctx,
 		&orchestratorv1.GetTrajectoryRequest{RolloutId: result.GetRollout().GetId()})
 	if err != nil {
-		return failure(fmt.Errorf("read trajectory: %w", err))
+		return errorDifference(fmt.Errorf("read trajectory: %w", err))
 	}
 	starting := min(int(played.GetStartingMessages()), len(played.GetMessages()))
 	var c comparison

@@ -13,28 +13,28 @@ import (
 )
 
 const (
-	// window is the number of printed bytes around the first difference of two texts.
-	window = 200
-	// lead is the number of those bytes before the difference.
-	lead = 60
-	null = "null"
+	// excerptSize is the number of bytes in an excerpt around the first difference of two texts.
+	excerptSize = 200
+	// excerptLead is the number of those bytes before the difference.
+	excerptLead = 60
+	null        = "null"
 )
 
-// Difference is one deviation from the original.
+// Difference is one difference from the original.
 type Difference struct {
 	// Line is the case's line in its file, from 1.
 	Line int `json:"line"`
 	// Field is the compared field, e.g. content.
 	Field string `json:"field"`
-	// Want is the original's value, Got that of the services, as text.
+	// Want is the original's value as text, Got that of the services.
 	Want string `json:"want"`
 	Got  string `json:"got"`
 }
 
-// MissingTool is a tool that cases need and the tool host lacks.
+// MissingTool is a required tool that the tool host lacks.
 type MissingTool struct {
 	Tool string `json:"tool"`
-	// Cases is the number of cases that failed because of it.
+	// Cases is the number of cases that failed for that reason.
 	Cases int `json:"cases"`
 }
 
@@ -42,23 +42,23 @@ type MissingTool struct {
 type Report struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"`
-	// Cases is the number of cases. NotCompared of them were played, but the original's answer, or a
-	// part of it, is known to be wrong. Differ of them failed.
+	// Cases is the number of cases. NotCompared counts cases that ran although the original's answer
+	// is known to be partly or completely wrong. Differ counts failed cases.
 	Cases       int `json:"cases"`
 	NotCompared int `json:"not_compared"`
 	Differ      int `json:"differ"`
-	// NotRun says why the file was not played, empty if it was.
+	// NotRun is the reason for which the file was not run, empty if it was.
 	NotRun string `json:"not_run,omitempty"`
-	// Missing are the missing tools by name.
+	// Missing lists the missing tools by name.
 	Missing []MissingTool `json:"missing_tools,omitempty"`
-	// Differences are the first ones, by line.
+	// Differences lists the first differences by line.
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Passed returns the number of cases that were played and did not fail.
+// Passed returns the number of cases that did not fail.
 func (r *Report) Passed() int { return r.Cases - r.Differ }
 
-// WriteText prints the report: a line for the file, then its differences.
+// WriteText writes a line for the file, then its differences.
 func (r *Report) WriteText(w io.Writer) error {
 	var b strings.Builder
 	b.WriteString(r.Path + ": ")
@@ -72,7 +72,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		fmt.Fprintf(&b, ", %d not compared", r.NotCompared)
 	}
 	for _, missing := range r.Missing {
-		fmt.Fprintf(&b, "; tool %s is not there (%d)", missing.Tool, missing.Cases)
+		fmt.Fprintf(&b, "; tool %s is missing (%d)", missing.Tool, missing.Cases)
 	}
 	b.WriteByte('\n')
 	for _, d := range r.Differences {
@@ -85,31 +85,30 @@ func (r *Report) WriteText(w io.Writer) error {
 	return nil
 }
 
-// excerpt returns the parts of two texts around the first place where they differ, each on one
-// line.
+// excerpt returns the parts of two texts around their first difference, each on one line.
 func excerpt(want, got string) (string, string) {
-	if len(want) <= window && len(got) <= window {
+	if len(want) <= excerptSize && len(got) <= excerptSize {
 		return oneLine(want), oneLine(got)
 	}
 	at := 0
 	for at < len(want) && at < len(got) && want[at] == got[at] {
 		at++
 	}
-	from := max(at-lead, 0)
+	from := max(at-excerptLead, 0)
 	for from > 0 && !utf8.RuneStart(want[from]) {
 		from--
 	}
-	return oneLine(part(want, from)), oneLine(part(got, from))
+	return oneLine(excerptPart(want, from)), oneLine(excerptPart(got, from))
 }
 
-func part(text string, from int) string {
+func excerptPart(text string, from int) string {
 	before, after := "", ""
 	if from > 0 {
 		before = "…"
 	}
 	end := len(text)
-	if end > from+window {
-		end = from + window
+	if end > from+excerptSize {
+		end = from + excerptSize
 		for !utf8.RuneStart(text[end]) {
 			end--
 		}
@@ -118,7 +117,7 @@ func part(text string, from int) string {
 	return before + text[from:end] + after
 }
 
-// oneLine escapes what would break a line.
+// oneLine escapes line breaks and other control characters.
 func oneLine(text string) string {
 	var b strings.Builder
 	for _, r := range text {
@@ -132,8 +131,8 @@ func oneLine(text string) string {
 	return b.String()
 }
 
-// play reads a file, plays its cases and fills the report.
-func (r *Runner) play(ctx context.Context, path string, p player, report *Report) error {
+// runFile reads a file, runs its cases and fills the report.
+func (r *Runner) runFile(ctx context.Context, path string, p fileRunner, report *Report) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	batches, outcomes := make(chan []line), make(chan []outcome)
@@ -141,7 +140,7 @@ func (r *Runner) play(ctx context.Context, path string, p player, report *Report
 	for range p.workers {
 		workers.Go(func() {
 			for batch := range batches {
-				outcomes <- p.play(ctx, batch)
+				outcomes <- p.run(ctx, batch)
 			}
 		})
 	}
@@ -211,5 +210,5 @@ func (r *Runner) count(report *Report, o outcome, missing map[string]int) {
 		report.Differences = append(report.Differences, d)
 	}
 	slices.SortStableFunc(report.Differences, func(a, b Difference) int { return cmp.Compare(a.Line, b.Line) })
-	report.Differences = report.Differences[:min(len(report.Differences), r.cfg.First)]
+	report.Differences = report.Differences[:min(len(report.Differences), r.cfg.MaxDifferences)]
 }

@@ -14,53 +14,52 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The ways in which a role case is compared.
+// These are the ways to compare a role case.
 const (
-	// expectEqual: the request and the messages agree.
+	// expectEqual: request and messages must be equal.
 	expectEqual = "equal"
-	// expectModelError: the request agrees; the original aborts, as ours does in compatible mode
-	// only.
+	// expectModelError: the request must be equal. The original aborts; the gateway does so only in
+	// compatible mode.
 	expectModelError = "model_error"
-	// expectProvider: the first request agrees; the end is a failure of the provider, or the
+	// expectProvider: the first request must be equal. The result is a failure of the provider, or the
 	// original's messages.
 	expectProvider = "provider"
-	// expectFault: nothing is compared.
+	// expectFault: the original is wrong, so the case runs without a comparison.
 	expectFault = "fault"
 )
 
-// roleKind is one of the original's roles that ask a model.
+// roleKind is a role of the original that calls a model.
 type roleKind struct {
 	// file is the base name of its vectors.
 	file string
 	role worldv1.Role
-	// player returns who plays it here, with the model that a request names, against a server at an
+	// player returns the player of the role. Its model is that of the request, its server is at
 	// address.
 	player func(address string, want *roleRequest) *agentgwv1.Player
-	// unordered says that the order of mappings is not the original's but its library's, and that
-	// ids of calls were drawn.
+	// unordered reports that the original's library determined the order of mappings, and that ids of
+	// calls are random.
 	unordered bool
-	// sampling are the fields of a request's body that need to agree in compatible mode only.
+	// sampling lists fields of the request's body that are compared in compatible mode only.
 	sampling []string
-	// prompt rewrites the fields of recorded and sent prompts so that they can be compared; nil
-	// leaves them.
+	// prompt rewrites the prompts of recorded and actual requests for the comparison. It may be nil.
 	prompt func(request *roleRequest, want, got map[string]any) error
 }
 
-// completion returns the sampling fields of requests with a prompt.
+// completion returns the sampling fields of completion requests.
 func completion() []string { return []string{"max_tokens", "temperature"} }
 
-// roleKinds lists what is known. A new wire format of the gateway gets its line here.
+// roleKinds lists the known kinds. Add a line for a new wire format of the gateway.
 func roleKinds() []roleKind {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	return []roleKind{
-		{file: "openai_agent.jsonl", role: agent, player: byBody("openai", "/v1"), sampling: []string{"temperature"}},
-		{file: "openai_user.jsonl", role: user, player: byBody("openai", "/v1"), sampling: []string{"temperature"}},
-		{file: "anthropic.jsonl", role: agent, player: byBody("anthropic", ""), sampling: []string{"max_tokens", "temperature"}},
-		{file: "gemini.jsonl", role: agent, player: byPath, unordered: true, sampling: []string{"generationConfig"}},
-		{file: "hermes.jsonl", role: agent, player: byBody("hermes", "/v1"), sampling: completion()},
-		{file: "gorilla.jsonl", role: agent, player: byBody("gorilla", "/v1"), sampling: completion()},
-		{file: "mistral.jsonl", role: agent, player: byBody("mistral", "/v1"), sampling: completion(), prompt: plainPrompt},
-		{file: "cohere.jsonl", role: agent, player: byBody("cohere-prompted", "/v1"), sampling: completion(), prompt: templatePrompt},
+		{file: "openai_agent.jsonl", role: agent, player: bodyModelPlayer("openai", "/v1"), sampling: []string{"temperature"}},
+		{file: "openai_user.jsonl", role: user, player: bodyModelPlayer("openai", "/v1"), sampling: []string{"temperature"}},
+		{file: "anthropic.jsonl", role: agent, player: bodyModelPlayer("anthropic", ""), sampling: []string{"max_tokens", "temperature"}},
+		{file: "gemini.jsonl", role: agent, player: pathModelPlayer, unordered: true, sampling: []string{"generationConfig"}},
+		{file: "hermes.jsonl", role: agent, player: bodyModelPlayer("hermes", "/v1"), sampling: completion()},
+		{file: "gorilla.jsonl", role: agent, player: bodyModelPlayer("gorilla", "/v1"), sampling: completion()},
+		{file: "mistral.jsonl", role: agent, player: bodyModelPlayer("mistral", "/v1"), sampling: completion(), prompt: normalizePrompt},
+		{file: "cohere.jsonl", role: agent, player: bodyModelPlayer("cohere-prompted", "/v1"), sampling: completion(), prompt: templatePrompt},
 	}
 }
 
@@ -71,22 +70,23 @@ func roles() []kind {
 		list = append(list, kind{
 			name: strings.TrimSuffix(k.file, vectorSuffix), file: k.file,
 			fields: []string{"case", "expect", "conversation", "request", "response", "result"},
-			open: func(_ context.Context, r *Runner, _ string) (player, error) {
+			open: func(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 				if r.services.AgentGateway == nil {
-					return player{}, fmt.Errorf("%s needs an agent gateway", k.file)
+					return fileRunner{}, fmt.Errorf("%s needs an agent gateway", k.file)
 				}
-				return r.perCase(func(ctx context.Context, l line) outcome { return r.playRole(ctx, k, l) }), nil
+				return r.perCase(func(ctx context.Context, l line) outcome { return r.runRole(ctx, k, l) }), nil
 			},
 		})
 	}
 	return list
 }
 
-// placeholderModel replaces the model of a case whose requests name none.
+// placeholderModel is the model of a case whose requests name none.
 const placeholderModel = "model"
 
-// byBody makes players of providers whose requests name the model in their body.
-func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.Player {
+// bodyModelPlayer returns a function that creates players of a provider whose requests name the
+// model in the body.
+func bodyModelPlayer(provider string, path string) func(string, *roleRequest) *agentgwv1.Player {
 	return func(address string, want *roleRequest) *agentgwv1.Player {
 		var body struct{ Model string }
 		if want != nil {
@@ -99,8 +99,9 @@ func byBody(provider string, path string) func(string, *roleRequest) *agentgwv1.
 	}
 }
 
-// byPath makes players of Vertex AI, whose requests name project, location and model in their path.
-func byPath(address string, want *roleRequest) *agentgwv1.Player {
+// pathModelPlayer returns a player of Vertex AI, whose requests name project, location and model in
+// the path.
+func pathModelPlayer(address string, want *roleRequest) *agentgwv1.Player {
 	base, model := "/v1beta1/projects/p/locations/l", placeholderModel
 	if want != nil {
 		if before, after, ok := strings.Cut(want.Path, "/publishers/google/models/"); ok {
@@ -120,11 +121,11 @@ type roleRequest struct {
 	Method, Path string
 	Headers      map[string]string
 	Body         json.RawMessage
-	// BeforeTemplate is what a tokenizer made the prompt of.
+	// BeforeTemplate is the tokenizer's input for the prompt.
 	BeforeTemplate json.RawMessage `json:"before_template"`
 }
 
-// roleAnswer is what a provider answers.
+// roleAnswer is a provider's HTTP response or network error.
 type roleAnswer struct {
 	Status       int
 	Headers      map[string]string
@@ -133,7 +134,7 @@ type roleAnswer struct {
 	NetworkError string `json:"network_error"`
 }
 
-// roleRow is a SANDBOX row; fields that are left out are null.
+// roleRow is a row of table SANDBOX. Missing fields are null.
 type roleRow struct {
 	Index        int32
 	Sender       string
@@ -171,7 +172,7 @@ func (r *roleRow) message(index int32) (*worldv1.Message, error) {
 	return m, nil
 }
 
-// roleResult is what a role or the environment did: rows, or an exception.
+// roleResult is the result of a role or of the environment: messages, or an exception.
 type roleResult struct {
 	messages  []*worldv1.Message
 	exception string
@@ -201,7 +202,7 @@ func (r *roleResult) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// roleTurn is one answer of the model and what it became.
+// roleTurn is one response of the model and the role's result.
 type roleTurn struct {
 	Response json.RawMessage
 	Result   roleResult
@@ -220,18 +221,19 @@ type roleCase struct {
 	HTTP          *struct{ Answers []roleAnswer }
 	roleRecord    `json:"-"`
 
-	// rows is the conversation, decoded.
+	// rows is the decoded conversation.
 	rows []*worldv1.Message
 }
 
-// roleRecord is what the original's role and environment did.
+// roleRecord is the recorded behaviour of the original's role and environment.
 type roleRecord struct {
 	Earlier []roleTurn
 	Result  roleResult
 	Then    *roleResult
 }
 
-// decodeRole reads a case. Of one that is not compared, what the original did need not be readable.
+// decodeRole decodes a case. If the case is not compared, the original's results may be
+// undecodable.
 func decodeRole(raw []byte) (*roleCase, error) {
 	raw = quoteNumbers(raw)
 	c := &roleCase{}
@@ -262,7 +264,7 @@ func decodeRole(raw []byte) (*roleCase, error) {
 	}
 }
 
-// answers returns what the provider answers, in order; the last one is repeated.
+// answers returns the provider's answers in order. The server repeats the last one.
 func (c *roleCase) answers() []roleAnswer {
 	if c.HTTP != nil && len(c.HTTP.Answers) > 0 {
 		return c.HTTP.Answers
@@ -270,12 +272,12 @@ func (c *roleCase) answers() []roleAnswer {
 	return []roleAnswer{{Body: c.Response}}
 }
 
-// setup returns the world of a case: all services on, two contacts.
+// setup returns the setup of a case: all services are on, and there are two contacts.
 func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 	selection := &setupv1.ToolSelection{Deny: c.Denied}
 	if c.Tools != nil {
 		selection.Allow = *c.Tools
-		if len(selection.GetAllow()) == 0 { // which allows all: allow what the role does not see anyway
+		if len(selection.GetAllow()) == 0 { // an empty list allows all tools: allow one that the role cannot see
 			selection.Allow = []string{"end_conversation"}
 			if role == worldv1.Role_ROLE_USER {
 				selection.Allow = []string{"get_wifi_status"}
@@ -290,7 +292,7 @@ func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
 	}
 	return &setupv1.Setup{
-		Name: "role", MaxMessages: maxMessages, Clock: &setupv1.Clock{Now: now, TimeZone: defaultZone},
+		Name: "role", MaxMessages: maxMessages, Clock: &setupv1.Clock{Now: caseTime, TimeZone: defaultZone},
 		Tools: selection, Messages: c.rows, Tables: []*worldv1.Table{
 			roleTable(world.Setting, []*worldv1.Value{
 				world.Text("device"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false),

@@ -18,13 +18,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// keyHeader reports whether a header holds a key, which is the installation's own.
+// keyHeader reports whether a header contains an API key, which depends on the installation.
 func keyHeader(name string) bool {
 	return name == "authorization" || name == "x-api-key" || name == "x-goog-api-key"
 }
 
-// request compares the first request with the recorded one; without one there must be none. The
-// sampling parameters, headers and the path's query are compared in compatible mode only.
+// request compares the first request with the recorded one. If none is recorded, there must be no
+// request. In compatible mode it also compares sampling parameters, headers and the path's query.
 func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, compat bool) {
 	if want == nil || len(got) == 0 {
 		if (want == nil) != (len(got) == 0) {
@@ -88,7 +88,7 @@ func decodeJSON(raw []byte) (value any, err error) {
 	return value, err
 }
 
-// structure compares JSON values. A description of prose by its hash matches any text.
+// structure compares JSON values. A recorded hash of prose matches any text.
 func (c *comparison) structure(at string, want, got any) {
 	switch want := want.(type) {
 	case map[string]any:
@@ -147,7 +147,7 @@ func jsonText(value any) string {
 	return string(raw)
 }
 
-// isProse recognises what stands for prose of the original.
+// isProse reports whether a value is the hash of a text of the original.
 func isProse(value map[string]any) bool {
 	_, hash := value["sha256"]
 	_, chars := value["chars"]
@@ -166,7 +166,7 @@ func matches(want, got string) bool {
 	return regexp.MustCompile(`(?s)^` + strings.Join(pieces, `.*`) + `$`).MatchString(got)
 }
 
-// sameScalar compares numbers by value, everything else as it is.
+// sameScalar compares numbers by value and other scalars by ==.
 func sameScalar(want, got any) bool {
 	w, wantNumber := want.(json.Number)
 	g, gotNumber := got.(json.Number)
@@ -178,26 +178,26 @@ func sameScalar(want, got any) bool {
 	return w == g || errA == nil && errB == nil && a == b
 }
 
-// roleMessages compares the messages of a role, or of the environment after it. Where the order of
-// mappings and drawn ids say nothing, they are taken from the recorded messages.
-func (c *comparison) roleMessages(k roleKind, want, got []*worldv1.Message) {
+// compareRoleMessages compares messages of a role, or of the environment after it. For an unordered
+// kind it ignores the order of mappings and random ids.
+func (c *comparison) compareRoleMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
 		got = alignIDs(want, got, sameKinds)
 	}
 	c.messages(want, got)
 }
 
-// earlierMessages compares those of an earlier turn. Where the original made floats of integers,
-// which is its fault, 5 is as good as 5.0.
-func (c *comparison) earlierMessages(k roleKind, want, got []*worldv1.Message) {
+// compareEarlierMessages compares messages of an earlier turn. For an unordered kind the integer 5
+// also matches 5.0, because the original wrongly converted integers to floats.
+func (c *comparison) compareEarlierMessages(k roleKind, want, got []*worldv1.Message) {
 	if k.unordered {
 		got = alignIDs(want, got, sameNumbers)
 	}
 	c.messages(want, got)
 }
 
-// alignIDs returns copies with the recorded ids where both are drawn ones, and with the recorded
-// source where it makes the same call.
+// alignIDs returns copies of got. Random ids are replaced by the recorded ids, and calls that are
+// the same by the recorded calls.
 func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bool) []*worldv1.Message {
 	list := make([]*worldv1.Message, len(got))
 	for i := range got {
@@ -206,7 +206,7 @@ func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bo
 			list[i] = got[i]
 			continue
 		}
-		if id := idOf(want[i]); isDrawnID(id) && isDrawnID(idOf(m)) {
+		if id := idOf(want[i]); isRandomID(id) && isRandomID(idOf(m)) {
 			setID(m, id)
 		}
 		if wanted, call := want[i].GetCall(), m.GetCall(); sameCall(wanted, call, same) {
@@ -217,7 +217,7 @@ func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bo
 	return list
 }
 
-// idOf returns the id of a call or of a result; nil for any other message.
+// idOf returns the id of a call or result, nil for any other message.
 func idOf(m *worldv1.Message) *string {
 	if result := m.GetResult(); result != nil {
 		return result.Id
@@ -235,7 +235,7 @@ func setID(m *worldv1.Message, id *string) {
 	}
 }
 
-func isDrawnID(id *string) bool {
+func isRandomID(id *string) bool {
 	if id == nil {
 		return false
 	}
@@ -256,19 +256,19 @@ func sameCall(want, got *worldv1.ToolCall, same func(want, got python.Value) boo
 	return err == nil && same(wantArguments, gotArguments)
 }
 
-// sameKinds is python's == for values whose numbers have the same types.
+// sameKinds is Python's == for values whose numbers must have the same types.
 func sameKinds(want, got python.Value) bool {
 	return want.Kind() == got.Kind() && sameParts(want, got, sameKinds)
 }
 
-// sameNumbers is python's == for values of the same types, except integers and floats.
+// sameNumbers is Python's == for values of the same types, except integers and floats.
 func sameNumbers(want, got python.Value) bool {
-	return (want.Kind() == got.Kind() || number(want) && number(got)) && sameParts(want, got, sameNumbers)
+	return (want.Kind() == got.Kind() || isNumber(want) && isNumber(got)) && sameParts(want, got, sameNumbers)
 }
 
-func number(v python.Value) bool { return v.Kind() == python.KindInt || v.Kind() == python.KindFloat }
+func isNumber(v python.Value) bool { return v.Kind() == python.KindInt || v.Kind() == python.KindFloat }
 
-// sameParts is python's == with another one for the parts of lists and dicts.
+// sameParts is Python's ==, with same for the items of lists and dicts.
 func sameParts(want, got python.Value, same func(want, got python.Value) bool) bool {
 	if list, ok := want.AsList(); ok {
 		other, _ := got.AsList()

@@ -21,22 +21,23 @@ import (
 )
 
 const (
-	// roleAttempts is how often the gateway may try; the original tries three times.
+	// roleAttempts is the number of attempts of the gateway, which is that of the original.
 	roleAttempts = 3
-	// roleTimeout bounds one HTTP request in milliseconds, shortTimeout one that is never answered.
+	// roleTimeout limits one HTTP request, in milliseconds. shortTimeout limits a request that gets no
+	// answer.
 	roleTimeout  = 20_000
 	shortTimeout = 300
-	// maxRequests is the most that one turn may take: more is a loop.
+	// maxRequests is the maximum number of requests in one turn.
 	maxRequests = roleAttempts
 )
 
-// playRole plays a case twice: as usual and in compatible mode.
-func (r *Runner) playRole(ctx context.Context, k roleKind, l line) outcome {
+// runRole runs a case twice, with and without compatible mode.
+func (r *Runner) runRole(ctx context.Context, k roleKind, l line) outcome {
 	c, err := decodeRole(l.raw)
 	if err != nil {
-		return outcome{differences: failure(err)}
+		return outcome{differences: errorDifference(err)}
 	}
-	if len(c.rows) == 0 { // about how the original is started
+	if len(c.rows) == 0 { // the case covers how the original starts
 		return outcome{unchecked: true}
 	}
 	var differences [2][]Difference
@@ -44,10 +45,10 @@ func (r *Runner) playRole(ctx context.Context, k roleKind, l line) outcome {
 	var group sync.WaitGroup
 	for i, compat := range []bool{false, true} {
 		group.Go(func() {
-			p := &rolePlay{Runner: r, kind: k, roleCase: c, compat: compat, session: fmt.Sprintf("%s-%t", r.id(l.number), compat)}
+			p := &roleRun{Runner: r, kind: k, roleCase: c, compat: compat, session: fmt.Sprintf("%s-%t", r.id(l.number), compat)}
 			var err error
 			if differences[i], err = p.run(ctx); err != nil {
-				differences[i] = failure(err)
+				differences[i] = errorDifference(err)
 			}
 			skipped[i] = p.skipped
 			for j := range differences[i] {
@@ -67,8 +68,8 @@ func modeText(compat bool) string {
 	return ""
 }
 
-// rolePlay is one case in one mode.
-type rolePlay struct {
+// roleRun is a run of one case in one mode.
+type roleRun struct {
 	*Runner
 	*roleCase
 	comparison
@@ -77,12 +78,12 @@ type rolePlay struct {
 	session string
 	tools   []*worldv1.Tool
 	server  *roleServer
-	// skipped says that the environment's answer was not compared although the case asks for it.
+	// skipped reports that the environment's answer was not compared although the case has one.
 	skipped bool
 }
 
-// run plays the case and compares.
-func (p *rolePlay) run(ctx context.Context) (differences []Difference, err error) {
+// run runs the case and returns the differences.
+func (p *roleRun) run(ctx context.Context) (differences []Difference, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if p.server, err = startRoleServer(); err != nil {
@@ -106,37 +107,37 @@ func (p *rolePlay) run(ctx context.Context) (differences []Difference, err error
 	if p.kind.role == worldv1.Role_ROLE_USER {
 		p.tools = created.GetUserTools()
 	}
-	if err := p.playEarlier(ctx); err != nil {
+	if err := p.runEarlier(ctx); err != nil {
 		return nil, err
 	}
-	p.server.expect(p.answers())
+	p.server.setAnswers(p.answers())
 	response, err := p.respond(ctx, len(p.rows))
-	if n := len(p.server.seen()); n > maxRequests {
+	if n := len(p.server.received()); n > maxRequests {
 		p.add("requests", fmt.Sprintf("at most %d", maxRequests), fmt.Sprint(n))
 	}
 	if p.Expect != expectFault {
-		p.comparison.request(p.kind, p.Request, p.server.seen(), p.compat)
+		p.comparison.request(p.kind, p.Request, p.server.received(), p.compat)
 	}
-	if failed := p.judge(response, err); failed || len(response.GetMessages()) == 0 {
+	if failed := p.compareTurn(response, err); failed || len(response.GetMessages()) == 0 {
 		return p.differences, nil
 	}
-	return p.differences, p.playCalls(ctx, response.GetMessages())
+	return p.differences, p.runCalls(ctx, response.GetMessages())
 }
 
-// playEarlier gives the gateway the turns that the original's session remembers.
-func (p *rolePlay) playEarlier(ctx context.Context) error {
+// runEarlier requests the earlier turns of the session from the gateway.
+func (p *roleRun) runEarlier(ctx context.Context) error {
 	for _, turn := range p.Earlier {
 		if len(turn.Result.messages) == 0 {
-			continue // nobody was asked
+			continue // the role made no request
 		}
-		p.server.expect([]roleAnswer{{Body: turn.Response}})
+		p.server.setAnswers([]roleAnswer{{Body: turn.Response}})
 		before := p.differences
 		response, err := p.respond(ctx, int(turn.Result.messages[0].GetIndex()))
 		if err != nil {
 			return fmt.Errorf("earlier turn: %w", err)
 		}
 		if p.Expect != expectFault {
-			p.earlierMessages(p.kind, turn.Result.messages, response.GetMessages())
+			p.compareEarlierMessages(p.kind, turn.Result.messages, response.GetMessages())
 		}
 		if len(p.differences) > len(before) {
 			return nil
@@ -145,8 +146,8 @@ func (p *rolePlay) playEarlier(ctx context.Context) error {
 	return nil
 }
 
-// respond asks for the turn after the first n messages.
-func (p *rolePlay) respond(ctx context.Context, n int) (*agentgwv1.RespondResponse, error) {
+// respond requests the turn after the first n messages.
+func (p *roleRun) respond(ctx context.Context, n int) (*agentgwv1.RespondResponse, error) {
 	who := p.kind.player(p.server.address, p.Request)
 	model := who.GetModel()
 	model.Attempts, model.TimeoutMs = roleAttempts, roleTimeout
@@ -166,8 +167,8 @@ func (p *rolePlay) respond(ctx context.Context, n int) (*agentgwv1.RespondRespon
 	return agentgwv1.NewAgentGatewayServiceClient(p.services.AgentGateway).Respond(ctx, request)
 }
 
-// judge compares what the gateway did, and reports whether the turn failed as it should.
-func (p *rolePlay) judge(response *agentgwv1.RespondResponse, err error) (failed bool) {
+// compareTurn compares the gateway's response. failed reports whether the turn failed.
+func (p *roleRun) compareTurn(response *agentgwv1.RespondResponse, err error) (failed bool) {
 	end := endText(response, err)
 	provider := response.GetFailure().GetClass() == agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER || isTransient(err)
 	switch {
@@ -189,18 +190,18 @@ func (p *rolePlay) judge(response *agentgwv1.RespondResponse, err error) (failed
 		p.add("result", "messages", end)
 		return true
 	case p.Expect != expectModelError:
-		p.roleMessages(p.kind, p.Result.messages, response.GetMessages())
+		p.compareRoleMessages(p.kind, p.Result.messages, response.GetMessages())
 	}
 	return false
 }
 
-// isTransient reports whether an error is that of a provider that may answer later.
+// isTransient reports whether an error allows a retry.
 func isTransient(err error) bool {
 	code := status.Code(err)
 	return code == codes.Aborted || code == codes.Unavailable || code == codes.DeadlineExceeded
 }
 
-// endText says how a turn ended, for people.
+// endText describes the result of a turn for a report.
 func endText(response *agentgwv1.RespondResponse, err error) string {
 	switch failure := response.GetFailure(); {
 	case err != nil:
@@ -212,8 +213,8 @@ func endText(response *agentgwv1.RespondResponse, err error) string {
 	}
 }
 
-// playCalls executes the role's calls in the environment and compares the results.
-func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) error {
+// runCalls executes the role's calls in the environment and compares the results.
+func (p *roleRun) runCalls(ctx context.Context, calls []*worldv1.Message) error {
 	if calls[0].GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		return nil
 	}
@@ -235,20 +236,20 @@ func (p *rolePlay) playCalls(ctx context.Context, calls []*worldv1.Message) erro
 	default:
 		var answers []*worldv1.Message
 		for _, said := range response.GetAnswers() {
-			answer := proto.CloneOf(said) // it is the tool host's, too
+			answer := proto.CloneOf(said) // the response belongs to the tool host
 			answers = append(answers, answer)
-			answer.GetResult().Traces = nil // the recorded rows leave it out
+			answer.GetResult().Traces = nil // recorded rows have no traces
 			if answer.GetConversationActive() {
 				answer.ConversationActive = nil
 			}
 		}
-		p.roleMessages(p.kind, p.Then.messages, answers)
+		p.compareRoleMessages(p.kind, p.Then.messages, answers)
 	}
 	return nil
 }
 
-// identifiableCalls reports whether all calls have ids that can be parts of Python names. Others
-// run here, whereas the original answers with an error about the source.
+// identifiableCalls reports whether the ids of all calls can be parts of Python names. The original
+// rejects other calls with an error about the source; the tool host executes them.
 func identifiableCalls(calls []*worldv1.Message) bool {
 	for _, m := range calls {
 		id, _ := sandbox.Answering(m)

@@ -8,33 +8,33 @@ import (
 	"strings"
 )
 
-// promptField is the field of a completion's request that holds the conversation.
+// promptField is the field of a completion request with the conversation.
 const promptField = "prompt"
 
-// anyProse is the mask that matches any text.
+// anyProse is a mask that matches any text.
 const anyProse = "«prose:0»"
 
-// plainPrompt rewrites prompts of Mistral's: the recorded ones are a tokenizer's, with marks for
-// blanks and bytes, and with ids that were drawn.
-func plainPrompt(_ *roleRequest, want, got map[string]any) error {
+// normalizePrompt rewrites Mistral's prompts. A tokenizer wrote the recorded ones, with marks for
+// spaces and bytes, and with random ids.
+func normalizePrompt(_ *roleRequest, want, got map[string]any) error {
 	for _, fields := range []map[string]any{want, got} {
 		if text, ok := fields[promptField].(string); ok {
-			fields[promptField] = plainTokens(text)
+			fields[promptField] = decodeTokens(text)
 		}
 	}
 	return nil
 }
 
-func plainTokens(text string) string {
+func decodeTokens(text string) string {
 	text = strings.ReplaceAll(text, "\u2581", " ")
 	text = regexp.MustCompile(`<0x[0-9A-F]{2}>`).ReplaceAllStringFunc(text, func(token string) string {
-		code, _ := strconv.ParseUint(token[3:5], 16, 8) // two digits, as matched
+		code, _ := strconv.ParseUint(token[3:5], 16, 8) // the pattern matches two digits
 		return string([]byte{byte(code)})
 	})
 	return regexp.MustCompile(`("(?:call_)?id": )"[0-9A-Za-z]{9}"`).ReplaceAllString(text, `$1"-"`)
 }
 
-// template is what Command-R's tokenizer got to write a prompt of.
+// template is the input of Command-R's tokenizer.
 type template struct {
 	Conversation []templateTurn
 	Tools        []templateTool
@@ -53,8 +53,8 @@ type templateTool struct {
 	Parameters  json.RawMessage `json:"parameter_definitions"`
 }
 
-// templatePrompt puts what our prompt has to say into the place of the recorded one, which depends
-// on the tokenizer's template: all tools, then all turns, in order.
+// templatePrompt replaces the recorded prompt, which depends on the tokenizer's template, by the
+// expected one: all tools, then all turns, in order.
 func templatePrompt(request *roleRequest, want, _ map[string]any) error {
 	var t template
 	if err := json.Unmarshal(request.BeforeTemplate, &t); err != nil {
@@ -86,7 +86,7 @@ const turnEnd = "<|END_OF_TURN_TOKEN|>"
 
 func turnOf(who string) string { return "<|START_OF_TURN_TOKEN|><|" + who + "_TOKEN|>" }
 
-// text returns what a turn has to say, with prose around calls and results.
+// text returns the expected text of a turn, with masks around calls and results.
 func (t templateTurn) text() string {
 	switch {
 	case len(t.ToolCalls) > 0:
@@ -103,7 +103,7 @@ func (t templateTurn) text() string {
 	}
 }
 
-// signature returns a tool as a stub of Python, in which its arguments stand in order.
+// signature returns a tool as a Python stub with its arguments in order.
 func (t templateTool) signature() (string, error) {
 	var arguments, described []string
 	decoder := json.NewDecoder(strings.NewReader(string(t.Parameters)))
@@ -137,7 +137,7 @@ func (t templateTool) signature() (string, error) {
 	return text + "\n    \"\"\"", nil
 }
 
-// prose returns a text, or the mask that stands for one.
+// prose returns a text, or the mask for a hash of prose.
 func prose(text any) string {
 	if s, ok := text.(string); ok {
 		return s

@@ -15,13 +15,13 @@ func TestPlainTokens(t *testing.T) {
 		`{"id": "abc123XYZ", "call_id": "000000002"}`:                        `{"id": "-", "call_id": "-"}`,
 		`{"id": "short", "person_id": "000000001"} <0x0a> <0xG0> <0x0A0x0A>`: `{"id": "short", "person_id": "000000001"} <0x0a> <0xG0> <0x0A0x0A>`,
 	} {
-		if got := plainTokens(text); got != want {
+		if got := decodeTokens(text); got != want {
 			t.Errorf("plainTokens(%q): got %q, want %q", text, got, want)
 		}
 	}
 }
 
-// TestTemplatePrompt finds each part of a conversation that a prompt leaves out or changes.
+// TestTemplatePrompt checks that each missing or changed part of a prompt is a difference.
 func TestTemplatePrompt(t *testing.T) {
 	request := &roleRequest{BeforeTemplate: json.RawMessage(`{
 		"conversation": [{"role": "system", "content": "S"}, {"role": "user", "content": " U "},
@@ -54,7 +54,7 @@ func TestTemplatePrompt(t *testing.T) {
 	}
 }
 
-// TestPromptVectors rewrites every recorded prompt.
+// TestPromptVectors checks that every recorded prompt can be rewritten.
 func TestPromptVectors(t *testing.T) {
 	for _, k := range roleKinds() {
 		if k.prompt == nil {

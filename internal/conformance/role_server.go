@@ -10,10 +10,11 @@ import (
 	"sync"
 )
 
-// maxRoleBody bounds the body of a request that is kept.
+// maxRoleBody is the largest size of a recorded request body in bytes.
 const maxRoleBody = 16 << 20
 
-// roleServer plays a provider on this machine: it keeps the requests and gives recorded answers.
+// roleServer is an HTTP server in place of a provider. It records requests and sends the given
+// answers.
 type roleServer struct {
 	server  *http.Server
 	address string
@@ -24,7 +25,7 @@ type roleServer struct {
 	requests []*roleRequest
 }
 
-// startRoleServer returns a running server; close it.
+// startRoleServer returns a running server. The caller closes it.
 func startRoleServer() (*roleServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -36,7 +37,7 @@ func startRoleServer() (*roleServer, error) {
 	return s, nil
 }
 
-// close stops the server at once.
+// close stops the server immediately.
 func (s *roleServer) close() error {
 	err := s.server.Close()
 	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
@@ -45,15 +46,16 @@ func (s *roleServer) close() error {
 	return err
 }
 
-// expect sets the next answers, of which the last one is repeated, and forgets the requests so far.
-func (s *roleServer) expect(answers []roleAnswer) {
+// setAnswers sets the next answers and clears the recorded requests. The server repeats the last
+// answer.
+func (s *roleServer) setAnswers(answers []roleAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.answers, s.requests = answers, nil
 }
 
-// seen returns the requests since expect.
-func (s *roleServer) seen() []*roleRequest {
+// received returns the requests since setAnswers.
+func (s *roleServer) received() []*roleRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.requests
@@ -62,13 +64,13 @@ func (s *roleServer) seen() []*roleRequest {
 func (s *roleServer) handle(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxRoleBody))
 	if err != nil {
-		return // the client is gone
+		return // the client disconnected
 	}
 	request := &roleRequest{Method: r.Method, Path: r.URL.RequestURI(), Body: body, Headers: make(map[string]string)}
 	for name := range r.Header {
 		request.Headers[strings.ToLower(name)] = r.Header.Get(name)
 	}
-	answer := s.next(request)
+	answer := s.record(request)
 	switch answer.NetworkError {
 	case "":
 	case "timeout":
@@ -80,8 +82,8 @@ func (s *roleServer) handle(w http.ResponseWriter, r *http.Request) {
 	answer.write(w)
 }
 
-// next keeps a request and returns its answer.
-func (s *roleServer) next(request *roleRequest) roleAnswer {
+// record stores a request and returns its answer.
+func (s *roleServer) record(request *roleRequest) roleAnswer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	answer := s.answers[min(len(s.requests), len(s.answers)-1)]
@@ -104,5 +106,5 @@ func (a *roleAnswer) write(w http.ResponseWriter) {
 	if a.Status != 0 {
 		w.WriteHeader(a.Status)
 	}
-	_, _ = w.Write(plainNumbers(raw)) // a client that is gone reports it itself
+	_, _ = w.Write(unquoteNumbers(raw)) // the client reports a failed connection
 }

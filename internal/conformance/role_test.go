@@ -13,12 +13,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestRoleVectors decodes every line of every kind and makes its world.
+// TestRoleVectors decodes every line of every kind and its setup.
 func TestRoleVectors(t *testing.T) {
 	for _, k := range roleKinds() {
 		file := vectortest.Dir(t, filepath.Join("roles", k.file))
 		if got, err := detectKind(file); err != nil || got.name+vectorSuffix != k.file {
-			t.Errorf("recognise %s: got %q and %v", file, got.name, err)
+			t.Errorf("detectKind %s: got %q and %v", file, got.name, err)
 		}
 		vectortest.Lines(t, file, func(number int, raw []byte) {
 			c, err := decodeRole(raw)
@@ -112,7 +112,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-func TestAligned(t *testing.T) {
+func TestAlignIDs(t *testing.T) {
 	message := func(id, arguments string) *worldv1.Message {
 		return &worldv1.Message{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{
 			Id: &id, Tool: "f", Variable: proto.String("f"), ArgumentsJson: arguments,
@@ -131,15 +131,15 @@ func TestAligned(t *testing.T) {
 	}
 	for _, test := range tests {
 		var c comparison
-		c.roleMessages(roleKind{unordered: true}, []*worldv1.Message{want}, []*worldv1.Message{test.got})
+		c.compareRoleMessages(roleKind{unordered: true}, []*worldv1.Message{want}, []*worldv1.Message{test.got})
 		if (len(c.differences) == 0) != test.same {
 			t.Errorf("%v: got %+v, want none: %t", test.got, c.differences, test.same)
 		}
 	}
 }
 
-// TestEarlierMessages takes 5 for 5.0 in earlier turns of Gemini's, of which the original made
-// floats, and nothing else.
+// TestEarlierMessages checks that 5 matches 5.0 in earlier turns of Gemini only, where the original
+// converted integers to floats.
 func TestEarlierMessages(t *testing.T) {
 	message := func(arguments string) []*worldv1.Message {
 		return []*worldv1.Message{{Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "f", ArgumentsJson: arguments}}}}
@@ -157,21 +157,22 @@ func TestEarlierMessages(t *testing.T) {
 		{`{"a": 1e300}`, `{"a": 1}`, true, false},
 	} {
 		var c comparison
-		c.earlierMessages(roleKind{unordered: test.unordered}, message(test.want), message(test.got))
+		c.compareEarlierMessages(roleKind{unordered: test.unordered}, message(test.want), message(test.got))
 		if (len(c.differences) == 0) != test.same {
 			t.Errorf("want %s, got %s, unordered %t: got %+v, want none: %t", test.want, test.got, test.unordered, c.differences, test.same)
 		}
 	}
 }
 
-// TestRoleServer plays answers in order, the last one again and again, and keeps the requests.
+// TestRoleServer checks that the server sends answers in order, repeats the last one and records
+// the requests.
 func TestRoleServer(t *testing.T) {
 	server, err := startRoleServer()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := "plain"
-	server.expect([]roleAnswer{
+	server.setAnswers([]roleAnswer{
 		{NetworkError: "connect"}, {Status: 429, Headers: map[string]string{"retry-after": "7"}}, {Text: &text},
 	})
 	var got []string
@@ -180,7 +181,7 @@ func TestRoleServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		request.Close = true // a client repeats by itself what an old connection lost
+		request.Close = true // a client retries by itself if a reused connection fails
 		response, err := http.DefaultClient.Do(request)
 		if err != nil {
 			got = append(got, "error")
@@ -195,7 +196,7 @@ func TestRoleServer(t *testing.T) {
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("got %s, want %s", text, want)
 	}
-	if seen := server.seen(); len(seen) != 4 || seen[0].Path != "/p?q" || string(seen[0].Body) != "{}" {
+	if seen := server.received(); len(seen) != 4 || seen[0].Path != "/p?q" || string(seen[0].Body) != "{}" {
 		t.Errorf("got %d requests, want 4 as they were sent", len(seen))
 	}
 	if err := server.close(); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// write makes a file below a temporary directory and returns its path.
-func write(t *testing.T, name, text string) string {
+// writeFile writes a file to a temporary directory and returns its path.
+func writeFile(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -25,7 +25,7 @@ func write(t *testing.T, name, text string) string {
 	return path
 }
 
-func TestRecognise(t *testing.T) {
+func TestDetectKind(t *testing.T) {
 	for _, test := range []struct{ file, line, want string }{
 		{"x.jsonl", `{"world": "", "setup_calls": [], "tool": "", "arguments": ""}`, "call"},
 		{"parallel.jsonl", `{"world": "", "setup_calls": [], "calls": []}`, "parallel calls"},
@@ -43,10 +43,10 @@ func TestRecognise(t *testing.T) {
 		{"repr.jsonl", "null", ""},
 		{"repr.jsonl", "", ""},
 	} {
-		path := write(t, test.file, test.line+"\n")
+		path := writeFile(t, test.file, test.line+"\n")
 		got, err := detectKind(path)
 		if got.name != test.want || errors.Is(err, ErrKind) != (test.want == "") || err != nil && !strings.Contains(err.Error(), path) {
-			t.Errorf("recognise %s with %s: got %q and %v, want %q", test.file, test.line, got.name, err, test.want)
+			t.Errorf("detectKind %s with %s: got %q and %v, want %q", test.file, test.line, got.name, err, test.want)
 		}
 	}
 }
@@ -61,8 +61,8 @@ func TestFile(t *testing.T) {
 		}
 		fmt.Fprintf(&lines, "{\"json\": %d, \"repr\": %q}\n\n", i, want)
 	}
-	path := write(t, "repr.jsonl", lines.String()+"{\n")
-	got, err := New(Services{}, Config{Parallel: 8, First: 2}).File(t.Context(), path)
+	path := writeFile(t, "repr.jsonl", lines.String()+"{\n")
+	got, err := New(Services{}, Config{Parallel: 8, MaxDifferences: 2}).File(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestFile(t *testing.T) {
 func TestFileCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	path := write(t, "repr.jsonl", strings.Repeat("{\"json\": 1, \"repr\": \"1\"}\n", 100))
+	path := writeFile(t, "repr.jsonl", strings.Repeat("{\"json\": 1, \"repr\": \"1\"}\n", 100))
 	if report, err := New(Services{}, Config{Parallel: 2}).File(ctx, path); !errors.Is(err, context.Canceled) {
 		t.Errorf("File after a cancel = %v, %v, want context.Canceled", report, err)
 	}
@@ -95,7 +95,7 @@ func TestFileNotRun(t *testing.T) {
 		{"stem.jsonl", `{"token": "", "stem": ""}`, "tested in services/evaluator/internal/rouge", false},
 		{"repr.jsonl", `{"json": 1, "repr": "2"}`, "nothing to score", true},
 	} {
-		report, err := New(Services{}, Config{Parallel: 1, ScoreOnly: test.scoreOnly}).File(t.Context(), write(t, test.file, test.line))
+		report, err := New(Services{}, Config{Parallel: 1, ScoreOnly: test.scoreOnly}).File(t.Context(), writeFile(t, test.file, test.line))
 		if err != nil || report.NotRun != test.want || report.Differ != 0 {
 			t.Errorf("%s: got %+v and %v, want not run: %s", test.file, report, err, test.want)
 		}
@@ -104,7 +104,7 @@ func TestFileNotRun(t *testing.T) {
 		"calls.jsonl":  `{"world": "", "setup_calls": [], "tool": "", "arguments": ""}`,
 		"follow.jsonl": `{"scenario": "", "variant": "", "agent": [], "user": [], "result": {}}`,
 	} {
-		path := write(t, file, line)
+		path := writeFile(t, file, line)
 		report, err := New(Services{}, Config{Parallel: 1}).File(t.Context(), path)
 		if err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s without what it refers to: got %+v and %v, want an error that names it", file, report, err)
@@ -113,11 +113,11 @@ func TestFileNotRun(t *testing.T) {
 }
 
 func TestLiterals(t *testing.T) {
-	path := write(t, "dict_literal.jsonl", `{"arguments": "{\"a\": null}", "literal": "{'a': None}", "content": "call_1_parameters = {'a': None}\ncall_1_response = search_contacts(**call_1_parameters)\nprint(repr(call_1_response))"}
+	path := writeFile(t, "dict_literal.jsonl", `{"arguments": "{\"a\": null}", "literal": "{'a': None}", "content": "call_1_parameters = {'a': None}\ncall_1_response = search_contacts(**call_1_parameters)\nprint(repr(call_1_response))"}
 {"arguments": "{", "exception_type": "JSONDecodeError", "exception": "Expecting property name enclosed in double quotes: line 1 column 2 (char 1)"}
 {"arguments": "{", "literal": "{}", "content": ""}
 `)
-	report, err := New(Services{}, Config{Parallel: 1, First: 5}).File(t.Context(), path)
+	report, err := New(Services{}, Config{Parallel: 1, MaxDifferences: 5}).File(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestLiterals(t *testing.T) {
 }
 
 func TestFiles(t *testing.T) {
-	path := write(t, "vectors/calls/a.jsonl", "")
+	path := writeFile(t, "vectors/calls/a.jsonl", "")
 	root := filepath.Dir(filepath.Dir(path))
 	for _, name := range []string{"b.jsonl", "README.md"} {
 		if err := os.WriteFile(filepath.Join(root, name), nil, 0o644); err != nil {
@@ -154,7 +154,7 @@ func TestFiles(t *testing.T) {
 }
 
 func TestFindWorlds(t *testing.T) {
-	vectors := filepath.Dir(write(t, "scenarios.json", ""))
+	vectors := filepath.Dir(writeFile(t, "scenarios.json", ""))
 	tools := filepath.Join(vectors, "tools", "calls")
 	if err := os.MkdirAll(tools, 0o755); err != nil {
 		t.Fatal(err)
@@ -186,7 +186,7 @@ func TestWriteText(t *testing.T) {
 		},
 	}
 	before, after := strings.Repeat("é", 30), strings.Repeat("é", 69)
-	want := "a.jsonl: 9 cases, 4 differ, 1 not compared; tool f is not there (2)\n" +
+	want := "a.jsonl: 9 cases, 4 differ, 1 not compared; tool f is missing (2)\n" +
 		"  line 3, content\n    want a\\nb\n    got  null\n" +
 		"  line 5, content\n    want …" + before + "x" + after + "…\n    got  …" + before + "y\n"
 	var got strings.Builder

@@ -10,14 +10,14 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// lookup returns one variant of a scenario, which belongs to the caller. The error may be
+// scenarioLookup returns a copy of one variant of a scenario. The error may be
 // importer.ErrScenario.
-type lookup func(base, variant string) (*scenariov1.Scenario, error)
+type scenarioLookup func(base, variant string) (*scenariov1.Scenario, error)
 
-// scenariosFor returns the scenarios that a file refers to.
-func (r *Runner) scenariosFor(path string) (lookup, error) {
+// scenariosFor returns the scenarios of a file of trajectories.
+func (r *Runner) scenariosFor(path string) (scenarioLookup, error) {
 	if r.cfg.Catalogue != nil {
-		return inCatalogue(r.cfg.Catalogue), nil
+		return catalogueLookup(r.cfg.Catalogue), nil
 	}
 	name := r.cfg.Scenarios
 	if name == "" {
@@ -45,8 +45,8 @@ func readScenarios(path string) (*importer.Scenarios, error) {
 	return importer.Read(path, data)
 }
 
-// inCatalogue looks scenarios up in a list.
-func inCatalogue(catalogue []*scenariov1.Scenario) lookup {
+// catalogueLookup looks up scenarios in a list.
+func catalogueLookup(catalogue []*scenariov1.Scenario) scenarioLookup {
 	known := make(map[string]*scenariov1.Scenario, len(catalogue))
 	for _, s := range catalogue {
 		known[s.GetSetup().GetName()] = s

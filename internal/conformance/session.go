@@ -14,7 +14,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// toolSession plays one tool case.
+// toolSession is the session of one tool case.
 type toolSession struct {
 	client toolhostv1.ToolHostServiceClient
 	id     string
@@ -22,7 +22,7 @@ type toolSession struct {
 	next int32
 }
 
-// run makes the session, plays the case, compares and deletes the session.
+// run creates the session, runs the case, compares and deletes the session.
 func (s *toolSession) run(ctx context.Context, setup *setupv1.Setup, c *toolCase) (differences []Difference, err error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
@@ -59,7 +59,7 @@ func (s *toolSession) run(ctx context.Context, setup *setupv1.Setup, c *toolCase
 	return compared.differences, nil
 }
 
-// isRejection reports whether a service rejected a request explicitly instead of failing.
+// isRejection reports whether an error rejects a request, unlike a failure of the service.
 func isRejection(err error) bool {
 	switch status.Code(err) {
 	case codes.InvalidArgument, codes.FailedPrecondition, codes.ResourceExhausted, codes.OutOfRange:
@@ -69,7 +69,7 @@ func isRejection(err error) bool {
 	}
 }
 
-// send sends calls as consecutive messages and moves on behind their answers.
+// send sends calls as consecutive messages and advances next past the answers.
 func (s *toolSession) send(ctx context.Context, sender worldv1.Role, calls []call) (*toolhostv1.ExecuteResponse, error) {
 	request := &toolhostv1.ExecuteRequest{SessionId: s.id, Index: s.next + int32(len(calls))}
 	for i, c := range calls {
@@ -87,7 +87,7 @@ func (s *toolSession) send(ctx context.Context, sender worldv1.Role, calls []cal
 	return response, nil
 }
 
-// message composes the message that carries a call.
+// message returns the message of a call.
 func (c call) message(index int32, sender worldv1.Role) (*worldv1.Message, error) {
 	message := &worldv1.Message{
 		Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
@@ -99,7 +99,7 @@ func (c call) message(index int32, sender worldv1.Role) (*worldv1.Message, error
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, fmt.Sprintf("arguments of %s: %v", c.tool, err))
 	}
-	if text, ok := arguments.AsStr(); ok { // the original runs it as code
+	if text, ok := arguments.AsStr(); ok { // the original executes a text as code
 		source := sandbox.ComposeSource(*c.id, c.tool, text)
 		return message, sandbox.Row{Content: &source, ToolCallID: c.id, FunctionName: &c.tool}.SetBody(message)
 	}
@@ -107,7 +107,7 @@ func (c call) message(index int32, sender worldv1.Role) (*worldv1.Message, error
 	return message, nil
 }
 
-// changed reads the versions that an execution stored.
+// changed reads the table versions that an execution stored.
 func (s *toolSession) changed(ctx context.Context, response *toolhostv1.ExecuteResponse, first int32) ([]*worldv1.Table, error) {
 	request := &toolhostv1.ReadTablesRequest{SessionId: s.id, Index: s.next - 1}
 	for _, version := range response.GetVersions() {

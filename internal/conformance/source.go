@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// decodeSource decodes a case with one message of Python source, which has no call id.
+// decodeSource decodes a case with one message of Python source, without a call id.
 func decodeSource(raw []byte) (*toolCase, error) {
 	var recorded struct {
 		recordedTool

@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// distanceTolerance is how far distances may lie apart, in km.
+	// distanceTolerance is the largest accepted difference of distances, in km.
 	distanceTolerance = 1e-9
-	// conversionTolerance is how far converted amounts may lie apart, in relation to their size.
+	// conversionTolerance is the largest accepted relative difference of converted amounts.
 	conversionTolerance = 1e-12
 )
 
-// closeResult reports whether a number that a tool computes is near enough to the original's.
+// closeResult reports whether a number from a tool is within the tool's tolerance of the
+// original's.
 func closeResult(tool string, want, got float64) bool {
 	switch tool {
 	case "calculate_lat_lon_distance":
@@ -26,8 +27,8 @@ func closeResult(tool string, want, got float64) bool {
 	}
 }
 
-// closeContent reports whether what was printed agrees with the original's, up to what the tool's
-// result may differ by.
+// closeContent reports whether the content of an answer equals the original's, up to the tool's
+// tolerance.
 func closeContent(want answer, got string) bool {
 	if want.content == got {
 		return true
@@ -41,7 +42,7 @@ func closeContent(want answer, got string) bool {
 	return wantErr == nil && gotErr == nil && closeResult(tool, w, g)
 }
 
-// closeTrace says the same of a tool trace.
+// closeTrace reports whether a tool trace equals the original's, up to the tool's tolerance.
 func closeTrace(want, got []string) bool {
 	wantTool, wantArguments, wantResult, ok := parseTrace(want)
 	if !ok {
@@ -51,7 +52,7 @@ func closeTrace(want, got []string) bool {
 	return ok && wantTool == gotTool && wantArguments == gotArguments && closeResult(wantTool, wantResult, gotResult)
 }
 
-// parseTrace returns the parts of a single trace with a number as its result.
+// parseTrace parses a single trace whose result is a number.
 func parseTrace(traces []string) (tool, arguments string, result float64, ok bool) {
 	if len(traces) != 1 {
 		return "", "", 0, false

@@ -15,38 +15,38 @@ import (
 )
 
 const (
-	// defaultCallID is the call id of single calls that name none.
+	// defaultCallID is the id of single calls without one.
 	defaultCallID = "call_1"
-	// setupCallID begins the ids of set-up calls; their number follows.
+	// setupCallID is the prefix of set-up calls' ids. The call's number follows.
 	setupCallID = "setup_"
 	bestEffort  = "best_effort"
 )
 
-// toolCase is calls in a world and what the original did.
+// toolCase is a case with calls in a world and the original's answers.
 type toolCase struct {
 	world, zone string
 	recordings  []*setupv1.RecordedAnswer
-	// setup calls come before, each on its own.
+	// setup lists calls to send before, one by one.
 	setup []call
-	// calls are sent at once by sender.
+	// calls are sent in one request by sender.
 	calls  []call
 	sender worldv1.Role
-	// unchecked cases are played only: the original's answer is not the one to give.
+	// unchecked reports that the original's answer is wrong, so the case runs without a comparison.
 	unchecked bool
-	// answers stand in the original's order.
+	// answers are in the original's order.
 	answers []answer
-	// changed are the versions that the calls stored, with index 0.
+	// changed lists the table versions that the calls stored, with index 0.
 	changed []*worldv1.Table
 }
 
-// call is one call: a tool with its arguments as JSON text, or Python source.
+// call is a tool with its arguments as JSON text, or Python source.
 type call struct {
 	// id is nil for source.
 	id                      *string
 	tool, arguments, source string
 }
 
-// answer is what the original answered to one call.
+// answer is the original's answer to one call.
 type answer struct {
 	id        *string
 	content   string
@@ -55,10 +55,10 @@ type answer struct {
 	active    bool
 }
 
-// recordedCall is a call as a vector has it.
+// recordedCall is a call in a vector.
 type recordedCall struct{ ID, Tool, Arguments string }
 
-// recordedReply is an answer as a vector has it.
+// recordedReply is an answer in a vector.
 type recordedReply struct {
 	ToolCallID string `json:"tool_call_id"`
 	Content    string
@@ -70,7 +70,7 @@ func (r *recordedReply) answer(id *string, active bool) answer {
 	return answer{id: id, content: r.Content, exception: r.Exception, trace: r.ToolTrace, active: active}
 }
 
-// recordedTool is what all kinds of tool cases have.
+// recordedTool holds the fields that all kinds of tool cases have.
 type recordedTool struct {
 	World, Timezone string
 	SetupCalls      []recordedCall `json:"setup_calls"`
@@ -109,7 +109,7 @@ func (r *recordedTool) toolCase() (*toolCase, error) {
 	return c, nil
 }
 
-// tools returns the tools that the case names as such.
+// tools returns the tools that the case calls by name.
 func (c *toolCase) tools() []string {
 	var names []string
 	for _, call := range slices.Concat(c.setup, c.calls) {
@@ -120,16 +120,16 @@ func (c *toolCase) tools() []string {
 	return names
 }
 
-// calledName finds what source calls that is a call of a tool as a person writes it.
-var calledName = regexp.MustCompile(`^\s*(?:\w+ = )?(?:print\()?(?:repr\()?(\w+)\(`)
+// callPattern matches Python source that consists of one call of a tool.
+var callPattern = regexp.MustCompile(`^\s*(?:\w+ = )?(?:print\()?(?:repr\()?(\w+)\(`)
 
-// sourceTools returns the names that are called in the case's source, be they tools or not.
+// sourceTools returns the names that the case's source calls. Some may not be tools.
 func (c *toolCase) sourceTools() []string {
 	var names []string
 	for _, call := range c.calls {
 		if read, ok := sandbox.ParseCall(call.source); ok {
 			names = append(names, read.GetTool())
-		} else if found := calledName.FindStringSubmatch(call.source); found != nil {
+		} else if found := callPattern.FindStringSubmatch(call.source); found != nil {
 			names = append(names, found[1])
 		}
 	}
@@ -137,41 +137,41 @@ func (c *toolCase) sourceTools() []string {
 }
 
 // openTool prepares a file of tool cases.
-func openTool(decode func(raw []byte) (*toolCase, error)) func(context.Context, *Runner, string) (player, error) {
-	return func(ctx context.Context, r *Runner, path string) (player, error) {
+func openTool(decode func(raw []byte) (*toolCase, error)) func(context.Context, *Runner, string) (fileRunner, error) {
+	return func(ctx context.Context, r *Runner, path string) (fileRunner, error) {
 		worlds, err := r.worldsFor(path)
 		if err != nil {
-			return player{}, err
+			return fileRunner{}, err
 		}
 		if err := r.loadTools(ctx); err != nil {
-			return player{}, err
+			return fileRunner{}, err
 		}
 		return r.perCase(func(ctx context.Context, l line) outcome {
 			c, err := decode(l.raw)
 			if err != nil {
-				return outcome{differences: failure(err)}
+				return outcome{differences: errorDifference(err)}
 			}
-			return r.playTool(ctx, c, worlds, r.id(l.number))
+			return r.runTool(ctx, c, worlds, r.id(l.number))
 		}), nil
 	}
 }
 
-// playTool plays one case in a session of its own.
-func (r *Runner) playTool(ctx context.Context, c *toolCase, worlds map[string]startingWorld, session string) outcome {
+// runTool runs one case in its own session.
+func (r *Runner) runTool(ctx context.Context, c *toolCase, worlds map[string]startingWorld, session string) outcome {
 	o := outcome{unchecked: c.unchecked}
 	if o.missing = r.missing(c.tools()); o.missing != "" {
 		return o
 	}
 	start, ok := worlds[c.world]
 	if !ok {
-		o.differences = failure(fmt.Errorf("unknown world %q", c.world))
+		o.differences = errorDifference(fmt.Errorf("unknown world %q", c.world))
 		return o
 	}
 	s := &toolSession{client: r.toolHost(session), id: session, next: start.maxIndex + 1}
 	var err error
 	o.differences, err = s.run(ctx, start.setup(c.world, c.zone, c.recordings), c)
 	if err != nil {
-		o.differences = failure(err)
+		o.differences = errorDifference(err)
 	}
 	if len(o.differences) > 0 {
 		o.missing = r.missing(c.sourceTools())
@@ -179,7 +179,7 @@ func (r *Runner) playTool(ctx context.Context, c *toolCase, worlds map[string]st
 	return o
 }
 
-// compareAnswers compares the answers to a case's calls; first is the index of the first one.
+// compareAnswers compares the answers to a case's calls. first is the index of the first answer.
 func (c *comparison) compareAnswers(want []answer, got []*worldv1.Message, first int32) {
 	if len(want) != len(got) {
 		c.add("answers", fmt.Sprint(len(want)), fmt.Sprint(len(got)))
@@ -208,7 +208,7 @@ func (c *comparison) answer(at string, want answer, got *worldv1.Message) {
 	c.text(at+"conversation_active", fmt.Sprint(want.active), fmt.Sprint(got.GetConversationActive()))
 }
 
-// changed compares the versions that the calls stored.
+// changed compares the table versions that the calls stored.
 func (c *comparison) changed(want, got []*worldv1.Table) {
 	for _, schema := range world.Builtin().Tables() {
 		c.text("changed "+schema.Name, changedText(want, schema.Name), changedText(got, schema.Name))

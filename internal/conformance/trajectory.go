@@ -13,26 +13,26 @@ import (
 )
 
 const (
-	// unknownLabel marks rollouts in which the agent calls a tool that it does not have.
+	// unknownLabel is the label of rollouts in which the agent calls a tool that it does not have.
 	unknownLabel = "unknown"
-	// rolloutBatch is how many trajectories are played in one sweep.
+	// rolloutBatch is the number of trajectories per sweep.
 	rolloutBatch = 128
 )
 
 // Trajectory is one recorded rollout.
 type Trajectory struct {
 	line int
-	// Scenario has the recorded turns as its scripts and a name that is unique in its file.
+	// Scenario has the recorded turns as scripts. Its name is unique in the file.
 	Scenario *scenariov1.Scenario
-	// compat rollouts abort where the original does.
+	// compat reports whether the rollout aborts where the original does.
 	compat bool
-	// Messages and Tables came after the starting ones.
+	// Messages and Tables are those after the starting ones.
 	Messages []*worldv1.Message
 	Tables   []*worldv1.Table
 	want     recordedResult
 }
 
-// Trajectories returns the cases of a file of trajectories, in order; their scenarios are in the
+// Trajectories returns the cases of a file of trajectories, in order. Their scenarios are in the
 // nearest scenarios.json above it. The error names the line.
 func Trajectories(path string) ([]*Trajectory, error) {
 	scenarios, err := New(Services{}, Config{}).scenariosFor(path)
@@ -42,7 +42,7 @@ func Trajectories(path string) ([]*Trajectory, error) {
 	return decodeAll(path, func(l line) (*Trajectory, error) { return decodeTrajectory(scenarios, l) })
 }
 
-// ExceptionType is the exception that ended the original's rollout, empty if none did.
+// ExceptionType returns the exception that ended the original's rollout, empty without one.
 func (t *Trajectory) ExceptionType() string { return t.want.ExceptionType }
 
 type recordedTrajectory struct {
@@ -57,37 +57,37 @@ type recordedTurn struct {
 	Say   string
 	Calls []struct {
 		ID, Tool string
-		// Arguments keeps the spelling of numbers.
+		// Arguments preserves the spelling of numbers.
 		Arguments json.RawMessage
 	}
 }
 
-// openTrajectory prepares a file of trajectories: one sweep per batch, or one request per line to
-// score only.
-func openTrajectory(ctx context.Context, r *Runner, path string) (player, error) {
+// openTrajectory prepares a file of trajectories. It uses one sweep per batch. With ScoreOnly it
+// uses one request per line.
+func openTrajectory(ctx context.Context, r *Runner, path string) (fileRunner, error) {
 	scenarios, err := r.scenariosFor(path)
 	if err != nil {
-		return player{}, err
+		return fileRunner{}, err
 	}
 	if r.cfg.ScoreOnly {
 		return r.perCase(func(ctx context.Context, l line) outcome {
 			t, err := decodeTrajectory(scenarios, l)
 			if err != nil {
-				return outcome{differences: failure(err)}
+				return outcome{differences: errorDifference(err)}
 			}
-			return r.score(ctx, t.Scoring())
+			return r.score(ctx, t.ScoringCase())
 		}), nil
 	}
 	if err := r.loadTools(ctx); err != nil {
-		return player{}, err
+		return fileRunner{}, err
 	}
-	return player{batch: rolloutBatch, workers: 1, play: func(ctx context.Context, lines []line) []outcome {
+	return fileRunner{batch: rolloutBatch, workers: 1, run: func(ctx context.Context, lines []line) []outcome {
 		return r.replay(ctx, scenarios, lines)
 	}}, nil
 }
 
 // decodeTrajectory decodes a line.
-func decodeTrajectory(scenarios lookup, l line) (*Trajectory, error) {
+func decodeTrajectory(scenarios scenarioLookup, l line) (*Trajectory, error) {
 	var recorded recordedTrajectory
 	if err := json.Unmarshal(l.raw, &recorded); err != nil {
 		return nil, fmt.Errorf("decode trajectory: %w", err)
@@ -127,10 +127,10 @@ func decodeTurns(recorded []recordedTurn) []*worldv1.Turn {
 	return turns
 }
 
-// Scoring returns the recorded trajectory as a whole.
-func (t *Trajectory) Scoring() *Scoring {
+// ScoringCase returns the complete recorded trajectory.
+func (t *Trajectory) ScoringCase() *ScoringCase {
 	setup := t.Scenario.GetSetup()
-	return &Scoring{
+	return &ScoringCase{
 		Evaluation: t.Scenario.GetEvaluation(),
 		Messages:   slices.Concat(setup.GetMessages(), t.Messages),
 		Tables:     mergeTables(setup.GetTables(), t.Tables),

@@ -18,7 +18,7 @@ func vectors(t *testing.T, pattern string) []string {
 }
 
 // TestDecodeVectors decodes the first lines of every file of every kind. TestConformance of e2e
-// plays them all.
+// runs them all.
 func TestDecodeVectors(t *testing.T) {
 	const firstLines = 50
 	worlds, err := readWorlds(vectortest.Dir(t, "tools/worlds.json"))
@@ -55,7 +55,7 @@ func TestDecodeVectors(t *testing.T) {
 		{"tools/parallel.jsonl", toolCaseOf(decodeParallel)},
 		{"tools/raw_source.jsonl", toolCaseOf(decodeSource)},
 		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeTrajectory(scenarios.Scenario, l); return err }},
-		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoring(l); return err }},
+		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoringCase(l); return err }},
 	} {
 		t.Run(test.pattern, func(t *testing.T) {
 			cases := 0
@@ -75,8 +75,8 @@ func TestDecodeVectors(t *testing.T) {
 	}
 }
 
-// TestRecogniseVectors finds the kind of every file of the folders that this package runs.
-func TestRecogniseVectors(t *testing.T) {
+// TestDetectVectorKinds detects the kind of every file in the folders that this package runs.
+func TestDetectVectorKinds(t *testing.T) {
 	for _, pattern := range []string{"tools/*.jsonl", "tools/calls/*.jsonl", "trajectories/*.jsonl", "evaluation/*.jsonl"} {
 		for _, file := range vectors(t, pattern) {
 			if _, err := detectKind(file); err != nil {
@@ -88,7 +88,7 @@ func TestRecogniseVectors(t *testing.T) {
 
 // TestPureVectors runs the kinds that need no service.
 func TestPureVectors(t *testing.T) {
-	runner := New(Services{}, Config{Parallel: 2, First: 3})
+	runner := New(Services{}, Config{Parallel: 2, MaxDifferences: 3})
 	files := append(vectors(t, "euroeval/*.jsonl"), vectors(t, "tools/repr.jsonl")...)
 	for _, name := range append(files, vectors(t, "tools/dict_literal.jsonl")...) {
 		report, err := runner.File(t.Context(), name)

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// defaultZone is the time zone of tool cases that name none.
+	// defaultZone is the time zone of tool cases without one.
 	defaultZone = "America/Los_Angeles"
-	// now is when all tool cases play, in POSIX seconds.
-	now = 1716399000
-	// maxMessages is read by nobody in a session without a rollout.
+	// caseTime is the time of all tool cases, in POSIX seconds.
+	caseTime = 1716399000
+	// maxMessages has no effect in a session without a rollout.
 	maxMessages = 30
 )
 
-// startingWorld is the state in which tool cases begin.
+// startingWorld is the initial state of tool cases.
 type startingWorld struct {
-	// maxIndex is the index of the last message; it goes from the user to the agent.
+	// maxIndex is the index of the last message, which goes from the user to the agent.
 	maxIndex int32
 	tables   []*worldv1.Table
 }
@@ -61,25 +61,25 @@ func decodeWorlds(raw []byte) (map[string]startingWorld, error) {
 	return worlds, nil
 }
 
-// setup returns the starting point of a case. No tool is left out: the original's cases ran without
-// a list of tools, so that everyone may call every tool.
+// setup returns the setup of a case. It allows all tools: the original's cases had no list of
+// tools.
 func (w startingWorld) setup(name, zone string, recordings []*setupv1.RecordedAnswer) *setupv1.Setup {
 	setup := &setupv1.Setup{
 		Name:        name,
 		MaxMessages: maxMessages,
-		Clock:       &setupv1.Clock{Now: now, TimeZone: zone},
+		Clock:       &setupv1.Clock{Now: caseTime, TimeZone: zone},
 		Tables:      w.tables,
 		Recordings:  recordings,
 	}
 	for i := range w.maxIndex {
-		setup.Messages = append(setup.Messages, starting(i, worldv1.Role_ROLE_SYSTEM))
+		setup.Messages = append(setup.Messages, startingMessage(i, worldv1.Role_ROLE_SYSTEM))
 	}
-	setup.Messages = append(setup.Messages, starting(w.maxIndex, worldv1.Role_ROLE_USER))
+	setup.Messages = append(setup.Messages, startingMessage(w.maxIndex, worldv1.Role_ROLE_USER))
 	return setup
 }
 
-// starting returns a starting message to the agent.
-func starting(index int32, sender worldv1.Role) *worldv1.Message {
+// startingMessage returns a starting message to the agent.
+func startingMessage(index int32, sender worldv1.Role) *worldv1.Message {
 	content := "message " + strconv.Itoa(int(index))
 	return &worldv1.Message{Index: index, Sender: sender, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: content}}
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// BenchmarkGraders judges whole records of the metric vectors with both graders, parsing included.
-// One operation is one record.
+// BenchmarkGraders grades records of the metric vectors with both graders, including parsing. One
+// operation is one record.
 func BenchmarkGraders(b *testing.B) {
 	type row struct{ functions, answers, prediction string }
 	var rows []row

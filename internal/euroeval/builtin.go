@@ -5,18 +5,17 @@ import (
 	"io/fs"
 )
 
-// BuiltinName names the data set that is part of the program, and as a pack.
+// BuiltinName is the name of the built-in data set and of its pack.
 const BuiltinName = "euroeval"
 
 //go:embed data/*/*.jsonl data/*/possible_answer/*.jsonl
 var builtinFiles embed.FS
 
-// Files returns the files of the data set that is part of the program, for Load: a folder for each
-// language.
+// Files returns the files of the built-in data set for Load, with a folder for each language.
 func Files() fs.FS {
 	files, err := fs.Sub(builtinFiles, "data")
 	if err != nil {
-		panic(err) // only for a path that is none
+		panic(err) // the path is valid
 	}
 	return files
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// completeLanguages are those whose records have to be complete.
+// completeLanguages are the languages that must have all categories and enough records.
 var completeLanguages = []string{"en", "nl", "da", "pl", "fi", "de", "fr", "es", "it"}
 
 const (
 	englishRecords = 300 // at least
 	otherRecords   = 60  // at least, in each other language
-	// sharedFunctions is how many records of a language may use the same function.
-	sharedFunctions = 3
+	// maxSharedFunction is the number of records of a language that may use the same function.
+	maxSharedFunction = 3
 )
 
-// builtinTask is a record of the data set as both graders take it.
+// builtinTask is a record of the built-in data set, decoded for both graders.
 type builtinTask struct {
 	Record
 	functions, answers python.Value
@@ -72,7 +72,7 @@ func builtinTasks(t *testing.T) []builtinTask {
 	return tasks
 }
 
-// prediction prints calls as a model is asked to.
+// prediction formats calls as a model is asked to.
 func prediction(calls []builtinCall) string {
 	list := make([]python.Value, 0, len(calls))
 	for _, call := range calls {
@@ -84,7 +84,7 @@ func prediction(calls []builtinCall) string {
 	return python.JSON(python.DictOf(python.Item{Key: "tool_calls", Value: python.List(list...)}))
 }
 
-// changed returns the calls with another list of arguments in one of them.
+// changed returns a copy of the calls in which change edits the one at place.
 func changed(calls []builtinCall, place int, change func(call *builtinCall)) []builtinCall {
 	calls = slices.Clone(calls)
 	calls[place].arguments = slices.Clone(calls[place].arguments)
@@ -98,9 +98,9 @@ func (c *builtinCall) requires(argument string) bool {
 	return slices.ContainsFunc(names, python.Str(argument).Equal)
 }
 
-// compared reports whether the euroeval grader compares an argument of the call in a place: the
-// description in that place decides.
-func (b *builtinTask) compared(place int, argument string) bool {
+// isCompared reports whether the euroeval grader compares an argument of the call at place. The
+// description at that place decides.
+func (b *builtinTask) isCompared(place int, argument string) bool {
 	functions, _ := b.functions.AsList()
 	if place >= len(functions) {
 		return false
@@ -110,27 +110,27 @@ func (b *builtinTask) compared(place int, argument string) bool {
 	return err == nil && (len(names) == 0 || slices.ContainsFunc(names, python.Str(argument).Equal))
 }
 
-// judge grades a prediction by both graders and reports verdicts other than the wanted ones.
-func (b *builtinTask) judge(t *testing.T, what, text string, euroeval, strict bool) {
+// checkVerdicts grades a prediction with both graders and reports unexpected verdicts.
+func (b *builtinTask) checkVerdicts(t *testing.T, what, text string, euroeval, strict bool) {
 	t.Helper()
 	verdict, err := Grade(b.functions, b.answers, text)
 	if err != nil {
 		t.Errorf("%s: %s: euroeval raises %v", b.ID, what, err)
 	}
 	if verdict.Correct != euroeval {
-		t.Errorf("%s: %s: euroeval says %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, euroeval, text)
+		t.Errorf("%s: %s: euroeval: got %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, euroeval, text)
 	}
 	if verdict := GradeStrict(b.functions, b.answers, text); verdict.Correct != strict {
-		t.Errorf("%s: %s: bfcl-strict says %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, strict, text)
+		t.Errorf("%s: %s: bfcl-strict: got %v (%s), want %v, of %s", b.ID, what, verdict.Correct, verdict.Detail, strict, text)
 	}
 }
 
-// TestBuiltinAnswersPass builds calls from the possible answers: the first accepted values, the
-// same without what may be left out, and each accepted value by itself.
+// TestBuiltinAnswersPass grades calls built from the possible answers: the first accepted values,
+// the same without optional arguments, and each accepted value by itself.
 func TestBuiltinAnswersPass(t *testing.T) {
 	t.Parallel()
 	for _, task := range builtinTasks(t) {
-		task.judge(t, "first answer", prediction(task.calls), true, true)
+		task.checkVerdicts(t, "first answer", prediction(task.calls), true, true)
 		short := task.calls
 		for i, call := range task.calls {
 			short = changed(short, i, func(c *builtinCall) {
@@ -147,47 +147,47 @@ func TestBuiltinAnswersPass(t *testing.T) {
 						continue
 					}
 					one := changed(task.calls, i, func(c *builtinCall) { c.arguments[j].Value = value })
-					task.judge(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(one), true, true)
+					task.checkVerdicts(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(one), true, true)
 				}
 			}
 		}
-		task.judge(t, "answer without what may be left out", prediction(short), true, true)
+		task.checkVerdicts(t, "answer without optional arguments", prediction(short), true, true)
 	}
 }
 
 // TestBuiltinMutantsFail changes the first answer of each record. The strict grader fails every
-// mutant; the euroeval grader all but those whose change it does not look at.
+// mutant. The euroeval grader fails every mutant whose change it checks.
 func TestBuiltinMutantsFail(t *testing.T) {
 	t.Parallel()
 	for _, task := range builtinTasks(t) {
 		functions, _ := task.functions.AsList()
-		task.judge(t, "prose", "I would call the function now.", false, false)
+		task.checkVerdicts(t, "prose", "I would call the function now.", false, false)
 		if task.Category == CategoryIrrelevance {
 			first, _ := functions[0].AsDict()
 			name, _ := first.Get("name")
 			invented := []builtinCall{{name: python.Text(name)}}
-			task.judge(t, "invented call", prediction(invented), false, false)
+			task.checkVerdicts(t, "invented call", prediction(invented), false, false)
 			continue
 		}
-		task.judge(t, "no call", prediction(nil), false, false)
-		task.judge(t, "answer in prose", "Sure: "+prediction(task.calls), false, false)
+		task.checkVerdicts(t, "no call", prediction(nil), false, false)
+		task.checkVerdicts(t, "answer in prose", "Sure: "+prediction(task.calls), false, false)
 		for i, call := range task.calls {
 			unseen := i >= len(functions) // the euroeval grader has no description for this call
 			renamed := changed(task.calls, i, func(c *builtinCall) { c.name += "_now" })
-			task.judge(t, "wrong function", prediction(renamed), unseen, false)
-			task.judge(t, "dropped call", prediction(slices.Delete(slices.Clone(task.calls), i, i+1)), false, false)
-			task.judge(t, "doubled call", prediction(slices.Insert(slices.Clone(task.calls), i, call)), false, false)
+			task.checkVerdicts(t, "wrong function", prediction(renamed), unseen, false)
+			task.checkVerdicts(t, "dropped call", prediction(slices.Delete(slices.Clone(task.calls), i, i+1)), false, false)
+			task.checkVerdicts(t, "doubled call", prediction(slices.Insert(slices.Clone(task.calls), i, call)), false, false)
 			for j, argument := range call.arguments {
-				task.judgeArgument(t, i, j, argument)
+				task.checkArgument(t, i, j, argument)
 			}
 		}
 	}
 }
 
-// judgeArgument leaves one argument of a call out and gives it wrong values of its type.
-func (b *builtinTask) judgeArgument(t *testing.T, place, index int, argument python.Item) {
+// checkArgument omits one argument of a call and replaces it by wrong values of its type.
+func (b *builtinTask) checkArgument(t *testing.T, place, index int, argument python.Item) {
 	t.Helper()
-	call, unseen := b.calls[place], !b.compared(place, argument.Key)
+	call, unseen := b.calls[place], !b.isCompared(place, argument.Key)
 	functions, _ := b.functions.AsList()
 	if unseen && call.requires(argument.Key) && place < len(functions) {
 		t.Errorf("%s: the euroeval grader does not compare the required argument %s of call %d: function %d does not require it",
@@ -197,7 +197,7 @@ func (b *builtinTask) judgeArgument(t *testing.T, place, index int, argument pyt
 	accepted, _ := options.AsList()
 	if !optional(options) {
 		without := changed(b.calls, place, func(c *builtinCall) { c.arguments = slices.Delete(c.arguments, index, index+1) })
-		b.judge(t, "without "+argument.Key, prediction(without), unseen, false)
+		b.checkVerdicts(t, "without "+argument.Key, prediction(without), unseen, false)
 	}
 	values := wrongValues(argument.Value, accepted)
 	if len(values) == 0 {
@@ -205,11 +205,11 @@ func (b *builtinTask) judgeArgument(t *testing.T, place, index int, argument pyt
 	}
 	for _, value := range values {
 		mutant := changed(b.calls, place, func(c *builtinCall) { c.arguments[index].Value = value })
-		b.judge(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(mutant), unseen, false)
+		b.checkVerdicts(t, fmt.Sprintf("%s = %s", argument.Key, python.JSON(value)), prediction(mutant), unseen, false)
 	}
 }
 
-// wrongValues returns values of the same type that no accepted value equals.
+// wrongValues returns values of the same type that differ from every accepted value.
 func wrongValues(v python.Value, accepted []python.Value) (values []python.Value) {
 	switch v.Kind() {
 	case python.KindStr:
@@ -247,8 +247,8 @@ func wrongValues(v python.Value, accepted []python.Value) (values []python.Value
 	return slices.DeleteFunc(values, func(value python.Value) bool { return slices.ContainsFunc(accepted, value.Equal) })
 }
 
-// TestBuiltinShape checks the form of each record: what its category asks for, and descriptions
-// that agree with the expected calls.
+// TestBuiltinShape checks that each record fits its category, and that the descriptions fit the
+// expected calls.
 func TestBuiltinShape(t *testing.T) {
 	t.Parallel()
 	for _, task := range builtinTasks(t) {
@@ -287,7 +287,8 @@ var (
 	plainEnglish = regexp.MustCompile(`^[A-Z][ -~°€£²³–é]*\.?$`)
 )
 
-// checkDescription checks that a function and its arguments are described in full and in English.
+// checkDescription checks that the description of a function and its arguments is complete and in
+// English.
 func checkDescription(t *testing.T, id string, description *python.Dict) {
 	t.Helper()
 	name, _ := description.Get("name")
@@ -321,7 +322,7 @@ func checkDescription(t *testing.T, id string, description *python.Dict) {
 			t.Errorf("%s: argument %s of %s has no known type", id, property.Key, python.Text(name))
 		}
 		if _, ok := kindOf(dictAt(schema, "items")); kind == python.KindList && !ok {
-			t.Errorf("%s: argument %s of %s does not say of what it is a list", id, property.Key, python.Text(name))
+			t.Errorf("%s: argument %s of %s does not declare the type of its items", id, property.Key, python.Text(name))
 		}
 	}
 }
@@ -350,7 +351,7 @@ func checkCall(t *testing.T, id string, call builtinCall) {
 			leftOut := value.Equal(python.Str(""))
 			switch {
 			case leftOut && (i == 0 || call.requires(option.Key)):
-				t.Errorf("%s: %s.%s: \"\" stands last and only for what is not required", id, call.name, option.Key)
+				t.Errorf("%s: %s.%s: \"\" must be last, and only an optional argument may have it", id, call.name, option.Key)
 			case !leftOut && !fitsKind(kind, value):
 				t.Errorf("%s: %s.%s: %s is not of type %s", id, call.name, option.Key, python.JSON(value), typeName(schema))
 			case !leftOut && len(choices) > 0 && !slices.ContainsFunc(choices, value.Equal):
@@ -359,13 +360,13 @@ func checkCall(t *testing.T, id string, call builtinCall) {
 		}
 		byDefault, given := schema.Get("default")
 		if given && !call.requires(option.Key) && slices.ContainsFunc(accepted, byDefault.Equal) && !optional(option.Value) {
-			t.Errorf("%s: %s.%s: the default may be left out, add \"\"", id, call.name, option.Key)
+			t.Errorf("%s: %s.%s: an argument with its default value is optional, add \"\"", id, call.name, option.Key)
 		}
 	}
 }
 
-// TestBuiltinIsVaried forbids records that repeat each other: ids and questions are unique, and few
-// records share a function. In multiple, the place of the function says little.
+// TestBuiltinIsVaried checks that ids and questions are unique, that few records share a function,
+// and that the position of the function in category multiple varies.
 func TestBuiltinIsVaried(t *testing.T) {
 	t.Parallel()
 	ids, questions, users := map[string]bool{}, map[string]string{}, map[string]int{}
@@ -385,8 +386,8 @@ func TestBuiltinIsVaried(t *testing.T) {
 			name, _ := description.Get("name")
 			parameters, _ := description.Get("parameters")
 			key := task.Language + python.JSON(name) + python.JSON(parameters)
-			if users[key]++; users[key] == sharedFunctions+1 {
-				t.Errorf("%s: more than %d records use %s", task.ID, sharedFunctions, python.Text(name))
+			if users[key]++; users[key] == maxSharedFunction+1 {
+				t.Errorf("%s: more than %d records use %s", task.ID, maxSharedFunction, python.Text(name))
 			}
 			if task.Category == CategoryMultiple && i == 0 {
 				multiple[task.Language]++
@@ -404,8 +405,8 @@ func TestBuiltinIsVaried(t *testing.T) {
 	}
 }
 
-// TestBuiltinCounts lists how many records each language has, and fails for a complete language
-// that lacks some.
+// TestBuiltinCounts logs the number of records of each language. It fails for a complete language
+// with too few.
 func TestBuiltinCounts(t *testing.T) {
 	t.Parallel()
 	counts, sums := map[string]map[Category]int{}, map[string]int{}
@@ -439,7 +440,7 @@ func TestBuiltinCounts(t *testing.T) {
 	}
 }
 
-// TestBuiltinOrder wants English first, then a data set for each other language by its code.
+// TestBuiltinOrder checks that English is first, followed by the other languages by code.
 func TestBuiltinOrder(t *testing.T) {
 	t.Parallel()
 	sets, err := Load(Files(), BuiltinName, "")

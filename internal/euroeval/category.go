@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Category is a kind of task in BFCL.
+// Category is a BFCL task category.
 type Category string
 
 // The categories of single-turn tasks.
@@ -17,7 +17,7 @@ const (
 	CategoryIrrelevance      Category = "irrelevance"       // no function fits, no call
 )
 
-// CategoryOf returns the category that the id of a record or the name of a file begins with, e.g.
+// CategoryOf returns the category that starts a record's id or a file name, e.g.
 // live_parallel_multiple_3-1-0 or BFCL_v4_simple_python.json. The error lists the categories.
 func CategoryOf(name string) (Category, error) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(name, "BFCL_v4_"), "live_")
@@ -33,8 +33,8 @@ func CategoryOf(name string) (Category, error) {
 		"parallel_multiple or irrelevance", name)
 }
 
-// categoryOf returns the category of a record by its id or, where that does not name one, by the
-// numbers of its functions and calls. The error is that of NewTask.
+// categoryOf returns the category of a record by its id. If the id names none, the numbers of
+// functions and calls decide. The error is that of NewTask.
 func categoryOf(record Record) (Category, error) {
 	task, err := NewTask(record.Function, record.TargetText)
 	if err != nil {

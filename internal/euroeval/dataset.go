@@ -15,25 +15,25 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// answerFolder holds the possible answers to BFCL files, under the same names.
+// answerFolder is the folder of possible answers. A file of answers has the name of its BFCL file.
 const answerFolder = "possible_answer"
 
 // english is the default language of records.
 const english = "en"
 
-// DataSet is the records of one language in the order in which EuroEval shuffles them.
+// DataSet holds the records of one language, before EuroEval's shuffle.
 type DataSet struct {
 	Name, Language string
 	Records        []Record
-	// Cut are the sizes of the splits if the records were read from one file per split, in this order.
-	// It is nil if the records still have to be shuffled and split.
-	Cut *Sizes
+	// SplitSizes are the sizes of the splits if each split has a file, in the order train, val, test.
+	// It is nil if the records must be shuffled and split.
+	SplitSizes *Sizes
 }
 
-// SplitName is a part of a data set.
+// SplitName is the name of a split, or SplitAll.
 type SplitName string
 
-// The parts. EuroEval evaluates val unless it is asked for test.
+// EuroEval evaluates val by default.
 const (
 	SplitAll   SplitName = "all"
 	SplitTrain SplitName = "train"
@@ -41,17 +41,17 @@ const (
 	SplitTest  SplitName = "test"
 )
 
-// SplitNames lists all parts.
+// SplitNames lists all names.
 func SplitNames() []SplitName { return []SplitName{SplitAll, SplitTrain, SplitVal, SplitTest} }
 
-// Part returns the records of a split in EuroEval's order, with their places; all records in their
-// own order for SplitAll.
-func (d *DataSet) Part(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
-	split := d.split()
+// SplitRecords returns the records of a split in EuroEval's order, with their places. For SplitAll
+// it returns all records in file order.
+func (d *DataSet) SplitRecords(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
+	split := d.splits()
 	chosen := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
 	train, val := int32(len(split.Train)), int32(len(split.Val))
 	if name == SplitAll {
-		train, val, chosen = 0, 0, inOrder(len(d.Records))
+		train, val, chosen = 0, 0, indices(len(d.Records))
 	}
 	records := make([]Record, len(chosen))
 	places := make([]*evaluationv1.RecordPlace, len(chosen))
@@ -65,16 +65,16 @@ func (d *DataSet) Part(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
 	return records, places
 }
 
-// split returns the splits of the files, or those that a shuffle makes.
-func (d *DataSet) split() Split {
-	if d.Cut == nil {
+// splits returns the splits that the files define, otherwise those of a shuffle.
+func (d *DataSet) splits() Split {
+	if d.SplitSizes == nil {
 		return usableSplit(len(d.Records))
 	}
-	return divide(inOrder(len(d.Records)), d.Cut.Train, d.Cut.Val)
+	return partition(indices(len(d.Records)), d.SplitSizes.Train, d.SplitSizes.Val)
 }
 
-// inOrder returns the places of n records.
-func inOrder(n int) []int {
+// indices returns 0 to n-1.
+func indices(n int) []int {
 	places := make([]int, n)
 	for i := range places {
 		places[i] = i
@@ -82,14 +82,14 @@ func inOrder(n int) []int {
 	return places
 }
 
-// language is the folder of a language.
+// language matches the name of a language folder.
 var language = regexp.MustCompile(`^[a-z]{2}$`)
 
-// settingsFile is EuroEval's own file beside records.
+// settingsFile is EuroEval's configuration of a data set.
 const settingsFile = "eval.yaml"
 
-// IsDataSet reports whether a directory contains records, at its top or in a language directory. A
-// directory with scenarios at its top is no data set.
+// IsDataSet reports whether a directory contains records, at the top or in a language folder. A
+// directory with scenarios at the top is not a data set.
 func IsDataSet(files fs.FS) bool {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {
@@ -105,13 +105,14 @@ func IsDataSet(files fs.FS) bool {
 	return err == nil && len(folders) > 0
 }
 
-// Load reads the records of a directory: files of BFCL v4, with their answers in the folder
-// possible_answer, or records as EuroEval prepares them. Those at the top are English; a folder
-// named by a code of ISO 639-1 holds those of that language. English comes first, the others by
-// code. Files of BFCL come in the order in which EuroEval reads them, others by name. Where a
-// folder has the files train, val and test and no other, they are its splits. The error joins
-// *LineError values, at most 20 of each file, or is that of the file system. Where only names a
-// file at the top, no other is read but its answers.
+// Load reads the records of a directory. Files are BFCL v4 files, with answers in the folder
+// possible_answer, or records as EuroEval prepares them. Files at the top are English. A folder
+// named by an ISO 639-1 code holds the records of that language.
+//
+// English is first, then the other languages by code. BFCL files are in EuroEval's order, others in
+// order of name. If the files of a folder are exactly train, val and test, they are its splits. If
+// only is set, Load reads that file at the top and its answers. The error joins *LineError values,
+// at most 20 per file, or is that of the file system.
 func Load(files fs.FS, name, only string) ([]DataSet, error) {
 	folders, err := languages(files)
 	if err != nil {
@@ -146,8 +147,8 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 			}
 			set.Records = append(set.Records, records...)
 		}
-		if slices.EqualFunc(names, splitFiles, func(name, split string) bool { return stem(name) == split }) {
-			set.Cut = &Sizes{Train: sizes[0], Val: sizes[1], Test: sizes[2]}
+		if slices.EqualFunc(names, splitFiles, func(name, split string) bool { return baseName(name) == split }) {
+			set.SplitSizes = &Sizes{Train: sizes[0], Val: sizes[1], Test: sizes[2]}
 		}
 		sets = append(sets, set)
 	}
@@ -161,27 +162,27 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 func checkUnique(seen map[string]string, record *Record) error {
 	place := record.File + ":" + strconv.Itoa(record.Line)
 	if first, ok := seen[record.ID]; ok {
-		return &LineError{File: record.File, Line: record.Line, FieldError: mismatch("id", "an id of its own", python.Str(record.ID), first+" has it already")}
+		return &LineError{File: record.File, Line: record.Line, FieldError: mismatch("id", "a unique id", python.Str(record.ID), first+" has it already")}
 	}
 	seen[record.ID] = place
 	return nil
 }
 
-// readFile reads one file of records, in either form.
+// readFile reads one file of records in either format.
 func readFile(files fs.FS, name string) ([]Record, error) {
 	data, err := readBounded(files, name)
 	if err != nil {
 		return nil, err
 	}
 	questions := File{Name: name, Data: data}
-	if prepared(data) {
+	if isPrepared(data) {
 		return readPrepared(questions)
 	}
 	category, err := CategoryOf(path.Base(name))
 	if err != nil {
 		return nil, &LineError{File: name, Line: 1, FieldError: &FieldError{
 			Field: "line", Want: "records of single turns", Got: path.Base(name),
-			Suggestion: "begin the file's name with simple, multiple, parallel, parallel_multiple or irrelevance, or take the file away",
+			Suggestion: "begin the file's name with simple, multiple, parallel, parallel_multiple or irrelevance, or remove the file",
 		}}
 	}
 	if category == CategoryIrrelevance {
@@ -198,7 +199,7 @@ func readFile(files fs.FS, name string) ([]Record, error) {
 	return readBFCL(questions, &answers)
 }
 
-// maxFile bounds a file of records in bytes.
+// maxFile is the largest size of a file of records in bytes.
 const maxFile = 256 << 20
 
 func readBounded(files fs.FS, name string) ([]byte, error) {
@@ -212,9 +213,9 @@ func readBounded(files fs.FS, name string) ([]byte, error) {
 	return fs.ReadFile(files, name)
 }
 
-// prepared reports whether records are in EuroEval's own form: BFCL's questions have no
+// isPrepared reports whether records are in EuroEval's format. BFCL's questions have no
 // target_text.
-func prepared(data []byte) bool {
+func isPrepared(data []byte) bool {
 	for line := range bytes.Lines(data) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {
 			continue
@@ -233,14 +234,14 @@ var fileOrder = []string{
 	"simple_javascript", "simple_python",
 }
 
-// splitFiles are the files of a data set that is cut into splits, in the order in which EuroEval
-// draws from them.
+// splitFiles are the base names of files that define splits, in the order in which EuroEval draws
+// rows.
 var splitFiles = []string{string(SplitTrain), string(SplitVal), string(SplitTest)}
 
-// stem is the name of a file without folder and ending.
-func stem(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
+// baseName returns the name of a file without folder and extension.
+func baseName(name string) string { return strings.TrimSuffix(path.Base(name), path.Ext(name)) }
 
-// recordFiles lists the files of records in a folder in their order.
+// recordFiles lists the record files of a folder in the order of Load.
 func recordFiles(files fs.FS, folder string) ([]string, error) {
 	entries, err := fs.ReadDir(files, folder)
 	if err != nil {
@@ -254,7 +255,7 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 	}
 	order := slices.Concat(fileOrder, splitFiles)
 	place := func(name string) int {
-		if i := slices.Index(order, strings.TrimPrefix(stem(name), "BFCL_v4_")); i >= 0 {
+		if i := slices.Index(order, strings.TrimPrefix(baseName(name), "BFCL_v4_")); i >= 0 {
 			return i
 		}
 		return len(order)
@@ -263,7 +264,7 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 	return names, nil
 }
 
-// languages lists the folders that hold records, "." for the top: first those in English.
+// languages lists the folders that contain records. The top, ".", is English and first.
 func languages(files fs.FS) ([]string, error) {
 	entries, err := fs.ReadDir(files, ".")
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// question and answer are lines of BFCL files with an id.
+// question returns a line of a BFCL file with an id, answer its possible answer.
 func question(id string) string { return strings.Replace(sampleQuestion, "simple_0", id, 1) + "\n" }
 func answer(id string) string   { return strings.Replace(sampleAnswer, "simple_0", id, 1) + "\n" }
 
@@ -32,7 +32,7 @@ func TestLoad(t *testing.T) {
 		"BFCL_v4_live_simple.json":                     question("live_simple_0-0-0"),
 		"possible_answer/BFCL_v4_live_simple.json":     answer("live_simple_0-0-0"),
 		"BFCL_v4_irrelevance.json":                     question("irrelevance_0"),
-		"de/own.jsonl":                                 preparedLine("p1") + preparedLine("p2"),
+		"de/own.jsonl":                                 preparedSample("p1") + preparedSample("p2"),
 		"notes.txt":                                    "no records",
 		"unused/BFCL_v4_simple_python.json":            "not read",
 		"possible_answer/BFCL_v4_multi_turn_base.json": "not read",
@@ -77,8 +77,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// preparedLine is a record in EuroEval's own form.
-func preparedLine(id string) string {
+// preparedSample returns a record in EuroEval's format.
+func preparedSample(id string) string {
 	line := python.DictOf(
 		python.Item{Key: "id", Value: python.Str(id)}, python.Item{Key: "text", Value: python.Str("Functions:\n[]\nQuestion: Pay 1.0")},
 		python.Item{Key: "function", Value: python.Str(`[{"name": "pay", "parameters": {"type": "dict", "properties": {}}}]`)},
@@ -100,15 +100,15 @@ func TestLoadErrors(t *testing.T) {
 			"BFCL_v4_multi_turn_base.json:1: line: want records of single turns, got BFCL_v4_multi_turn_base.json; begin",
 		},
 		{
-			"one id in two files", map[string]string{"a.jsonl": preparedLine("x"), "b.jsonl": "\n" + preparedLine("x")},
-			`b.jsonl:2: id: want an id of its own, got "x"; a.jsonl:1 has it already`,
+			"one id in two files", map[string]string{"a.jsonl": preparedSample("x"), "b.jsonl": "\n" + preparedSample("x")},
+			`b.jsonl:2: id: want a unique id, got "x"; a.jsonl:1 has it already`,
 		},
 		{
-			"prepared without functions", map[string]string{"a.jsonl": preparedLine("x") + `{"text": "T", "target_text": "[]"}`},
+			"prepared without functions", map[string]string{"a.jsonl": preparedSample("x") + `{"text": "T", "target_text": "[]"}`},
 			"a.jsonl:2: function: want a text, got nothing; prepared records",
 		},
 		{
-			"broken JSON in a column", map[string]string{"a.jsonl": strings.Replace(preparedLine("x"), `"[{\"pay\"`, `"{\"pay\"`, 1)},
+			"broken JSON in a column", map[string]string{"a.jsonl": strings.Replace(preparedSample("x"), `"[{\"pay\"`, `"{\"pay\"`, 1)},
 			"a.jsonl:1: target_text: want JSON, got ",
 		},
 	} {
@@ -123,7 +123,7 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestPart wants the splits to be those of NewSplit, with the sizes of which EuroEval draws.
+// TestPart checks that the splits are those of NewSplit, with the sizes that EuroEval draws with.
 func TestPart(t *testing.T) {
 	t.Parallel()
 	set := DataSet{Name: "mine", Language: "en", Records: make([]Record, 600)}
@@ -132,7 +132,7 @@ func TestPart(t *testing.T) {
 	}
 	split := NewSplit(600, SplitSeed)
 	for name, want := range map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test} {
-		records, places := set.Part(name)
+		records, places := set.SplitRecords(name)
 		if len(records) != len(want) {
 			t.Fatalf("%s: got %d records, want %d", name, len(records), len(want))
 		}
@@ -142,7 +142,7 @@ func TestPart(t *testing.T) {
 			}
 		}
 	}
-	records, places := set.Part(SplitAll)
+	records, places := set.SplitRecords(SplitAll)
 	if len(records) != 600 || records[5].ID != "5" || places[5].GetTrainSize() != 0 || places[5].GetIndex() != 5 {
 		t.Errorf("all: got %d records, the sixth %s at %v", len(records), records[5].ID, places[5])
 	}

@@ -7,20 +7,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Exported is a data set in the files from which EuroEval loads one.
+// Exported is a data set in the file format of EuroEval.
 type Exported struct {
 	Name, Language string
 	// Sizes are the numbers of records of the splits.
 	Sizes Sizes
-	// Files are a file for each split, eval.yaml with EuroEval's settings, and README.md, whose head
-	// says which file is which split.
+	// Files are one file per split, eval.yaml with EuroEval's settings, and README.md. The front
+	// matter of README.md maps files to splits.
 	Files []File
 }
 
-// Export returns a data set as files. The error says which split has no record: EuroEval draws from
-// each.
+// Export converts a data set to files. The error names a split without records, because EuroEval
+// draws rows from each split.
 func (d *DataSet) Export() (*Exported, error) {
-	split := d.split()
+	split := d.splits()
 	out := &Exported{
 		Name: d.Name, Language: d.Language, Sizes: Sizes{Train: len(split.Train), Val: len(split.Val), Test: len(split.Test)},
 	}
@@ -32,7 +32,7 @@ func (d *DataSet) Export() (*Exported, error) {
 		}
 		file := File{Name: splitFiles[i] + ".jsonl"}
 		for _, at := range chosen {
-			file.Data = append(file.Data, d.Records[at].prepared()+"\n"...)
+			file.Data = append(file.Data, d.Records[at].preparedLine()+"\n"...)
 		}
 		out.Files = append(out.Files, file)
 		card.Splits = append(card.Splits, exportedSplit{splitFiles[i], file.Name, len(file.Data), len(chosen)})
@@ -41,9 +41,9 @@ func (d *DataSet) Export() (*Exported, error) {
 	return out, nil
 }
 
-// prepared returns a record as EuroEval prepares it: a line of JSON with five columns of text, or
-// four if nobody gave a question.
-func (r *Record) prepared() string {
+// preparedLine returns a record in EuroEval's format: a line of JSON with four text columns, and
+// the question if the record has one.
+func (r *Record) preparedLine() string {
 	columns := &python.Dict{}
 	columns.Set("id", python.Str(r.ID))
 	if r.Question != "" {
@@ -55,7 +55,7 @@ func (r *Record) prepared() string {
 	return python.ASCIIJSON(columns.Value())
 }
 
-// exportedCard is what eval.yaml and README.md say.
+// exportedCard is the content of eval.yaml and README.md.
 type exportedCard struct {
 	Name, Language string
 	Splits         []exportedSplit
@@ -66,15 +66,15 @@ type exportedSplit struct {
 	bytes, records int
 }
 
-// config returns eval.yaml. It holds the prompt, which the release has in English only: a JSON text
-// is a YAML text.
+// config returns eval.yaml as JSON, which is valid YAML. It holds EuroEval's prompt, which is in
+// English only.
 func (c *exportedCard) config() []byte {
 	return fmt.Appendf(nil, "name: %s\ntask: %s\nlanguages:\n- %q\ninstruction_prompt: %s\n",
 		python.ASCIIJSON(python.Str(c.Name)), taskName, c.Language, python.ASCIIJSON(python.Str(promptFormat())))
 }
 
-// readme returns README.md. Hugging Face's datasets go by its head, and EuroEval takes the names of
-// the splits from it.
+// readme returns README.md. Hugging Face's datasets library reads its front matter, and EuroEval
+// takes the names of the splits from there.
 func (c *exportedCard) readme() []byte {
 	out := fmt.Appendf(nil, "---\nlanguage:\n- %q\nconfigs:\n- config_name: default\n  data_files:\n", c.Language)
 	for _, split := range c.Splits {

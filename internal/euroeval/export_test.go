@@ -15,8 +15,8 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// exported writes data sets below folders of their languages and reads them back.
-func exported(t *testing.T, sets []DataSet) []DataSet {
+// exportAndLoad writes data sets to folders of their languages and loads them again.
+func exportAndLoad(t *testing.T, sets []DataSet) []DataSet {
 	t.Helper()
 	files := make(fstest.MapFS)
 	for _, set := range sets {
@@ -39,7 +39,7 @@ func exported(t *testing.T, sets []DataSet) []DataSet {
 func scenariosOf(t *testing.T, set *DataSet, split SplitName) []*scenariov1.Scenario {
 	t.Helper()
 	var list []*scenariov1.Scenario
-	records, places := set.Part(split)
+	records, places := set.SplitRecords(split)
 	for i := range records {
 		made, err := records[i].Scenario(places[i])
 		if err != nil {
@@ -50,15 +50,15 @@ func scenariosOf(t *testing.T, set *DataSet, split SplitName) []*scenariov1.Scen
 	return list
 }
 
-// TestExportReadsBack exports the records that are built in: the splits that are read back hold the
-// same scenarios in the same order, and all records are there.
+// TestExportReadsBack exports the built-in records. The loaded splits must have all scenarios in
+// the same order.
 func TestExportReadsBack(t *testing.T) {
 	t.Parallel()
 	sets, err := Load(Files(), BuiltinName, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	read := exported(t, sets)
+	read := exportAndLoad(t, sets)
 	if len(read) != len(sets) {
 		t.Fatalf("got %d data sets, want %d", len(read), len(sets))
 	}
@@ -82,7 +82,7 @@ func TestExportReadsBack(t *testing.T) {
 	}
 }
 
-// sampleSet is a data set of n records.
+// sampleSet returns a data set of n records.
 func sampleSet(t *testing.T, n int) *DataSet {
 	t.Helper()
 	var questions, answers bytes.Buffer
@@ -100,7 +100,7 @@ func sampleSet(t *testing.T, n int) *DataSet {
 	return &sets[0]
 }
 
-// TestExportFiles compares all files with those of testdata.
+// TestExportFiles compares all files with the golden files.
 func TestExportFiles(t *testing.T) {
 	t.Parallel()
 	out, err := sampleSet(t, 5).Export()
@@ -112,7 +112,7 @@ func TestExportFiles(t *testing.T) {
 	}
 }
 
-// TestExportSizes counts the records of splits: EuroEval's sizes where they leave some for test.
+// TestExportSizes checks the sizes of splits: EuroEval's sizes if records remain for test.
 func TestExportSizes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -135,7 +135,7 @@ func TestExportSizes(t *testing.T) {
 	}
 }
 
-// TestLoadSplitFiles reads a folder with files of splits, and one with another file beside them.
+// TestLoadSplitFiles loads a folder with files of splits, and one with an additional file.
 func TestLoadSplitFiles(t *testing.T) {
 	t.Parallel()
 	set := sampleSet(t, 5)
@@ -148,17 +148,18 @@ func TestLoadSplitFiles(t *testing.T) {
 		files[file.Name] = &fstest.MapFile{Data: file.Data}
 	}
 	read, err := Load(files, "top", "")
-	if err != nil || len(read) != 1 || *read[0].Cut != out.Sizes || read[0].Name != "top" {
+	if err != nil || len(read) != 1 || *read[0].SplitSizes != out.Sizes || read[0].Name != "top" {
 		t.Errorf("splits at the top: got %+v and %v, want %+v", read, err, out.Sizes)
 	}
 	files["more.jsonl"] = &fstest.MapFile{Data: bytes.ReplaceAll(files["train.jsonl"].Data, []byte("simple_"), []byte("more_"))}
 	read, err = Load(files, "top", "")
-	if err != nil || len(read[0].Records) != 6 || read[0].Cut != nil {
-		t.Errorf("with another file: got %+v and %v, want 6 records that are still to be cut", read, err)
+	if err != nil || len(read[0].Records) != 6 || read[0].SplitSizes != nil {
+		t.Errorf("with another file: got %+v and %v, want 6 records without sizes of splits", read, err)
 	}
 }
 
-// TestEditorSchema asks whether a pack of scenarios with a schema for editors holds records.
+// TestEditorSchema checks that a pack of scenarios with a JSON Schema for editors is not a data
+// set.
 func TestEditorSchema(t *testing.T) {
 	t.Parallel()
 	if IsDataSet(fstest.MapFS{"schema.json": {Data: []byte("{}")}, "mine.yaml": {}}) {

@@ -8,18 +8,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Reply is what a model provider answered.
+// Reply is the response of a model provider.
 type Reply struct {
-	// Choices reports whether it has any; without any it says nothing.
+	// Choices reports whether the response has choices. Without any it has no text.
 	Choices bool
-	// Completion says that it completes a text, and is no message of a chat.
+	// Completion reports that the response completes a text instead of a chat.
 	Completion bool
-	// Content is the text of the first choice; empty if that has none.
+	// Content is the text of the first choice, empty without text.
 	Content string
 }
 
-// Extract returns what EuroEval takes for the model's prediction. The error is a *python.Exception
-// where EuroEval raises one.
+// Extract returns the text that EuroEval grades as the prediction. The error is the
+// *python.Exception that EuroEval raises.
 func Extract(reply Reply) (string, error) {
 	if !reply.Choices {
 		return "", nil
@@ -49,7 +49,8 @@ func Extract(reply Reply) (string, error) {
 	return strip(python.Text(label)), nil
 }
 
-// strip is Python's str.strip: its white space has four control characters more than Unicode's.
+// strip is Python's str.strip. Python's white space includes four control characters that are not
+// white space in Unicode.
 func strip(text string) string {
 	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' })
 }

@@ -9,72 +9,71 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// Played is a record with the answer of an agent and what both graders say of it.
-type Played struct {
+// GradedPrediction is an agent's prediction for a record with the verdicts of both graders.
+type GradedPrediction struct {
 	Record *evaluationv1.FunctionCalling
-	// Prompt is what the model was asked.
+	// Prompt is the text that the model received.
 	Prompt string
-	// Trial counts from 0 where a record was played several times.
+	// Trial is the index of the trial, from 0.
 	Trial      int
 	Prediction string
-	// EuroEval and Strict report whether the graders take the prediction for correct.
+	// EuroEval and Strict report whether the graders accept the prediction.
 	EuroEval, Strict bool
-	// Quirk says why they differ; empty if they do not.
+	// Quirk is the rule in which the graders differ, empty if they agree.
 	Quirk Quirk
 }
 
-// Settings are those of EuroEval's bootstrap.
+// Settings are the settings of EuroEval's bootstrap.
 type Settings struct {
 	Seed       uint64
 	Iterations int
-	// CacheOrder scores rows in the order that EuroEval's cache produces, in which most are judged by
-	// the functions of another record, as published scores are.
+	// CacheOrder scores rows in the order of EuroEval's cache, as published scores do. In this order
+	// most rows are graded with the functions of another record.
 	CacheOrder bool
 }
 
-// DefaultSettings returns EuroEval's own.
+// DefaultSettings returns EuroEval's settings.
 func DefaultSettings() Settings {
 	return Settings{Seed: Seed, Iterations: Iterations, CacheOrder: true}
 }
 
-// Figures are the scores of one agent on one data set. Shares are between 0 and 1.
+// Figures are the scores of one agent on one data set. Shares are from 0 to 1.
 type Figures struct {
 	DataSet, Language, Split string
-	// Records is the number of records with a prediction in the first trial, Played that of all
-	// predictions.
-	Records, Played int
+	// Records is the number of records with a prediction in the first trial. Predictions counts all
+	// trials.
+	Records, Predictions int
 	// EuroEval is the score as EuroEval reports it, from the first trial of each record. Iterations
-	// are its parts; one that failed has none, and Failed counts those.
+	// holds the scores of its iterations. Failed counts iterations without a score.
 	EuroEval   Summary
 	Iterations []float64
 	Failed     int
-	// Aligned is the same with every record judged by its own functions.
+	// Aligned is the same score with every record graded by its own functions.
 	Aligned Summary
-	// EuroEvalShare and StrictShare are the shares of predictions that the graders take for correct,
-	// with an interval that counts records of the same functions, and trials of one record, as one
-	// cluster. Radius is NaN for a single cluster.
+	// EuroEvalShare and StrictShare are the shares of predictions that the graders accept. Records
+	// with the same functions, and trials of one record, are one cluster of the interval. Margin is
+	// NaN for a single cluster.
 	EuroEvalShare, StrictShare Summary
 	// Quirks counts the predictions on which the graders differ, by the rule that decides.
 	Quirks map[Quirk]int
-	// Categories are in the order of their first record.
+	// Categories are sorted by their first record.
 	Categories []CategoryFigures
 }
 
-// CategoryFigures are the shares of one category.
+// CategoryFigures are the scores of one category.
 type CategoryFigures struct {
 	Category         string
-	Played           int
+	Predictions      int
 	EuroEval, Strict float64
 	// Differ counts the predictions on which the graders differ.
 	Differ int
 }
 
-// FiguresOf returns the figures of each data set and split, in the order in which they come first.
-// Records of a split that were not played do not count. The error names a data set that is too
-// large to draw from.
-func FiguresOf(played []Played, settings Settings) ([]Figures, error) {
+// ComputeFigures returns the figures of each data set and split, in the order of predictions.
+// Records without a prediction do not count. The error names a data set that is too large for Draw.
+func ComputeFigures(played []GradedPrediction, settings Settings) ([]Figures, error) {
 	type key struct{ set, split string }
-	groups := make(map[key][]Played)
+	groups := make(map[key][]GradedPrediction)
 	var order []key
 	for _, p := range played {
 		k := key{p.Record.GetPlace().GetDataSet(), p.Record.GetPlace().GetSplit()}
@@ -86,10 +85,10 @@ func FiguresOf(played []Played, settings Settings) ([]Figures, error) {
 	var list []Figures
 	for _, k := range order {
 		group := groups[k]
-		slices.SortStableFunc(group, func(a, b Played) int {
+		slices.SortStableFunc(group, func(a, b GradedPrediction) int {
 			return cmp.Or(cmp.Compare(a.Record.GetPlace().GetIndex(), b.Record.GetPlace().GetIndex()), cmp.Compare(a.Trial, b.Trial))
 		})
-		figures, err := figuresOf(group, settings)
+		figures, err := dataSetFigures(group, settings)
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", k.set, err)
 		}
@@ -98,11 +97,11 @@ func FiguresOf(played []Played, settings Settings) ([]Figures, error) {
 	return list, nil
 }
 
-// figuresOf returns the figures of one data set, whose records are in their order.
-func figuresOf(played []Played, settings Settings) (Figures, error) {
+// dataSetFigures returns the figures of one data set. The predictions are sorted by record.
+func dataSetFigures(played []GradedPrediction, settings Settings) (Figures, error) {
 	place := played[0].Record.GetPlace()
 	figures := Figures{
-		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Played: len(played), Quirks: make(map[Quirk]int),
+		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Predictions: len(played), Quirks: make(map[Quirk]int),
 	}
 	rows, err := firstTrial(played)
 	if err != nil {
@@ -131,19 +130,19 @@ func figuresOf(played []Played, settings Settings) (Figures, error) {
 		}
 	}
 	figures.EuroEval, figures.Aligned = Summarise(figures.Iterations), Summarise(aligned)
-	figures.EuroEvalShare = shareOf(played, func(p *Played) bool { return p.EuroEval })
-	figures.StrictShare = shareOf(played, func(p *Played) bool { return p.Strict })
+	figures.EuroEvalShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.EuroEval })
+	figures.StrictShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.Strict })
 	for i := range played {
 		if played[i].Quirk != QuirkNone {
 			figures.Quirks[played[i].Quirk]++
 		}
 	}
-	figures.Categories = categoriesOf(played)
+	figures.Categories = categoryFigures(played)
 	return figures, nil
 }
 
-// firstTrial returns the rows of the first prediction for each record.
-func firstTrial(played []Played) ([]Row, error) {
+// firstTrial returns the rows of the first trial.
+func firstTrial(played []GradedPrediction) ([]Row, error) {
 	var rows []Row
 	last := int32(-1)
 	for i := range played {
@@ -161,7 +160,7 @@ func firstTrial(played []Played) ([]Row, error) {
 	return rows, nil
 }
 
-func categoriesOf(played []Played) []CategoryFigures {
+func categoryFigures(played []GradedPrediction) []CategoryFigures {
 	var list []CategoryFigures
 	for i := range played {
 		p := &played[i]
@@ -172,34 +171,34 @@ func categoriesOf(played []Played) []CategoryFigures {
 			list = append(list, CategoryFigures{Category: name})
 		}
 		c := &list[at]
-		c.Played++
-		c.EuroEval += number(p.EuroEval)
-		c.Strict += number(p.Strict)
+		c.Predictions++
+		c.EuroEval += boolScore(p.EuroEval)
+		c.Strict += boolScore(p.Strict)
 		if p.Quirk != QuirkNone {
 			c.Differ++
 		}
 	}
 	for i := range list {
-		list[i].EuroEval /= float64(list[i].Played)
-		list[i].Strict /= float64(list[i].Played)
+		list[i].EuroEval /= float64(list[i].Predictions)
+		list[i].Strict /= float64(list[i].Predictions)
 	}
 	return list
 }
 
-func number(correct bool) float64 {
+func boolScore(correct bool) float64 {
 	if correct {
 		return 1
 	}
 	return 0
 }
 
-// shareOf returns the share of correct predictions and its cluster-robust interval: the residuals
-// of records with the same functions are summed before they are squared.
-func shareOf(played []Played, correct func(*Played) bool) Summary {
+// clusteredShare returns the share of correct predictions with a cluster-robust interval. It sums
+// the residuals of a cluster before it squares them.
+func clusteredShare(played []GradedPrediction, correct func(*GradedPrediction) bool) Summary {
 	n := float64(len(played))
 	mean := 0.0
 	for i := range played {
-		mean += number(correct(&played[i])) / n
+		mean += boolScore(correct(&played[i])) / n
 	}
 	sums := make(map[string]float64)
 	var order []string
@@ -208,15 +207,15 @@ func shareOf(played []Played, correct func(*Played) bool) Summary {
 		if _, known := sums[functions]; !known {
 			order = append(order, functions)
 		}
-		sums[functions] += number(correct(&played[i])) - mean
+		sums[functions] += boolScore(correct(&played[i])) - mean
 	}
 	clusters := float64(len(order))
 	if clusters < 2 {
-		return Summary{Mean: mean, Radius: math.NaN()}
+		return Summary{Mean: mean, Margin: math.NaN()}
 	}
 	squares := 0.0
 	for _, functions := range order {
 		squares += float64(sums[functions] * sums[functions])
 	}
-	return Summary{Mean: mean, Radius: intervalWidth * math.Sqrt(squares*clusters/(clusters-1)) / n}
+	return Summary{Mean: mean, Margin: marginFactor * math.Sqrt(squares*clusters/(clusters-1)) / n}
 }

@@ -10,14 +10,14 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// playedRecords are records of one function each, of which every third answer is wrong by both
-// graders and one more by the strict one alone.
-func playedRecords(trials int) []Played {
+// playedRecords returns predictions for records of one function each. Both graders reject every
+// third prediction. The strict grader alone rejects one more.
+func playedRecords(trials int) []GradedPrediction {
 	const functions = `[{"name": "f%d", "parameters": {"type": "dict", "properties": {"a": {"type": "integer"}}, "required": ["a"]}}]`
-	var list []Played
+	var list []GradedPrediction
 	for trial := range trials {
 		for i := range 12 {
-			p := Played{
+			p := GradedPrediction{
 				Record: &evaluationv1.FunctionCalling{
 					FunctionsJson: fmt.Sprintf(functions, i/2), AnswersJson: fmt.Sprintf(`[{"f%d": {"a": [1]}}]`, i/2),
 					Place: &evaluationv1.RecordPlace{DataSet: "mine", Language: "en", Category: "simple", Split: "all", Index: int32(i)},
@@ -38,38 +38,38 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	settings := DefaultSettings()
 	settings.CacheOrder = false
-	list, err := FiguresOf(playedRecords(2), settings)
+	list, err := ComputeFigures(playedRecords(2), settings)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %d data sets and %v, want one", len(list), err)
 	}
 	got := list[0]
-	if got.Records != 12 || got.Played != 24 || len(got.Iterations) != Iterations || got.Failed != 0 {
+	if got.Records != 12 || got.Predictions != 24 || len(got.Iterations) != Iterations || got.Failed != 0 {
 		t.Errorf("got %+v, want 12 records, 24 answers and %d iterations", got, Iterations)
 	}
 	if diff := cmp.Diff(map[Quirk]int{QuirkExtra: 2}, got.Quirks); diff != "" {
 		t.Errorf("quirks (-want +got):\n%s", diff)
 	}
-	if got.EuroEval != got.Aligned || math.Abs(got.EuroEval.Mean-2./3) > 0.2 || got.EuroEval.Radius <= 0 {
+	if got.EuroEval != got.Aligned || math.Abs(got.EuroEval.Mean-2./3) > 0.2 || got.EuroEval.Margin <= 0 {
 		t.Errorf("bootstrap: got %+v and %+v, want the same, near 2/3", got.EuroEval, got.Aligned)
 	}
-	// Six clusters of four answers; residual sums by hand: (2·wrong + 2·right answers each).
+	// Six clusters of four predictions; right is the number of correct ones.
 	mean := 2. / 3
 	squares := 0.0
 	for _, right := range []float64{2, 2, 4, 2, 2, 4} {
 		squares += (right - 4*mean) * (right - 4*mean)
 	}
-	want := Summary{Mean: mean, Radius: 1.96 * math.Sqrt(squares*6/5) / 24}
-	if math.Abs(got.EuroEvalShare.Mean-want.Mean) > 1e-12 || math.Abs(got.EuroEvalShare.Radius-want.Radius) > 1e-12 {
+	want := Summary{Mean: mean, Margin: 1.96 * math.Sqrt(squares*6/5) / 24}
+	if math.Abs(got.EuroEvalShare.Mean-want.Mean) > 1e-12 || math.Abs(got.EuroEvalShare.Margin-want.Margin) > 1e-12 {
 		t.Errorf("clustered interval: got %+v, want %+v", got.EuroEvalShare, want)
 	}
-	wantCategories := []CategoryFigures{{Category: "simple", Played: 24, EuroEval: 16. / 24, Strict: 14. / 24, Differ: 2}}
+	wantCategories := []CategoryFigures{{Category: "simple", Predictions: 24, EuroEval: 16. / 24, Strict: 14. / 24, Differ: 2}}
 	if diff := cmp.Diff(wantCategories, got.Categories); diff != "" {
 		t.Errorf("categories (-want +got):\n%s", diff)
 	}
 }
 
-// TestFiguresInCacheOrder wants the score of EuroEval's order to be that of other records'
-// functions: each record has a function of its own here, so that a wrong argument passes there.
+// TestFiguresInCacheOrder checks that EuroEval's order grades with other records' functions. Each
+// record has its own function here, so a wrong argument passes in that order.
 func TestFiguresInCacheOrder(t *testing.T) {
 	t.Parallel()
 	played := playedRecords(1)
@@ -78,7 +78,7 @@ func TestFiguresInCacheOrder(t *testing.T) {
 		played[i].Record.AnswersJson = fmt.Sprintf(`[{"f%d": {"a%d": [1]}}]`, i/2, i)
 		played[i].Prediction = fmt.Sprintf(`{"tool_calls": [{"function": "f%d", "arguments": {"a%d": 2}}]}`, i/2, i)
 	}
-	list, err := FiguresOf(played, DefaultSettings())
+	list, err := ComputeFigures(played, DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,13 +87,13 @@ func TestFiguresInCacheOrder(t *testing.T) {
 	}
 }
 
-// TestFiguresOfFailure wants an answer on which EuroEval's metric raises to void iterations, and
-// nothing else.
+// TestFiguresOfFailure checks that a prediction for which EuroEval's metric raises fails only its
+// iterations.
 func TestFiguresOfFailure(t *testing.T) {
 	t.Parallel()
 	played := playedRecords(1)
 	played[0].Prediction = `{"tool_calls": null}`
-	list, err := FiguresOf(played, DefaultSettings())
+	list, err := ComputeFigures(played, DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,11 +104,11 @@ func TestFiguresOfFailure(t *testing.T) {
 
 func TestFiguresOfOne(t *testing.T) {
 	t.Parallel()
-	list, err := FiguresOf(playedRecords(1)[1:2], DefaultSettings())
+	list, err := ComputeFigures(playedRecords(1)[1:2], DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := list[0]; got.EuroEvalShare.Mean != 1 || !math.IsNaN(got.EuroEvalShare.Radius) {
+	if got := list[0]; got.EuroEvalShare.Mean != 1 || !math.IsNaN(got.EuroEvalShare.Margin) {
 		t.Errorf("got %+v, want 1 without an interval", got.EuroEvalShare)
 	}
 }

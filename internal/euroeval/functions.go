@@ -8,8 +8,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// schemaTypes are the types of JSON Schema by BFCL's names, which for functions of Java and
-// JavaScript are those languages'. A type that is not listed is left out: any value fits.
+// schemaTypes maps BFCL's type names to those of JSON Schema. BFCL's functions of Java and
+// JavaScript use the types of those languages. An unlisted type allows any value.
 var schemaTypes = map[string]string{
 	"string": "string", "integer": "integer", "number": "number", "boolean": "boolean", "array": "array", "object": "object", "null": "null",
 	"dict": "object", "float": "number", "tuple": "array", "list": "array",
@@ -17,11 +17,11 @@ var schemaTypes = map[string]string{
 	"Boolean": "boolean", "Bigint": "integer", "Array": "array", "ArrayList": "array", "HashMap": "object", "Hashtable": "object",
 }
 
-// notInName are the characters that model providers and languages do not take in a tool's name.
-var notInName = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+// invalidNameChar matches characters that providers reject in tool names.
+var invalidNameChar = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// tools describes functions as tools, for agents that are no models: with a JSON Schema, and with a
-// name of letters, digits, _ and -, under which no other of them is known.
+// tools converts functions to tools for agents that are not models. Arguments get a JSON Schema.
+// Names get unique forms of letters, digits, _ and -.
 func tools(functions python.Value) []*worldv1.Tool {
 	list, _ := functions.AsList()
 	described := make([]*worldv1.Tool, len(list))
@@ -31,7 +31,7 @@ func tools(functions python.Value) []*worldv1.Tool {
 		name, _ := description.Get("name")
 		said, _ := description.Get("description")
 		text, _ := said.AsStr()
-		shown := notInName.ReplaceAllString(python.Text(name), "_")
+		shown := invalidNameChar.ReplaceAllString(python.Text(name), "_")
 		for base, n := shown, 2; taken[shown]; n++ {
 			shown = fmt.Sprintf("%s_%d", base, n)
 		}
@@ -44,7 +44,7 @@ func tools(functions python.Value) []*worldv1.Tool {
 	return described
 }
 
-// parametersSchema returns the JSON Schema of a function's arguments, which is of type object.
+// parametersSchema returns the JSON Schema of a function's arguments, of type object.
 func parametersSchema(description *python.Dict) python.Value {
 	parameters := dictAt(description, "parameters")
 	schema, _ := jsonSchema(parameters.Value()).AsDict()
@@ -61,7 +61,7 @@ func parametersSchema(description *python.Dict) python.Value {
 	return full.Value()
 }
 
-// jsonSchema returns a schema of BFCL with JSON Schema's names of types.
+// jsonSchema converts the types of a BFCL schema to JSON Schema's.
 func jsonSchema(schema python.Value) python.Value {
 	fields, ok := schema.AsDict()
 	if !ok {

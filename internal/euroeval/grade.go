@@ -1,8 +1,7 @@
 // Package euroeval scores single-turn tool calling as the EuroEval benchmark does, on records in
 // the format of the Berkeley Function Calling Leaderboard (BFCL).
 //
-// But for Load, which reads files, everything here is a pure function of its input. All of it is
-// safe for concurrent use.
+// All functions are pure except Load, which reads files. They are safe for concurrent use.
 package euroeval
 
 import (
@@ -15,10 +14,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Check names the test that decided a verdict.
+// Check is the check that decided a verdict.
 type Check string
 
-// The checks in the order in which a grader makes them.
+// The checks are in the order in which a grader runs them.
 const (
 	CheckNone      Check = ""            // every check passed
 	CheckJSON      Check = "json"        // the whole prediction is JSON
@@ -30,14 +29,14 @@ const (
 	CheckValue     Check = "value"       // a compared argument has an accepted value
 )
 
-// Verdict is a grader's judgement of one prediction. Check and Detail say why a wrong prediction is
-// wrong; both are empty for a correct one.
+// Verdict is a grader's verdict on one prediction. Check and Detail explain a wrong prediction;
+// both are empty for a correct one.
 type Verdict struct {
 	Correct bool
 	Check   Check
 	Detail  string
-	// call is the place of the expected call that is not met, argument the name of its argument that
-	// decides; empty where none does.
+	// call is the index of the unmatched expected call. argument is the name of its deciding argument,
+	// empty without one.
 	call     int
 	argument string
 }
@@ -46,23 +45,23 @@ func wrong(check Check, format string, args ...any) Verdict {
 	return Verdict{Check: check, Detail: fmt.Sprintf(format, args...)}
 }
 
-// wrongArgument is wrong for an argument, with whose name the detail begins.
+// wrongArgument returns a wrong verdict whose detail starts with the argument's name.
 func wrongArgument(check Check, name, format string, args ...any) Verdict {
 	v := wrong(check, "argument "+name+" "+format, args...)
 	v.argument = name
 	return v
 }
 
-// atCall returns a wrong verdict with the position of the expected call.
+// atCall returns the verdict with the index of the expected call, and its number in the detail.
 func (v Verdict) atCall(call int) Verdict {
 	v.call, v.Detail = call, fmt.Sprintf("call %d: %s", call+1, v.Detail)
 	return v
 }
 
-// Grade judges a prediction as EuroEval's metric does. functions is the list of function
-// descriptions, answers the list of expected calls, both as their JSON text reads. Call i is
-// compared with answer i by the required arguments of description i, whatever its name. The error
-// is a *python.Exception where EuroEval's metric raises one; it voids a whole iteration there.
+// Grade grades a prediction as EuroEval's metric does. functions is the list of function
+// descriptions and answers the list of expected calls, both decoded from JSON. Grade compares call
+// i with answer i by the required arguments of description i, whatever its name. The error is the
+// *python.Exception that EuroEval's metric raises. EuroEval fails the whole iteration then.
 func Grade(functions, answers python.Value, prediction string) (Verdict, error) {
 	reply, err := python.ParseJSON(prediction)
 	var notJSON *python.DecodeError
@@ -111,7 +110,7 @@ func gradeCalls(functions, answers, calls python.Value) (Verdict, error) {
 	return Verdict{Correct: true}, nil
 }
 
-// elements returns the result of Python's iteration over a value: items, keys or characters.
+// elements returns the items over which Python iterates: items, keys or characters.
 func elements(v python.Value) ([]python.Value, error) {
 	switch v.Kind() {
 	case python.KindList:
@@ -162,7 +161,7 @@ func gradeCall(description, answer, call python.Value) (Verdict, error) {
 	return gradeArguments(description, expected.Value, arguments)
 }
 
-// expectedCall returns the function name and the accepted values of an answer: its first item.
+// expectedCall returns the first item of an answer: function name and accepted values.
 func expectedCall(answer python.Value) (python.Item, error) {
 	d, ok := answer.AsDict()
 	if !ok {
@@ -208,8 +207,8 @@ func gradeArguments(description, accepted python.Value, arguments *python.Dict) 
 	return Verdict{Correct: true}, nil
 }
 
-// requiredNames returns parameters.required of a description. None means that every argument of the
-// answer is compared.
+// requiredNames returns parameters.required of a description. None means that Grade compares every
+// argument of the answer.
 func requiredNames(description python.Value) (python.Value, error) {
 	d, ok := description.AsDict()
 	if !ok {
@@ -221,7 +220,7 @@ func requiredNames(description python.Value) (python.Value, error) {
 	return required, nil
 }
 
-// truthy returns Python's truth value.
+// truthy returns Python's truth value of a value.
 func truthy(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindStr:
@@ -238,7 +237,7 @@ func truthy(v python.Value) bool {
 	}
 }
 
-// contains is Python's in: membership of a list, a key of a dict, a part of a text.
+// contains is Python's in operator for a list, dict or text.
 func contains(container, v python.Value) (bool, error) {
 	text, isText := v.AsStr()
 	switch container.Kind() {
@@ -275,8 +274,8 @@ func contains(container, v python.Value) (bool, error) {
 	}
 }
 
-// matches compares a member of a list as Python's in does: by identity, then by ==. Only NaN, also
-// inside lists and objects, equals itself by identity alone: json.loads returns one NaN object.
+// matches compares a list item as Python's in operator does: by identity, then by ==. Identity
+// matters only for NaN: json.loads returns one NaN object, also inside lists and objects.
 func matches(v, w python.Value) bool {
 	switch {
 	case v.Kind() != w.Kind():

@@ -2,9 +2,8 @@ package euroeval
 
 import "slices"
 
-// intSet holds small integers in the order in which CPython's set iterates over them. It follows
-// CPython 3.11, Objects/setobject.c: open addressing with linear probes, the hash of an integer is
-// the integer.
+// intSet holds small integers in the iteration order of CPython's set. It follows CPython 3.11,
+// Objects/setobject.c: open addressing with linear probes. An integer is its own hash.
 type intSet struct {
 	table []int // free slots are -1; the length is a power of two
 	used  int
@@ -15,11 +14,11 @@ const (
 	minTable     = 8
 	linearProbes = 9
 	perturbShift = 5
-	// largeSet is the number of members from which a table grows to twice instead of four times.
+	// largeSet is the number of members from which a table doubles instead of quadrupling.
 	largeSet = 50000
 )
 
-// newIntSet returns an empty set whose table has the first size above least.
+// newIntSet returns an empty set. Its table has the first size above least.
 func newIntSet(least int) *intSet {
 	size := minTable
 	for size <= least {
@@ -28,7 +27,7 @@ func newIntSet(least int) *intSet {
 	return &intSet{table: slices.Repeat([]int{freeSlot}, size)}
 }
 
-// add adds a number of 0 or more that is not a member.
+// add adds a non-negative number that is not yet a member.
 func (s *intSet) add(number int) {
 	s.insert(number)
 	if 5*s.used >= 3*(len(s.table)-1) {
@@ -44,7 +43,7 @@ func (s *intSet) add(number int) {
 	}
 }
 
-// insert puts a number into its slot.
+// insert stores a number in its slot.
 func (s *intSet) insert(number int) {
 	mask := len(s.table) - 1
 	slot, perturb := number&mask, number
@@ -65,7 +64,7 @@ func (s *intSet) insert(number int) {
 	}
 }
 
-// members returns the numbers in the order of the table.
+// members returns the numbers in iteration order.
 func (s *intSet) members() []int {
 	members := make([]int, 0, s.used)
 	for _, number := range s.table {
@@ -76,7 +75,7 @@ func (s *intSet) members() []int {
 	return members
 }
 
-// clone copies a set as CPython does: into a table that fits, which need not be the same.
+// clone copies a set as CPython does. The copy's table may have another size.
 func (s *intSet) clone() *intSet {
 	least := 0
 	if 5*s.used >= 3*(minTable-1) {
@@ -94,9 +93,9 @@ func (s *intSet) clone() *intSet {
 	return clone
 }
 
-// minus returns the members that are not removed, which are members too, in the order of CPython's
-// difference.
-func (s *intSet) minus(removed []int) []int {
+// difference returns the members except removed, in the order of CPython's set difference. removed
+// must be members.
+func (s *intSet) difference(removed []int) []int {
 	gone := make(map[int]bool, len(removed))
 	for _, number := range removed {
 		gone[number] = true
@@ -113,15 +112,15 @@ func (s *intSet) minus(removed []int) []int {
 	return rest.members()
 }
 
-// cacheOrder returns the order in which EuroEval lists the answers of n rows: those of new, which
-// ascends, and then the others.
-func cacheOrder(n int, fresh []int) []int {
+// cacheOrder returns the order in which EuroEval lists the answers of n rows: first newRows, which
+// must be ascending, then the others.
+func cacheOrder(n int, newRows []int) []int {
 	added, all := newIntSet(0), newIntSet(0)
-	for _, row := range fresh {
+	for _, row := range newRows {
 		added.add(row)
 	}
 	for row := range n {
 		all.add(row)
 	}
-	return slices.Concat(added.members(), all.minus(fresh))
+	return slices.Concat(added.members(), all.difference(newRows))
 }

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	// Seed is EuroEval's seed for bootstrap draws and for models.
+	// Seed is EuroEval's seed for the bootstrap and for models.
 	Seed = 4242
 	// Iterations is EuroEval's default number of iterations.
 	Iterations = 10
@@ -19,10 +19,9 @@ type Sizes struct {
 	Train, Val, Test int
 }
 
-// Draw returns the rows that each iteration scores: as many as the split has, with replacement.
-// EuroEval draws for train, val and test in turn and evaluates the third; for the validation split
-// the caller gives its size as that of test too. It
-// refuses sizes that are negative or beyond 32 bits.
+// Draw returns the rows of each iteration, drawn with replacement: as many as the split has.
+// EuroEval draws for train, val and test in turn and evaluates the last. To evaluate val, pass its
+// size as Test too. The error names a size that is negative or exceeds 31 bits.
 func Draw(seed uint64, iterations int, sizes Sizes) ([][]int, error) {
 	for _, size := range []int{sizes.Train, sizes.Val, sizes.Test} {
 		if size < 0 || size > maxSize {
@@ -31,47 +30,47 @@ func Draw(seed uint64, iterations int, sizes Sizes) ([][]int, error) {
 	}
 	generator := newPCG64(seed)
 	for range iterations * sizes.Train {
-		generator.below(uint32(sizes.Train))
+		generator.intN(uint32(sizes.Train))
 	}
 	for range iterations * sizes.Val {
-		generator.below(uint32(sizes.Val))
+		generator.intN(uint32(sizes.Val))
 	}
 	draws := make([][]int, iterations)
 	for i := range draws {
 		draws[i] = make([]int, sizes.Test)
 		for j := range draws[i] {
-			draws[i][j] = int(generator.below(uint32(sizes.Test)))
+			draws[i][j] = int(generator.intN(uint32(sizes.Test)))
 		}
 	}
 	return draws, nil
 }
 
-// maxSize bounds a split: PCG64 draws below it from 32 bits.
+// maxSize is the largest size of a split: PCG64 draws smaller numbers from 32 bits.
 const maxSize = math.MaxInt32
 
-// Row is a record to be scored with the prediction for it.
+// Row is a record with the prediction for it.
 type Row struct {
-	// Prompt tells records apart: EuroEval generates once for each prompt, and keeps the prediction
-	// of the first record that has it.
+	// Prompt identifies the model request. EuroEval generates once for each prompt and keeps the
+	// prediction of the first record that has it.
 	Prompt string
 	// Functions are the descriptions of the functions, Answers the expected calls.
 	Functions, Answers python.Value
 	Prediction         string
 }
 
-// Iteration is how one iteration of the bootstrap went.
+// Iteration is the result of one iteration of the bootstrap.
 type Iteration struct {
-	// Order lists the places of the draw in the order in which EuroEval compares predictions, each
-	// with the functions of the place where it stands.
+	// Order lists the indices of the draw in the order in which EuroEval compares predictions. Each is
+	// graded with the functions of the row at its own position in the draw.
 	Order []int
 	// Generated is the number of prompts that no earlier iteration had.
 	Generated int
-	// Score is the share of correct predictions by EuroEval's order, Aligned that with every
-	// record's own functions.
+	// Score is the share of correct predictions in EuroEval's order. Aligned grades every record with
+	// its own functions.
 	Score, Aligned Score
 }
 
-// Score is the score of an iteration. It has none without rows and where Err is not nil.
+// Score is the score of an iteration. OK is false without rows and if Err is set.
 type Score struct {
 	Value float64
 	OK    bool
@@ -79,8 +78,8 @@ type Score struct {
 	Err error
 }
 
-// Evaluate scores the iterations that draws name. It keeps the order that EuroEval's cache of
-// predictions makes: rows with new prompts come first.
+// Evaluate scores iterations. draws holds the rows of each iteration. It follows the order of
+// EuroEval's prediction cache: rows with new prompts are first.
 func Evaluate(rows []Row, draws [][]int) []Iteration {
 	run := evaluation{rows: rows, cached: make(map[string]int), verdicts: make(map[gradeKey]graded)}
 	iterations := make([]Iteration, len(draws))
@@ -92,12 +91,12 @@ func Evaluate(rows []Row, draws [][]int) []Iteration {
 
 type evaluation struct {
 	rows []Row
-	// cached is the row that gave a prompt's prediction.
+	// cached maps a prompt to the row whose prediction EuroEval keeps.
 	cached   map[string]int
 	verdicts map[gradeKey]graded
 }
 
-// gradeKey is a row judged by the functions of another row, with the prediction of a third.
+// gradeKey names the rows that supply functions, answers and prediction of a grading.
 type gradeKey struct{ functions, answers, prediction int }
 
 type graded struct {
@@ -106,24 +105,24 @@ type graded struct {
 }
 
 func (e *evaluation) iterate(draw []int) Iteration {
-	var fresh []int
+	var newRows []int
 	for place, row := range draw {
 		if _, known := e.cached[e.rows[row].Prompt]; !known {
 			e.cached[e.rows[row].Prompt] = row
-			fresh = append(fresh, place)
+			newRows = append(newRows, place)
 		}
 	}
-	order := cacheOrder(len(draw), fresh)
+	order := cacheOrder(len(draw), newRows)
 	aligned := make([]int, len(draw))
 	for place := range aligned {
 		aligned[place] = place
 	}
 	return Iteration{
-		Order: order, Generated: len(fresh), Score: e.score(draw, order), Aligned: e.score(draw, aligned),
+		Order: order, Generated: len(newRows), Score: e.score(draw, order), Aligned: e.score(draw, aligned),
 	}
 }
 
-// score judges each row of order by the functions of the place where it stands.
+// score grades each row of order with the functions of the row at its position in the draw.
 func (e *evaluation) score(draw, order []int) Score {
 	return share(len(draw), func(place int) (bool, error) {
 		row := draw[order[place]]
@@ -141,15 +140,15 @@ func (e *evaluation) grade(p gradeKey) (bool, error) {
 	return known.correct, known.err
 }
 
-// Call scores one call of EuroEval's metric over the shortest of its three lists.
-func Call(functions, answers []python.Value, predictions []string) Score {
+// MetricScore scores one call of EuroEval's metric. The shortest of its three lists counts.
+func MetricScore(functions, answers []python.Value, predictions []string) Score {
 	return share(min(len(functions), len(answers), len(predictions)), func(row int) (bool, error) {
 		verdict, err := Grade(functions[row], answers[row], predictions[row])
 		return verdict.Correct, err
 	})
 }
 
-// share returns the share of n rows that are correct; the first error ends it.
+// share returns the share of n rows that are correct. The first error stops it.
 func share(n int, grade func(row int) (bool, error)) Score {
 	right := 0
 	for row := range n {

@@ -26,7 +26,7 @@ func TestNewSplit(t *testing.T) {
 	}
 }
 
-// TestDraw covers what the vectors lack.
+// TestDraw covers cases that the vectors lack.
 func TestDraw(t *testing.T) {
 	t.Parallel()
 	got, err := Draw(Seed, 2, Sizes{Train: 3, Val: 4, Test: 4})
@@ -41,8 +41,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestCacheOrder has orders that CPython 3.11 printed for
-// list(set(fresh)) + list(set(range(n)) - set(fresh)).
+// TestCacheOrder compares with orders that CPython 3.11 printed for list(set(newRows)) +
+// list(set(range(n)) - set(newRows)).
 func TestCacheOrder(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
@@ -62,7 +62,7 @@ func TestCacheOrder(t *testing.T) {
 	}
 }
 
-// TestEvaluate scores by the functions of the place where a row stands, and by a row's own.
+// TestEvaluate checks scores in EuroEval's order and aligned scores.
 func TestEvaluate(t *testing.T) {
 	t.Parallel()
 	row := func(prompt, functions, arguments string) Row {
@@ -88,21 +88,21 @@ func TestEvaluate(t *testing.T) {
 	if failed := Evaluate(rows, [][]int{{0, 1}})[0].Score; failed.OK || failed.Err == nil {
 		t.Errorf("a prediction that raises: got %+v, want an error", failed)
 	}
-	if got := Call(nil, []python.Value{python.List()}, []string{"{}"}); got != (Score{}) {
+	if got := MetricScore(nil, []python.Value{python.List()}, []string{"{}"}); got != (Score{}) {
 		t.Errorf("Call without rows = %+v, want no score", got)
 	}
 }
 
 func TestSummarise(t *testing.T) {
 	t.Parallel()
-	if got := Summarise(nil); !math.IsNaN(got.Mean) || !math.IsNaN(got.Radius) {
+	if got := Summarise(nil); !math.IsNaN(got.Mean) || !math.IsNaN(got.Margin) {
 		t.Errorf("Summarise(nil) = %+v, want NaN", got)
 	}
-	if got := Summarise([]float64{0.5}); got.Mean != 0.5 || !math.IsNaN(got.Radius) {
+	if got := Summarise([]float64{0.5}); got.Mean != 0.5 || !math.IsNaN(got.Margin) {
 		t.Errorf("Summarise of one = %+v, want 0.5 and NaN", got)
 	}
-	many := slices.Repeat([]float64{0, 1}, 500) // beyond one block of the sum
-	if got := Summarise(many); got.Mean != 0.5 || math.Abs(got.Radius-0.0310057) > 1e-6 {
+	many := slices.Repeat([]float64{0, 1}, 500) // more than one block of the sum
+	if got := Summarise(many); got.Mean != 0.5 || math.Abs(got.Margin-0.0310057) > 1e-6 {
 		t.Errorf("Summarise of 1000 = %+v, want 0.5 and 0.0310", got)
 	}
 	if got := Percent(math.NaN()); got != "nan%" {

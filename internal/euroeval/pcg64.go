@@ -8,12 +8,12 @@ import "math/bits"
 type pcg64 struct {
 	high, low       uint64 // state
 	incHigh, incLow uint64
-	// spare is the upper half of a number whose lower half was used.
+	// spare is the unused upper half of the last number.
 	spare    uint32
 	hasSpare bool
 }
 
-// newPCG64 returns the generator that numpy.random.default_rng returns for a seed.
+// newPCG64 returns the generator of numpy.random.default_rng(seed).
 func newPCG64(seed uint64) *pcg64 {
 	words := seedSequence(seed)
 	g := &pcg64{incHigh: words[2]<<1 | words[3]>>63, incLow: words[3]<<1 | 1}
@@ -35,7 +35,7 @@ func (g *pcg64) step() {
 	g.high, _ = bits.Add64(h, g.incHigh, carry)
 }
 
-// uint32 returns half of the next number: the lower one first.
+// uint32 returns half of the next number, the lower half first.
 func (g *pcg64) uint32() uint32 {
 	if g.hasSpare {
 		g.hasSpare = false
@@ -47,9 +47,9 @@ func (g *pcg64) uint32() uint32 {
 	return uint32(next)
 }
 
-// below returns a random number in [0, n) by Lemire's method, as Generator.integers does. n is at
-// least 1 and at most 1<<32 - 1. For n = 1 it draws nothing.
-func (g *pcg64) below(n uint32) uint32 {
+// intN returns a random number in [0, n) by Lemire's method, as Generator.integers does. n is from
+// 1 to 1<<32 - 1. For n = 1 it draws nothing.
+func (g *pcg64) intN(n uint32) uint32 {
 	if n == 1 {
 		return 0
 	}

@@ -6,36 +6,36 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Quirk names a rule in which EuroEval's metric and the strict grader differ.
+// Quirk is a rule in which EuroEval's metric and the strict grader differ.
 type Quirk string
 
-// The quirks. In each EuroEval's rule is named.
+// Each name states EuroEval's rule.
 const (
 	QuirkNone Quirk = ""
-	// QuirkException: the metric raises, which voids a whole iteration.
+	// QuirkException: the metric raises, and EuroEval fails the whole iteration.
 	QuirkException Quirk = "exception_voids_iteration"
 	// QuirkOrder: the order of the calls counts.
 	QuirkOrder Quirk = "call_order_counts"
-	// QuirkBeyond: calls beyond the last description are not looked at.
+	// QuirkBeyond: calls after the last description are not checked.
 	QuirkBeyond Quirk = "calls_beyond_functions_unchecked"
-	// QuirkPlace: a call is compared by the description in its place, whatever its name.
+	// QuirkPlace: the description at the call's index applies, whatever its name.
 	QuirkPlace Quirk = "description_by_place"
-	// QuirkExtra: an argument that the answer lacks passes.
+	// QuirkExtra: an argument that is missing in the answer passes.
 	QuirkExtra Quirk = "extra_argument_passes"
 	// QuirkOptional: an argument that is not required is not compared.
 	QuirkOptional Quirk = "optional_argument_not_compared"
-	// QuirkAllCompared: without a list of required arguments all are compared.
+	// QuirkAllCompared: without a list of required arguments the metric compares all.
 	QuirkAllCompared Quirk = "nothing_required_compares_all"
 	// QuirkType: true equals 1, and 1 equals 1.0.
 	QuirkType Quirk = "equal_across_types"
 	// QuirkText: case, spaces and punctuation count.
 	QuirkText Quirk = "text_compared_exactly"
-	// QuirkNested: options inside an accepted object are no choice.
+	// QuirkNested: a list of accepted values inside an accepted object is compared literally.
 	QuirkNested Quirk = "nested_options_literal"
 )
 
-// quirk names the quirk that decides where the graders differ. Where several do, it is the one that
-// the first failed check points to.
+// quirk returns the quirk that explains differing verdicts. If several do, the first failed check
+// decides.
 func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	described, _ := t.Functions.AsList()
 	answers, _ := t.Answers.AsList()
@@ -72,7 +72,7 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	return argumentQuirk(failed, requires(own, failed.argument), accepted)
 }
 
-// argumentQuirk names the quirk behind the failed check of one argument. required reports whether
+// argumentQuirk returns the quirk behind the failed check of one argument. required reports whether
 // the function's own description requires it.
 func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	list, _ := accepted.AsList()
@@ -97,8 +97,8 @@ func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	}
 }
 
-// isReordered reports whether a prediction that the strict grader accepts has its calls in another
-// order than the answers.
+// isReordered reports whether the calls of a prediction are in another order than the answers. The
+// strict grader must accept the prediction.
 func isReordered(t *Task, prediction string) bool {
 	reply, err := python.ParseJSON(prediction)
 	if err != nil {

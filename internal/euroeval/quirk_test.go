@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// TestQuirkVectors names the quirk of each recorded case in which the graders differ.
+// TestQuirkVectors checks the quirk of each recorded case in which the graders differ.
 func TestQuirkVectors(t *testing.T) {
 	t.Parallel()
 	want := map[string]Quirk{
@@ -37,7 +37,7 @@ func TestQuirkVectors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("line %d: %v", number, err)
 		}
-		verdicts := task.Judge(text("prediction"))
+		verdicts := task.Grade(text("prediction"))
 		if got := verdicts.Quirk; got != want[text("quirk")] {
 			t.Errorf("line %d: %s: got quirk %q, want %q\neuroeval: %+v\nstrict: %+v", number, text("quirk"), got, want[text("quirk")], verdicts.EuroEval, verdicts.Strict)
 		}
@@ -48,8 +48,8 @@ func TestQuirkVectors(t *testing.T) {
 	}
 }
 
-// TestQuirkMarksDifferences wants a quirk exactly where the graders differ, over all vectors of the
-// metric.
+// TestQuirkMarksDifferences checks that a verdict has a quirk exactly if the graders differ, on all
+// metric vectors.
 func TestQuirkMarksDifferences(t *testing.T) {
 	t.Parallel()
 	counts := make(map[Quirk]int)
@@ -62,9 +62,9 @@ func TestQuirkMarksDifferences(t *testing.T) {
 		text := func(name string) string { v, _ := record.Get(name); return python.Text(v) }
 		task, err := NewTask(text("functions"), text("target_text"))
 		if err != nil {
-			return // no record that Load would read
+			return // Load would reject the record
 		}
-		verdicts := task.Judge(text("prediction"))
+		verdicts := task.Grade(text("prediction"))
 		differ := verdicts.Exception != nil || verdicts.EuroEval.Correct != verdicts.Strict.Correct
 		if got := verdicts.Quirk != QuirkNone; got != differ {
 			t.Errorf("line %d: got quirk %q, want one: %t\neuroeval: %+v\nstrict: %+v", number, verdicts.Quirk, differ, verdicts.EuroEval, verdicts.Strict)

@@ -11,25 +11,25 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// maxErrors bounds the errors that one reading reports.
+// maxErrors is the maximum number of errors per file.
 const maxErrors = 20
 
-// LineError is a FieldError with its place. Line counts from 1.
+// LineError is a FieldError with file and line. Line counts from 1.
 type LineError struct {
 	File string
 	Line int
 	*FieldError
 }
 
-// Error returns the whole sentence: file, line, field, what was expected, a suggestion.
+// Error returns one sentence: file, line, field, what was expected, a suggestion.
 func (e *LineError) Error() string {
 	return e.File + ":" + strconv.Itoa(e.Line) + ": " + e.FieldError.Error()
 }
 
-// Unwrap returns the error without its place.
+// Unwrap returns the error without file and line.
 func (e *LineError) Unwrap() error { return e.FieldError }
 
-// LineErrors returns all line errors in a tree of errors, in its order.
+// LineErrors returns all line errors in a tree of errors, in order.
 func LineErrors(err error) []*LineError {
 	var several interface{ Unwrap() []error }
 	if errors.As(err, &several) {
@@ -51,9 +51,9 @@ type File struct {
 	Data []byte
 }
 
-// readBFCL reads the records of a BFCL v4 single-turn file in its order. answers is the file of
-// possible answers with the same ids; nil for a category of irrelevance, where no call is expected.
-// The error joins the first *LineError of each faulty line, at most 20.
+// readBFCL reads the records of a BFCL v4 single-turn file in file order. answers holds the
+// possible answers with the same ids. It is nil for category irrelevance, which expects no calls.
+// The error joins the first *LineError of each invalid line, at most 20.
 func readBFCL(questions File, answers *File) ([]Record, error) {
 	var faults lineErrors
 	possible := make(map[string]locatedObject)
@@ -107,8 +107,9 @@ func readBFCL(questions File, answers *File) ([]Record, error) {
 	return records, nil
 }
 
-// readPrepared reads records as EuroEval prepares them: the columns text, function and target_text,
-// the latter two JSON in a text; id and question are optional. The errors are those of readBFCL.
+// readPrepared reads records as EuroEval prepares them. The columns text, function and target_text
+// are required; the last two hold JSON in a text. id and question are optional. The errors are
+// those of readBFCL.
 func readPrepared(file File) ([]Record, error) {
 	var faults lineErrors
 	var records []Record
@@ -148,27 +149,27 @@ func readPrepared(file File) ([]Record, error) {
 	return records, nil
 }
 
-// locatedObject is an object with its line.
+// locatedObject is a JSON object with its line.
 type locatedObject struct {
 	line   int
 	object *python.Dict
 }
 
-// addUnique stores an object by its id, which must be new.
+// addUnique stores an object by its id. The error reports a known id.
 func addUnique(known map[string]locatedObject, at locatedObject) error {
 	value, _ := at.object.Get("id")
 	id, ok := value.AsStr()
 	if !ok || id == "" {
-		return mismatch("id", "a text", value, "give each record an id of its own")
+		return mismatch("id", "a text", value, "give each record a unique id")
 	}
 	if first, ok := known[id]; ok {
-		return mismatch("id", "an id of its own", value, fmt.Sprintf("line %d has it already", first.line))
+		return mismatch("id", "a unique id", value, fmt.Sprintf("line %d has it already", first.line))
 	}
 	known[id] = at
 	return nil
 }
 
-// lineErrors collects errors up to a bound.
+// lineErrors collects errors up to maxErrors.
 type lineErrors struct{ list []error }
 
 func (f *lineErrors) add(file string, line int, fault error) {
@@ -183,7 +184,7 @@ func (f *lineErrors) add(file string, line int, fault error) {
 
 func (f *lineErrors) err() error { return errors.Join(f.list...) }
 
-// each reads the objects of a file; an error of visit belongs to its line.
+// each calls visit for the objects of a file. It stores visit's error with the line.
 func (f *lineErrors) each(file File, visit func(line int, object *python.Dict) error) {
 	number := 0
 	for raw := range bytes.Lines(file.Data) {

@@ -6,7 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// checkFunctions checks the list of function descriptions in a field.
+// checkFunctions checks the function descriptions in a field.
 func checkFunctions(record *python.Dict, field string) error {
 	value, _ := record.Get(field)
 	list, _ := value.AsList()
@@ -63,7 +63,7 @@ func checkParameters(description *python.Dict, at string) error {
 	return nil
 }
 
-// checkAnswer checks the list of expected calls in a field. It may be empty: no call is expected.
+// checkAnswer checks the expected calls in a field. An empty list means that no call is expected.
 func checkAnswer(record *python.Dict, field string) error {
 	value, _ := record.Get(field)
 	list, ok := value.AsList()

@@ -78,7 +78,8 @@ func TestReadPrepared(t *testing.T) {
 	}
 }
 
-// FuzzRead reads arbitrary files: what it accepts, both graders take without an exception.
+// FuzzRead checks that both graders accept every record that the readers accept, without an
+// exception.
 func FuzzRead(f *testing.F) {
 	f.Add(sampleQuestion, sampleAnswer)
 	f.Add(sampleQuestion, `{"id": "simple_0", "ground_truth": []}`)

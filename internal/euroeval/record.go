@@ -6,40 +6,40 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Record is one task: a question, the functions that may be called and the expected calls.
+// Record is one task: a question, functions and expected calls.
 type Record struct {
 	ID       string
 	Question string
 	// Function is the list of function descriptions as JSON.
 	Function string
-	// TargetText is the list of expected calls as JSON. Each is an object whose one key is the
-	// function; its value maps each argument to a list of accepted values.
+	// TargetText is the list of expected calls as JSON. Each call is an object with the function name
+	// as its only key. The value maps each argument to a list of accepted values.
 	TargetText string
-	// Text is what the prompt shows.
+	// Text is the record's part of the prompt.
 	Text string
-	// Language is the language of the question as ISO 639-1 names it, e.g. en; empty if nobody said.
-	// Functions are described in English.
+	// Language is the ISO 639-1 code of the question's language, e.g. en; empty if unknown. Function
+	// descriptions are in English.
 	Language string
 	Category Category
-	// File and Line are where the record stands; empty for one that was not read from a file.
+	// File and Line are the source of the record, empty if it was not read from a file.
 	File string
 	Line int
 }
 
-// FieldError says which field of a record is not what it has to be.
+// FieldError reports an invalid field of a record.
 type FieldError struct {
 	// Field is the path of the field, e.g. question[0][0].content.
 	Field string
-	// Want is what the field has to be, Got what it is.
+	// Want is the expected value, Got the actual one.
 	Want, Got string
-	// Suggestion says how to mend it; it may be empty.
+	// Suggestion says how to fix the field; it may be empty.
 	Suggestion string
 }
 
-// Error returns a sentence without file and line, which the reader adds.
+// Error returns a sentence without file and line.
 func (e *FieldError) Error() string { return e.Field + ": " + e.Reason() }
 
-// Reason is the sentence without the field.
+// Reason returns the sentence without the field.
 func (e *FieldError) Reason() string {
 	text := fmt.Sprintf("want %s, got %s", e.Want, e.Got)
 	if e.Suggestion != "" {
@@ -48,8 +48,8 @@ func (e *FieldError) Reason() string {
 	return text
 }
 
-// Join makes a record of a question and the possible answer to it, both as BFCL has them. A field
-// that both have is the answer's. The error is a *FieldError.
+// Join combines a BFCL question with its possible answer. If both have a field, the answer's wins.
+// The error is a *FieldError.
 func Join(question, answer *python.Dict) (Record, error) {
 	get := func(name string) python.Value {
 		if value, ok := answer.Get(name); ok {
@@ -60,7 +60,7 @@ func Join(question, answer *python.Dict) (Record, error) {
 	}
 	id, ok := get("id").AsStr()
 	if !ok {
-		return Record{}, mismatch("id", "a text", get("id"), "give each record an id of its own")
+		return Record{}, mismatch("id", "a text", get("id"), "give each record a unique id")
 	}
 	text, err := firstMessage(get("question"))
 	if err != nil {
@@ -74,7 +74,7 @@ func Join(question, answer *python.Dict) (Record, error) {
 	return record, nil
 }
 
-// firstMessage returns the text of the first message of the first turn, whatever its role.
+// firstMessage returns the text of the first message of the first turn, of any role.
 func firstMessage(turns python.Value) (string, error) {
 	const shape = `write it as [[{"role": "user", "content": "…"}]]`
 	list, _ := turns.AsList()
@@ -101,7 +101,7 @@ func mismatch(field, want string, got python.Value, suggestion string) *FieldErr
 	return &FieldError{Field: field, Want: want, Got: describe(got), Suggestion: suggestion}
 }
 
-// describe names a value in an error in words that hold for JSON.
+// describe names a value in JSON's terms for an error.
 func describe(v python.Value) string {
 	const longest = 60
 	switch v.Kind() {

@@ -11,26 +11,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// ResultsName is the file that EuroEval writes results to and reads them from.
+// ResultsName is the name of EuroEval's file of results.
 const ResultsName = "euroeval_benchmark_results.jsonl"
 
 const (
-	// taskName and metricName are EuroEval's words for the task and its score.
+	// taskName and metricName are EuroEval's names of the task and its score.
 	taskName   = "tool-calling"
 	metricName = "tool_calling_accuracy"
-	// release is the EuroEval release whose rules the figures follow. EuroEval's tools compare it as
-	// numbers with dots between.
-	release = "18.0.0"
-	// resultsSchema is the version of the format "Every Eval Ever" that this release writes.
+	// euroevalRelease is the EuroEval release whose rules the figures follow. EuroEval compares
+	// versions as dotted numbers.
+	euroevalRelease = "18.0.0"
+	// resultsSchema is the version of the "Every Eval Ever" format that this release writes.
 	resultsSchema = "0.2.1"
-	// unknownSize is what EuroEval writes for a model behind an API that does not tell its size.
+	// unknownSize is EuroEval's value for an API model of unknown size.
 	unknownSize = "-1"
 )
 
-// AppendResults writes a line for each of the figures as EuroEval appends it to the file
-// ResultsName. model is the model's name, best as LiteLLM has it, e.g. openai/gpt-4o. at is when
-// the evaluation ended. Figures without a score have no line: EuroEval reports nothing if all
-// iterations fail. The error is that of w.
+// AppendResults writes a line for each of the figures in the format of EuroEval's file ResultsName.
+// model is the model's name, preferably LiteLLM's, e.g. openai/gpt-4o. at is the time at which the
+// evaluation ended. Figures without a score get no line, as in EuroEval if all iterations fail. The
+// error is that of w.
 func AppendResults(w io.Writer, figures []Figures, model string, at time.Time) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -45,8 +45,8 @@ func AppendResults(w io.Writer, figures []Figures, model string, at time.Time) e
 	return nil
 }
 
-// result is a line of the file, in EuroEval's order. Details are texts; one that EuroEval would
-// write as null is left out.
+// result is a line of the file, with EuroEval's order of fields. Details are texts. Fields that
+// EuroEval writes as null are missing.
 type result struct {
 	SchemaVersion       string         `json:"schema_version"`
 	EvaluationID        string         `json:"evaluation_id"`
@@ -109,7 +109,7 @@ type resultMetric struct {
 		} `json:"details"`
 		Uncertainty struct {
 			Interval   *resultInterval `json:"confidence_interval,omitempty"`
-			NumSamples int             `json:"num_samples"` // of iterations
+			NumSamples int             `json:"num_samples"` // number of iterations
 		} `json:"uncertainty"`
 	} `json:"score_details"`
 }
@@ -121,10 +121,10 @@ type resultInterval struct {
 	Method string      `json:"method"`
 }
 
-// pythonFloat is 100.0 in JSON where Go writes 100: EuroEval leaves integers out of scores.
+// pythonFloat is written as 100.0 where Go writes 100. EuroEval ignores scores that are integers.
 type pythonFloat float64
 
-// MarshalJSON returns the number as Python's json.dumps does.
+// MarshalJSON formats the number as Python's json.dumps does.
 func (f pythonFloat) MarshalJSON() ([]byte, error) {
 	return python.AppendJSON(nil, python.Float(float64(f))), nil
 }
@@ -137,7 +137,7 @@ func (f *Figures) result(model string, at time.Time) *result {
 		EvaluationTimestamp: at.UTC().Format("2006-01-02T15:04:05-07:00"), RetrievedTimestamp: stamp,
 		Source:  resultSource{Name: "ToolSandbox", Type: "evaluation_run", Organization: "ToolSandbox", Relationship: "third_party"},
 		Model:   resultModel{Name: model, ID: model},
-		Library: resultLibrary{Name: "euroeval", Version: release},
+		Library: resultLibrary{Name: "euroeval", Version: euroevalRelease},
 		Results: []resultMetric{f.resultMetric(dataSet)},
 	}
 	sizes := &line.Model.Details
@@ -160,8 +160,8 @@ func (f *Figures) result(model string, at time.Time) *result {
 	return line
 }
 
-// resultName is the data set's name. EuroEval scores val and test only and names neither, so that
-// another part is a data set of its own.
+// resultName returns the name of the data set. EuroEval scores only val and test and adds no name
+// for them; any other split is a data set of its own.
 func (f *Figures) resultName() string {
 	if split := SplitName(f.Split); split != SplitVal && split != SplitTest {
 		return f.DataSet + "-" + f.Split
@@ -169,10 +169,10 @@ func (f *Figures) resultName() string {
 	return f.DataSet
 }
 
-// resultMetric is the score, with its interval unless there was but one iteration.
+// resultMetric returns the score, with an interval if several iterations have a score.
 func (f *Figures) resultMetric(dataSet string) resultMetric {
 	const percent = 100
-	score, radius := percent*f.EuroEval.Mean, float64(percent*f.EuroEval.Radius)
+	score, radius := percent*f.EuroEval.Mean, float64(percent*f.EuroEval.Margin)
 	metric := resultMetric{Name: "test_" + metricName}
 	metric.SourceData.DataSet, metric.SourceData.Type = dataSet, "other"
 	metric.Config.ScoreType, metric.Config.Max = "continuous", percent

@@ -16,7 +16,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// golden compares a file of testdata with what it should hold.
+// golden compares a golden file with got.
 func golden(t *testing.T, name string, got []byte) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -37,12 +37,12 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 }
 
-// figures are those of iterations with these scores.
+// figures returns the figures of iterations with these scores.
 func figures(split SplitName, scores ...float64) Figures {
 	return Figures{DataSet: "euroeval-de", Language: "de", Split: string(split), Iterations: scores, EuroEval: Summarise(scores)}
 }
 
-// TestAppendResults writes a line for each split, one with a single iteration, and none where all
+// TestAppendResults checks a line for each split, a line for a single iteration, and no line if all
 // iterations failed.
 func TestAppendResults(t *testing.T) {
 	t.Parallel()
@@ -57,8 +57,7 @@ func TestAppendResults(t *testing.T) {
 	golden(t, ResultsName, got.Bytes())
 }
 
-// TestResultTotals compares score and interval with the totals that EuroEval printed for the same
-// iterations.
+// TestResultTotals compares score and interval with the totals that EuroEval printed.
 func TestResultTotals(t *testing.T) {
 	t.Parallel()
 	compared := 0
@@ -69,7 +68,7 @@ func TestResultTotals(t *testing.T) {
 			Total map[string]float64 `json:"total"`
 		}
 		if err := json.Unmarshal(raw, &vector); err != nil || len(vector.Kept) < 2 {
-			return // a line of another kind, which may hold NaN
+			return // another kind of line, which may contain NaN
 		}
 		compared++
 		f := figures(SplitTest, vector.Kept...)

@@ -15,15 +15,15 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// scenarioName is what a scenario may be called.
+// scenarioName matches valid scenario names.
 var scenarioName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`)
 
-// languageCategory is what the category of a language begins with.
+// languageCategory is the prefix of a language's category.
 const languageCategory = "LANGUAGE_"
 
-// Scenario returns a record as a scenario of one turn: the user's question is said, the agent names
-// calls, and the conversation is over. The oracle makes the expected calls with the first accepted
-// values. The error is a *FieldError.
+// Scenario converts a record to a scenario of one agent turn: the user's question is a starting
+// message, and the agent's turn ends the conversation. The oracle makes the expected calls with the
+// first accepted values. The error is a *FieldError.
 func (r *Record) Scenario(place *evaluationv1.RecordPlace) (*scenariov1.Scenario, error) {
 	if !scenarioName.MatchString(r.ID) {
 		return nil, mismatch("id", "up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", python.Str(r.ID),
@@ -34,7 +34,7 @@ func (r *Record) Scenario(place *evaluationv1.RecordPlace) (*scenariov1.Scenario
 		return nil, err
 	}
 	question := r.Question
-	if question == "" { // prepared records may lack it
+	if question == "" { // optional in prepared records
 		question = r.Text
 	}
 	roles := []worldv1.Role{worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT}
@@ -56,7 +56,7 @@ func (r *Record) Scenario(place *evaluationv1.RecordPlace) (*scenariov1.Scenario
 	}, nil
 }
 
-// solution is a turn that both graders accept, unless their rules exclude each other.
+// solution returns a turn that both graders accept, unless their rules exclude each other.
 func (t *Task) solution() *worldv1.Turn {
 	answers, _ := t.Answers.AsList()
 	turn := &worldv1.Turn{}
@@ -67,7 +67,7 @@ func (t *Task) solution() *worldv1.Turn {
 		arguments := &python.Dict{}
 		for _, option := range options.Items() {
 			accepted, _ := option.Value.AsList()
-			if first := usualPlace(accepted); first >= 0 {
+			if first := usualIndex(accepted); first >= 0 {
 				arguments.Set(option.Key, accepted[first])
 			}
 		}
@@ -81,8 +81,8 @@ func (t *Task) solution() *worldv1.Turn {
 	return turn
 }
 
-// Turn returns what the agent said: the messages behind the last one of somebody else.
-func Turn(messages []*worldv1.Message) []*worldv1.Message {
+// LastTurn returns the agent's last turn: the messages after the last message of another role.
+func LastTurn(messages []*worldv1.Message) []*worldv1.Message {
 	first := len(messages)
 	for first > 0 && messages[first-1].GetSender() == worldv1.Role_ROLE_AGENT {
 		first--

@@ -5,33 +5,33 @@ import (
 	"strconv"
 )
 
-// Summary is a score in 0 to 1 with half the width of its 95 % interval: 1.96 standard errors of
-// the mean. EuroEval's results call that the standard error.
-type Summary struct{ Mean, Radius float64 }
+// Summary is a score from 0 to 1. Margin is half the width of its 95 % interval: 1.96 standard
+// errors of the mean. EuroEval's results call that the standard error.
+type Summary struct{ Mean, Margin float64 }
 
-// intervalWidth is how many standard errors lie on each side in an interval.
-const intervalWidth = 1.96
+// marginFactor is the margin in standard errors.
+const marginFactor = 1.96
 
-// Summarise returns the summary of the scores of iterations, to the bit as NumPy computes it. Both
-// are NaN without any iteration; Radius is NaN for a single one.
+// Summarise returns the summary of the scores of iterations, with the same bits as NumPy. Both
+// fields are NaN without iterations. Margin is NaN for a single one.
 func Summarise(scores []float64) Summary {
 	n := float64(len(scores))
 	if n == 0 {
-		return Summary{Mean: math.NaN(), Radius: math.NaN()}
+		return Summary{Mean: math.NaN(), Margin: math.NaN()}
 	}
 	mean := sum(scores) / n
 	if n == 1 {
-		return Summary{Mean: mean, Radius: math.NaN()}
+		return Summary{Mean: mean, Margin: math.NaN()}
 	}
 	squares := make([]float64, len(scores))
 	for i, score := range scores {
 		squares[i] = float64((score - mean) * (score - mean))
 	}
 	deviation := math.Sqrt(sum(squares) / (n - 1))
-	return Summary{Mean: mean, Radius: intervalWidth * (deviation / math.Sqrt(n))}
+	return Summary{Mean: mean, Margin: marginFactor * (deviation / math.Sqrt(n))}
 }
 
-// Percent returns a number of a summary as EuroEval prints it.
+// Percent formats a number of a summary as EuroEval does.
 func Percent(number float64) string {
 	if math.IsNaN(number) {
 		return "nan%"
@@ -39,8 +39,8 @@ func Percent(number float64) string {
 	return strconv.FormatFloat(100*number, 'f', 2, 64) + "%"
 }
 
-// sum adds numbers in the order of NumPy's pairwise summation: eight partial sums over at most 128
-// numbers, halves of longer lists apart.
+// sum adds numbers in the order of NumPy's pairwise summation. It uses eight partial sums for up to
+// 128 numbers and splits longer lists in halves.
 func sum(numbers []float64) (total float64) {
 	const (
 		lanes = 8

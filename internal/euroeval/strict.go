@@ -6,16 +6,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// The checks that only the strict grader makes.
+// These checks belong to the strict grader only.
 const (
 	CheckUnexpected Check = "unexpected_arg" // the function and the answer know the argument
 	CheckType       Check = "type"           // an argument has the declared type
 )
 
-// GradeStrict judges a prediction by the rules of BFCL's AST checker: each call by its own
-// function's description, in any order, with every argument checked for name, type and value. What
-// no parser reads is wrong. Where several calls fit several answers it finds the assignment that
-// fits them all, whereas BFCL takes the first that fits.
+// GradeStrict grades a prediction by the rules of BFCL's AST checker. It checks each call by the
+// description of its own function, in any order. It checks name, type and value of every argument.
+// A prediction that is not valid JSON is wrong. If several calls fit several answers, it finds an
+// assignment that fits all; BFCL takes the first call that fits.
 func GradeStrict(functions, answers python.Value, prediction string) Verdict {
 	reply, err := python.ParseJSON(prediction)
 	if err != nil {
@@ -37,8 +37,8 @@ func GradeStrict(functions, answers python.Value, prediction string) Verdict {
 	return matchCalls(functions, want, got)
 }
 
-// matchCalls assigns a call to each answer. The verdict for an answer that no call fits is that of
-// the call in its place.
+// matchCalls assigns a call to each answer. An answer without a fitting call gets the verdict of
+// the call at its index.
 func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 	fits := make([][]bool, len(want))
 	verdicts := make([]Verdict, len(want))
@@ -70,7 +70,7 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 	return Verdict{Correct: true}
 }
 
-// assign finds an augmenting path of a bipartite matching from an answer.
+// assign finds an augmenting path of a bipartite matching, starting at an answer.
 func assign(fits [][]bool, answerOf []int, visited []bool, answer int) bool {
 	for call, fit := range fits[answer] {
 		if !fit || visited[call] {
@@ -85,7 +85,7 @@ func assign(fits [][]bool, answerOf []int, visited []bool, answer int) bool {
 	return false
 }
 
-// descriptionOf returns the description of a function, nil without one.
+// descriptionOf returns the description of a function, nil if it is missing.
 func descriptionOf(functions python.Value, name string) *python.Dict {
 	list, _ := functions.AsList()
 	for _, item := range list {
@@ -151,15 +151,14 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 	return Verdict{Correct: true}
 }
 
-// dictAt returns the dict that a field holds; it reads as empty where it holds none.
+// dictAt returns the dict in a field, otherwise an empty dict.
 func dictAt(d *python.Dict, field string) *python.Dict {
 	value, _ := d.Get(field)
 	inner, _ := value.AsDict()
 	return inner
 }
 
-// optional reports whether an argument may be left out: the empty text is among its accepted
-// values.
+// optional reports whether an argument is optional: its accepted values include the empty text.
 func optional(options python.Value) bool {
 	list, _ := options.AsList()
 	return slices.ContainsFunc(list, func(option python.Value) bool { return option.Equal(python.Str("")) })
@@ -179,7 +178,7 @@ func strictValue(name string, schema *python.Dict, options, value python.Value) 
 		return wrongArgument(CheckType, name, "is of type %s, want %s", value.TypeName(), typeName(schema))
 	}
 	same := acceptedValue
-	if known && hasUsual && !fitsKind(declared, list[usualPlace(list)]) { // the answer names a variable
+	if known && hasUsual && !fitsKind(declared, list[usualIndex(list)]) { // the answer is a variable's name
 		same = strictlyEqual
 	}
 	if !slices.ContainsFunc(list, func(option python.Value) bool { return same(option, value) }) {

@@ -75,7 +75,7 @@ func TestGradeStrict(t *testing.T) {
 	}
 }
 
-// parse reads JSON as Python does: lone surrogates and exact numbers survive.
+// parse parses JSON as Python does, with lone surrogates and exact numbers.
 func parse(t *testing.T, text string) python.Value {
 	t.Helper()
 	v, err := python.ParseJSON(text)

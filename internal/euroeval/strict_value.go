@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// kindOf returns the kind of the values that a schema declares, by BFCL's and JSON Schema's names.
+// kindOf returns the kind of values that a schema declares, by BFCL's or JSON Schema's type names.
 // Types of other programming languages are unknown.
 func kindOf(schema *python.Dict) (kind python.Kind, known bool) {
 	declared, _ := schema.Get("type")
@@ -35,28 +35,29 @@ func typeName(schema *python.Dict) string {
 	return python.Text(declared)
 }
 
-// fitsKind reports whether a value is of a kind. An int fits a float; a bool fits a bool alone.
+// fitsKind reports whether a value is of a kind. An int is a valid float; only a bool is a valid
+// bool.
 func fitsKind(kind python.Kind, v python.Value) bool {
 	return v.Kind() == kind || kind == python.KindFloat && v.Kind() == python.KindInt
 }
 
-// usualPlace returns the place of the first accepted value that is not the empty text, -1 without
-// any.
-func usualPlace(options []python.Value) int {
+// usualIndex returns the index of the first accepted value that is not the empty text, otherwise
+// -1.
+func usualIndex(options []python.Value) int {
 	return slices.IndexFunc(options, func(option python.Value) bool { return !option.Equal(python.Str("")) })
 }
 
 // usualKind returns the kind of the first accepted value that is not the empty text.
 func usualKind(options []python.Value) (kind python.Kind, ok bool) {
-	i := usualPlace(options)
+	i := usualIndex(options)
 	if i < 0 {
 		return python.KindNone, false
 	}
 	return options[i].Kind(), true
 }
 
-// itemsFit reports whether the elements of a list have the declared type, or else the type that
-// those of an accepted list have. It holds for any other value.
+// itemsFit reports whether the items of a list have the declared item type, otherwise the item type
+// of an accepted list. It is true for any other value.
 func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool {
 	items, _ := v.AsList()
 	declared := dictAt(schema, "items")
@@ -76,7 +77,7 @@ func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool 
 	})
 }
 
-// flatten returns the elements of all lists in a list.
+// flatten concatenates lists.
 func flatten(lists []python.Value) (elements []python.Value) {
 	for _, list := range lists {
 		items, _ := list.AsList()
@@ -85,8 +86,8 @@ func flatten(lists []python.Value) (elements []python.Value) {
 	return elements
 }
 
-// acceptedValue reports whether a value is an option by BFCL's rules: texts by their standard form,
-// also in lists; an object by the options that the accepted object has for each key.
+// acceptedValue reports whether a value matches an option by BFCL's rules. It compares texts by
+// their standard form, also in lists. It compares an object by the accepted values of each key.
 func acceptedValue(option, v python.Value) bool {
 	switch {
 	case option.Kind() != v.Kind():
@@ -130,7 +131,7 @@ func acceptedDict(options, given *python.Dict) bool {
 	return true
 }
 
-// standardText drops white space between words and light punctuation, and lowers letters.
+// standardText removes spaces and light punctuation, replaces ' by ", and converts to lower case.
 func standardText(text string) string {
 	text = strings.Map(func(r rune) rune {
 		switch r {
@@ -145,7 +146,7 @@ func standardText(text string) string {
 	return strings.ToLower(text)
 }
 
-// strictlyEqual is Python's == except that a bool equals a bool alone, also inside lists and dicts.
+// strictlyEqual is Python's == except that a bool equals only a bool, also inside lists and dicts.
 func strictlyEqual(v, w python.Value) bool {
 	if (v.Kind() == python.KindBool) != (w.Kind() == python.KindBool) {
 		return false

@@ -9,10 +9,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// noCalls is the answer that calls nothing.
+// noCalls is the answer without calls.
 const noCalls = `{"tool_calls": []}`
 
-// Task is what the graders need of a record. Both fields are as their JSON text reads.
+// Task holds the decoded columns of a record that the graders need.
 type Task struct {
 	// Functions is the list of function descriptions.
 	Functions python.Value
@@ -20,7 +20,7 @@ type Task struct {
 	Answers python.Value
 }
 
-// NewTask reads the columns function and target_text of a record. The error is a *FieldError that
+// NewTask decodes the columns function and target_text of a record. The error is a *FieldError that
 // names the column.
 func NewTask(function, targetText string) (*Task, error) {
 	var task Task
@@ -45,18 +45,18 @@ func NewTask(function, targetText string) (*Task, error) {
 	return &task, nil
 }
 
-// Verdicts is what both graders say of one prediction.
+// Verdicts holds both graders' verdicts on one prediction.
 type Verdicts struct {
 	EuroEval, Strict Verdict
-	// Exception is what EuroEval's metric raises; it voids a whole iteration there. Nil if it gives
-	// a verdict.
+	// Exception is the exception that EuroEval's metric raises, nil without one. EuroEval fails the
+	// whole iteration then.
 	Exception *python.Exception
-	// Quirk names the rule in which the graders differ and that decides; empty if they agree.
+	// Quirk is the rule that explains differing verdicts, empty if they agree.
 	Quirk Quirk
 }
 
-// Judge judges a prediction by both graders.
-func (t *Task) Judge(prediction string) Verdicts {
+// Grade grades a prediction with both graders.
+func (t *Task) Grade(prediction string) Verdicts {
 	verdicts := Verdicts{Strict: GradeStrict(t.Functions, t.Answers, prediction)}
 	var err error
 	verdicts.EuroEval, err = Grade(t.Functions, t.Answers, prediction)
@@ -65,10 +65,9 @@ func (t *Task) Judge(prediction string) Verdicts {
 	return verdicts
 }
 
-// Prediction returns what the graders judge of an agent's one turn: the calls that it made, written
-// as the answer of a model, or its text as EuroEval extracts it. If textIsNoCall, a text that is no
-// such answer stands for an answer without calls. An agent that said nothing has an empty
-// prediction.
+// Prediction returns the text that the graders grade for an agent's turn: its calls in the format
+// of a model's answer, or its text as EuroEval extracts it. If textIsNoCall is set, a text without
+// tool_calls counts as an answer without calls. The prediction of an empty turn is empty.
 func Prediction(turn []*worldv1.Message, textIsNoCall bool) string {
 	var calls []string
 	text := ""
@@ -86,7 +85,7 @@ func Prediction(turn []*worldv1.Message, textIsNoCall bool) string {
 		return `{"tool_calls": [` + strings.Join(calls, ", ") + "]}"
 	}
 	prediction, err := Extract(Reply{Choices: true, Content: text})
-	if err != nil { // EuroEval raises; the text is no answer in any case
+	if err != nil { // EuroEval raises; the graders reject the text too
 		prediction = text
 	}
 	if textIsNoCall && !answersWithCalls(prediction) {
@@ -95,8 +94,8 @@ func Prediction(turn []*worldv1.Message, textIsNoCall bool) string {
 	return prediction
 }
 
-// callText writes a call as a model does. Arguments that are no JSON become a text, which no grader
-// takes for arguments.
+// callText formats a call as a model does. Arguments that are not JSON become a text, which the
+// graders reject.
 func callText(call *worldv1.ToolCall) string {
 	arguments := call.GetArgumentsJson()
 	switch {
@@ -108,7 +107,7 @@ func callText(call *worldv1.ToolCall) string {
 	return fmt.Sprintf(`{"function": %s, "arguments": %s}`, python.JSON(python.Str(call.GetTool())), arguments)
 }
 
-// answersWithCalls reports whether a text is JSON with tool_calls.
+// answersWithCalls reports whether a text is a JSON object with tool_calls.
 func answersWithCalls(text string) bool {
 	value, err := python.ParseJSON(text)
 	if err != nil {

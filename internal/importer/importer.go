@@ -84,7 +84,7 @@ func (s *Scenarios) add(r *reader, n *node, clock *setupv1.Clock) {
 	evaluation := &evaluationv1.Evaluation{
 		Milestones: r.graph(r.required(n, "milestones")),
 		Minefields: r.graph(r.required(n, "minefields")),
-		User:       scenario.Told(common.GetMessages()),
+		User:       scenario.UserFromMessages(common.GetMessages()),
 	}
 	if traced := n.get("trace_tool"); r.hasShape(traced, shapeBool) && !traced.flag {
 		r.fail(traced, "is false, expected true: calls are always traced here")

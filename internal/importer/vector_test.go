@@ -38,7 +38,7 @@ func TestLongRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := scenarios.Check(scenario.Options{Impossible: true}); err != nil {
+	if err := scenarios.Check(scenario.Options{AllowUnreachable: true}); err != nil {
 		t.Error(err)
 	}
 	wire, err := proto.Marshal(&scenariov1.Catalogue{Scenarios: scenarios.All()})

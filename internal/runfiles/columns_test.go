@@ -19,8 +19,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// modelRollout is a rollout of models that ended in some way, with everything that the original
-// does not know.
+// modelRollout returns a rollout of models with an end and all fields that the original lacks.
 func modelRollout(name string, reason busv1.EndReason, class agentgwv1.FailureClass) Rollout {
 	r := sampleRollout()
 	r.Directory = name
@@ -42,8 +41,8 @@ func modelRollouts() []Rollout {
 	}
 }
 
-// columns returns the keys of every row with the types of its values. Integers are floats, and null
-// is any type: so polars reads them.
+// columns returns the keys of every row with the types of its values. As in polars, integers are
+// floats, and null is any type.
 func columns(t *testing.T, dir string) (top []string, rows []map[string]string, categories map[string]map[string]string) {
 	t.Helper()
 	var file map[string]json.RawMessage
@@ -72,8 +71,8 @@ func columns(t *testing.T, dir string) (top []string, rows []map[string]string, 
 	return slices.Sorted(maps.Keys(file)), rows, categories
 }
 
-// TestOriginalColumns writes a run of models and one in which nothing was scored with the keys and
-// types of the original's own file.
+// TestOriginalColumns checks that a run of models, and one without scores, has the keys and types
+// of the original's file.
 func TestOriginalColumns(t *testing.T) {
 	wantTop, wantRows, wantCategories := columns(t, vectortest.Dir(t, "results/combined"))
 	types := make(map[string]map[string]bool) // by column
@@ -122,8 +121,7 @@ func TestOriginalColumns(t *testing.T) {
 	}
 }
 
-// TestUnscoredIsNull writes null for what has no score, reads it again, and keeps it so under
-// another evaluation.
+// TestUnscoredIsNull checks that missing scores are null, also after reading and rescoring.
 func TestUnscoredIsNull(t *testing.T) {
 	rollouts := modelRollouts()
 	broken := modelRollout("no number", busv1.EndReason_END_REASON_FINISHED, 0)

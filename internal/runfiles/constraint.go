@@ -7,8 +7,8 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// constraint writes a constraint as the original does.
-func (g *graphText) constraint(c *evaluationv1.Constraint) object {
+// constraint converts a constraint to the original's format.
+func (g *graphWriter) constraint(c *evaluationv1.Constraint) object {
 	schema, _ := g.schema.Table(c.GetTable())
 	var target any
 	if len(c.GetTarget()) > 0 {
@@ -41,12 +41,12 @@ func (g *graphText) constraint(c *evaluationv1.Constraint) object {
 	}
 }
 
-// snapshotMeasure names a measure as the original does.
+// snapshotMeasure returns the original's name of a measure.
 func snapshotMeasure(c *evaluationv1.Constraint) string {
 	return cmp.Or(c.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))) + "_similarity"
 }
 
-// columnMeasure names a measure as the original does.
+// columnMeasure returns the original's name of a column measure.
 func columnMeasure(name string) string {
 	if name == "tool_trace" {
 		name = "tool_trace_exact_match"

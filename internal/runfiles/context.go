@@ -16,7 +16,7 @@ import (
 // indexColumn is the first column of every table in the files.
 const indexColumn = "sandbox_message_index"
 
-// defaultBackend is what the original calls the backend of tools that name none.
+// defaultBackend is the original's name of the default backend.
 const defaultBackend = "DEFAULT"
 
 // executionContext returns the content of execution_context.json.
@@ -50,8 +50,8 @@ func nullIfEmpty(names []string) any {
 	return names
 }
 
-// augmentations lists the scrambling augmentations. The levels of distraction are only visible in
-// the allowed tools.
+// augmentations lists the scrambling augmentations. Only the allowed tools show the level of
+// distraction.
 func augmentations(tools *setupv1.ToolSelection) []string {
 	out := []string{}
 	for _, a := range tools.GetAugmentations() {
@@ -136,8 +136,8 @@ func messageRows(schema world.Table, messages []*worldv1.Message) []any {
 	return rows
 }
 
-// isRewritten reports whether the original wrote a message twice: its calls left a trace, which
-// stays with the last call until the results take it, or ended the conversation.
+// isRewritten reports whether the original writes a message twice. It does if a call left a trace,
+// which stays with the last call until the results get it, or ended the conversation.
 func isRewritten(messages []*worldv1.Message, i int) bool {
 	environment := worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	if messages[i].GetRecipient() != environment {

@@ -11,17 +11,17 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// transcript turns a rollout's messages into chat messages.
+// transcript converts a rollout's messages to chat messages.
 type transcript struct {
 	schema *world.Schema
 	Rollout
-	milestones, minefields *graphText
+	milestones, minefields *graphWriter
 }
 
 // conversation returns the content of conversation.json: the messages that the agent could see, as
-// OpenAI chat messages. Consecutive calls become one message. Each message carries the table
-// versions and the matches of its index. Those of the user's own tool calls, which the agent cannot
-// see, belong to the user's next text.
+// OpenAI chat messages. Consecutive calls become one message. Each message has the table versions
+// and matches of its index. The user's next text has those of the user's own calls, which the agent
+// cannot see.
 func conversation(r Rollout) []any {
 	schema := world.SchemaOf(r.Scenario.GetSetup().GetSchema())
 	t := transcript{
@@ -145,7 +145,7 @@ func (t *transcript) update(indices []int32) object {
 }
 
 // matches returns the nodes that were matched at the given indices.
-func (t *transcript) matches(graph *graphText, word string, matches []*busv1.Match, indices []int32) []any {
+func (t *transcript) matches(graph *graphWriter, word string, matches []*busv1.Match, indices []int32) []any {
 	var out []any
 	for _, m := range matches {
 		if !slices.Contains(indices, m.GetIndex()) || int(m.GetNode()) >= len(graph.nodes) || m.GetNode() < 0 {
@@ -160,19 +160,19 @@ func (t *transcript) matches(graph *graphText, word string, matches []*busv1.Mat
 	return out
 }
 
-// graphText writes the nodes of a graph.
-type graphText struct {
+// graphWriter converts the nodes of a graph.
+type graphWriter struct {
 	schema *world.Schema
 	nodes  []*evaluationv1.Node
 	edges  []*evaluationv1.Edge
 }
 
-func newGraphText(schema *world.Schema, g *evaluationv1.Graph) *graphText {
-	return &graphText{schema: schema, nodes: g.GetNodes(), edges: g.GetEdges()}
+func newGraphText(schema *world.Schema, g *evaluationv1.Graph) *graphWriter {
+	return &graphWriter{schema: schema, nodes: g.GetNodes(), edges: g.GetEdges()}
 }
 
-// node returns a node with the guardrails that are added to it.
-func (g *graphText) node(i int) object {
+// node returns a node with its automatic guardrails.
+func (g *graphWriter) node(i int) object {
 	node := g.nodes[i]
 	constraints := []any{}
 	for _, c := range node.GetConstraints() {
@@ -195,9 +195,8 @@ func (g *graphText) node(i int) object {
 	}
 }
 
-// guardable returns the tables that may be guarded at a node, including SANDBOX, as the original
-// does.
-func (g *graphText) guardable(node *evaluationv1.Node) []string {
+// guardable returns the tables with guardrails at a node, including SANDBOX, as in the original.
+func (g *graphWriter) guardable(node *evaluationv1.Node) []string {
 	var tables []string
 	for _, schema := range g.schema.Tables() {
 		if (!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), schema.Name)) &&
@@ -208,10 +207,10 @@ func (g *graphText) guardable(node *evaluationv1.Node) []string {
 	return tables
 }
 
-// guardrails returns the constraints that are added to a node. For each node that it refers to or
+// guardrails returns the automatic guardrails of a node. For each node that it refers to or
 // follows, each guardable table must be unchanged since, unless a constraint of either node names
-// it. A reference to the first user message also counts the last node's constraints.
-func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
+// it. A reference to the first user message also considers the last node's constraints.
+func (g *graphWriter) guardrails(i int) []*evaluationv1.Constraint {
 	var since []int32
 	for _, c := range g.nodes[i].GetConstraints() {
 		if c.Reference != nil {
@@ -251,9 +250,9 @@ func (g *graphText) guardrails(i int) []*evaluationv1.Constraint {
 	return out
 }
 
-// guardrailOrder is the order of guardrails in the file. The original's order varies with its
-// hashing; this is the most frequent one. Tables of packs come last.
-func (g *graphText) guardrailOrder() []string {
+// guardrailOrder is the order of guardrails in the file. The original's order depends on hashing;
+// this is the most frequent one. Tables of packs are last.
+func (g *graphWriter) guardrailOrder() []string {
 	order := []string{world.Setting, world.Reminder, world.Messaging, world.Contact}
 	for _, table := range g.schema.Stored() {
 		if !slices.Contains(order, table.Name) {

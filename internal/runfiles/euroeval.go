@@ -15,52 +15,52 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// EuroEvalFile holds what two graders say of the answers to records of EuroEval's task. Only a run
-// with such records has it.
+// EuroEvalFile contains the verdicts on answers to records of EuroEval's task. Only a run with such
+// records has it.
 const EuroEvalFile = "euroeval.json"
 
 // EuroEval is the content of EuroEvalFile.
 type EuroEval struct {
-	// Seed, Iterations and CompatOrder are those of EuroEval's bootstrap.
+	// Seed, Iterations and CompatOrder are the settings of EuroEval's bootstrap.
 	Seed        uint64 `json:"seed"`
 	Iterations  int    `json:"iterations"`
 	CompatOrder bool   `json:"compat_order"`
-	// DataSets are in the order of their first answers.
+	// DataSets are sorted by their first answer.
 	DataSets []DataSet `json:"data_sets"`
-	// Answers are those that have a score, in the order of the summary.
+	// Answers are the scored answers in the order of the summary.
 	Answers []Answer `json:"answers"`
-	// Figures are what DataSets say, for programs.
+	// Figures are the source of DataSets.
 	Figures []euroeval.Figures `json:"-"`
 }
 
-// DataSet has the figures of one data set, in 0 to 1.
+// DataSet contains the figures of one data set, from 0 to 1.
 type DataSet struct {
 	Name     string `json:"name"`
 	Language string `json:"language"`
 	Split    string `json:"split"`
-	// Records is how many records were answered, Answers how often in all.
+	// Records is the number of answered records, Answers that of all answers.
 	Records int `json:"records"`
 	Answers int `json:"answers"`
-	// EuroEval is the score as EuroEval reports it, Aligned the same with every record judged by its
-	// own functions. Both come from the first trial.
+	// EuroEval is the score as EuroEval reports it. Aligned grades every record by its own functions.
+	// Both use the first trial.
 	EuroEval Interval `json:"euroeval"`
 	Aligned  Interval `json:"euroeval_aligned"`
-	// IterationScores are the parts of EuroEval, without the iterations that failed.
+	// IterationScores are the scores of EuroEval's iterations, without failed ones.
 	IterationScores  []float64 `json:"iteration_scores"`
 	FailedIterations int       `json:"failed_iterations"`
 	// EuroEvalShare and StrictShare are the shares of correct answers, with clustered intervals.
 	EuroEvalShare Interval `json:"euroeval_share"`
 	StrictShare   Interval `json:"bfcl_strict_share"`
-	// Differ counts the answers on which the graders differ, Quirks those of each reason.
+	// Differ counts the answers on which the graders differ, Quirks the same by reason.
 	Differ     int                    `json:"differ"`
 	Quirks     map[euroeval.Quirk]int `json:"quirks"`
 	Categories []CategoryFigures      `json:"categories"`
 }
 
-// Interval is a mean with half the width of its 95 % interval; null is no number.
+// Interval is a mean with half the width of its 95 % interval. Null means undefined.
 type Interval struct {
 	Mean   *float64 `json:"mean"`
-	Radius *float64 `json:"radius"`
+	Margin *float64 `json:"radius"`
 }
 
 // CategoryFigures are the shares of one category.
@@ -72,9 +72,9 @@ type CategoryFigures struct {
 	Differ   int     `json:"differ"`
 }
 
-// Answer is what the graders say of one rollout.
+// Answer is the verdicts on one rollout.
 type Answer struct {
-	// Name is that in the summary.
+	// Name is the name in the summary.
 	Name       string  `json:"name"`
 	Language   string  `json:"language"`
 	Category   string  `json:"category"`
@@ -84,7 +84,7 @@ type Answer struct {
 	Quirk      string  `json:"quirk,omitempty"`
 }
 
-// Verdict is the judgement of one grader.
+// Verdict is the verdict of one grader.
 type Verdict struct {
 	Correct   bool   `json:"correct"`
 	Check     string `json:"check,omitempty"`
@@ -92,13 +92,13 @@ type Verdict struct {
 	Exception string `json:"exception_type,omitempty"`
 }
 
-// NewEuroEval sums up the rollouts of records of EuroEval's task, nil if none is one. The error is
-// that of euroeval.FiguresOf.
+// NewEuroEval summarizes the rollouts of records of EuroEval's task. It returns nil without such
+// rollouts. The error is that of euroeval.ComputeFigures.
 func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, error) {
 	out := &EuroEval{
 		Seed: settings.Seed, Iterations: settings.Iterations, CompatOrder: settings.CacheOrder, DataSets: []DataSet{}, Answers: []Answer{},
 	}
-	var played []euroeval.Played
+	var played []euroeval.GradedPrediction
 	records := false
 	for _, r := range rollouts {
 		record, grade := r.Scenario.GetEvaluation().GetFunctionCalling(), r.Result.GetCallGrade()
@@ -106,7 +106,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 		if record == nil || grade == nil || !Scored(r.Result) {
 			continue
 		}
-		played = append(played, euroeval.Played{
+		played = append(played, euroeval.GradedPrediction{
 			Record: record, Prompt: r.Scenario.GetSetup().GetFunctionCalling().GetPrompt(), Trial: int(r.Result.GetRollout().GetTrial()),
 			Prediction: grade.GetPrediction(), EuroEval: grade.GetEuroeval().GetCorrect(), Strict: grade.GetBfclStrict().GetCorrect(),
 			Quirk: euroeval.Quirk(grade.GetQuirk()),
@@ -119,7 +119,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 	if !records {
 		return nil, nil
 	}
-	figures, err := euroeval.FiguresOf(played, settings)
+	figures, err := euroeval.ComputeFigures(played, settings)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func verdict(v *busv1.CallVerdict) Verdict {
 
 func dataSet(f euroeval.Figures) DataSet {
 	set := DataSet{
-		Name: f.DataSet, Language: f.Language, Split: f.Split, Records: f.Records, Answers: f.Played,
+		Name: f.DataSet, Language: f.Language, Split: f.Split, Records: f.Records, Answers: f.Predictions,
 		EuroEval: interval(f.EuroEval), Aligned: interval(f.Aligned), IterationScores: slices.Concat([]float64{}, f.Iterations), FailedIterations: f.Failed,
 		EuroEvalShare: interval(f.EuroEvalShare), StrictShare: interval(f.StrictShare), Quirks: f.Quirks, Categories: []CategoryFigures{},
 	}
@@ -145,13 +145,13 @@ func dataSet(f euroeval.Figures) DataSet {
 	}
 	for _, c := range f.Categories {
 		set.Categories = append(set.Categories, CategoryFigures{
-			Category: c.Category, Answers: c.Played, EuroEval: c.EuroEval, Strict: c.Strict, Differ: c.Differ,
+			Category: c.Category, Answers: c.Predictions, EuroEval: c.EuroEval, Strict: c.Strict, Differ: c.Differ,
 		})
 	}
 	return set
 }
 
-// Categories sums up the categories of all data sets, by name.
+// Categories summarizes the categories of all data sets, by name.
 func (e *EuroEval) Categories() []CategoryFigures {
 	sums := make(map[string]CategoryFigures)
 	for _, set := range e.DataSets {
@@ -175,18 +175,18 @@ func interval(s euroeval.Summary) Interval {
 		}
 		return &f
 	}
-	return Interval{Mean: finite(s.Mean), Radius: finite(s.Radius)}
+	return Interval{Mean: finite(s.Mean), Margin: finite(s.Margin)}
 }
 
-// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName into a run's directory, which has to
-// be there. agent is who answered, and ended when.
+// WriteEuroEval writes EuroEvalFile and euroeval.ResultsName to a run's existing directory. agent
+// is the player that answered, ended the end of the run.
 func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time) error {
 	data, err := encode(content, "    ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", EuroEvalFile, err)
 	}
 	model := agent.Name
-	if agent.Model != nil { // as LiteLLM has it
+	if agent.Model != nil { // LiteLLM's name
 		model = agent.Model.Provider + "/" + agent.Model.Model
 	}
 	var results bytes.Buffer

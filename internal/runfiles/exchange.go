@@ -26,8 +26,8 @@ type Exchange struct {
 	Said *agentgwv1.Exchange
 }
 
-// WriteExchanges writes exchangesFile into the directory of a rollout. name is a name that
-// WriteTrajectory accepted.
+// WriteExchanges writes exchangesFile to the directory of a rollout. WriteTrajectory must have
+// accepted name.
 func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	var out bytes.Buffer
 	if err := PrintExchanges(&out, exchanges); err != nil {
@@ -40,7 +40,7 @@ func WriteExchanges(dir, name string, exchanges []Exchange) error {
 	return nil
 }
 
-// PrintExchanges prints one JSON object per line. Complete JSON bodies are embedded as JSON. Other
+// PrintExchanges writes one JSON object per line. It embeds complete JSON bodies as JSON. Other
 // bodies are texts, truncated ones with their full length.
 func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 	for _, exchange := range exchanges {
@@ -86,7 +86,7 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	return compact(line)
 }
 
-// body returns a complete body of valid JSON in UTF-8 as JSON, else as a text. Go's decoder does
+// body returns a complete body of valid JSON in UTF-8 as JSON, otherwise as text. Go's decoder does
 // not check UTF-8.
 func body(raw []byte, whole int64) any {
 	var out bytes.Buffer

@@ -22,13 +22,13 @@ type object []member
 // MarshalJSON writes the members in order.
 func (o object) MarshalJSON() ([]byte, error) { return compact(o) }
 
-// rawJSON is JSON without spaces that is embedded as it is.
+// rawJSON is JSON without spaces for embedding.
 type rawJSON []byte
 
 // compact encodes without spaces and with minimal escapes.
 func compact(v any) ([]byte, error) { return write(v, "") }
 
-// encode encodes as the original does: indented, with minimal escapes, without trailing newline.
+// encode encodes as the original does: indented, with minimal escapes, without a trailing newline.
 func encode(v any, indent string) ([]byte, error) { return write(v, indent) }
 
 func write(v any, indent string) ([]byte, error) {
@@ -46,7 +46,7 @@ func write(v any, indent string) ([]byte, error) {
 type printer struct {
 	out    *bytes.Buffer
 	leaves *json.Encoder // writes to out
-	indent string        // empty for no spaces at all
+	indent string        // empty for output without spaces
 	depth  int
 }
 
@@ -107,7 +107,7 @@ func (p *printer) list(open, end byte, n int, each func(i int) error) error {
 	return nil
 }
 
-// line begins a new line if the output is indented.
+// line starts a new line if the output is indented.
 func (p *printer) line() {
 	if p.indent == "" {
 		return
@@ -118,7 +118,7 @@ func (p *printer) line() {
 	}
 }
 
-// leaf writes a value without parts.
+// leaf writes a scalar.
 func (p *printer) leaf(v any) error {
 	if err := p.leaves.Encode(v); err != nil {
 		return err
@@ -150,11 +150,11 @@ func float(f float64) any {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
 		return nil
 	}
-	return json.Number(floatText(f))
+	return json.Number(pythonFloat(f))
 }
 
-// floatText is Python's repr of a finite float.
-func floatText(f float64) string {
+// pythonFloat implements Python's repr of a finite float.
+func pythonFloat(f float64) string {
 	if abs := math.Abs(f); f != 0 && (abs < 1e-4 || abs >= 1e16) {
 		return strconv.FormatFloat(f, 'e', -1, 64) // Go and Python both give exponents two digits or more
 	}
@@ -165,7 +165,7 @@ func floatText(f float64) string {
 	return text
 }
 
-// cellValue returns a cell as JSON data.
+// cellValue converts a cell to JSON data.
 func cellValue(v *worldv1.Value) any {
 	switch kind := v.GetKind().(type) {
 	case *worldv1.Value_Boolean:

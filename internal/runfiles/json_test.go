@@ -11,12 +11,11 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// TestWriteDocuments writes random documents, and compares them with the same documents put
-// together as text and indented by encoding/json.
+// TestWriteDocuments compares random documents with the same text indented by encoding/json.
 func TestWriteDocuments(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
-		document, want := several(random, 4, '[', ']', func(_ int, text string) string { return text }, func(parts []any) any { return parts })
+		document, want := randomContainer(random, 4, '[', ']', func(_ int, text string) string { return text }, func(parts []any) any { return parts })
 		if got, err := compact(document); err != nil || string(got) != want {
 			t.Fatalf("got %s (%v), want %s", got, err, want)
 		}
@@ -32,8 +31,8 @@ func TestWriteDocuments(t *testing.T) {
 	}
 }
 
-// anything returns a random document of a depth, and how it is written without spaces.
-func anything(random *rand.Rand, depth int) (document any, text string) {
+// randomDocument returns a random document of a depth, and its JSON without spaces.
+func randomDocument(random *rand.Rand, depth int) (document any, text string) {
 	kind := random.IntN(10)
 	if depth == 0 {
 		kind = random.IntN(7)
@@ -54,7 +53,7 @@ func anything(random *rand.Rand, depth int) (document any, text string) {
 	case 6:
 		return []any(nil), "null"
 	case 7:
-		return several(random, depth, '{', '}', func(i int, text string) string { return `"<` + strconv.Itoa(i) + `>":` + text }, func(parts []any) any {
+		return randomContainer(random, depth, '{', '}', func(i int, text string) string { return `"<` + strconv.Itoa(i) + `>":` + text }, func(parts []any) any {
 			made := object{}
 			for i, part := range parts {
 				made = append(made, member{"<" + strconv.Itoa(i) + ">", part})
@@ -62,14 +61,14 @@ func anything(random *rand.Rand, depth int) (document any, text string) {
 			return made
 		})
 	default:
-		return several(random, depth, '[', ']', func(_ int, text string) string { return text }, func(parts []any) any { return parts })
+		return randomContainer(random, depth, '[', ']', func(_ int, text string) string { return text }, func(parts []any) any { return parts })
 	}
 }
 
-func several(random *rand.Rand, depth int, open, end byte, write func(int, string) string, build func([]any) any) (document any, text string) {
+func randomContainer(random *rand.Rand, depth int, open, end byte, write func(int, string) string, build func([]any) any) (document any, text string) {
 	parts, texts := []any{}, []string{}
 	for i := range random.IntN(4) {
-		part, text := anything(random, depth-1)
+		part, text := randomDocument(random, depth-1)
 		if text == "" {
 			raw, err := json.Marshal(part)
 			if err != nil {

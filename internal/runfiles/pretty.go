@@ -11,7 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// prettyColumns are the columns of the table for people and their widths in characters.
+// prettyColumns are the columns of the table and their widths in characters.
 var prettyColumns = [...]struct {
 	name  string
 	width int
@@ -65,7 +65,7 @@ func isDemonstration(m *worldv1.Message) bool {
 	return slices.Equal(m.GetVisibleTo(), []worldv1.Role{worldv1.Role_ROLE_USER})
 }
 
-// writeCells writes one row of the table, over as many lines as its longest cell needs.
+// writeCells writes one row of the table, with as many lines as its longest cell needs.
 func writeCells(out *strings.Builder, cells []string) {
 	wrapped := make([][]string, len(cells))
 	height := 1
@@ -85,8 +85,8 @@ func writeCells(out *strings.Builder, cells []string) {
 	}
 }
 
-// wrap cuts a text into lines of at most width characters, after a space or an underscore where
-// there is one.
+// wrap splits a text into lines of at most width characters, preferably after a space or an
+// underscore.
 func wrap(text string, width int) []string {
 	var lines []string
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {

@@ -14,22 +14,21 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Trajectory is what happened in one rollout, as its execution_context.json says.
+// Trajectory is the content of a rollout's execution_context.json.
 type Trajectory struct {
-	// Messages are all messages, the starting ones included; message i has index i.
+	// Messages are all messages including the starting ones. Message i has index i.
 	Messages []*worldv1.Message
 	// Tables are all stored versions, by table, then index.
 	Tables []*worldv1.Table
 }
 
-// cells is one row of a table in execution_context.json.
+// cells is a row of a table in execution_context.json.
 type cells map[string]json.RawMessage
 
-// ReadTrajectory reads the trajectory of the rollout with that name below dir, which is the run's
-// directory, with the tables of schema. Numbers that JSON lacks were written as null and stay null.
-// digest is what WriteTrajectory returned, or empty if that is not known. The error wraps
-// fs.ErrNotExist if there is no such rollout, ErrName if the name cannot be that of one, and
-// ErrDamaged if the file is no trajectory or has another digest.
+// ReadTrajectory reads the trajectory of a rollout below dir, the run's directory, with the tables
+// of schema. Numbers outside JSON were written as null and stay null. digest is the result of
+// WriteTrajectory, empty if unknown. The error wraps fs.ErrNotExist if the rollout does not exist,
+// ErrName for an invalid name, and ErrDamaged for an invalid file or another digest.
 func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory, error) {
 	if !filepath.IsLocal(name) || name == "." || strings.ContainsAny(name, `/\`) {
 		return nil, fmt.Errorf("read trajectory %q: %w", name, ErrName)
@@ -64,8 +63,8 @@ func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory
 	return trajectory, nil
 }
 
-// blank reports whether a row holds nothing but its index.
-func (c cells) blank() bool {
+// isBlank reports whether a row has no values except its index.
+func (c cells) isBlank() bool {
 	for name, cell := range c {
 		if name != indexColumn && string(cell) != "null" {
 			return false
@@ -74,7 +73,7 @@ func (c cells) blank() bool {
 	return true
 }
 
-// read reads a cell; one that is missing or null leaves into as it is.
+// read decodes a cell. It does not change into if the cell is missing or null.
 func (c cells) read(column string, into any) error {
 	if len(c[column]) == 0 {
 		return nil
@@ -85,7 +84,7 @@ func (c cells) read(column string, into any) error {
 	return nil
 }
 
-// index reads the row's message index.
+// index returns the row's message index.
 func (c cells) index() (int32, error) {
 	index, err := strconv.ParseInt(string(c[indexColumn]), 10, 32)
 	if err != nil || index < 0 {
@@ -97,7 +96,7 @@ func (c cells) index() (int32, error) {
 func readMessages(rows []cells) ([]*worldv1.Message, error) {
 	var messages []*worldv1.Message
 	for _, row := range rows {
-		if row.blank() {
+		if row.isBlank() {
 			continue
 		}
 		message, err := readMessage(row)
@@ -163,8 +162,8 @@ func readRole(name string) (worldv1.Role, error) {
 	return role, nil
 }
 
-// readVersions returns the versions of a table by index. Every version lists all its rows; an empty
-// one shows as a row of nulls only.
+// readVersions returns the versions of a table by index. Every version lists all its rows. An empty
+// version is a row of nulls.
 func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 	versions := map[int32]*worldv1.Table{}
 	for i, row := range rows {
@@ -175,7 +174,7 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 		if versions[index] == nil {
 			versions[index] = &worldv1.Table{Name: schema.Name, Index: index}
 		}
-		if row.blank() {
+		if row.isBlank() {
 			continue
 		}
 		read := &worldv1.Row{}
@@ -195,7 +194,7 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 	return sorted, nil
 }
 
-// cell reads a cell of a stored table.
+// cell decodes a cell of a stored table.
 func (c cells) cell(column world.Column) (*worldv1.Value, error) {
 	if raw := c[column.Name]; len(raw) == 0 || string(raw) == "null" {
 		return world.Null(), nil
@@ -209,7 +208,7 @@ func (c cells) cell(column world.Column) (*worldv1.Value, error) {
 		var number float64
 		err := c.read(column.Name, &number)
 		return world.Number(number), err
-	case world.KindText, world.KindTexts: // no stored table holds lists
+	case world.KindText, world.KindTexts: // stored tables have no lists
 		var text string
 		err := c.read(column.Name, &text)
 		return world.Text(text), err

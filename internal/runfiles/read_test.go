@@ -35,8 +35,8 @@ func TestReadTrajectory(t *testing.T) {
 	}
 }
 
-// place writes an execution_context.json below dir.
-func place(t *testing.T, dir, name, content string) {
+// writeContext writes an execution_context.json below dir.
+func writeContext(t *testing.T, dir, name, content string) {
 	t.Helper()
 	path := filepath.Join(dir, TrajectoriesDirectory, name)
 	if err := os.MkdirAll(path, 0o755); err != nil {
@@ -65,7 +65,7 @@ func TestReadTrajectoryErrors(t *testing.T) {
 		{`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "is_self": "yes"}]}}`, "CONTACT: row 0: is_self"},
 		{`{"_dbs": {"REMINDER": [{"sandbox_message_index": 0, "latitude": "x"}]}}`, "REMINDER: row 0: latitude"},
 	} {
-		place(t, dir, "x", test.content)
+		writeContext(t, dir, "x", test.content)
 		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, %v, want an error with %q", test.content, got, err, test.want)
 		}
@@ -77,7 +77,7 @@ func FuzzReadTrajectory(f *testing.F) {
 	f.Add(`{"_dbs": {"CONTACT": [{"sandbox_message_index": 0, "name": null}, {"sandbox_message_index": 2, "is_self": true}]}}`)
 	f.Fuzz(func(t *testing.T, content string) {
 		dir := t.TempDir()
-		place(t, dir, "x", content)
+		writeContext(t, dir, "x", content)
 		if got, err := ReadTrajectory(dir, "x", "", world.Builtin()); (got == nil) == (err == nil) {
 			t.Errorf("%q: got %v and %v, want one of them", content, got, err)
 		}

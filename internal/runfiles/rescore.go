@@ -13,15 +13,15 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// PreviousSummaryFile is the summary that ReplaceSummary replaced.
+// PreviousSummaryFile is the file to which ReplaceSummary moves the old summary.
 const PreviousSummaryFile = "result_summary.previous.json"
 
 // Failed reports whether the rollout ended in a failure or has no score, so that its entry does not
 // result from its messages.
 func (s ScenarioResult) Failed() bool { return s.ExceptionType != nil || !s.Scored() }
 
-// MeasureFailed reports whether the rollout has no score because a measure of the pack's own
-// failed. Its messages are there to be scored again.
+// MeasureFailed reports whether the rollout has no score because a pack's measure failed. Its
+// messages can be scored again.
 func (s ScenarioResult) MeasureFailed() bool {
 	return s.ExceptionType != nil && *s.ExceptionType == measure.Exception
 }
@@ -69,7 +69,7 @@ func (s *Summary) With(entries []ScenarioResult) *Summary {
 }
 
 // ReplaceSummary replaces a run's summary and keeps the old one as PreviousSummaryFile. SummaryFile
-// always holds the old one or the new one.
+// always contains the old or the new one.
 func ReplaceSummary(dir string, summary *Summary) error {
 	old, err := os.ReadFile(filepath.Join(dir, SummaryFile))
 	if err != nil {
@@ -84,7 +84,7 @@ func ReplaceSummary(dir string, summary *Summary) error {
 	return WriteSummary(dir, summary)
 }
 
-// Mean returns the mean similarity over all counted rollouts, nil if there is none.
+// Mean returns the mean similarity of all counted rollouts, nil without any.
 func (s *Summary) Mean() *float64 {
 	for _, category := range s.Categories {
 		if category.Name == AllCategories {

@@ -11,8 +11,9 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// rescored are rollouts that finished, failed by the model and failed by the infrastructure.
-func rescored() []Rollout {
+// rescoredRollouts returns rollouts that finished, failed because of the model, and failed because
+// of the infrastructure.
+func rescoredRollouts() []Rollout {
 	var rollouts []Rollout
 	for i, reason := range []busv1.EndReason{
 		busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MODEL_FAILURE, busv1.EndReason_END_REASON_INFRASTRUCTURE,
@@ -30,7 +31,7 @@ func rescored() []Rollout {
 }
 
 func TestWithSameEntries(t *testing.T) {
-	want := Summarize(rescored())
+	want := Summarize(rescoredRollouts())
 	got := want.With(want.Scenarios)
 	if diff := gocmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -38,7 +39,7 @@ func TestWithSameEntries(t *testing.T) {
 }
 
 func TestRescored(t *testing.T) {
-	rollouts := rescored()
+	rollouts := rescoredRollouts()
 	summary := Summarize(rollouts)
 	result := proto.CloneOf(rollouts[0].Result)
 	result.Similarity, result.End = 0.5, nil
@@ -52,7 +53,7 @@ func TestRescored(t *testing.T) {
 
 func TestReplaceSummary(t *testing.T) {
 	dir := t.TempDir()
-	first := Summarize(rescored())
+	first := Summarize(rescoredRollouts())
 	if err := ReplaceSummary(dir, first); err == nil {
 		t.Error("without a summary: got no error")
 	}
@@ -60,7 +61,7 @@ func TestReplaceSummary(t *testing.T) {
 		t.Fatal(err)
 	}
 	old := read(t, dir, SummaryFile)
-	second := Summarize(rescored()[:1])
+	second := Summarize(rescoredRollouts()[:1])
 	if err := ReplaceSummary(dir, second); err != nil {
 		t.Fatal(err)
 	}

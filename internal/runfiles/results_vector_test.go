@@ -17,9 +17,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestVectors reads the files of scripted rollouts and compares what is written of them byte for
-// byte. The order of guardrails in conversation.json follows from hashing in the original, so it
-// is compared after sorting them.
+// TestVectors reads the files of scripted rollouts, writes them again and compares all bytes. The
+// original's order of guardrails in conversation.json depends on hashing, so the test sorts them.
 func TestVectors(t *testing.T) {
 	scenarios := vectorScenarios(t)
 	folders, err := os.ReadDir(vectortest.Dir(t, "results"))
@@ -55,7 +54,7 @@ func TestVectors(t *testing.T) {
 	compareCombined(t, rollouts)
 }
 
-// compareConversation compares conversation.json, which neither may have.
+// compareConversation compares conversation.json, which may be missing in both.
 func compareConversation(t *testing.T, dir, trajectory string) {
 	t.Helper()
 	want, wantErr := os.ReadFile(filepath.Join(dir, conversationFile))
@@ -73,7 +72,7 @@ func compareConversation(t *testing.T, dir, trajectory string) {
 	}
 }
 
-// compareCombined compares the summary of all rollouts in one run, in the original's order.
+// compareCombined compares the summary of all rollouts as one run, in the original's order.
 func compareCombined(t *testing.T, rollouts map[string]Rollout) {
 	t.Helper()
 	dir := vectortest.Dir(t, "results/combined")
@@ -103,8 +102,8 @@ func read(t *testing.T, dir, name string) string {
 	return string(data)
 }
 
-// withoutTraceback returns a summary's text without tracebacks, which name lines of the program.
-// Where there is none it is the file as it stands.
+// withoutTraceback returns a summary's text without tracebacks, because these name lines of the
+// program.
 func withoutTraceback(t *testing.T, dir string) string {
 	t.Helper()
 	summary, err := ReadSummary(dir)
@@ -184,7 +183,7 @@ func TestGuardrailVectors(t *testing.T) {
 			t.Fatal(err)
 		}
 		evaluation := scenario.GetEvaluation()
-		for g, text := range map[*graph]*graphText{
+		for g, text := range map[*graph]*graphWriter{
 			&s.Milestones: newGraphText(world.Builtin(), evaluation.GetMilestones()), &s.Minefields: newGraphText(world.Builtin(), evaluation.GetMinefields()),
 		} {
 			for i, node := range g.Nodes {
@@ -210,7 +209,7 @@ func TestGuardrailVectors(t *testing.T) {
 	}
 }
 
-// TestLiteralVectors turns call messages back into the arguments they were made from.
+// TestLiteralVectors parses call messages and compares the arguments with the original ones.
 func TestLiteralVectors(t *testing.T) {
 	vectortest.Lines(t, vectortest.Dir(t, "tools/dict_literal.jsonl"), func(line int, raw []byte) {
 		var c struct {
@@ -223,7 +222,7 @@ func TestLiteralVectors(t *testing.T) {
 		}
 		var want, got any
 		if c.Content == nil || json.Unmarshal([]byte(c.Arguments), &want) != nil {
-			return // no call, or NaN and the like, which only Python's json reads
+			return // not a call, or a number outside JSON
 		}
 		if text := callArguments(sandboxtest.Message(worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, *c.Content)); json.Unmarshal([]byte(text), &got) != nil {
 			t.Errorf("line %d: %s gives %s, want %s", line, *c.Content, text, c.Arguments)

@@ -12,7 +12,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// RunFile describes the run and, for each rollout, what the original's files have no place for.
+// RunFile describes the run and its rollouts, with the data that the original's files lack.
 const RunFile = "run.json"
 
 // Run is the content of RunFile. Only its times come from the wall clock.
@@ -57,7 +57,7 @@ type Program struct {
 // Player is the player of a role.
 type Player struct {
 	Name string `json:"name"`
-	// Model is null for players that are no models.
+	// Model is null for other players than models.
 	Model *Model `json:"model"`
 }
 
@@ -79,7 +79,7 @@ type Pack struct {
 	// Name and Version are those of its pack.yaml, empty without them.
 	Name    string `json:"name"`
 	Version string `json:"version"`
-	// Digest tells its files apart, in hex: a directory and an archive of it have the same.
+	// Digest is the hex digest of its files. A directory and its archive have the same digest.
 	Digest    string `json:"digest"`
 	Scenarios int    `json:"scenarios"`
 }
@@ -123,7 +123,7 @@ func (r *Run) Digests() map[string]string {
 	return digests
 }
 
-// Outcome is what is known of a rollout besides its score.
+// Outcome is the data of a rollout besides its score.
 type Outcome struct {
 	// Name is the name in the summary. ID is the orchestrator's.
 	Name string `json:"name"`
@@ -137,7 +137,7 @@ type Outcome struct {
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
-	// Damage says why the trajectory cannot be read. Then the files are older ones, if any.
+	// Damage is the reason why the trajectory cannot be read. Its files are then old, if they exist.
 	Damage string `json:"damage,omitempty"`
 	// UserFlags are places where the simulated user may have broken its contract.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`

@@ -12,7 +12,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestRun keeps what the summary has no place for, per rollout and in all, through a resumption.
+// TestRun checks the data of rollouts and totals through a resumption.
 func TestRun(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	dir := filepath.Join(t.TempDir(), "new")
@@ -58,7 +58,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestReadRunErrors tells a file that is cut anywhere from one that is not there.
+// TestReadRunErrors checks errors for a truncated and for a missing file.
 func TestReadRunErrors(t *testing.T) {
 	dir := t.TempDir()
 	if _, err := ReadRun(dir); !errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrDamaged) {
@@ -83,8 +83,8 @@ func TestReadRunErrors(t *testing.T) {
 	}
 }
 
-// FuzzReadFiles reads a run's own files whatever is in them: they say something or are damaged, and
-// what was read is written and read alike.
+// FuzzReadFiles reads a run's files with any content. They are valid or damaged, and valid content
+// survives writing and reading.
 func FuzzReadFiles(f *testing.F) {
 	f.Add(`{"sweep_id": "s", "spec_digest": "d", "flags": {"agent": "oracle"}, "started": "2026-01-02T03:04:05Z", "resumptions": [{}]}`)
 	f.Add(`{"per_scenario_results": [{"name": "a", "similarity": 0.5, "milestone_mapping": {"0": [3, 1.0]}}], "category_aggregated_results": {"A": {"similarity": null}}}`)

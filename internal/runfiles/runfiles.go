@@ -1,10 +1,9 @@
-// Package runfiles writes the files of a run as the original lays them out, so that tools made for
-// those files keep working: result_summary.json and, per rollout, conversation.json,
-// execution_context.json and pretty_print.txt. What the original does not know stands beside them
-// in run.json.
+// Package runfiles writes the files of a run in the original's format, so that existing tools for
+// them work: result_summary.json and, per rollout, conversation.json, execution_context.json and
+// pretty_print.txt. run.json contains the data that the original lacks.
 //
-// Its functions keep no state. Every file appears whole or not at all; should the machine itself
-// fail, that holds from the summary on, which is written last.
+// The functions have no state. They replace each file atomically. After a failure of the machine
+// this holds for all files from the summary on, which is written last.
 package runfiles
 
 import (
@@ -22,7 +21,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The names of the files.
+// These are the names of the files.
 const (
 	// SummaryFile holds the scores of a run. It is at the top of the run's directory.
 	SummaryFile = "result_summary.json"
@@ -32,31 +31,31 @@ const (
 	conversationFile = "conversation.json"
 	// contextFile holds every message and every version of every table.
 	contextFile = "execution_context.json"
-	// prettyFile holds the messages as a table for people.
+	// prettyFile contains the messages as a readable table.
 	prettyFile = "pretty_print.txt"
 )
 
-// ErrName means that a name cannot be that of a directory.
+// ErrName means that a name is not valid for a directory.
 var ErrName = errors.New("not a name for a directory")
 
-// ErrDamaged means that a file is not what was written.
+// ErrDamaged means that a file has another content than was written.
 var ErrDamaged = errors.New("damaged")
 
 // Rollout is the input for the files of one rollout.
 type Rollout struct {
-	// Scenario is what was played.
+	// Scenario is the scenario of the rollout.
 	Scenario *scenariov1.Scenario
 	// Result is the score with the flags of the simulated user.
 	Result *busv1.Result
-	// Messages are all messages, the starting ones included; message i has index i.
+	// Messages are all messages including the starting ones. Message i has index i.
 	Messages []*worldv1.Message
-	// Tables are all stored versions, the starting ones included, in any order.
+	// Tables are all stored versions including the starting ones, in any order.
 	Tables []*worldv1.Table
 	// Usage is the usage of models by turn.
 	Usage []*busv1.TurnUsage
 	// Directory is the rollout's name below TrajectoriesDirectory; empty means the scenario's name.
 	Directory string
-	// Damage says why the trajectory cannot be read. It is empty if it can.
+	// Damage is the reason why the trajectory cannot be read, empty if it can.
 	Damage string
 	// Digest is the result of WriteTrajectory.
 	Digest string
@@ -102,10 +101,10 @@ func safeName(name string) string {
 	}, name)
 }
 
-// WriteTrajectory writes the files of one rollout into its directory below dir, the run's
-// directory. It creates missing directories. A failed rollout has no conversation.json. digest is
-// the hex SHA-256 of execution_context.json. The error is ErrName for an unsafe directory name,
-// else that of the file system.
+// WriteTrajectory writes the files of one rollout to its directory below dir, the run's directory.
+// It creates missing directories. A failed rollout has no conversation.json. digest is the hex
+// SHA-256 of execution_context.json. The error is ErrName for an unsafe directory name, otherwise
+// that of the file system.
 func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 	name := r.directory()
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) || !filepath.IsLocal(name) {
@@ -143,9 +142,8 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 
 func digestOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// WriteSummary writes the summary of a run into its directory, which it creates. It first syncs
-// everything written before. A run whose machine fails without a summary writes all files again
-// when it is resumed.
+// WriteSummary writes the summary of a run to its directory, which it creates. It first syncs all
+// earlier files. If the machine fails before, resuming the run writes all files again.
 func WriteSummary(dir string, summary *Summary) error {
 	data, err := encode(summary, "    ")
 	if err != nil {
@@ -154,7 +152,7 @@ func WriteSummary(dir string, summary *Summary) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
-	if err := flush(dir); err != nil {
+	if err := syncFiles(dir); err != nil {
 		return fmt.Errorf("write summary: %w", err)
 	}
 	if err := writeFile(filepath.Join(dir, SummaryFile), data, true); err != nil {
@@ -192,7 +190,7 @@ func WriteFile(path string, data []byte) error {
 	return nil
 }
 
-// writeFile replaces a file atomically: readers see the old content or the new, also after a crash
+// writeFile replaces a file atomically: readers see the old or the new content, also after a crash
 // of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
 // next write reuses the temporary file of a crash. A file has one writer.
 func writeFile(path string, data []byte, lasting bool) (err error) {

@@ -31,8 +31,8 @@ func contactRow(id, name, number string, self bool) *worldv1.Row {
 	return &worldv1.Row{Cells: []*worldv1.Value{world.Text(id), world.Text(name), world.Text(number), world.Null(), world.Bool(self)}}
 }
 
-// sampleRollout adds one contact and forgets it again in a parallel batch, with a minefield that is
-// hit.
+// sampleRollout returns a rollout that adds a contact and removes it again in a parallel batch, and
+// triggers a minefield.
 func sampleRollout() Rollout {
 	agent, user := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	system, environment := worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
@@ -183,7 +183,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// TestSpelling checks where the original writes integers.
+// TestSpelling checks where the original writes integers instead of floats.
 func TestSpelling(t *testing.T) {
 	r := sampleRollout()
 	r.Scenario.Evaluation.Milestones = nil
@@ -193,7 +193,7 @@ func TestSpelling(t *testing.T) {
 		t.Errorf("got %s, %s, %s, want 1, 0.5, 0", got.MilestoneSimilarity, got.MinefieldSimilarity, got.Similarity)
 	}
 	for f, want := range map[float64]string{0: "0.0", 1: "1.0", 0.0001: "0.0001", 0.00001: "1e-05", 1e15: "1000000000000000.0", 1e16: "1e+16", -2.5: "-2.5"} {
-		if got := floatText(f); got != want {
+		if got := pythonFloat(f); got != want {
 			t.Errorf("floatText(%v) = %s, want %s", f, got, want)
 		}
 	}
@@ -243,8 +243,8 @@ func TestDirectoryNames(t *testing.T) {
 	}
 }
 
-// TestWriteFile replaces a file and leaves nothing else behind, also when it fails and after a
-// writer that was killed.
+// TestWriteFile checks that replacing a file leaves no other file, also after an error or a killed
+// writer.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "f")
@@ -283,7 +283,7 @@ func TestWriteFile(t *testing.T) {
 			t.Error("writing over a directory: got no error")
 		}
 	}
-	if err := errors.Join(flush(dir), flush(filepath.Join(dir, "none"))); !errors.Is(err, fs.ErrNotExist) {
+	if err := errors.Join(syncFiles(dir), syncFiles(filepath.Join(dir, "none"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("flush of a directory and of none: got %v, want that the second does not exist", err)
 	}
 	entries, err := os.ReadDir(dir)

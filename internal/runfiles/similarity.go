@@ -11,7 +11,7 @@ import (
 // not compute it. It is empty, and null in JSON, if the rollout has no score.
 type Similarity string
 
-// Number returns the number; false if there is none.
+// Number returns the number. ok is false without one.
 func (s Similarity) Number() (float64, bool) {
 	number, err := strconv.ParseFloat(string(s), 64)
 	return number, err == nil
@@ -38,7 +38,7 @@ func (s *Similarity) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// similarityOf returns a computed similarity. NaN, which no score is, becomes empty.
+// similarityOf converts a computed similarity. NaN becomes empty.
 func similarityOf(f float64) Similarity {
 	number, _ := float(f).(json.Number)
 	return Similarity(number)

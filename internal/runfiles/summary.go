@@ -14,10 +14,10 @@ import (
 )
 
 const (
-	// AllCategories is the category that every scenario belongs to.
+	// AllCategories is the category of all scenarios.
 	AllCategories = "ALL_CATEGORIES"
-	// threeDistractionTools does not count for scenarios with a scrambling, which all include it, and
-	// noDistractionTools not for those in which tools need consent.
+	// threeDistractionTools does not count for scenarios with a scrambling, which all include it.
+	// noDistractionTools does not count for scenarios whose tools need consent.
 	threeDistractionTools = "THREE_DISTRACTION_TOOLS"
 	noDistractionTools    = "NO_DISTRACTION_TOOLS"
 	scrambledSuffix       = "_SCRAMBLED"
@@ -27,9 +27,9 @@ const (
 // Summary is the content of result_summary.json. It has exactly the original's keys. RunFile has
 // the rest.
 type Summary struct {
-	// Scenarios holds one entry per rollout, in the order they were given.
+	// Scenarios has one entry per rollout, in the given order.
 	Scenarios []ScenarioResult `json:"per_scenario_results"`
-	// Categories holds the means per category, in the order in which categories first occur.
+	// Categories has the means per category, in order of first occurrence.
 	Categories Categories `json:"category_aggregated_results"`
 	// GitSHA is always null: a run is not tied to a repository.
 	GitSHA *string `json:"git_sha"`
@@ -39,7 +39,7 @@ type Summary struct {
 type ScenarioResult struct {
 	// Name is the name of the rollout's directory.
 	Name string `json:"name"`
-	// Categories are the scenario's.
+	// Categories are the categories of the scenario.
 	Categories []string `json:"categories"`
 	// Traceback describes the failure of the rollout.
 	Traceback *string `json:"traceback"`
@@ -152,15 +152,15 @@ func (c *Categories) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Summarize returns the summary of a run over the given rollouts, in their order. It lists rollouts
-// without a score but does not average them. ALL_CATEGORIES is always present.
+// Summarize returns the summary of a run's rollouts in their order. It lists rollouts without a
+// score but does not average them. ALL_CATEGORIES is always present.
 func Summarize(rollouts []Rollout) *Summary {
 	summary := &Summary{Scenarios: []ScenarioResult{}}
 	var sums sums
 	for _, r := range rollouts {
 		summary.Scenarios = append(summary.Scenarios, scenarioResult(r))
 		for _, name := range CountedCategories(r.Scenario.GetSetup().GetCategories()) {
-			sum := sums.of(name)
+			sum := sums.category(name)
 			if !Scored(r.Result) {
 				continue
 			}
@@ -171,7 +171,7 @@ func Summarize(rollouts []Rollout) *Summary {
 			sum.count++
 		}
 	}
-	sums.of(AllCategories)
+	sums.category(AllCategories)
 	summary.Categories = sums.means()
 	return summary
 }
@@ -185,8 +185,8 @@ type sum struct {
 	count             int
 }
 
-// of returns the sum of a category.
-func (s *sums) of(category string) *sum {
+// category returns the sum of a category.
+func (s *sums) category(category string) *sum {
 	for _, sum := range *s {
 		if sum.category == category {
 			return sum
@@ -219,7 +219,7 @@ func Scored(result *busv1.Result) bool {
 	}
 }
 
-// CountedCategories returns the categories of a scenario that count, ALL_CATEGORIES last. The
+// CountedCategories returns the categories of a scenario that count, with ALL_CATEGORIES last. The
 // caller owns the result.
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
@@ -289,7 +289,7 @@ func traceback(end *busv1.End) string {
 }
 
 // ReadSummary reads the summary of a run from its directory. It ignores unknown fields. The error
-// wraps fs.ErrNotExist if there is none and ErrDamaged if the file is invalid.
+// wraps fs.ErrNotExist if the file is missing and ErrDamaged if it is invalid.
 func ReadSummary(dir string) (*Summary, error) {
 	summary := &Summary{}
 	if err := readFile(dir, SummaryFile, "", summary); err != nil {

@@ -21,12 +21,12 @@ type RoleUsage struct {
 	ReasoningTokens *int64 `json:"reasoning_tokens"`
 	// CostUSD is the list price in US dollars, null if a price is unknown.
 	CostUSD *float64 `json:"cost_usd"`
-	// RequestsWithoutUsage is the number of answered requests without reported tokens, which the sums
-	// lack.
+	// RequestsWithoutUsage is the number of answered requests without reported tokens. The sums
+	// exclude them.
 	RequestsWithoutUsage int `json:"requests_without_usage,omitempty"`
 }
 
-// usage sums up turns; nil if there is none.
+// usage sums turns. It returns nil without any.
 func usage(turns []*busv1.TurnUsage) *Usage {
 	if len(turns) == 0 {
 		return nil

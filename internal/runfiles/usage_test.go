@@ -15,7 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestUsageKept writes what an earlier version summed up as it is read, zeros included.
+// TestUsageKept checks that sums of an earlier version survive reading and writing, including
+// zeros.
 func TestUsageKept(t *testing.T) {
 	const before = `{"agent":{"input_tokens":0,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0,"cost_usd":0},` +
 		`"user":{"input_tokens":30,"cached_tokens":4,"output_tokens":4,"reasoning_tokens":2,"cost_usd":null}}`
@@ -29,7 +30,7 @@ func TestUsageKept(t *testing.T) {
 	}
 }
 
-// TestUsage sums up what models used, per rollout and in all.
+// TestUsage checks the usage of models per rollout and in total.
 func TestUsage(t *testing.T) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	turn := func(role worldv1.Role, input, cached, output, reasoning int64, micros *int64) *busv1.TurnUsage {

@@ -7,7 +7,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// UserFlag is a suspicion that a simulated user broke its contract.
+// UserFlag is a possible violation of a simulated user's contract.
 type UserFlag struct {
 	// Rule is assistant, early_end, invented, leak or unasked.
 	Rule string `json:"rule"`
@@ -19,7 +19,8 @@ type UserFlag struct {
 
 // UserContract counts violations of the simulated users of a run.
 type UserContract struct {
-	// Rollouts is the number with a checked user: one that is no script and made a turn.
+	// Rollouts is the number of rollouts with a checked user: a user other than a script that made a
+	// turn.
 	Rollouts int `json:"rollouts"`
 	// Flagged is the number of those with a flag. Rate is their share.
 	Flagged int     `json:"flagged"`
@@ -59,8 +60,7 @@ func UserContractOf(rollouts []Rollout) *UserContract {
 	return contract
 }
 
-// UserChecked reports whether a finished run has checked users: they were no script and spoke. It
-// is false for a nil run.
+// UserChecked reports whether a finished run has checked users. It is false for a nil run.
 func (r *Run) UserChecked() bool { return r != nil && r.Totals != nil && r.Totals.UserContract != nil }
 
 // SetUserFlags replaces the flags of a rollout, updates the counts, and reports whether anything
@@ -86,8 +86,8 @@ func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) 
 	return changed
 }
 
-// userChecked reports whether the rollout's user is no script and made a turn. Without messages, a
-// model's turns follow from its usage, and any message counts as a turn of another player.
+// userChecked reports whether the rollout's user is not a script and made a turn. Without messages,
+// usage shows the turns of a model, and any message counts as a turn of another player.
 func (r Rollout) userChecked() bool {
 	user, starting := r.Result.GetRollout().GetUser(), len(r.Scenario.GetSetup().GetMessages())
 	switch {

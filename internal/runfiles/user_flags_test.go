@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// played is a rollout with a user and flags of these rules, of which the messages are not at hand.
-func played(user *agentgwv1.Player, rules ...string) Rollout {
+// userRollout returns a rollout with a user and flags of these rules, without messages.
+func userRollout(user *agentgwv1.Player, rules ...string) Rollout {
 	r := Rollout{Result: &busv1.Result{Rollout: &busv1.Rollout{User: user}, MessageCount: 4}}
 	for _, rule := range rules {
 		r.Result.UserFlags = append(r.Result.UserFlags, &busv1.UserFlag{Rule: rule, Index: 3, Evidence: "words"})
@@ -22,22 +22,22 @@ func played(user *agentgwv1.Player, rules ...string) Rollout {
 	return r
 }
 
-// paid adds what turns of these roles cost.
-func paid(r Rollout, roles ...worldv1.Role) Rollout {
+// withUsage adds usage of turns of these roles.
+func withUsage(r Rollout, roles ...worldv1.Role) Rollout {
 	for i, role := range roles {
 		r.Usage = append(r.Usage, &busv1.TurnUsage{Role: role, Index: int32(i), Usage: &agentgwv1.Usage{}})
 	}
 	return r
 }
 
-// failed lets nothing come of the last turn that cost something.
-func failed(r Rollout) Rollout {
+// withFailedTurn makes the last turn with usage fail.
+func withFailedTurn(r Rollout) Rollout {
 	r.Result.End = &busv1.End{Usage: r.Usage[len(r.Usage)-1]}
 	return r
 }
 
-// said adds messages of these senders after one that the scenario begins with.
-func said(r Rollout, senders ...worldv1.Role) Rollout {
+// withMessages adds messages of these senders after a starting message.
+func withMessages(r Rollout, senders ...worldv1.Role) Rollout {
 	r.Scenario = &scenariov1.Scenario{Setup: &setupv1.Setup{Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER}}}}
 	r.Messages = r.Scenario.GetSetup().GetMessages()
 	for _, sender := range senders {
@@ -46,10 +46,10 @@ func said(r Rollout, senders ...worldv1.Role) Rollout {
 	return r
 }
 
-// TestSetUserFlags checks a rollout of a run again: the counts follow.
+// TestSetUserFlags checks that the counts follow changes of a rollout's flags.
 func TestSetUserFlags(t *testing.T) {
 	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
-	first, second := played(plugin, "leak"), played(plugin, "leak", "invented")
+	first, second := userRollout(plugin, "leak"), userRollout(plugin, "leak", "invented")
 	first.Directory, second.Directory = "first", "second"
 	var run *Run
 	if run.UserChecked() {
@@ -72,31 +72,31 @@ func TestSetUserFlags(t *testing.T) {
 	}
 }
 
-// TestUserContract counts flags over rollouts with and without a user that is watched, in a run.
+// TestUserContract checks the counts of flags over rollouts with and without a checked user.
 func TestUserContract(t *testing.T) {
 	const agentRole, userRole = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	scripted := &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{}}}
 	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
 	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
-	silent := played(plugin)
+	silent := userRollout(plugin)
 	silent.Result.MessageCount = 0
 	tests := map[string]struct {
 		rollouts []Rollout
 		want     *UserContract
 	}{
-		"nobody watched": {[]Rollout{played(scripted), {}}, nil},
-		"no flag":        {[]Rollout{played(plugin), played(scripted)}, &UserContract{Rollouts: 1, Rules: map[string]int{}}},
+		"nobody watched": {[]Rollout{userRollout(scripted), {}}, nil},
+		"no flag":        {[]Rollout{userRollout(plugin), userRollout(scripted)}, &UserContract{Rollouts: 1, Rules: map[string]int{}}},
 		"flags": {
-			[]Rollout{played(plugin, "leak", "leak", "invented"), played(plugin), played(plugin, "leak"), played(plugin), played(scripted)},
+			[]Rollout{userRollout(plugin, "leak", "leak", "invented"), userRollout(plugin), userRollout(plugin, "leak"), userRollout(plugin), userRollout(scripted)},
 			&UserContract{Rollouts: 4, Flagged: 2, Rate: 0.5, Rules: map[string]int{"leak": 3, "invented": 1}},
 		},
 		"nobody spoke": {
-			[]Rollout{silent, played(model), paid(played(model), agentRole), failed(paid(played(model), agentRole, userRole)), said(played(plugin)), said(played(model), agentRole)}, nil,
+			[]Rollout{silent, userRollout(model), withUsage(userRollout(model), agentRole), withFailedTurn(withUsage(userRollout(model), agentRole, userRole)), withMessages(userRollout(plugin)), withMessages(userRollout(model), agentRole)}, nil,
 		},
 		"some spoke": {
 			[]Rollout{
-				paid(played(model), agentRole, userRole), failed(paid(played(model), userRole, userRole)), said(played(plugin), agentRole, userRole),
-				played(model, "leak"), failed(paid(played(model), agentRole, userRole)),
+				withUsage(userRollout(model), agentRole, userRole), withFailedTurn(withUsage(userRollout(model), userRole, userRole)), withMessages(userRollout(plugin), agentRole, userRole),
+				userRollout(model, "leak"), withFailedTurn(withUsage(userRollout(model), agentRole, userRole)),
 			},
 			&UserContract{Rollouts: 4, Flagged: 1, Rate: 0.25, Rules: map[string]int{"leak": 1}},
 		},

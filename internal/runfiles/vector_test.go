@@ -39,7 +39,7 @@ func vectorScenarios(t *testing.T) *importer.Scenarios {
 	return scenarios
 }
 
-// loadVector rebuilds one rollout from its result files and the scenario it played.
+// loadVector builds a rollout from its result files and its scenario.
 func loadVector(t *testing.T, dir string, scenarios *importer.Scenarios) Rollout {
 	t.Helper()
 	summary, err := ReadSummary(dir)
@@ -58,7 +58,7 @@ func loadVector(t *testing.T, dir string, scenarios *importer.Scenarios) Rollout
 		played, err = scenarios.Scenario(base, suffix)
 	}
 	run := t.TempDir()
-	place(t, run, entry.Name, read(t, dir, contextFile))
+	writeContext(t, run, entry.Name, read(t, dir, contextFile))
 	trajectory, err := ReadTrajectory(run, entry.Name, "", world.Builtin())
 	if err != nil {
 		t.Fatal(err)

@@ -11,19 +11,19 @@ import (
 	"strings"
 )
 
-// ErrPack says that a path holds no pack.
+// ErrPack means that a path is not a pack.
 var ErrPack = errors.New("not a pack")
 
 const (
-	// maxArchiveDepth bounds the folders that a file of an archive lies in.
+	// maxArchiveDepth is the maximum depth of folders in an archive.
 	maxArchiveDepth = 10
 	// encrypted is the flag of a file with a password.
 	encrypted = 1
 )
 
-// OpenPack returns the files of a pack, a directory or a zip file of one. A zip file is read into
-// memory and needs no closing; its files may lie in one folder at its top. The error is ErrPack, or
-// that of the file system.
+// OpenPack returns the files of a pack: a directory, or a zip file of one. It reads a zip file into
+// memory, so the caller need not close it. The files may be in one folder of the zip file. The
+// error is ErrPack, or that of the file system.
 func OpenPack(name string) (fs.FS, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -46,7 +46,7 @@ func OpenPack(name string) (fs.FS, error) {
 	return files, nil
 }
 
-// unzip returns the files of an archive. Nothing is unpacked before it is read.
+// unzip returns the files of an archive. It decompresses a file only when it is read.
 func unzip(data []byte, limits limits) (fs.FS, error) {
 	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -78,11 +78,11 @@ func unzip(data []byte, limits limits) (fs.FS, error) {
 		}
 		shared = shared && first == top && (below || file.Mode().IsDir())
 	}
-	if shared && top != "" && !layout(top) {
+	if shared && top != "" && !isPackFolder(top) {
 		return fs.Sub(archive, path.Clean(top))
 	}
 	return archive, nil
 }
 
-// layout says whether a folder belongs to a pack's own.
-func layout(name string) bool { return name == "worlds" || name == "recordings" }
+// isPackFolder reports whether a folder is part of a pack's layout.
+func isPackFolder(name string) bool { return name == "worlds" || name == "recordings" }

@@ -15,42 +15,42 @@ import (
 )
 
 const (
-	// defaultMaxMessages is the limit of a scenario that gives none.
+	// defaultMaxMessages is the default of max_messages.
 	defaultMaxMessages = 30
-	// allTools stands for the tools that nothing takes away.
+	// allTools selects all tools.
 	allTools = "all"
-	// endTool ends the conversation; it belongs to the user.
+	// endTool ends the conversation. Only the user has it.
 	endTool = "end_conversation"
-	// endCallID is the id of the call that a user script ends with.
+	// endCallID is the id of the last call of a user script.
 	endCallID = "call_end"
 )
 
-// builder turns one document into a scenario and remembers which value each part came from.
+// builder converts one document to a scenario. It records the source of each part.
 type builder struct {
 	*reader
 	*usage
 
 	worlds      map[string]*startWorld
 	recorded    map[string][]*setupv1.RecordedAnswer
-	base        []*worldv1.Table // the world before the scenario's own changes
-	worldBroken bool             // the world could not be had; its mistakes are reported elsewhere
-	// unlisted is how many of the agent's first tools are not listed but called by the oracle.
+	base        []*worldv1.Table // the world before the scenario's changes
+	worldBroken bool             // the world has mistakes, which are reported in its file
+	// unlisted is the number of the agent's first tools that are unlisted but called by the oracle.
 	unlisted int
-	// places maps paths of the canonical form, as Validate writes them, to values.
-	places map[string]*value
+	// sources maps paths of the canonical form, as in Problem.Path, to values.
+	sources map[string]*value
 }
 
-// mark remembers where a part of the canonical form comes from.
-func (b *builder) mark(path string, v *value) {
+// recordSource records the source of a part of the canonical form.
+func (b *builder) recordSource(path string, v *value) {
 	if v != nil {
-		b.places[path] = v
+		b.sources[path] = v
 	}
 }
 
-// placeOf returns the value of the part at a path, or of the nearest part that it belongs to.
-func (b *builder) placeOf(path string, whole *value) *value {
+// sourceOf returns the source of the part at a path, or of the nearest part that contains it.
+func (b *builder) sourceOf(path string, whole *value) *value {
 	for path != "" {
-		if v, ok := b.places[path]; ok {
+		if v, ok := b.sources[path]; ok {
 			return v
 		}
 		path = path[:max(0, strings.LastIndexAny(path, ".["))]
@@ -58,14 +58,14 @@ func (b *builder) placeOf(path string, whole *value) *value {
 	return whole
 }
 
-// report records the problems of the built scenario, except those that follow from mistakes
-// recorded while building it.
+// report records the problems of the built scenario, except those that follow from mistakes found
+// while building it.
 func (b *builder) report(problems []Problem, doc *value, known Errors) {
 	for _, problem := range problems {
 		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
-		at := b.placeOf(problem.Path, doc)
-		follows := b.worldBroken && aboutWorld || b.aboutUnlisted(problem.Path) || slices.ContainsFunc(known, func(e *Error) bool {
-			return within(e.Field, at.path) || e.Field != "" && within(at.path, e.Field)
+		at := b.sourceOf(problem.Path, doc)
+		follows := b.worldBroken && aboutWorld || b.isUnlistedTool(problem.Path) || slices.ContainsFunc(known, func(e *Error) bool {
+			return isWithin(e.Field, at.path) || e.Field != "" && isWithin(at.path, e.Field)
 		})
 		if !follows {
 			b.fail(at, "%s", problem.Reason)
@@ -73,21 +73,21 @@ func (b *builder) report(problems []Problem, doc *value, known Errors) {
 	}
 }
 
-// aboutUnlisted says whether a path is that of a tool that is not listed. What is wrong with it is
-// reported where the oracle calls it.
-func (b *builder) aboutUnlisted(path string) bool {
+// isUnlistedTool reports whether a path is that of an unlisted tool. Its mistakes are reported at
+// the oracle's call.
+func (b *builder) isUnlistedTool(path string) bool {
 	number, found := strings.CutPrefix(path, "setup.tools.allow[")
 	at, err := strconv.Atoi(strings.TrimSuffix(number, "]"))
 	return found && err == nil && at < b.unlisted
 }
 
-// within says whether a field path is another one or a part of it.
-func within(part, whole string) bool {
+// isWithin reports whether a field path equals another or is inside it.
+func isWithin(part, whole string) bool {
 	rest, ok := strings.CutPrefix(part, whole)
 	return ok && (whole == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// scenario builds the scenario of a name; nil if it is no mapping.
+// scenario builds the scenario under a name, nil if it is not a mapping.
 func (b *builder) scenario(f field) *scenariov1.Scenario {
 	isField := func(inner field) bool { return scenarioForm().has(inner.key) }
 	if scenarioForm().has(f.key) && !slices.ContainsFunc(f.value.fields, isField) {
@@ -121,37 +121,37 @@ func (b *builder) scenario(f field) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
-		setup.UserScript = b.script(b.alone(user.get("script"), "say"), turnForm(), "setup.user_script")
+		setup.UserScript = b.script(b.singletonList(user.get("script"), "say"), turnForm(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
-		b.mark("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
+		b.recordSource("setup.categories["+strconv.Itoa(i)+"]", v.get("categories").list[i])
 	}
-	setup.Categories = append(setup.GetCategories(), derived(setup)...)
+	setup.Categories = append(setup.GetCategories(), solutionCategories(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
-	b.mark("setup.name", f.place)
-	b.markFields(v)
+	b.recordSource("setup.name", f.place)
+	b.recordFieldSources(v)
 	return &scenariov1.Scenario{
 		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),
 	}
 }
 
-// markFields remembers the fields that become a part of the same kind.
-func (b *builder) markFields(v *value) {
+// recordFieldSources records the sources of fields that become a part of the same kind.
+func (b *builder) recordFieldSources(v *value) {
 	for path, key := range map[string]string{
 		"setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
 		"proof.floor": "max_idle_score", "proof.orders": "orders",
 	} {
-		b.mark(path, v.get(key))
+		b.recordSource(path, v.get(key))
 	}
 }
 
-// start returns the world that the scenario starts in.
+// start returns the starting world of the scenario.
 func (b *builder) start(v *value) *startWorld {
 	start := emptyWorld(b.world())
-	if name := v.get("world"); b.want(name, shapeText) {
+	if name := v.get("world"); b.checkShape(name, shapeText) {
 		if base, ok := b.worlds[name.text]; ok {
 			start = base.clone()
 			b.worldBroken = base.broken
@@ -165,15 +165,15 @@ func (b *builder) start(v *value) *startWorld {
 		}
 	}
 	b.clock(v.get("clock"), start.clock)
-	b.move(start, v.get("clock"))
+	b.recomputeWorld(start, v.get("clock"))
 	b.base = start.versions()
 	b.tables(b.usage, v.get("tables"), start)
 	b.countRows(b.reader, v, start)
 	return start
 }
 
-// tools reads which tools the agent gets, beside those that the oracle calls, and the user of its
-// own. The tool that ends the conversation always belongs to them.
+// tools reads the tools of the agent besides those that the oracle calls, and the user's own tools.
+// The user always has the tool that ends the conversation.
 func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
 	if extra := v.get("extra_tools"); extra == nil || extra.shape != shapeText || extra.text != allTools {
@@ -183,7 +183,7 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 		})
 		selection.Allow, b.unlisted = slices.Concat(unlisted, listed), len(unlisted)
 		for i := range listed {
-			b.mark("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.list[i])
+			b.recordSource("setup.tools.allow["+strconv.Itoa(len(unlisted)+i)+"]", extra.list[i])
 		}
 		if !slices.Contains(selection.GetAllow(), endTool) {
 			selection.Allow = append(selection.GetAllow(), endTool)
@@ -192,14 +192,14 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 	if user := v.get("user"); user != nil && user.shape == shapeMapping {
 		selection.User = b.texts(user.get("tools"))
 		for i := range selection.GetUser() {
-			b.mark("setup.tools.user["+strconv.Itoa(i)+"]", user.get("tools").list[i])
+			b.recordSource("setup.tools.user["+strconv.Itoa(i)+"]", user.get("tools").list[i])
 		}
 	}
 	for i := range selection.GetDeny() {
-		b.mark("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
+		b.recordSource("setup.tools.deny["+strconv.Itoa(i)+"]", v.get("without_tools").list[i])
 	}
 	for _, item := range b.items(v.get("augmentations")) {
-		if !b.want(item, shapeText) {
+		if !b.checkShape(item, shapeText) {
 			continue
 		}
 		number := setupv1.Augmentation_value[augmentationPrefix+item.text]
@@ -212,7 +212,7 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 	return selection
 }
 
-// extraTools reads the list of tools beside those that the oracle calls.
+// extraTools reads the tools besides those that the oracle calls.
 func (b *builder) extraTools(v *value) []string {
 	if v != nil && v.shape == shapeText {
 		b.fail(v, "is %q, expected %s or a list of tools", brief(v.text), allTools)
@@ -221,7 +221,7 @@ func (b *builder) extraTools(v *value) []string {
 	return b.texts(v)
 }
 
-// calledTools returns the tools that a script calls, in the order in which it first does.
+// calledTools returns the tools that a script calls, in the order of their first calls.
 func calledTools(script []*worldv1.Turn) []string {
 	var tools []string
 	for _, turn := range script {
@@ -234,7 +234,7 @@ func calledTools(script []*worldv1.Turn) []string {
 	return tools
 }
 
-// recordings reads answers of external services.
+// recordings reads recorded answers of external services.
 func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
 	var out []*setupv1.RecordedAnswer
 	for _, item := range b.items(v) {
@@ -247,10 +247,10 @@ func (b *builder) recordings(v *value) []*setupv1.RecordedAnswer {
 	return out
 }
 
-// sharedRecordings returns the answers in a file that scenarios share.
+// sharedRecordings returns the answers in a file of recordings/.
 func (b *builder) sharedRecordings(v *value) []*setupv1.RecordedAnswer {
 	name := b.object(v, sharedRecordingForm()).get("file")
-	if !b.want(name, shapeText) {
+	if !b.checkShape(name, shapeText) {
 		return nil
 	}
 	answers, ok := b.recorded[name.text]
@@ -260,13 +260,13 @@ func (b *builder) sharedRecordings(v *value) []*setupv1.RecordedAnswer {
 	return answers
 }
 
-// recording reads one answer; nil if it is no mapping.
+// recording reads one answer, nil if it is not a mapping.
 func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 	if r.object(v, recordingForm()) == nil {
 		return nil
 	}
 	answer := &setupv1.RecordedAnswer{Url: r.text(v.get("url"))}
-	if params := v.get("params"); r.want(params, shapeMapping) {
+	if params := v.get("params"); r.checkShape(params, shapeMapping) {
 		answer.ParamsJson = jsonText(params)
 	}
 	if response := v.get("response"); response != nil {
@@ -275,7 +275,7 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 	return answer
 }
 
-// endScript makes sure that a user script ends the conversation.
+// endScript returns a user script that ends the conversation.
 func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
 	if len(turns) > 0 {
 		for _, call := range turns[len(turns)-1].GetCalls() {
@@ -296,8 +296,8 @@ func (b *builder) evaluation(v *value, start *startWorld, setup *setupv1.Setup, 
 	evaluation := &evaluationv1.Evaluation{
 		User:       user,
 		Milestones: b.graph(b.milestones(v), v.get("guardrails"), milestonesPath, start),
-		Minefields: b.graph(b.named(v.get("minefields")), v.get("guardrails"), minefieldsPath, start),
+		Minefields: b.graph(b.nodeEntries(v.get("minefields")), v.get("guardrails"), minefieldsPath, start),
 	}
-	anchor(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), hands(setup.GetTools())))
+	addFinalGuardrails(b.world(), evaluation.GetMilestones(), slices.Concat(setup.GetOracleScript(), setup.GetUserScript(), userToolCalls(setup.GetTools())))
 	return evaluation
 }

@@ -13,13 +13,14 @@ const (
 	tolerancesKey = "tolerances"
 )
 
-// toolName is what a text must look like to be the name of a tool that is called without arguments.
+// toolName matches the name of a tool that is called without arguments.
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// writeOut writes a call out whose tool is the key of its arguments, or stands alone where only a
-// call can: as tool and arguments, and in a turn as its only call. Anything else stays.
-func (v *value) writeOut(f form) {
-	at := slices.IndexFunc(v.fields, func(field field) bool { return f.callsTool(v, field) })
+// expandCall expands the short form of a call to the fields tool and arguments. The short form is
+// the tool as the key of its arguments, or the tool alone where only a call is possible. A turn
+// gets the field calls. Other values do not change.
+func (v *value) expandCall(f form) {
+	at := slices.IndexFunc(v.fields, func(field field) bool { return f.isToolField(v, field) })
 	var call []field
 	switch {
 	case v.shape == shapeText && f.has(toolKey) && toolName.MatchString(v.text):
@@ -45,14 +46,14 @@ func (v *value) writeOut(f form) {
 	v.fields = append(v.fields, call...)
 }
 
-// callsTool says whether a field of a mapping names a tool and holds its arguments: it is none of
-// the form, and no other field says what is called or said.
-func (f form) callsTool(v *value, candidate field) bool {
-	if f.has(candidate.key) || f.former[candidate.key] != "" || candidate.value.shape != shapeMapping {
+// isToolField reports whether a field of a mapping names a tool and contains its arguments. It must
+// not be a field of the form, and no other field may contain a call or a text.
+func (f form) isToolField(v *value, candidate field) bool {
+	if f.has(candidate.key) || f.formerNames[candidate.key] != "" || candidate.value.shape != shapeMapping {
 		return false
 	}
 	for _, other := range v.fields {
-		if other.key != candidate.key && (!f.has(other.key) || slices.Contains(f.instead, other.key)) {
+		if other.key != candidate.key && (!f.has(other.key) || slices.Contains(f.replaceable, other.key)) {
 			return false
 		}
 	}

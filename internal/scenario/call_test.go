@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 )
 
-// TestShortCalls compares calls that are written short with the same ones written out.
+// TestShortCalls compares short forms of calls with complete ones.
 func TestShortCalls(t *testing.T) {
 	t.Parallel()
 	const long = `oracle:

@@ -15,14 +15,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// ErrFormat says that a file cannot be brought into its canonical form without loss.
+// ErrFormat means that a file cannot be formatted without loss.
 var ErrFormat = errors.New("cannot be formatted")
 
-// Format returns the canonical form of a file of a pack: fields in the usual order, two columns of
-// indentation, rows, calls and constraints on one line where they fit, one newline at the end.
-// Comments, flow style, quotes and the order of rows, columns and arguments stay; empty lines go.
-// The canonical form of a canonical form is itself. A file that is not readable is of type Errors,
-// one whose comments or content would not survive is ErrFormat.
+// Format returns the canonical form of a file of a pack: fields in the usual order, an indentation
+// of two columns, rows, calls and constraints on one line if they fit, and one newline at the end.
+// It keeps comments, flow style, quotes and the order of rows, columns and arguments. It removes
+// empty lines. Format is idempotent. The error is of type Errors for an unreadable file, and
+// ErrFormat if comments or content would be lost.
 func Format(name string, data []byte) ([]byte, error) {
 	r := &reader{file: name}
 	before := r.documents(data)
@@ -39,11 +39,11 @@ func Format(name string, data []byte) ([]byte, error) {
 	}
 	for _, node := range nodes {
 		if root := node.Content[0]; root.Kind == yaml.MappingNode {
-			f := fitting(root, all, kinds...)
+			f := matchForm(root, all, kinds...)
 			if len(f.fields) == 0 && kinds[0] != "schema" {
 				f = scenariosForm(root)
 			}
-			arrange(root, f, all)
+			sortFields(root, f, all)
 			joiner{all}.mapping(root, f, 0)
 		}
 	}
@@ -64,7 +64,7 @@ func Format(name string, data []byte) ([]byte, error) {
 	return out, nil
 }
 
-// parseNodes returns the documents of a file that hold something.
+// parseNodes returns the non-empty documents of a file.
 func parseNodes(data []byte) ([]*yaml.Node, error) {
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	var nodes []*yaml.Node
@@ -99,8 +99,8 @@ func encodeNodes(nodes []*yaml.Node) ([]byte, error) {
 	return bytes.ReplaceAll(out.Bytes(), []byte(hiddenColon), []byte(":")), nil
 }
 
-// hiddenColon stands for a colon in a plain text, e.g. a local time, which the encoder would quote
-// in flow style.
+// hiddenColon replaces a colon in a plain text, e.g. a local time. The encoder would quote the
+// colon in flow style.
 const hiddenColon = "\ue000"
 
 func hideColons(node *yaml.Node) {
@@ -112,14 +112,14 @@ func hideColons(node *yaml.Node) {
 	}
 }
 
-// fitting returns the first of the named forms that has all fields of a mapping; the zero form if
-// none has.
-func fitting(node *yaml.Node, all map[string]form, names ...string) form {
+// matchForm returns the first of the named forms that has all fields of a mapping, the zero form
+// otherwise.
+func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
 	for _, name := range names {
 		f := all[name]
 		fits := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			fits = fits && (f.has(f.now(node.Content[i].Value)) || f.takes(node, i))
+			fits = fits && (f.has(f.currentName(node.Content[i].Value)) || f.acceptsTool(node, i))
 		}
 		if fits {
 			return all[name]
@@ -128,7 +128,7 @@ func fitting(node *yaml.Node, all map[string]form, names ...string) form {
 	return form{}
 }
 
-// scenariosForm is the document of a scenario file, whose fields are its scenarios.
+// scenariosForm is the form of a scenario file, whose fields are scenarios.
 func scenariosForm(root *yaml.Node) form {
 	var f form
 	for i := 0; i+1 < len(root.Content); i += 2 {
@@ -137,13 +137,13 @@ func scenariosForm(root *yaml.Node) form {
 	return f
 }
 
-// takes says whether an entry of a mapping can be a tool with its arguments.
-func (f form) takes(node *yaml.Node, i int) bool {
-	return len(f.instead) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.instead, func(name string) bool { return entry(node, name) != nil })
+// acceptsTool reports whether an entry of a mapping can be a tool with its arguments.
+func (f form) acceptsTool(node *yaml.Node, i int) bool {
+	return len(f.replaceable) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.replaceable, func(name string) bool { return entry(node, name) != nil })
 }
 
-// arrange puts the fields of a mapping, and of the mappings in it, into the order of their forms.
-func arrange(node *yaml.Node, f form, all map[string]form) {
+// sortFields sorts the fields of a mapping and of nested mappings by their forms.
+func sortFields(node *yaml.Node, f form, all map[string]form) {
 	if len(f.fields) == 0 {
 		return
 	}
@@ -154,10 +154,10 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 	names := f.names()
 	var entries []placed
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		at := slices.Index(names, f.now(node.Content[i].Value))
+		at := slices.Index(names, f.currentName(node.Content[i].Value))
 		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
 		if at >= 0 {
-			arrangeField(node.Content[i+1], f.fields[at].holds, all)
+			sortField(node.Content[i+1], f.fields[at].holds, all)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b placed) int { return a.at - b.at })
@@ -167,36 +167,36 @@ func arrange(node *yaml.Node, f form, all map[string]form) {
 	}
 }
 
-// arrangeField arranges what a field holds. Rows keep the order of their columns, which a target's
-// rows have in common.
-func arrangeField(node *yaml.Node, holds string, all map[string]form) {
-	if inner, ok := byName(holds); ok {
+// sortField sorts the fields in a field's value. Rows keep the order of their columns, because all
+// rows of a target have the same order.
+func sortField(node *yaml.Node, holds string, all map[string]form) {
+	if inner, ok := mappingValue(holds); ok {
 		for i := 1; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
-			arrangeField(node.Content[i], inner, all)
+			sortField(node.Content[i], inner, all)
 		}
 		return
 	}
 	single, items := alternatives(holds)
 	isRow := func(name string) bool { return strings.HasPrefix(name, rowPrefix) }
-	switch node.Kind { //nolint:exhaustive // the others hold nothing
+	switch node.Kind { //nolint:exhaustive // other nodes have no fields
 	case yaml.MappingNode:
-		arrange(node, fitting(node, all, slices.DeleteFunc(single, isRow)...), all)
+		sortFields(node, matchForm(node, all, slices.DeleteFunc(single, isRow)...), all)
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
 			if item.Kind == yaml.MappingNode {
-				arrange(item, fitting(item, all, slices.DeleteFunc(slices.Clone(items), isRow)...), all)
+				sortFields(item, matchForm(item, all, slices.DeleteFunc(slices.Clone(items), isRow)...), all)
 			}
 		}
 	}
 }
 
-// byName returns what a mapping from names holds, if a field holds one.
-func byName(holds string) (inner string, ok bool) {
+// mappingValue returns the type of the values of a field that maps names to values.
+func mappingValue(holds string) (inner string, ok bool) {
 	inner, ok = strings.CutPrefix(holds, "{")
 	return strings.TrimSuffix(inner, "}"), ok
 }
 
-// alternatives returns the forms and primitives of a field, and of the items of a list in it.
+// alternatives returns the forms and primitives of a field, and those of the items of a list in it.
 func alternatives(holds string) (single, items []string) {
 	for name := range strings.SplitSeq(holds, "|") {
 		if item, isList := strings.CutPrefix(name, "["); isList {
@@ -209,7 +209,7 @@ func alternatives(holds string) (single, items []string) {
 	return single, items
 }
 
-// members returns the forms of an item of a list.
+// members returns the forms of a list item.
 func members(item string) []string {
 	if several, ok := unions()[item]; ok {
 		return several
@@ -217,7 +217,7 @@ func members(item string) []string {
 	return []string{item}
 }
 
-// sameValue says whether two values hold the same, whatever the order of fields.
+// sameValue reports whether two values are equal. The order of fields does not matter.
 func sameValue(a, b *value) bool {
 	if a.shape != b.shape || a.text != b.text || a.boolean != b.boolean || len(a.fields) != len(b.fields) {
 		return false

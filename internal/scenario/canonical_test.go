@@ -12,7 +12,7 @@ import (
 
 func TestFormat(t *testing.T) {
 	for _, c := range []struct{ name, in, want string }{
-		{"order", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n"}, // says is no field of a scenario
+		{"order", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n", "a: # b\n  says: x\n  milestones: {}\n  # who\n  world: c\n"}, // a scenario has no field says
 		{"scenario",
 			"# top\n\na:\n    user:\n        says: Hi\n        # why\n        goal: G\n\n\n    categories:   [COREFERENCE]\n    world: b # c\n    milestones:\n      n:\n        call: {arguments: {b: 1.50, a: 2}, tool: t}\n        after: []\n      m:\n",
 			"# top\n\na:\n  world: b # c\n  categories: [COREFERENCE]\n  user:\n    # why\n    goal: G\n    says: Hi\n  milestones:\n    n: {after: [], call: {tool: t, arguments: {b: 1.50, a: 2}}}\n    m:\n"},
@@ -49,7 +49,7 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestFormatCatalogue formats the built-in catalogue: what is loaded from it stays the same.
+// TestFormatCatalogue checks that formatting the built-in catalogue does not change its content.
 func TestFormatCatalogue(t *testing.T) {
 	for _, pattern := range []string{"*.yaml", "worlds/*.yaml"} {
 		names, err := fs.Glob(os.DirFS(catalogueDir), pattern)
@@ -68,7 +68,7 @@ func TestFormatCatalogue(t *testing.T) {
 	}
 }
 
-// TestTemplate loads what new scenarios begin with.
+// TestTemplate loads the template of new scenarios.
 func TestTemplate(t *testing.T) {
 	text, world, err := Template("feed_the_cat")
 	if err != nil {
@@ -95,7 +95,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// FuzzFormat must not panic; what it writes is canonical and says the same.
+// FuzzFormat checks that Format does not panic, is idempotent and preserves the content.
 func FuzzFormat(f *testing.F) {
 	for _, seed := range []string{named("one", testScenario), testWorld, "a: [", "name: a # b\n# c\n", "a: {b: 'c:d', e: f:g}", "- - a\n", "x: |+\n  a\n\n\n"} {
 		f.Add([]byte(seed))

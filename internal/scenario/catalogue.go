@@ -14,15 +14,14 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// scenariosField is the only field of a Catalogue, by its name and its number.
+// These are the name and number of Catalogue's only field.
 const (
 	scenariosField       = "scenarios"
 	scenariosFieldNumber = 1
 )
 
-// eachOnWire calls yield with one scenario after the other of a Catalogue in wire form, until it
-// returns false. A catalogue is never decoded as a whole, for what is small on the wire may be
-// large in memory.
+// eachOnWire calls yield for each scenario of a Catalogue in wire format until yield returns false.
+// It never decodes the complete catalogue, because a small wire format may need much memory.
 func eachOnWire(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	for len(data) > 0 {
 		number, kind, length := protowire.ConsumeTag(data)
@@ -95,7 +94,7 @@ func eachInJSON(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	return nil
 }
 
-// expect reads the token that comes next.
+// expect reads the next token.
 func expect(decoder *json.Decoder, want json.Token) error {
 	got, err := decoder.Token()
 	if errors.Is(err, io.EOF) {

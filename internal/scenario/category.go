@@ -8,24 +8,25 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The categories that follow from a scenario's augmentations.
+// These categories follow from a scenario's augmentations.
 const (
 	noDistractionTools = "NO_DISTRACTION_TOOLS"
 	allToolsAvailable  = "ALL_TOOLS_AVAILABLE"
 )
 
-// Categories that follow from a solution, where an author does not say otherwise.
+// These categories follow from the solution, unless the author sets others.
 const (
 	singleToolCall   = "SINGLE_TOOL_CALL"
 	multipleToolCall = "MULTIPLE_TOOL_CALL"
 	singleUserTurn   = "SINGLE_USER_TURN"
 	multipleUserTurn = "MULTIPLE_USER_TURN"
-	// insufficient tasks have no category of tool calls: nobody can say which calls they take.
+	// insufficient marks tasks without a category of tool calls, because the necessary calls are
+	// unknown.
 	insufficient = "INSUFFICIENT_INFORMATION"
 )
 
-// derivedCategories returns the categories that given ones lack and that follow from a solution:
-// whether it calls several tools and whether the user speaks again after the first message.
+// derivedCategories returns the categories that follow from a solution and are missing in given:
+// whether it calls several tools, and whether the user speaks after the first message.
 func derivedCategories(given []string, tools map[string]bool, speaks bool) []string {
 	has := func(names ...string) bool {
 		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) })
@@ -40,8 +41,8 @@ func derivedCategories(given []string, tools map[string]bool, speaks bool) []str
 	return derived
 }
 
-// derived returns the categories that a scenario's own lack; none of one without a solution.
-func derived(setup *setupv1.Setup) []string {
+// solutionCategories returns the derived categories that a scenario lacks, none without a solution.
+func solutionCategories(setup *setupv1.Setup) []string {
 	if len(setup.GetOracleScript()) == 0 {
 		return nil
 	}
@@ -55,11 +56,11 @@ func derived(setup *setupv1.Setup) []string {
 	return derivedCategories(setup.GetCategories(), tools, speaks)
 }
 
-// allCategories is the line of a summary about all rollouts.
+// allCategories is the row of a summary for all rollouts.
 const allCategories = "ALL_CATEGORIES"
 
-// AuthorCategories returns the categories that an author chooses from, in the usual order. The
-// result is the caller's own.
+// AuthorCategories returns the categories for authors in the usual order. The caller owns the
+// result.
 func AuthorCategories() []string {
 	return []string{
 		"STATE_DEPENDENCY", "CANONICALIZATION", "SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", "SINGLE_USER_TURN",
@@ -67,8 +68,8 @@ func AuthorCategories() []string {
 	}
 }
 
-// AugmentationCategories returns the categories that follow from augmentations: the level of
-// distraction, then the scramblings in the given order. Without a level it is NO_DISTRACTION_TOOLS.
+// AugmentationCategories returns the categories of augmentations: the level of distraction, then
+// the scramblings in the given order. The default level is NO_DISTRACTION_TOOLS.
 func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 	level := noDistractionTools
 	var scrambled []string
@@ -102,7 +103,7 @@ func augmentationNames() []string {
 	return names
 }
 
-// knownCategories returns every category a canonical scenario may have.
+// knownCategories returns all categories of canonical scenarios.
 func knownCategories() []string {
 	known := append(AuthorCategories(), noDistractionTools, allToolsAvailable)
 	for _, name := range augmentationNames() {

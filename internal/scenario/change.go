@@ -6,13 +6,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// changeMeasures are the measures that may stand in a constraint with the table and rows they
-// compare. All but the first compare with what was there before.
+// changeMeasures are the measures that can be keys of a constraint, with the compared table and
+// rows. All but the first compare with an earlier version.
 var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
 
-// wantedTableForm is a table with the rows that a constraint wants of it.
+// wantedTableForm is a table with the expected rows of a constraint.
 func wantedTableForm(schema *world.Schema) form {
-	f := form{one: true, former: formerValues("table")}
+	f := form{exactlyOne: true, formerNames: formerValues("table")}
 	for _, table := range schema.Stored() {
 		name := world.AuthorText(table.Name)
 		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
@@ -20,9 +20,9 @@ func wantedTableForm(schema *world.Schema) form {
 	return f
 }
 
-// writeOutChange writes a constraint out that has a measure as a key: update: {contact: row} stands
-// for table, measure, expect and, unless it is given, the start as the reference.
-func (r *reader) writeOutChange(v *value) {
+// expandChange expands a constraint with a measure as a key: update: {contact: row} becomes table,
+// measure, expect and, by default, start as the reference.
+func (r *reader) expandChange(v *value) {
 	at := slices.IndexFunc(v.fields, func(f field) bool { return slices.Contains(changeMeasures, f.key) })
 	if at < 0 {
 		return

@@ -8,8 +8,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 )
 
-// TestWantedTables compares constraints that have a measure as a key with the same ones written
-// out.
+// TestWantedTables compares constraints with a measure as a key with complete ones.
 func TestWantedTables(t *testing.T) {
 	t.Parallel()
 	const oracle = "oracle:\n  - set_wifi_status: {on: false}\n    milestone: off\n  - say: Done.\nmilestones:\n  off:\n"

@@ -64,7 +64,7 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	evaluation.Schema = setup.GetSchema()
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
 	user := &evaluationv1.User{}
-	share(evaluation.GetUser(), user)
+	shareFields(evaluation.GetUser(), user)
 	user.Tools = append(slices.Clip(user.GetTools()), AllowTool)
 	setup.Messages = slices.Clone(setup.GetMessages())
 	for i, m := range slices.Backward(setup.GetMessages()) {
@@ -91,11 +91,11 @@ func gatedSchema(declared []*worldv1.TableSchema) []*worldv1.TableSchema {
 // unguarded returns a graph in which no automatic guardrail guards consents.
 func unguarded(graph *evaluationv1.Graph) *evaluationv1.Graph {
 	out := &evaluationv1.Graph{}
-	share(graph, out)
+	shareFields(graph, out)
 	out.Nodes = make([]*evaluationv1.Node, len(graph.GetNodes()))
 	for i, node := range graph.GetNodes() {
 		free := &evaluationv1.Node{}
-		share(node, free)
+		shareFields(node, free)
 		free.UnguardedTables = append(slices.Clip(free.GetUnguardedTables()), world.Consent)
 		out.Nodes[i] = free
 	}
@@ -106,7 +106,7 @@ func unguarded(graph *evaluationv1.Graph) *evaluationv1.Graph {
 // agent has them, and they do not need it already. None means that there is no such variant.
 func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*setupv1.ConfirmedTool {
 	setup := s.GetSetup()
-	if setup.GetFunctionCalling() != nil || !IsBase(s) || alone(setup.GetSchema()) {
+	if setup.GetFunctionCalling() != nil || !IsBase(s) || isStandalone(setup.GetSchema()) {
 		return nil
 	}
 	need := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
@@ -126,9 +126,9 @@ func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*se
 // confirming returns the variant of a base scenario in which some of its tools need consent. Its
 // oracle asks before the first call of each, its user allows that, and all else is the same.
 func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
-	made := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.of(s)
+	made := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.apply(s)
 	evaluation := &evaluationv1.Evaluation{}
-	share(s.GetEvaluation(), evaluation)
+	shareFields(s.GetEvaluation(), evaluation)
 	made.Evaluation = evaluation
 	setup := made.GetSetup()
 	for _, entry := range confirm {
@@ -146,7 +146,7 @@ func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scena
 	setup.OracleScript, setup.UserScript = script, user
 	if s.GetProof() != nil {
 		made.Proof = &scenariov1.Proof{}
-		share(s.GetProof(), made.Proof)
+		shareFields(s.GetProof(), made.Proof)
 		made.Proof.Orders = q.orders(s, script, user)
 	}
 	return made

@@ -9,15 +9,15 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// declaredPattern is what the name of a table or column must look like.
+// declaredPattern matches names of declared tables and columns.
 const declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
 
 var declaredExpression = regexp.MustCompile(declaredPattern)
 
-// cellKinds are the types of cells that a pack's tables may hold.
+// cellKinds returns the types of cells in a pack's tables.
 func cellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
 
-// cellTypes returns how authors write them.
+// cellTypes returns the names of cellKinds in files.
 func cellTypes() []string {
 	var types []string
 	for _, kind := range cellKinds() {
@@ -26,8 +26,8 @@ func cellTypes() []string {
 	return types
 }
 
-// LoadSchema returns the tables and the categories that a pack declares; none without a schema.yaml
-// and a pack.yaml. Its error is of type Errors if these have mistakes.
+// LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
+// none without these files. The error is of type Errors.
 func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string, err error) {
 	l := &loader{packFiles: packFiles{fsys: fsys, usage: &usage{limits: defaultLimits()}}}
 	manifest := &Manifest{}
@@ -39,7 +39,7 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 	return l.declared, manifest.Categories, nil
 }
 
-// loadSchema reads the tables that the pack declares.
+// loadSchema reads the pack's tables.
 func (l *loader) loadSchema() {
 	l.optional(schemaFile, func(r *reader, data []byte) {
 		doc := r.object(r.only(data, "schema"), schemaForm())
@@ -57,7 +57,7 @@ func (l *loader) loadSchema() {
 			}
 			l.declare(r, item, table)
 		}
-		if r.want(events, shapeBool) {
+		if r.checkShape(events, shapeBool) {
 			if !events.boolean {
 				r.fail(events, "is false; leave it out")
 			}
@@ -66,7 +66,7 @@ func (l *loader) loadSchema() {
 	})
 }
 
-// declare adds a table to the schema, unless there is a mistake.
+// declare adds a table to the schema if it has no mistake.
 func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 	if len(r.errors) > 0 {
 		return
@@ -79,7 +79,7 @@ func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 	l.declared, l.schema = append(l.declared, table), schema
 }
 
-// declaredTable reads a table of a schema.
+// declaredTable reads a table of schema.yaml.
 func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
 	out := &worldv1.TableSchema{}
 	if v = r.object(v, declaredTableForm()); v == nil {
@@ -101,7 +101,7 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 	r.require(v, "name")
 	r.require(v, "type")
 	out := &worldv1.Column{Name: r.declaredName(v.get("name")), Description: r.text(v.get("description")), Measure: world.DefaultMeasure}
-	if kind := v.get("type"); r.want(kind, shapeText) {
+	if kind := v.get("type"); r.checkShape(kind, shapeText) {
 		for _, known := range cellKinds() {
 			if known.String() == kind.text {
 				out.Type = worldv1.CellType(known)
@@ -112,7 +112,7 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 		}
 	}
 	measure := v.get("measure")
-	if !r.want(measure, shapeText) {
+	if !r.checkShape(measure, shapeText) {
 		return out
 	}
 	out.Measure = measure.text
@@ -134,7 +134,7 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 
 // declaredName reads the name of a table or column.
 func (r *reader) declaredName(v *value) string {
-	if !r.want(v, shapeText) {
+	if !r.checkShape(v, shapeText) {
 		return ""
 	}
 	if !declaredExpression.MatchString(v.text) {

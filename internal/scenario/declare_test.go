@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// TestBuiltinSchema reads the file of the built-in tables as that of a pack.
+// TestBuiltinSchema reads the file of the built-in tables as a pack's schema.
 func TestBuiltinSchema(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "world", "schema.yaml"))
 	if err != nil {
@@ -21,7 +21,7 @@ func TestBuiltinSchema(t *testing.T) {
 	for _, table := range world.Builtin().Tables() {
 		data = []byte(strings.Replace(string(data), "- name: "+world.AuthorText(table.Name)+"\n", "- name: my_"+world.AuthorText(table.Name)+"\n", 1))
 	}
-	// Packs have no lists of texts.
+	// Packs cannot declare lists of texts.
 	text := strings.ReplaceAll(strings.ReplaceAll(string(data), "type: texts", "type: text"), "measure: tool_trace", "measure: exact")
 	declared, _, err := LoadSchema(fstest.MapFS{schemaFile: {Data: []byte(text)}})
 	if err != nil {

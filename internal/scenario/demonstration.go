@@ -13,11 +13,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// exampleID begins the ids of a demonstration's calls, which differ from those of a script.
-const exampleID = "example_"
+// demonstrationIDPrefix is the prefix of the ids of a demonstration's calls. It differs from those
+// of scripts.
+const demonstrationIDPrefix = "example_"
 
-// demonstrations adds an example conversation that only the simulated user sees. One that does not
-// say how it ends gets an end as its last turn.
+// demonstrations adds an example conversation that only the simulated user sees. Without an end, it
+// ends with the user's call of end_conversation.
 func (b *builder) demonstrations(v *value, c *conversation) {
 	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
 	calls, ended := 0, true
@@ -33,11 +34,11 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 		case "user":
 			c.say(user, agent, b.text(said), user)
 		case "calls":
-			calls += b.shownCalls(said, c, calls)
+			calls += b.demonstrationCalls(said, c, calls)
 		case "agent":
 			c.say(agent, user, b.text(said), user)
 		case "end":
-			b.want(said, shapeBool)
+			b.checkShape(said, shapeBool)
 			ended = true
 			c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
@@ -47,9 +48,9 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 	}
 }
 
-// shownCalls adds calls that the user makes itself, and then what they are answered. It returns how
-// many there are; before is how many came before them.
-func (b *builder) shownCalls(v *value, c *conversation, before int) int {
+// demonstrationCalls adds calls of the user with their answers and returns their number. before is
+// the number of earlier calls.
+func (b *builder) demonstrationCalls(v *value, c *conversation, before int) int {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	items := b.items(v)
 	if v.shape == shapeList && len(items) == 0 {
@@ -61,20 +62,20 @@ func (b *builder) shownCalls(v *value, c *conversation, before int) int {
 			continue
 		}
 		made = append(made, item)
-		b.markShown(c, item)
-		id, tool := exampleID+strconv.Itoa(before+len(made)), b.text(item.get("tool"))
+		b.recordDemonstration(c, item)
+		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(made)), b.text(item.get("tool"))
 		if tool == endTool {
 			b.fail(item.get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
 		}
-		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.shownArguments(item.get("arguments"))}
+		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.demonstrationArguments(item.get("arguments"))}
 		c.add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: call}}, user)
 	}
 	for _, item := range made {
-		call := c.messages[len(c.messages)-len(made)].GetCall() // each answer moves on by one call
-		b.markShown(c, item)
-		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.shownAnswer(item.get("answer")))}
+		call := c.messages[len(c.messages)-len(made)].GetCall() // each answer adds a message, so the index advances by one call
+		b.recordDemonstration(c, item)
+		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.demonstrationAnswer(item.get("answer")))}
 		c.add(&worldv1.Message{Sender: environment, Recipient: user, Body: &worldv1.Message_Result{Result: answer}}, user)
-		if failed := item.get("failed"); b.want(failed, shapeBool) {
+		if failed := item.get("failed"); b.checkShape(failed, shapeBool) {
 			if !failed.boolean {
 				b.fail(failed, "is false; leave it out")
 			}
@@ -84,17 +85,17 @@ func (b *builder) shownCalls(v *value, c *conversation, before int) int {
 	return len(made)
 }
 
-// markShown remembers where the next message comes from.
-func (b *builder) markShown(c *conversation, item *value) {
+// recordDemonstration records the source of the next message.
+func (b *builder) recordDemonstration(c *conversation, item *value) {
 	at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
-	b.mark(at, item)
-	b.mark(at+".call.tool", item.get("tool"))
-	b.mark(at+".call.arguments_json", item.get("arguments"))
+	b.recordSource(at, item)
+	b.recordSource(at+".call.tool", item.get("tool"))
+	b.recordSource(at+".call.arguments_json", item.get("arguments"))
 }
 
-// shownArguments reads a call's arguments; none are an empty object.
-func (b *builder) shownArguments(v *value) string {
-	if b.want(v, shapeMapping) {
+// demonstrationArguments reads a call's arguments; the default is an empty object.
+func (b *builder) demonstrationArguments(v *value) string {
+	if b.checkShape(v, shapeMapping) {
 		text := jsonText(v)
 		_, err := python.ParseJSON(text)
 		if err == nil {
@@ -105,17 +106,17 @@ func (b *builder) shownArguments(v *value) string {
 	return "{}"
 }
 
-// shownAnswer reads what the environment answers.
-func (b *builder) shownAnswer(v *value) string {
+// demonstrationAnswer reads the environment's answer.
+func (b *builder) demonstrationAnswer(v *value) string {
 	if v != nil && v.shape == shapeText && v.text == "" {
 		b.fail(v, "is empty, expected what the environment prints, e.g. None or True")
 	}
 	return b.text(v)
 }
 
-// shown says whether a message is a call of a demonstration or its answer. The original shows only
-// how to end, without an id.
-func shown(m *worldv1.Message) bool {
+// isDemonstration reports whether a message is a call of a demonstration or its answer. The
+// original demonstrates only the end, without an id.
+func isDemonstration(m *worldv1.Message) bool {
 	const user, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	from, to := m.GetSender(), m.GetRecipient()
 	id := m.GetResult().GetId()
@@ -126,8 +127,8 @@ func shown(m *worldv1.Message) bool {
 		slices.Equal(m.GetVisibleTo(), []worldv1.Role{user})
 }
 
-// demonstrations checks that the user has the tools that its demonstrations call, and that each
-// call is answered.
+// demonstrations checks that the user has the tools of its demonstrations and that each call has an
+// answer.
 func (c *checker) demonstrations(setup *setupv1.Setup) {
 	messages := setup.GetMessages()
 	var open []int
@@ -139,10 +140,10 @@ func (c *checker) demonstrations(setup *setupv1.Setup) {
 	}
 	for i, m := range messages {
 		switch {
-		case !shown(m):
+		case !isDemonstration(m):
 			unanswered()
 		case m.GetSender() == worldv1.Role_ROLE_USER:
-			c.shownCall(messagePath(i)+".call", m.GetCall(), setup)
+			c.demonstrationCall(messagePath(i)+".call", m.GetCall(), setup)
 			open = append(open, i)
 		default:
 			id := m.GetResult().GetId()
@@ -159,14 +160,14 @@ func (c *checker) demonstrations(setup *setupv1.Setup) {
 
 func messagePath(i int) string { return fmt.Sprintf("setup.messages[%d]", i) }
 
-// shownCall checks one call of a demonstration.
-func (c *checker) shownCall(path string, call *worldv1.ToolCall, setup *setupv1.Setup) {
+// demonstrationCall checks one call of a demonstration.
+func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *setupv1.Setup) {
 	tool := call.GetTool()
 	if !c.opts.known(tool) {
 		c.tool(path+".tool", tool)
 		return
 	}
-	if reason := notInHand(setup, tool); reason != "" {
+	if reason := notUserTool(setup, tool); reason != "" {
 		c.fail(path+".tool", "%s", reason)
 		return
 	}

@@ -17,8 +17,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// shownTurns are the demonstrations of showing; their calls begin on lines 9 and 10.
-const shownTurns = `    - user: How late is it?
+// demonstrationTurns are the demonstrations of demonstrationScenario. Their calls start on lines 9
+// and 10.
+const demonstrationTurns = `    - user: How late is it?
     - calls: [{tool: set_wifi_status, arguments: {on: true}, answer: None}]
     - calls:
         - {tool: set_wifi_status, arguments: {on: false}, answer: "PermissionError: no", failed: true}
@@ -27,14 +28,15 @@ const shownTurns = `    - user: How late is it?
     - end: true
 `
 
-// showing is testScenario with a user that has two tools and demonstrations that call them.
-func showing(t *testing.T) string {
+// demonstrationScenario is testScenario with two tools of the user and demonstrations that call
+// them.
+func demonstrationScenario(t *testing.T) string {
 	t.Helper()
-	return edit(t, testScenario, "  says: Wifi off!\n", "  demonstrations:\n"+shownTurns+"  tools: [set_wifi_status, search_contacts]\n  says: Wifi off!\n")
+	return edit(t, testScenario, "  says: Wifi off!\n", "  demonstrations:\n"+demonstrationTurns+"  tools: [set_wifi_status, search_contacts]\n  says: Wifi off!\n")
 }
 
-// loadShowing loads a scenario against the tools of described.
-func loadShowing(t *testing.T, text string) *setupv1.Setup {
+// loadDemonstration loads a scenario with the tools of described.
+func loadDemonstration(t *testing.T, text string) *setupv1.Setup {
 	t.Helper()
 	loaded, err := Load(files(text, testWorld), described(t))
 	if err != nil {
@@ -43,7 +45,7 @@ func loadShowing(t *testing.T, text string) *setupv1.Setup {
 	return loaded[0].Scenario.GetSetup()
 }
 
-func TestShownCalls(t *testing.T) {
+func TestDemonstrationCalls(t *testing.T) {
 	const user, agent, environment = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	var want []*worldv1.Message
 	add := func(from, to worldv1.Role, text, id, tool string) *worldv1.Message {
@@ -68,7 +70,7 @@ func TestShownCalls(t *testing.T) {
 	add(environment, user, "[]", "example_3", "search_contacts")
 	add(agent, user, "Nine.", "", "")
 	add(user, environment, "end_conversation()", "", "")
-	got := loadShowing(t, showing(t)).GetMessages()
+	got := loadDemonstration(t, demonstrationScenario(t)).GetMessages()
 	if len(got) != len(want)+4 {
 		t.Fatalf("got %d messages, want %d", len(got), len(want)+4)
 	}
@@ -77,16 +79,16 @@ func TestShownCalls(t *testing.T) {
 	}
 }
 
-// TestShownTimes shows that arguments may be times.
-func TestShownTimes(t *testing.T) {
-	got := loadShowing(t, edit(t, showing(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {cel: 'now'}}, answer`))
+// TestDemonstrationTimes checks times in arguments.
+func TestDemonstrationTimes(t *testing.T) {
+	got := loadDemonstration(t, edit(t, demonstrationScenario(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {cel: 'now'}}, answer`))
 	arguments, err := sandbox.Arguments(got.GetMessages()[6].GetCall())
 	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); err != nil || got != want {
 		t.Errorf("arguments: got %s, want %s", got, want)
 	}
 }
 
-func TestBadShownCalls(t *testing.T) {
+func TestBadDemonstrationCalls(t *testing.T) {
 	const first = "{tool: set_wifi_status, arguments: {on: true}, answer: None}"
 	at := "a.yaml:9:17: one.user.demonstrations[1].calls[0]"
 	for _, c := range []struct{ name, old, replacement, want string }{
@@ -117,7 +119,7 @@ func TestBadShownCalls(t *testing.T) {
 			"a.yaml:9:9: one.user.demonstrations[1]: has 2 fields, expected one of user, calls, agent, end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Load(files(edit(t, showing(t), c.old, c.replacement), testWorld), described(t))
+			_, err := Load(files(edit(t, demonstrationScenario(t), c.old, c.replacement), testWorld), described(t))
 			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}
@@ -125,9 +127,9 @@ func TestBadShownCalls(t *testing.T) {
 	}
 }
 
-// TestValidateShownCalls checks demonstrations of scenarios in their canonical form.
-func TestValidateShownCalls(t *testing.T) {
-	good, err := Load(files(showing(t), testWorld), described(t))
+// TestValidateDemonstrations checks demonstrations of canonical scenarios.
+func TestValidateDemonstrations(t *testing.T) {
+	good, err := Load(files(demonstrationScenario(t), testWorld), described(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +156,7 @@ func TestValidateShownCalls(t *testing.T) {
 		}},
 		{"no answer at the end", func(setup *setupv1.Setup) {
 			setup.Messages = setup.GetMessages()[:7]
-			setup.Messages[5].GetCall().Id = nil // no call of its own any more
+			setup.Messages[5].GetCall().Id = nil // not a call of a demonstration
 		}, []Problem{{"setup.messages[6]", "has no answer; a demonstration shows what the environment answers to a call"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -167,7 +169,7 @@ func TestValidateShownCalls(t *testing.T) {
 	}
 }
 
-// TestDemonstrationEnd compares a demonstration without an end with one that has it.
+// TestDemonstrationEnd compares a demonstration without an end with one that has an end.
 func TestDemonstrationEnd(t *testing.T) {
 	t.Parallel()
 	messages := func(end string) []*worldv1.Message {

@@ -10,7 +10,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// tableEdit applies a table's description to the rows it starts from, which stay as they are.
+// tableEdit applies the description of a table to the rows of its base, which do not change.
 type tableEdit struct {
 	*reader
 	*usage
@@ -18,19 +18,18 @@ type tableEdit struct {
 	schema   world.Table
 	zone     *time.Location
 	relative relativeCells
-	// rows are those of the table by now, nil where one has been removed.
+	// rows are the current rows, nil for removed ones.
 	rows []*worldv1.Row
-	// own are the rows that this edit has made and may change.
+	// own are rows that the edit created and may change.
 	own map[*worldv1.Row]bool
-	// added are the rows that are new, written the same as they stand in the file.
+	// added are the new rows, written their sources in the file.
 	added   []*worldv1.Row
 	written []*value
-	// index holds the positions of rows by the content of a column, for the columns that have been
-	// searched.
+	// index holds row positions by cell content, for columns that have been searched.
 	index map[int]map[cellKey][]int
 }
 
-// cellKey is the content of a cell. Equal cells have equal keys.
+// cellKey is a map key of a cell. Equal cells have equal keys.
 type cellKey struct {
 	kind   byte
 	text   string
@@ -53,12 +52,12 @@ func keyOf(cell *worldv1.Value) cellKey {
 	}
 }
 
-// copyRow returns a row that may be changed; its cells may be replaced.
+// copyRow returns a copy of a row. Its cells may be replaced.
 func copyRow(row *worldv1.Row) *worldv1.Row { return &worldv1.Row{Cells: slices.Clone(row.GetCells())} }
 
 // apply returns the rows after the edit.
 func (e *tableEdit) apply(v *value) []*worldv1.Row {
-	if !e.want(v, shapeList, shapeMapping) {
+	if !e.checkShape(v, shapeList, shapeMapping) {
 		return e.rows
 	}
 	e.own = map[*worldv1.Row]bool{}
@@ -83,7 +82,7 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 		}
 	}
 	e.rows = slices.DeleteFunc(e.rows, func(row *worldv1.Row) bool { return row == nil })
-	e.index = nil // positions have moved, and nothing is searched any more
+	e.index = nil // positions have changed, and no search follows
 	if set := v.get("set"); set != nil {
 		for at := range e.rows {
 			e.set(at, set)
@@ -93,9 +92,9 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 	return e.rows
 }
 
-// set writes the given cells into the row at a position.
+// set replaces cells of the row at a position.
 func (e *tableEdit) set(at int, v *value) {
-	if !e.want(v, shapeMapping) {
+	if !e.checkShape(v, shapeMapping) {
 		return
 	}
 	row := e.rows[at]
@@ -115,11 +114,11 @@ func (e *tableEdit) set(at int, v *value) {
 		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)
 		row.Cells[column] = cell
-		e.relative.note(row, column, v.fields[i].value)
+		e.relative.add(row, column, v.fields[i].value)
 	}
 }
 
-// moveIndex keeps the index of a column, if it has one, when a cell changes.
+// moveIndex updates the index of a column when a cell changes.
 func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 	positions := e.index[column]
 	if positions == nil || keyOf(before) == keyOf(after) {
@@ -134,7 +133,7 @@ func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 	}
 }
 
-// column returns the position of the column that a field names, or -1.
+// column returns the position of the column that a field names, otherwise -1.
 func (e *tableEdit) column(f field) int {
 	at := e.schema.Column(f.key)
 	if at < 0 && !e.full() {
@@ -147,9 +146,9 @@ func (e *tableEdit) column(f field) int {
 	return at
 }
 
-// find returns the positions of the rows that have the given cells; none is a mistake.
+// find returns the positions of rows with the given cells. No row is a mistake.
 func (e *tableEdit) find(where *value) []int {
-	if !e.want(where, shapeMapping) {
+	if !e.checkShape(where, shapeMapping) {
 		return nil
 	}
 	wanted := map[int]cellKey{}
@@ -161,7 +160,7 @@ func (e *tableEdit) find(where *value) []int {
 		wanted[at] = keyOf(e.cell(where.fields[i].value, e.schema.Columns[at].Kind, e.zone))
 	}
 	candidates := e.candidates(wanted)
-	if !e.look(e.reader, where, len(candidates)) {
+	if !e.visitRows(e.reader, where, len(candidates)) {
 		return nil
 	}
 	var found []int
@@ -180,8 +179,8 @@ func (e *tableEdit) find(where *value) []int {
 	return found
 }
 
-// candidates returns positions in order, those of the rows that are wanted among them: the rows
-// with the wanted cell that the fewest have.
+// candidates returns sorted positions that include all wanted rows. It uses the wanted cell with
+// the fewest rows.
 func (e *tableEdit) candidates(wanted map[int]cellKey) []int {
 	var fewest []int
 	first := true
@@ -215,8 +214,7 @@ func (e *tableEdit) indexColumn(column int) {
 	e.index[column] = positions
 }
 
-// add appends rows. The first column is the row's id; one that is left out is made from what the
-// row is about.
+// add appends rows. The first column is the row's id; by default it depends on the row's content.
 func (e *tableEdit) add(v *value) {
 	for _, item := range e.items(v) {
 		row := &worldv1.Row{Cells: make([]*worldv1.Value, len(e.schema.Columns))}
@@ -232,8 +230,8 @@ func (e *tableEdit) add(v *value) {
 	}
 }
 
-// rowID returns the UUID v5 of a contact's name, of a message's or reminder's content or of the
-// phone, in the URL namespace.
+// rowID returns the default id of a row: the UUID v5 of its content in the URL namespace, e.g. of a
+// contact's name. Rows of a table without such a column share an id.
 func rowID(schema world.Table, row *worldv1.Row) string {
 	if at := schema.Column(aboutColumn(schema)); at >= 0 {
 		return contentID(row.GetCells()[at].GetText())
@@ -241,5 +239,5 @@ func rowID(schema world.Table, row *worldv1.Row) string {
 	return contentID("my_phone")
 }
 
-// contentID returns the id that a text gives its row.
+// contentID returns the id of a row with a content.
 func contentID(about string) string { return uuid.NewSHA1(uuid.NameSpaceURL, []byte(about)).String() }

@@ -6,23 +6,23 @@ import (
 	"strings"
 )
 
-// Position is a place in a file of a catalogue.
+// Position is a position in a file of a catalogue.
 type Position struct {
-	// File is the path below the catalogue's directory, with slashes.
+	// File is the slash-separated path below the catalogue's directory.
 	File string
-	// Line and Column count from 1; a column is a character, not a byte.
+	// Line and Column count from 1. A column is a character, not a byte.
 	Line, Column int
 }
 
 // Error is one mistake in a file of a catalogue.
 type Error struct {
-	// File, Line and Column say where, as in Position.
+	// File, Line and Column are a Position.
 	File         string
 	Line, Column int
 	// Field is the path of the field in the document, e.g. milestones[1].expect.wifi; empty for the
-	// document as a whole.
+	// whole document.
 	Field string
-	// Reason says what is wrong and what was expected.
+	// Reason states the mistake and the expected value.
 	Reason string
 }
 
@@ -35,7 +35,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, field, e.Reason)
 }
 
-// Errors are all mistakes of a catalogue, by file, line and column. It is never empty.
+// Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.
 type Errors []*Error
 
 // Error returns one line per mistake.
@@ -47,11 +47,10 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// atMost returns mistakes in order, no more than count of them and a last one that says where the
-// others begin.
+// atMost returns the first count mistakes and a last one at the position of the next.
 func (e Errors) atMost(count int) Errors {
 	e.sort()
-	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // guardrails of a scenario are read for each node
+	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // a scenario's guardrails are read for each node
 	if len(e) <= count {
 		return e
 	}
@@ -60,7 +59,7 @@ func (e Errors) atMost(count int) Errors {
 	return append(e[:count:count], &more)
 }
 
-// oneLine replaces what would break an error's single line.
+// oneLine replaces line breaks and other control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }

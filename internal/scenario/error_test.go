@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// testWorld has one row in the tables that need or use one.
+// testWorld has one row in each table that requires or uses one.
 const testWorld = `clock: {now: 2025-01-02T03:04:05, time_zone: Europe/Berlin}
 tables:
   setting:
@@ -19,7 +19,7 @@ tables:
     - {name: Ada, phone_number: "+493023125000", is_self: true}
 `
 
-// testScenario is correct; the tests below replace or add lines.
+// testScenario is valid. Tests replace or add lines.
 const testScenario = `world: base
 categories: [SINGLE_TOOL_CALL]
 extra_tools: [set_wifi_status]
@@ -37,13 +37,13 @@ milestones:
     says: Done.
 `
 
-// testOptions knows three tools.
+// testOptions has three tools.
 func testOptions() Options {
 	tools := []string{"set_wifi_status", "add_contact", "end_conversation"}
 	return Options{Known: func(tool string) bool { return slices.Contains(tools, tool) }, Tools: tools}
 }
 
-// edit replaces one text that must occur.
+// edit replaces a text that must occur exactly once.
 func edit(t *testing.T, text, old, replacement string) string {
 	t.Helper()
 	if strings.Count(text, old) != 1 {
@@ -52,22 +52,22 @@ func edit(t *testing.T, text, old, replacement string) string {
 	return strings.Replace(text, old, replacement, 1)
 }
 
-// files returns a pack with a scenario called one, whose fields are given, and a world.
+// files returns a pack with a world and a scenario called one with the given fields.
 func files(fields, world string) fstest.MapFS {
 	return fstest.MapFS{"a.yaml": {Data: []byte(named("one", fields))}, "worlds/base.yaml": {Data: []byte(world)}}
 }
 
-// named returns a scenario with the given fields, which stand behind a line with its name.
+// named returns a scenario with a name and fields.
 func named(name, fields string) string {
 	return name + ":\n" + indented(fields)
 }
 
-// indented returns lines that belong to a key.
+// indented indents lines below a key.
 func indented(lines string) string {
 	return strings.TrimSuffix("  "+strings.ReplaceAll(lines, "\n", "\n  "), "  ")
 }
 
-// checkErrors loads a catalogue and compares the mistakes.
+// checkErrors loads a catalogue and compares its mistakes.
 func checkErrors(t *testing.T, fsys fstest.MapFS, want []string) {
 	t.Helper()
 	loaded, err := Load(fsys, testOptions())
@@ -194,7 +194,7 @@ func TestGraphErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old
-			if old == "says: Done." { // the oracle says it too
+			if old == "says: Done." { // the oracle's text too
 				old = "    says: Done."
 				c.replacement = "    " + c.replacement
 			}
@@ -256,7 +256,7 @@ func TestWorldErrors(t *testing.T) {
 	}
 }
 
-// TestAllErrors expects every mistake of every file at once.
+// TestAllErrors checks that every mistake of every file is reported.
 func TestAllErrors(t *testing.T) {
 	second := edit(t, edit(t, testScenario, "table: setting", "table: seting"), "[SINGLE_TOOL_CALL]", "[NONSENSE]")
 	checkErrors(t, fstest.MapFS{

@@ -9,10 +9,10 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// extractor reads the name of an extractor or its expression.
+// extractor reads the name of an extractor, or an expression.
 func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constraint) {
-	g.mark(path+".extractor", v)
-	if !g.want(v, shapeText, shapeMapping) {
+	g.recordSource(path+".extractor", v)
+	if !g.checkShape(v, shapeText, shapeMapping) {
 		return
 	}
 	if v.shape == shapeText {
@@ -23,7 +23,7 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 		return
 	}
 	source := v.get(expressionKey)
-	if !g.want(source, shapeText) {
+	if !g.checkShape(source, shapeText) {
 		return
 	}
 	c.ExtractorExpression = source.text
@@ -32,7 +32,7 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 	}
 }
 
-// extractor checks that there is an extractor and that what it gives can complete the target.
+// extractor checks that the extractor exists and that its values can complete the target.
 func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	found := c.findExtractor(path+".extractor", constraint)
 	fill := constraint.GetFillTo()
@@ -60,12 +60,10 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// foundExtractor is what is known of an extractor. What one of a pack's own gives is only known
-// when it is called: it has no names.
+// foundExtractor holds the names of an extractor's values. A pack's extractor has unknown names.
 type foundExtractor struct{ names []string }
 
-// findExtractor returns the extractor of a constraint, or nil after recording what is wrong with
-// it.
+// findExtractor returns the extractor of a constraint, nil after recording a mistake.
 func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *foundExtractor {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {
@@ -91,8 +89,8 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 	return nil
 }
 
-// fillsText checks that a text has places for what an extractor gives, and for nothing else. Of one
-// without names any will do.
+// fillsText checks that the placeholders in a text are the names of the extractor's values. If the
+// names are unknown, it accepts any.
 func (c *checker) fillsText(path, text string, names []string) {
 	given := strings.Join(names, ", ")
 	template, err := celexpr.ParseTemplate(text)
@@ -113,7 +111,7 @@ func (c *checker) fillsText(path, text string, names []string) {
 	}
 }
 
-// fillsTrace checks that the wanted tools have arguments of the names that an extractor gives.
+// fillsTrace checks that the wanted tools have arguments with the names of the extractor's values.
 func (c *checker) fillsTrace(path, text string, names []string) {
 	arguments := map[string]json.RawMessage{}
 	for _, name := range names {

@@ -16,8 +16,8 @@ import (
 	"unicode"
 )
 
-// directory is a pack on disk. A link may lead to another file of the pack and nowhere else. What
-// is neither a file nor a directory is not opened: that may block, and reading it may never end.
+// directory is a pack on disk. A link may only lead to another file of the pack. Anything but a
+// file or directory is never opened, because it could block or be endless.
 type directory string
 
 // Open returns a regular file or a directory below d.
@@ -26,7 +26,7 @@ func (d directory) Open(name string) (fs.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = root.Close() }() // what was opened in it stays open
+	defer func() { _ = root.Close() }() // files opened in it stay open
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, err
@@ -39,11 +39,11 @@ func (d directory) Open(name string) (fs.File, error) {
 	return root.OpenFile(name, openMode, 0)
 }
 
-// openMode does not wait for a writer if the file has become a pipe in the meantime.
+// openMode does not block if the file has become a pipe.
 const openMode = os.O_RDONLY | syscall.O_NONBLOCK
 
-// ReadFile returns the content of a regular file of at most limit bytes. The error does not name
-// the file.
+// ReadFile returns the content of a regular file of at most limit bytes. The error does not contain
+// the file's name.
 func ReadFile(name string, limit int64) ([]byte, error) {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -59,9 +59,10 @@ func ReadFile(name string, limit int64) ([]byte, error) {
 	return readAll(file, limit)
 }
 
-// readAll reads a regular file of at most limit bytes, whatever size it states, and closes it.
+// readAll reads and closes a regular file of at most limit bytes. It does not rely on the file's
+// stated size.
 func readAll(file fs.File, limit int64) ([]byte, error) {
-	defer func() { _ = file.Close() }() // nothing has been written
+	defer func() { _ = file.Close() }() // opened for reading
 	info, err := file.Stat()
 	if err != nil {
 		return nil, cause(err)
@@ -83,7 +84,7 @@ func readAll(file fs.File, limit int64) ([]byte, error) {
 	return data.Bytes(), nil
 }
 
-// regular returns an error for what is no regular file.
+// regular returns an error for anything but a regular file.
 func regular(info fs.FileInfo) error {
 	kind := "something else"
 	switch mode := info.Mode(); {
@@ -103,7 +104,7 @@ func regular(info fs.FileInfo) error {
 
 var errIrregular = errors.New("expected a regular file")
 
-// cause returns what went wrong, without the path that the message names anyway.
+// cause returns the reason of an error without the path, which the message contains already.
 func cause(err error) error {
 	if errors.Is(err, errIrregular) {
 		return err
@@ -117,25 +118,25 @@ func cause(err error) error {
 	return fmt.Errorf("cannot be read: %w", err)
 }
 
-// packFiles are the files of a pack, read within its limits.
+// packFiles reads the files of a pack within its limits.
 type packFiles struct {
 	fsys fs.FS
 	*usage
-	// sums are the SHA-256 of the files that have been read; nil keeps none.
+	// sums are the SHA-256 of the files read so far; nil disables them.
 	sums map[string][sha256.Size]byte
 }
 
-// digest returns the SHA-256 of the names and contents of the files that have been read, in hex.
+// digest returns the hex SHA-256 of the names and contents of the files read so far.
 func (f *packFiles) digest() string {
 	whole := sha256.New()
 	for _, name := range slices.Sorted(maps.Keys(f.sums)) {
 		sum := f.sums[name]
-		_, _ = fmt.Fprintf(whole, "%s\x00%x\n", name, sum) // a hash takes everything
+		_, _ = fmt.Fprintf(whole, "%s\x00%x\n", name, sum) // writing to a hash never fails
 	}
 	return hex.EncodeToString(whole.Sum(nil))
 }
 
-// list returns the files of a folder with an ending, by name; none if there is no such folder.
+// list returns the files of a folder with a suffix, sorted by name; none without the folder.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors) {
 	r := &reader{file: folder}
 	entries, err := f.entriesOf(folder)
@@ -167,7 +168,7 @@ func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors
 	return names, r.errors
 }
 
-// entriesOf returns what is in a folder, and no more than one entry beyond the limit.
+// entriesOf returns the entries of a folder, up to one more than the limit.
 func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
 	opened, err := f.fsys.Open(folder)
 	if err != nil {
@@ -176,7 +177,7 @@ func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
 		}
 		return nil, cause(err)
 	}
-	defer func() { _ = opened.Close() }() // nothing has been written
+	defer func() { _ = opened.Close() }() // opened for reading
 	listed, ok := opened.(fs.ReadDirFile)
 	if !ok {
 		return nil, errors.New("is a file, expected a folder")
@@ -188,8 +189,8 @@ func (f *packFiles) entriesOf(folder string) ([]fs.DirEntry, error) {
 	return entries, nil
 }
 
-// read returns the content of a reader's file. ok is false, and a mistake is recorded, if the file
-// cannot be read, and without a mistake after a limit of the pack has been passed.
+// read returns the content of a reader's file. ok is false if the file cannot be read, with a
+// recorded mistake, and after the pack has exceeded a limit.
 func (f *packFiles) read(r *reader) (data []byte, ok bool) {
 	if f.stopped {
 		return nil, false

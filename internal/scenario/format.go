@@ -9,31 +9,31 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// form describes a mapping of the format: what the reader accepts and what Schema tells editors.
+// form describes a mapping of the format, for the reader and for JSONSchema.
 type form struct {
 	fields []formField
-	// one says that exactly one of the fields is given, beside those that beside names.
-	one    bool
-	beside []string
-	// former holds what fields were called before, with their names now.
-	former map[string]string
-	// instead are the fields in place of which a tool may stand, with its arguments. Empty if the
-	// mapping is no call.
-	instead []string
+	// exactlyOne requires exactly one of the fields, besides those in additional.
+	exactlyOne bool
+	additional []string
+	// formerNames maps former names of fields to current ones.
+	formerNames map[string]string
+	// replaceable are the fields that a tool with its arguments can replace. It is empty if the
+	// mapping is not a call.
+	replaceable []string
 }
 
 // formField is one field of a mapping.
 type formField struct {
 	name string
-	// holds names the form of the content, or a primitive one of the schema: "a|b" is either, "[a]"
-	// a list of it, "{a}" a mapping from names to it.
+	// holds is the type of the value: a form or a primitive of the schema. "a|b" is either, "[a]" a
+	// list, "{a}" a mapping from names to a.
 	holds string
-	// doc says what the field means, in one sentence.
+	// doc describes the field in one sentence.
 	doc      string
 	required bool
 }
 
-// field returns the field of a name; the zero field if there is none.
+// field returns a field by name, the zero field if it is missing.
 func (f form) field(name string) formField {
 	at := slices.IndexFunc(f.fields, func(field formField) bool { return field.name == name })
 	if at < 0 {
@@ -42,13 +42,13 @@ func (f form) field(name string) formField {
 	return f.fields[at]
 }
 
-// has says whether a field is part of the form.
+// has reports whether the form has a field.
 func (f form) has(name string) bool { return f.field(name).name != "" }
 
-// now returns what a field of the mapping is called now.
-func (f form) now(name string) string { return cmp.Or(f.former[name], name) }
+// currentName returns the current name of a field.
+func (f form) currentName(name string) string { return cmp.Or(f.formerNames[name], name) }
 
-// names returns the fields' names, in the order in which authors write them.
+// names returns the names of the fields in the usual order.
 func (f form) names() []string {
 	names := make([]string, len(f.fields))
 	for i := range f.fields {
@@ -57,9 +57,9 @@ func (f form) names() []string {
 	return names
 }
 
-// choices returns the names of the fields of which a mapping has exactly one.
+// choices returns the fields of which a mapping has exactly one.
 func (f form) choices() []string {
-	return slices.DeleteFunc(f.names(), func(name string) bool { return slices.Contains(f.beside, name) })
+	return slices.DeleteFunc(f.names(), func(name string) bool { return slices.Contains(f.additional, name) })
 }
 
 // forms returns every form by its name.
@@ -83,7 +83,7 @@ func forms(schema *world.Schema) map[string]form {
 	return all
 }
 
-// scenarioForm is a scenario, which stands under its name.
+// scenarioForm is a scenario below its name.
 var scenarioForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"notes", "text", "For other authors; no role ever sees it.", false},
@@ -106,7 +106,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
 		{"milestones", "{milestone|nothing}", "What must happen, by name, beside the milestones of the oracle's turns.", false},
 		{"minefields", "{minefield}", "What must not happen, by name.", false},
-	}, former: map[string]string{"floor": "max_idle_score", "tools": "extra_tools"}}
+	}, formerNames: map[string]string{"floor": "max_idle_score", "tools": "extra_tools"}}
 })
 
 // worldForm is the document of a world file.
@@ -142,7 +142,7 @@ var userForm = sync.OnceValue(func() form {
 })
 
 var demonstrationForm = sync.OnceValue(func() form {
-	return form{one: true, fields: []formField{
+	return form{exactlyOne: true, fields: []formField{
 		{"user", "text", "What the user says.", false},
 		{"calls", "[shownCall]", "Calls that the user makes itself, with their answers; more than one are one parallel batch.", false},
 		{"agent", "text", "What the agent says.", false},
@@ -152,7 +152,7 @@ var demonstrationForm = sync.OnceValue(func() form {
 
 // shownCallForm is a call of a demonstration.
 var shownCallForm = sync.OnceValue(func() form {
-	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
+	return form{replaceable: []string{toolKey, argumentsKey}, fields: []formField{
 		{toolKey, "text", "The tool's real name, one of user.tools, unless it stands before its arguments.", true},
 		{argumentsKey, "object", "The arguments as a model would write them.", false},
 		{"answer", "text", "What the environment prints, e.g. None or True.", true},
@@ -170,7 +170,7 @@ var messageForm = sync.OnceValue(func() form {
 })
 
 var turnForm = sync.OnceValue(func() form {
-	return form{one: true, instead: []string{"say", callsKey, "end"}, fields: []formField{
+	return form{exactlyOne: true, replaceable: []string{"say", callsKey, "end"}, fields: []formField{
 		{"say", "text", "A text for the other side.", false},
 		{callsKey, "[anyCall]", "Calls; more than one are one parallel batch.", false},
 		{"end", "yes", "The user ends the conversation.", false},
@@ -179,7 +179,7 @@ var turnForm = sync.OnceValue(func() form {
 
 // oracleTurnForm is a turn of the solution.
 var oracleTurnForm = sync.OnceValue(func() form {
-	turn := form{one: true, instead: turnForm().instead, beside: []string{milestoneKey, tolerancesKey}}
+	turn := form{exactlyOne: true, replaceable: turnForm().replaceable, additional: []string{milestoneKey, tolerancesKey}}
 	turn.fields = append(slices.Clone(turnForm().fields), carriedFields()...)
 	for i := range turn.fields {
 		if turn.fields[i].name == callsKey {
@@ -189,12 +189,12 @@ var oracleTurnForm = sync.OnceValue(func() form {
 	return turn
 })
 
-// oracleCallForm is a call of the solution that is made beside others.
+// oracleCallForm is one of several calls in a turn of the solution.
 var oracleCallForm = sync.OnceValue(func() form {
-	return form{instead: callForm().instead, fields: append(slices.Clone(callForm().fields), carriedFields()...)}
+	return form{replaceable: callForm().replaceable, fields: append(slices.Clone(callForm().fields), carriedFields()...)}
 })
 
-// carriedFields say that a text or a call is a milestone by itself.
+// carriedFields are the fields that make a text or a call a milestone.
 func carriedFields() []formField {
 	return []formField{
 		{tolerancesKey, "tolerances", "Largest difference that the call's milestone accepts, by argument.", false},
@@ -203,7 +203,7 @@ func carriedFields() []formField {
 }
 
 var callForm = sync.OnceValue(func() form {
-	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
+	return form{replaceable: []string{toolKey, argumentsKey}, fields: []formField{
 		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
 		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
 		{argumentsKey, "object", "The arguments as a model would write them.", false},
@@ -231,20 +231,20 @@ var guardrailsForm = sync.OnceValue(func() form {
 	}}
 })
 
-// nodeForm is a milestone, which stands under its name: one constraint in place, or several.
+// nodeForm is a milestone below its name: one constraint, or a list of constraints.
 var nodeForm = sync.OnceValue(func() form {
 	return form{fields: append([]formField{
 		{"after", "[label]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
-	}, constraintForm().fields...), former: constraintForm().former}
+	}, constraintForm().fields...), formerNames: constraintForm().formerNames}
 })
 
 var minefieldForm = sync.OnceValue(func() form {
 	f := form{fields: append(slices.Clone(nodeForm().fields),
 		formField{"triggered_by", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false},
-	), former: maps.Clone(nodeForm().former)}
-	f.former["trip"] = "triggered_by"
+	), formerNames: maps.Clone(nodeForm().formerNames)}
+	f.formerNames["trip"] = "triggered_by"
 	return f
 })
 
@@ -263,10 +263,10 @@ var constraintForm = sync.OnceValue(func() form {
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
 		{"into", "into", "For derived: the column that extracted values fill.", false},
 		{"extractor", "text|expression", "For derived: the name of the extractor, or one in CEL.", false},
-	}, former: map[string]string{"fill_to": "into"}}
+	}, formerNames: map[string]string{"fill_to": "into"}}
 })
 
-// expressionForm stands for what an expression gives.
+// expressionForm is an expression, which represents its value.
 var expressionForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{expressionKey, "text", "A time relative to now, or an extractor, in CEL.", true},
@@ -274,7 +274,7 @@ var expressionForm = sync.OnceValue(func() form {
 })
 
 var wantedCallForm = sync.OnceValue(func() form {
-	return form{instead: []string{toolKey, argumentsKey}, fields: []formField{
+	return form{replaceable: []string{toolKey, argumentsKey}, fields: []formField{
 		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
 		{argumentsKey, "object", "Arguments that the call has at least.", false},
 		{tolerancesKey, "tolerances", "Largest accepted difference, by argument.", false},
@@ -294,9 +294,9 @@ const (
 	changePrefix = "change_"
 )
 
-// tablesForm holds rows, or changes to rows, by table.
+// tablesForm maps tables to rows, or to changes of rows.
 func tablesForm(schema *world.Schema) form {
-	f := form{former: formerValues("table")}
+	f := form{formerNames: formerValues("table")}
 	for _, table := range schema.Stored() {
 		name := world.AuthorText(table.Name)
 		f.fields = append(f.fields, formField{
@@ -306,7 +306,7 @@ func tablesForm(schema *world.Schema) form {
 	return f
 }
 
-// editForm changes a table.
+// editForm is a change of a table.
 func editForm(table string) form {
 	row := rowPrefix + table
 	return form{fields: []formField{
@@ -325,7 +325,7 @@ func changeForm(table string) form {
 	}}
 }
 
-// rowForm is a row of a table; columns left out are null.
+// rowForm is a row of a table. Missing columns are null.
 func rowForm(table world.Table) form {
 	var f form
 	for _, column := range table.Columns {
@@ -375,7 +375,7 @@ var schemaForm = sync.OnceValue(func() form {
 	}}
 })
 
-// rowsKey says that a measure compares rows.
+// rowsKey is the field of a measure that compares rows.
 const rowsKey = "rows"
 
 // ownMeasureForm is an entry of measures.yaml.

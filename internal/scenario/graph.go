@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// startReference is how authors name the first user message.
+	// startReference is the name of the first user message.
 	startReference = "start"
-	// startNode is its number.
+	// startNode is the number of the first user message.
 	startNode = -1
 
 	snapshotPrefix = "SNAPSHOT_MEASURE_"
 	columnPrefix   = "COLUMN_MEASURE_"
-	// ownMeasure ends the name of what stands for measures of a pack's own.
+	// ownMeasure is the suffix of the enumeration value for a pack's measures.
 	ownMeasure = "OWN"
 )
 
@@ -30,11 +30,11 @@ type graphBuilder struct {
 	start *startWorld
 	nodes []field
 	names []string
-	// current is the number of the node that is being built.
+	// current is the number of the current node.
 	current int
 }
 
-// graph reads milestones or minefields in their order.
+// graph reads milestones or minefields in order.
 func (b *builder) graph(nodes []field, guardrails *value, path string, start *startWorld) *evaluationv1.Graph {
 	g := &graphBuilder{builder: b, start: start, nodes: nodes, names: fieldNames(nodes)}
 	graph := &evaluationv1.Graph{}
@@ -47,7 +47,7 @@ func (b *builder) graph(nodes []field, guardrails *value, path string, start *st
 	return graph
 }
 
-// nodeFormAt returns the form of a node; only a minefield can say how it is stepped on.
+// nodeFormAt returns the form of a node. Only a minefield has triggered_by.
 func nodeFormAt(path string) form {
 	if strings.HasPrefix(path, minefieldsPath) {
 		return minefieldForm()
@@ -55,10 +55,10 @@ func nodeFormAt(path string) form {
 	return nodeForm()
 }
 
-// node reads one milestone: a list of constraints, or one constraint in place.
+// node reads one node: a list of constraints, or one constraint.
 func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluationv1.Node {
 	v := f.value
-	g.mark(path, f.place)
+	g.recordSource(path, f.place)
 	node := &evaluationv1.Node{Name: f.key}
 	if g.object(v, nodeFormAt(path)) == nil {
 		return node
@@ -78,7 +78,7 @@ func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluation
 			g.fail(other, "cannot stand beside constraints; make it one of them")
 		}
 	}
-	g.mark(path+".constraints", list)
+	g.recordSource(path+".constraints", list)
 	for i, item := range g.items(list) {
 		if g.object(item, constraintForm()) != nil {
 			node.Constraints = append(node.Constraints, g.constraint(item, path+".constraints["+strconv.Itoa(i)+"]"))
@@ -87,7 +87,7 @@ func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluation
 	return node
 }
 
-// guardrails reads which tables automatic guardrails may guard.
+// guardrails reads the tables of automatic guardrails.
 func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
 	if g.object(v, guardrailsForm()) == nil {
 		return
@@ -103,20 +103,19 @@ func (g *graphBuilder) guardrails(v *value, node *evaluationv1.Node) {
 	}
 }
 
-// unguardEvents leaves the table of events out, which the environment changes by itself, unless the
-// author wants it guarded.
+// unguardEvents excludes the table of events, which the environment changes itself, unless the
+// author lists it.
 func (g *graphBuilder) unguardEvents(node *evaluationv1.Node) {
-	if g.world().HasEvents() && guardable(node, world.Event) && !node.GetRestrictGuardrails() {
+	if g.world().HasEvents() && isGuardable(node, world.Event) && !node.GetRestrictGuardrails() {
 		node.UnguardedTables = append(node.UnguardedTables, world.Event)
 	}
 }
 
-// edges reads what comes before node number i: the nodes it names, or else the one written before
-// it.
+// edges reads the nodes before node i: those in after, by default the previous node in the file.
 func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluationv1.Edge {
 	var edges []*evaluationv1.Edge
 	add := func(before int, at *value) {
-		g.mark(path+"["+strconv.Itoa(count+len(edges))+"]", at)
+		g.recordSource(path+"["+strconv.Itoa(count+len(edges))+"]", at)
 		edges = append(edges, &evaluationv1.Edge{Before: int32(before), After: int32(i)})
 	}
 	if v.get("after") == nil {
@@ -126,8 +125,8 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 		return edges
 	}
 	for _, item := range g.items(v.get("after")) {
-		before := i - 1 // after a mistake the written order stands in, so that nothing else seems wrong
-		if g.want(item, shapeText) {
+		before := i - 1 // after a mistake use the default, to avoid further errors
+		if g.checkShape(item, shapeText) {
 			if number := g.nodeNumber(item); number >= 0 {
 				before = number
 			}
@@ -139,7 +138,7 @@ func (g *graphBuilder) edges(v *value, i int, path string, count int) []*evaluat
 	return edges
 }
 
-// nodeNumber returns the number of the node that a text names, or -1 after recording a mistake.
+// nodeNumber returns the number of the node with a name, or -1 after recording a mistake.
 func (g *graphBuilder) nodeNumber(v *value) int {
 	at := slices.Index(g.names, v.text)
 	if at < 0 {
@@ -149,11 +148,10 @@ func (g *graphBuilder) nodeNumber(v *value) int {
 	return at
 }
 
-// constraint reads one constraint in one of its forms: a call, something the agent says, or rows of
-// a table.
+// constraint reads one constraint: a call, a text of the agent, or rows of a table.
 func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constraint {
-	g.mark(path, v)
-	g.writeOutChange(v)
+	g.recordSource(path, v)
+	g.expandChange(v)
 	c := &evaluationv1.Constraint{Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT}
 	call, says := v.get("call"), v.get("says")
 	if call != nil || says != nil {
@@ -162,21 +160,21 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	} else {
 		g.require(v, "table")
 		c.Table = g.table(v.get("table"))
-		g.mark(path+".table", v.get("table"))
+		g.recordSource(path+".table", v.get("table"))
 	}
-	if measure := v.get("measure"); g.want(measure, shapeText) {
+	if measure := v.get("measure"); g.checkShape(measure, shapeText) {
 		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
 		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {
 			c.OwnMeasure = measure.text
 		}
 	}
-	g.mark(path+".measure", v.get("measure"))
+	g.recordSource(path+".measure", v.get("measure"))
 	c.Reference = g.reference(v.get("reference"), path)
 	switch {
 	case call != nil:
 		c.Target = g.callTarget(call, path, c)
 	case says != nil:
-		g.mark(path+".target[0].cells[2]", says)
+		g.recordSource(path+".target[0].cells[2]", says)
 		c.Target = []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
 			roleCell("sender", worldv1.Role_ROLE_AGENT), roleCell("recipient", worldv1.Role_ROLE_USER),
 			{Column: "content", Value: world.Text(g.text(says))},
@@ -186,18 +184,18 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	}
 	c.Overrides = append(c.Overrides, g.overrides(v.get("overrides"), path)...)
 	c.FillTo = g.text(v.get("into"))
-	g.mark(path+".fill_to", v.get("into"))
+	g.recordSource(path+".fill_to", v.get("into"))
 	g.extractor(v.get("extractor"), path, c)
 	return c
 }
 
-// reference reads the name of another node or the start; nil if there is none or after a mistake.
-// Whether a node comes before is left to Validate.
+// reference reads the name of another node, or start. It returns nil without one or after a
+// mistake. Validate checks the order of nodes.
 func (g *graphBuilder) reference(v *value, path string) *int32 {
 	if v == nil || v.shape == shapeBroken {
 		return nil
 	}
-	g.mark(path+".reference", v)
+	g.recordSource(path+".reference", v)
 	if v.shape == shapeText && v.text == startReference {
 		return proto.Int32(startNode)
 	}
@@ -216,7 +214,7 @@ func (g *graphBuilder) reference(v *value, path string) *int32 {
 	return nil
 }
 
-// comesBefore returns the numbers of the nodes that come before one, in order.
+// comesBefore returns the numbers of all earlier nodes, in order.
 func (g *graphBuilder) comesBefore(i int) []int {
 	seen := make([]bool, len(g.nodes))
 	var visit func(i int)
@@ -246,7 +244,7 @@ func (g *graphBuilder) comesBefore(i int) []int {
 	return out
 }
 
-// exclusive records fields that say the same thing twice.
+// exclusive records fields that exclude each other.
 func (g *graphBuilder) exclusive(v, call, says *value) {
 	if call != nil && says != nil {
 		g.fail(says, "cannot stand beside call; write two constraints")
@@ -262,7 +260,7 @@ func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
 	return &evaluationv1.TargetCell{Column: column, Value: world.Text(world.RoleText(role))}
 }
 
-// callTarget reads a successful call, or a list of calls of which one is wanted.
+// callTarget reads a successful call, or a list of alternatives.
 func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constraint) []*evaluationv1.TargetRow {
 	var trace string
 	if v.shape != shapeList {
@@ -274,20 +272,20 @@ func (g *graphBuilder) callTarget(v *value, path string, c *evaluationv1.Constra
 		}
 		trace = "[" + strings.Join(traces, ", ") + "]"
 	}
-	g.mark(path+".target[0].cells[2]", v)
+	g.recordSource(path+".target[0].cells[2]", v)
 	return []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
 		roleCell("sender", worldv1.Role_ROLE_EXECUTION_ENVIRONMENT), roleCell("recipient", worldv1.Role_ROLE_AGENT),
 		{Column: "tool_trace", Value: world.Text(trace)},
 	}}}
 }
 
-// trace reads a wanted trace as JSON text; its tolerances become an override of the constraint.
+// trace reads a wanted trace as JSON text. Its tolerances become an override of the constraint.
 func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
 	if g.object(v, wantedCallForm()) == nil {
 		return "null"
 	}
 	arguments := "{}"
-	if given := v.get("arguments"); g.want(given, shapeMapping) {
+	if given := v.get("arguments"); g.checkShape(given, shapeMapping) {
 		arguments = jsonText(given)
 	}
 	if tolerances := g.tolerances(v.get("tolerances")); len(tolerances) > 0 {
@@ -298,9 +296,9 @@ func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
 	return `{"tool_name": ` + jsonString(g.text(v.get("tool"))) + `, "arguments": ` + arguments + `}`
 }
 
-// target reads one wanted row or a list of them.
+// target reads one expected row, or a list.
 func (g *graphBuilder) target(v *value, table string, path string) []*evaluationv1.TargetRow {
-	if !g.want(v, shapeMapping, shapeList) {
+	if !g.checkShape(v, shapeMapping, shapeList) {
 		return nil
 	}
 	items := v.list
@@ -311,12 +309,12 @@ func (g *graphBuilder) target(v *value, table string, path string) []*evaluation
 	for i, item := range items {
 		row := &evaluationv1.TargetRow{}
 		rowPath := path + ".target[" + strconv.Itoa(i) + "]"
-		g.mark(rowPath, item)
-		if g.want(item, shapeMapping) {
+		g.recordSource(rowPath, item)
+		if g.checkShape(item, shapeMapping) {
 			for j, f := range item.fields {
 				cellPath := rowPath + ".cells[" + strconv.Itoa(j) + "]"
-				g.mark(cellPath+".column", f.place)
-				g.mark(cellPath, f.value)
+				g.recordSource(cellPath+".column", f.place)
+				g.recordSource(cellPath, f.value)
 				row.Cells = append(row.Cells, &evaluationv1.TargetCell{Column: f.key, Value: g.targetCell(f, table)})
 			}
 		}
@@ -325,7 +323,7 @@ func (g *graphBuilder) target(v *value, table string, path string) []*evaluation
 	return rows
 }
 
-// targetCell reads a wanted cell. Whether the column exists is left to Validate.
+// targetCell reads an expected cell. Validate checks the column.
 func (g *graphBuilder) targetCell(f field, table string) *worldv1.Value {
 	schema, _ := g.world().Table(table)
 	at := schema.Column(f.key)
@@ -345,11 +343,11 @@ func (g *graphBuilder) targetCell(f field, table string) *worldv1.Value {
 // overrides reads column measures: a name, or a mapping with tolerances.
 func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOverride {
 	var out []*evaluationv1.ColumnOverride
-	if !g.want(v, shapeMapping) {
+	if !g.checkShape(v, shapeMapping) {
 		return nil
 	}
 	for i, f := range v.fields {
-		g.mark(path+".overrides["+strconv.Itoa(i)+"]", f.place)
+		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.place)
 		override := &evaluationv1.ColumnOverride{Column: f.key}
 		measure := f.value
 		if measure.shape == shapeMapping {
@@ -357,8 +355,8 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 			override.Tolerances = g.tolerances(measure.get("tolerances"))
 			measure = measure.get("measure")
 		}
-		if g.want(measure, shapeText) {
-			g.mark(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
+		if g.checkShape(measure, shapeText) {
+			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
 			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
 			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
 				override.OwnMeasure = measure.text
@@ -372,7 +370,7 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 // tolerances reads absolute tolerances by column or argument.
 func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 	var out []*evaluationv1.Tolerance
-	if !g.want(v, shapeMapping) {
+	if !g.checkShape(v, shapeMapping) {
 		return nil
 	}
 	for _, f := range v.fields {
@@ -385,8 +383,7 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 	return out
 }
 
-// measure looks a measure up by its lower-case name. A name that is none of a built-in one is taken
-// as that of one of the pack's own.
+// measure looks up a measure by its lower-case name. An unknown name is that of a pack's measure.
 func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int32 {
 	for name, number := range numbers {
 		if number != 0 && name != prefix+ownMeasure && measureName(prefix, name) == v.text {

@@ -10,18 +10,18 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// Guardrail is one that the evaluator adds to a milestone or minefield by itself: the node counts
-// only at a message where the table is as it was at the reference.
+// Guardrail is an automatic guardrail of a milestone or minefield: the node matches only at a
+// message at which the table is unchanged since the reference.
 type Guardrail struct {
 	Table string
-	// Reference is a node's number, or −1 for the first message of the user.
+	// Reference is a node's number, or −1 for the first user message.
 	Reference int
 }
 
-// Guardrails returns the automatic guardrails of a node of a valid graph, by reference and table:
-// since each node that it refers to or that comes directly before it, each table that no constraint
-// of these names. A reference to the start takes the tables of the graph's last node out as well,
-// as in the original.
+// Guardrails returns the automatic guardrails of a node of a valid graph, by reference and table.
+// References are the nodes that its constraints refer to and the nodes directly before it. Each
+// guards the tables that no constraint of the reference or the node names. As in the original, a
+// reference to the start also excludes the tables of the graph's last node.
 func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardrail {
 	nodes := graph.GetNodes()
 	var references, naming []int
@@ -49,8 +49,8 @@ func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardr
 	var out []Guardrail
 	for _, r := range references {
 		for _, table := range schema.Stored() {
-			named := slices.ContainsFunc(naming, func(n int) bool { return namesOutright(nodes[n], table.Name) })
-			if guardable(nodes[i], table.Name) && !named {
+			named := slices.ContainsFunc(naming, func(n int) bool { return comparesWithoutGuardrail(nodes[n], table.Name) })
+			if isGuardable(nodes[i], table.Name) && !named {
 				out = append(out, Guardrail{table.Name, r})
 			}
 		}
@@ -58,18 +58,18 @@ func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardr
 	return out
 }
 
-// namesOutright says whether a constraint of a node that is no guardrail looks at a table.
-func namesOutright(node *evaluationv1.Node, table string) bool {
+// comparesWithoutGuardrail reports whether a constraint of a node other than a guardrail compares a
+// table.
+func comparesWithoutGuardrail(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
 		return c.GetTable() == table && c.GetMeasure() != evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
 	})
 }
 
-// SwitchedOff says of each automatic guardrail since the start that switches a minefield off how it
-// does: a call that the minefield itself wants changes the table, or the oracle does. It goes by
-// the names of tools. Where another node is matched, and so what its guardrails forbid, is known
-// only when the scenario has been played.
-func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
+// DisablingGuardrails explains each automatic guardrail since the start that disables a minefield:
+// a call that the minefield expects changes the table, or the oracle does. The names of tools
+// determine the tables. Guardrails since other nodes depend on the rollout and are not considered.
+func DisablingGuardrails(s *scenariov1.Scenario, minefield int) []string {
 	graph := s.GetEvaluation().GetMinefields()
 	node := graph.GetNodes()[minefield]
 	var out []string
@@ -79,9 +79,9 @@ func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
 		switch {
 		case guard.Reference != startNode:
 			continue
-		case calls(node, guard.Table):
+		case wantsChange(node, guard.Table):
 			out = append(out, fmt.Sprintf("the call that it wants changes %s, which an automatic guardrail forbids since the start: it counts only where the call changes nothing", name))
-		case changes(s.GetSetup().GetOracleScript(), guard.Table) > 0:
+		case countChanges(s.GetSetup().GetOracleScript(), guard.Table) > 0:
 			out = append(out, fmt.Sprintf("the oracle changes %s, which an automatic guardrail forbids since the start: nothing triggers it after that", name))
 		default:
 			continue
@@ -91,12 +91,12 @@ func SwitchedOff(s *scenariov1.Scenario, minefield int) []string {
 		}
 	}
 	if len(out) > 0 {
-		out = append(out, Unguard(tables))
+		out = append(out, UnguardHint(tables))
 	}
 	return out
 }
 
-// Since says since when a guardrail's table must not change.
+// Since returns the reference of a guardrail as text.
 func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 	if g.Reference == startNode {
 		return "the start"
@@ -107,8 +107,8 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 	return fmt.Sprintf("number %d", g.Reference)
 }
 
-// Unguard says what to write so that tables are not guarded.
-func Unguard(tables []string) string {
+// UnguardHint returns the YAML that excludes tables from automatic guardrails.
+func UnguardHint(tables []string) string {
 	var names []string
 	for _, table := range tables {
 		names = append(names, world.AuthorText(table))

@@ -6,9 +6,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestSwitchedOff expects the guardrails to be named that make a minefield of no use, and how to
-// leave them out.
-func TestSwitchedOff(t *testing.T) {
+// TestDisablingGuardrails checks the explanation of guardrails that disable a minefield, and the
+// remedy.
+func TestDisablingGuardrails(t *testing.T) {
 	const update = "table: contact, measure: update, reference: start, expect: {name: Ada}"
 	for _, c := range []struct {
 		name, minefield string
@@ -29,7 +29,7 @@ func TestSwitchedOff(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := loadOne(t, testScenario+"minefields:\n  bad: "+c.minefield+"\n")
-			if diff := cmp.Diff(c.want, SwitchedOff(s, 0)); diff != "" {
+			if diff := cmp.Diff(c.want, DisablingGuardrails(s, 0)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

@@ -7,11 +7,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 )
 
-// maxListed bounds how many names a message lists.
+// maxListed is the maximum number of names in a message.
 const maxListed = 12
 
-// hint returns the end of a message about an unknown name: the nearest known one, or all of them if
-// they are few.
+// hint returns the suffix of a message about an unknown name: the nearest known name, or a short
+// list of all.
 func hint(name string, known []string) string {
 	if near := didYouMean(name, known); near != "" {
 		return near
@@ -22,8 +22,8 @@ func hint(name string, known []string) string {
 	return "; expected one of " + strings.Join(known, ", ")
 }
 
-// didYouMean returns the end of a message about an unknown name that is near a known one; nothing
-// if it is near none.
+// didYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
+// if none is near.
 func didYouMean(name string, known []string) string {
 	if near := spelling.Nearest(name, known, 1); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// jsonText writes a value as JSON text as a model would: fields in written order, a space after
-// commas and colons.
+// jsonText formats a value as a model writes JSON: fields in file order, a space after commas and
+// colons.
 func jsonText(v *value) string {
 	var out strings.Builder
 	writeJSON(&out, v)
@@ -50,12 +50,12 @@ func writeJSON(out *strings.Builder, v *value) {
 	}
 }
 
-// jsonString quotes a text; only what JSON demands is escaped.
+// jsonString quotes a text with the minimum of escapes.
 func jsonString(text string) string {
 	var out strings.Builder
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil { // a string always encodes
+	if err := encoder.Encode(text); err != nil { // encoding a string never fails
 		return `""`
 	}
 	return strings.TrimSuffix(out.String(), "\n")

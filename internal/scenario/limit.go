@@ -2,55 +2,55 @@ package scenario
 
 import "fmt"
 
-// limits bound what is read of a pack, so that a small or a strange one cannot use up memory or
-// time.
+// limits bound the memory and time for reading a pack.
 type limits struct {
-	// fileBytes and catalogueBytes are the most bytes of a YAML file and of a file in canonical
-	// form; packBytes of all files that are read.
+	// fileBytes and catalogueBytes are the maximum sizes of a YAML file and of a file in canonical
+	// form. packBytes is that of all files together.
 	fileBytes, catalogueBytes, packBytes int64
-	// entries is the most files and folders in one folder or archive.
+	// entries is the maximum number of files and folders in a folder or archive.
 	entries int
-	// scenarios is the most scenarios.
+	// scenarios is the maximum number of scenarios.
 	scenarios int
-	// rows is the most rows in the starting tables of all scenarios and worlds.
+	// rows is the maximum number of rows in the starting tables of all scenarios and worlds.
 	rows int
-	// steps is the most rows that changes and removals of rows, and names of rows, look at.
-	looks int
-	// mistakes is how many mistakes are reported.
+	// rowVisits is the maximum number of rows that changes, removals and row names search.
+	rowVisits int
+	// mistakes is the maximum number of reported mistakes.
 	mistakes int
 }
 
 func defaultLimits() limits {
 	return limits{
 		fileBytes: MaxFile, catalogueBytes: maxCatalogue, packBytes: 48 << 20, entries: 100_000, scenarios: 50_000,
-		rows: 500_000, looks: 20_000_000, mistakes: maxMistakes,
+		rows: 500_000, rowVisits: 20_000_000, mistakes: maxMistakes,
 	}
 }
 
 const (
-	// MaxFile is the most bytes of a YAML file of a pack.
+	// MaxFile is the maximum size of a pack's YAML file in bytes.
 	MaxFile = 1 << 20
-	// maxCatalogue bounds a file in canonical form, and an archive as it is packed, in bytes.
+	// maxCatalogue is the maximum size of a file in canonical form, and of a compressed archive, in
+	// bytes.
 	maxCatalogue = 32 << 20
-	// maxMarks bounds the characters that lists and mappings are made of in a YAML file: what is
-	// read of each takes some hundred bytes.
-	maxMarks = 250_000
-	// maxDepth bounds how deep a document nests.
+	// maxIndicators is the maximum number of characters that form lists and mappings in a YAML file.
+	// The parser needs several hundred bytes for each.
+	maxIndicators = 250_000
+	// maxDepth is the maximum nesting of a document.
 	maxDepth = 40
-	// maxMistakes bounds the mistakes of a file, and those that are reported of a pack.
+	// maxMistakes is the maximum number of mistakes of a file, and of a pack's report.
 	maxMistakes = 1000
 )
 
-// usage is what has been read of a pack so far, against its limits.
+// usage counts what was read of a pack against its limits.
 type usage struct {
 	limits
-	usedBytes           int64
-	usedRows, usedLooks int
-	// stopped says that a limit has been passed. It has been reported, and nothing more is read.
+	usedBytes               int64
+	usedRows, usedRowVisits int
+	// stopped reports that the pack exceeded a limit. The error was reported, and reading stops.
 	stopped bool
 }
 
-// exceed records once that a limit of the whole pack has been passed.
+// exceed records once that the pack exceeded a limit.
 func (u *usage) exceed(r *reader, at *value, format string, args ...any) {
 	if !u.stopped {
 		r.fail(at, "%s; nothing after it is read", fmt.Sprintf(format, args...))
@@ -58,7 +58,7 @@ func (u *usage) exceed(r *reader, at *value, format string, args ...any) {
 	u.stopped = true
 }
 
-// countRows adds the rows of a world's tables.
+// countRows counts the rows of a world's tables.
 func (u *usage) countRows(r *reader, at *value, w *startWorld) {
 	for _, table := range w.tables {
 		u.usedRows += len(table.GetRows())
@@ -72,13 +72,13 @@ func (u *usage) checkRows(r *reader, at *value) {
 	}
 }
 
-// look adds rows that are looked at, and returns false if they are too many.
-func (u *usage) look(r *reader, at *value, rows int) bool {
-	if u.usedLooks += rows; u.usedLooks > u.looks {
-		u.exceed(r, at, "with this one, changes, removals and names look at more than %d rows", u.looks)
+// visitRows counts searched rows. It returns false after the limit.
+func (u *usage) visitRows(r *reader, at *value, rows int) bool {
+	if u.usedRowVisits += rows; u.usedRowVisits > u.rowVisits {
+		u.exceed(r, at, "with this one, changes, removals and names look at more than %d rows", u.rowVisits)
 	}
 	return !u.stopped
 }
 
-// top is the beginning of a file.
+// top is the position of a file's start.
 func top() *value { return &value{line: 1, column: 1} }

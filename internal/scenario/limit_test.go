@@ -15,10 +15,10 @@ import (
 	"testing/fstest"
 )
 
-// smallLimits lets tests pass each limit with little.
+// smallLimits returns limits that small packs can exceed.
 func smallLimits() limits {
 	return limits{
-		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, rows: 9, looks: 20, mistakes: 5,
+		fileBytes: 2000, catalogueBytes: 3000, packBytes: 4000, entries: 8, scenarios: 3, rows: 9, rowVisits: 20, mistakes: 5,
 	}
 }
 
@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestMistakesAtMost loads a pack that is nothing but mistakes.
+// TestMistakesAtMost loads a pack with more mistakes than are reported.
 func TestMistakesAtMost(t *testing.T) {
 	fsys := fstest.MapFS{
 		"a.yaml":         {Data: []byte(strings.Repeat("{}\n---\n", 70_000))},
@@ -87,8 +87,8 @@ func TestMistakesAtMost(t *testing.T) {
 	}
 }
 
-// TestMarks loads files that are short and would take a thousand times their length.
-func TestMarks(t *testing.T) {
+// TestTooManyIndicators loads short files that would need a multiple of their size in memory.
+func TestTooManyIndicators(t *testing.T) {
 	const reason = ":1:1: document: the file has more than 250000 brackets, braces, commas, colons and dashes; no more are read"
 	for _, text := range []string{
 		strings.Repeat("[", MaxFile), "tables: {contact: [" + strings.Repeat("{},", 300_000) + "{}]}", strings.Repeat("- ", MaxFile/2), strings.Repeat("a: ", 300_000),
@@ -100,7 +100,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestAliases loads what grows without bounds in a reader that follows aliases.
+// TestAliases loads aliases that would expand exponentially.
 func TestAliases(t *testing.T) {
 	text := "a: &a [x, x, x, x, x, x, x, x, x]\n"
 	for c := 'b'; c < 'z'; c++ {
@@ -116,8 +116,8 @@ func TestAliases(t *testing.T) {
 	}
 }
 
-// TestIrregularFiles loads packs with files that block or never end. Each must be refused without
-// being opened.
+// TestIrregularFiles checks that packs with blocking or endless files are rejected without opening
+// those.
 func TestIrregularFiles(t *testing.T) {
 	for _, name := range []string{"a.yaml", "pack.yaml", "tools.yaml", "catalogue.json", "catalogue.binpb", "worlds/a.yaml", "recordings/a.yaml"} {
 		for _, c := range []struct {
@@ -151,7 +151,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 }
 
-// listenAt leaves a socket in a directory. It is made elsewhere, for the path of a socket is short.
+// listenAt creates a socket in a directory. It creates it elsewhere first, because socket paths are
+// short.
 func listenAt(path string) error {
 	listener, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
@@ -161,7 +162,7 @@ func listenAt(path string) error {
 	return listener.Close()
 }
 
-// TestLinks loads a pack whose files are links to others of it, as Kubernetes mounts them.
+// TestLinks loads a pack whose files are links within it, as Kubernetes mounts them.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"..data/a.yaml": named("one", testScenario), "..data/worlds/base.yaml": testWorld} {
@@ -197,7 +198,7 @@ func TestReadFile(t *testing.T) {
 		{"/dev/zero", "is a device, expected a regular file"},
 		{dir, "is a directory, expected a regular file"},
 		{long, "the file has 5 bytes; at most 4 are read"},
-		{"/proc/self/status", "the file has more than 4 bytes, which are the most that are read"}, // states no size
+		{"/proc/self/status", "the file has more than 4 bytes, which are the most that are read"}, // has no stated size
 		{filepath.Join(dir, "none"), "cannot be read: no such file or directory"},
 	} {
 		if _, err := ReadFile(c.name, 4); errorText(err) != c.want {
@@ -209,8 +210,8 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// TestOddArchives feeds archives that are no plain ones.
-func TestOddArchives(t *testing.T) {
+// TestUnusualArchives checks errors for archives with unusual properties.
+func TestUnusualArchives(t *testing.T) {
 	archive := func(headers ...zip.FileHeader) []byte {
 		var out bytes.Buffer
 		w := zip.NewWriter(&out)
@@ -261,7 +262,7 @@ func TestOddArchives(t *testing.T) {
 	}
 }
 
-// TestUnpackedSize loads a small archive of a file that is large.
+// TestUnpackedSize loads a small archive of a large file.
 func TestUnpackedSize(t *testing.T) {
 	archive := zipped(t, fstest.MapFS{"catalogue.json": {Data: []byte(`{"scenarios": [` + strings.Repeat("{},", 12<<20) + "{}]}")}}, "")
 	path := filepath.Join(t.TempDir(), "bomb.zip")
@@ -287,8 +288,7 @@ func TestUnreadableFile(t *testing.T) {
 	}
 }
 
-// deniedFS is a pack whose scenario may not be read: tests may run as a user who may read
-// everything.
+// deniedFS denies access to a pack's scenario. File permissions would not do so for root.
 type deniedFS struct{ fs.FS }
 
 func (d deniedFS) Open(name string) (fs.File, error) {

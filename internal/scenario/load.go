@@ -13,26 +13,26 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// batchSize is how many sections are read at once. It does not depend on the machine, so that a
-// pack that passes a limit is refused in the same place everywhere.
+// batchSize is the number of sections per batch. It does not depend on the machine, so a pack
+// exceeds a limit at the same place on every machine.
 const batchSize = 32
 
-// packed is a scenario that takes little memory, and the garbage collector little time, while
+// compactScenario is a scenario in a compact form, which saves memory and garbage collection while
 // others are read.
-type packed struct {
-	Loaded // without the scenario, unless wire is nil
+type compactScenario struct {
+	Loaded // Scenario is nil unless wire is nil
 
 	name string
-	// wire is the scenario without what it shares with others: its tables, their schema, texts of
-	// tools and the pack's own tools and measures.
+	// wire is the scenario without the parts that it shares with others: tables, schema, texts of
+	// tools and the pack's tools and measures.
 	wire   []byte
 	tables []*worldv1.Table
 }
 
-// pack packs a scenario. It must not be used any more.
-func pack(loaded Loaded) (packed, error) {
+// compact converts a scenario, which must not be used afterwards.
+func compact(loaded Loaded) (compactScenario, error) {
 	setup := loaded.Scenario.GetSetup()
-	out := packed{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
+	out := compactScenario{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
 	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
 	setup.ToolServers = nil
 	evaluation := loaded.Scenario.GetEvaluation()
@@ -43,8 +43,8 @@ func pack(loaded Loaded) (packed, error) {
 	return out, err
 }
 
-// unpack returns the scenarios that have been kept.
-func (l *loader) unpack() ([]Loaded, error) {
+// expandScenarios returns the loaded scenarios.
+func (l *loader) expandScenarios() ([]Loaded, error) {
 	out := make([]Loaded, len(l.loaded))
 	for i := range l.loaded {
 		out[i] = l.loaded[i].Loaded
@@ -56,14 +56,14 @@ func (l *loader) unpack() ([]Loaded, error) {
 			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
 		}
 		s.Setup.Tables = l.loaded[i].tables
-		l.share(s)
-		out[i].Scenario, l.loaded[i] = s, packed{}
+		l.addShared(s)
+		out[i].Scenario, l.loaded[i] = s, compactScenario{}
 	}
 	return out, nil
 }
 
-// share gives a scenario what all scenarios of the pack have.
-func (l *loader) share(s *scenariov1.Scenario) {
+// addShared adds the parts that all scenarios of the pack share.
+func (l *loader) addShared(s *scenariov1.Scenario) {
 	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
 	s.Setup.ToolServers = l.servers
 	s.Setup.Schema = l.declared
@@ -71,19 +71,19 @@ func (l *loader) share(s *scenariov1.Scenario) {
 		s.Setup.Schema = gatedSchema(l.declared)
 	}
 	s.Evaluation.Schema = s.Setup.Schema
-	l.shareMeasures(s)
+	l.addMeasures(s)
 }
 
-// shareMeasures gives a scenario the pack's own measures, if there are any.
-func (l *loader) shareMeasures(s *scenariov1.Scenario) {
+// addMeasures adds the pack's measures to a scenario.
+func (l *loader) addMeasures(s *scenariov1.Scenario) {
 	if evaluation := s.GetEvaluation(); evaluation != nil && len(l.measures.GetMeasureModules())+len(l.measures.GetMeasureExpressions()) > 0 {
 		evaluation.MeasureModules, evaluation.MeasureExpressions = l.measures.GetMeasureModules(), l.measures.GetMeasureExpressions()
 	}
 }
 
-// built is what is in a section.
-type built struct {
-	loaded   []packed
+// sectionResult is the content of a section.
+type sectionResult struct {
+	loaded   []compactScenario
 	mistakes Errors
 	usage    usage
 }
@@ -104,9 +104,9 @@ func (l *loader) loadScenarios() {
 	l.loadBatch(batch)
 }
 
-// loadBatch reads sections on all processors and keeps what is in them in their order.
+// loadBatch reads sections concurrently and adds their contents in order.
 func (l *loader) loadBatch(batch []section) {
-	results := make([]built, len(batch))
+	results := make([]sectionResult, len(batch))
 	var next atomic.Int64
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(batch)) {
@@ -126,24 +126,24 @@ func (l *loader) loadBatch(batch []section) {
 	}
 }
 
-// loadSection reads the scenarios of a section. It changes nothing of the loader and may run
-// concurrently.
-func (l *loader) loadSection(part section) built {
-	out := built{usage: usage{limits: l.limits}}
+// loadSection reads the scenarios of a section. It does not change the loader and is safe for
+// concurrent use.
+func (l *loader) loadSection(part section) sectionResult {
+	out := sectionResult{usage: usage{limits: l.limits}}
 	r := &reader{file: part.file, schema: l.schema}
 	for _, f := range r.scenarios(part) {
 		before := len(r.errors)
 		b := &builder{
-			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, places: map[string]*value{},
+			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, sources: map[string]*value{},
 		}
 		made := b.scenario(f)
 		if made == nil {
 			continue
 		}
-		l.share(made)
+		l.addShared(made)
 		gate(made, l.opts.confirmed(made.GetSetup().GetTools()))
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
-		kept, err := pack(Loaded{
+		kept, err := compact(Loaded{
 			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,
 		})
 		if err != nil {
@@ -158,8 +158,8 @@ func (l *loader) loadSection(part section) built {
 	return out
 }
 
-// keep adds what is in a section to the pack, unless a limit has been passed.
-func (l *loader) keep(part section, found *built) {
+// keep adds the content of a section unless the pack has exceeded a limit.
+func (l *loader) keep(part section, found *sectionResult) {
 	if l.stopped {
 		return
 	}
@@ -170,7 +170,7 @@ func (l *loader) keep(part section, found *built) {
 	l.stopped = l.stopped || found.usage.stopped
 	l.usedRows += found.usage.usedRows
 	l.checkRows(r, at)
-	l.look(r, at, found.usage.usedLooks)
+	l.visitRows(r, at, found.usage.usedRowVisits)
 	l.mistakes = append(l.mistakes, slices.Concat(found.mistakes, r.errors)...)
 	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
 }

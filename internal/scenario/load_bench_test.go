@@ -7,8 +7,8 @@ import (
 	"testing/fstest"
 )
 
-// manyScenarios returns a pack of count scenarios in files of 500.
-func manyScenarios(count int) fstest.MapFS {
+// packWithScenarios returns a pack of count scenarios in files of 500.
+func packWithScenarios(count int) fstest.MapFS {
 	fsys := fstest.MapFS{"worlds/" + TemplateWorld + ".yaml": {Data: []byte(templateWorldText)}}
 	var documents []string
 	for i := range count {
@@ -21,9 +21,9 @@ func manyScenarios(count int) fstest.MapFS {
 	return fsys
 }
 
-// largeWorld returns a pack of one scenario, whose world changes every one of count contacts and
-// removes every second one.
-func largeWorld(count int) fstest.MapFS {
+// packWithLargeWorld returns a pack with one scenario. It changes all of count contacts and removes
+// every second one.
+func packWithLargeWorld(count int) fstest.MapFS {
 	var rows, changes, removed strings.Builder
 	for i := range count {
 		fmt.Fprintf(&rows, "    - {name: Person %d, phone_number: \"+4930%08d\"}\n", i, 23125100+i)
@@ -40,9 +40,9 @@ func largeWorld(count int) fstest.MapFS {
 	}
 }
 
-func BenchmarkLoadScenarios(b *testing.B) { benchmarkLoad(b, manyScenarios(20000), 20000) }
+func BenchmarkLoadScenarios(b *testing.B) { benchmarkLoad(b, packWithScenarios(20000), 20000) }
 
-func BenchmarkLoadWorld(b *testing.B) { benchmarkLoad(b, largeWorld(9000), 1) }
+func BenchmarkLoadWorld(b *testing.B) { benchmarkLoad(b, packWithLargeWorld(9000), 1) }
 
 func benchmarkLoad(b *testing.B, fsys fstest.MapFS, want int) {
 	b.ReportAllocs()

@@ -8,11 +8,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// versionPattern is what the version of a pack must look like: that of semantic versioning, without
-// build metadata.
+// versionPattern matches versions of packs: semantic versions without build metadata.
 const versionPattern = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
 
-// categoryPattern is what the name of a category must look like.
+// categoryPattern matches names of categories.
 const categoryPattern = `^[A-Z][A-Z0-9_]{0,59}$`
 
 var (
@@ -20,29 +19,29 @@ var (
 	categoryExpression = regexp.MustCompile(categoryPattern)
 )
 
-// Manifest is what pack.yaml says of a pack; the zero value without one.
+// Manifest is the content of pack.yaml, the zero value without the file.
 type Manifest struct {
 	Name, Version, Licence, Description string
-	// Standalone says that the pack has none of the built-in tools and tables.
+	// Standalone reports that the pack excludes the built-in tools and tables.
 	Standalone bool
-	// Categories are those that the pack's scenarios may have beside the built-in ones.
+	// Categories are the pack's own categories.
 	Categories []string
-	// Needs is what has to be there before the pack's scenarios are played.
+	// Needs are the requirements of the pack.
 	Needs []Need
 	// Servers are the pack's tool servers.
 	Servers []Server
 }
 
-// Need is something that has to be there before a pack's scenarios are played.
+// Need is a requirement for running a pack's scenarios.
 type Need struct {
-	// Variable is the name of an environment variable, or Command that of a program on the PATH. The
-	// other one is empty.
+	// Variable is the name of an environment variable, Command that of a program on the PATH. One of
+	// them is empty.
 	Variable, Command string
-	// Position is where it stands, in pack.yaml.
+	// Position is its position in pack.yaml.
 	Position
 }
 
-// loadManifest reads pack.yaml. What stands alone declares that before its tables.
+// loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
 	l.optional(packFile, func(r *reader, data []byte) {
 		doc := r.object(r.only(data, "description of the pack"), packForm())
@@ -50,12 +49,12 @@ func (l *loader) loadManifest(into *Manifest) {
 			return
 		}
 		into.Name, into.Licence, into.Description = r.text(doc.get("name")), r.text(doc.get("licence")), r.text(doc.get("description"))
-		if version := doc.get("version"); r.want(version, shapeText) {
+		if version := doc.get("version"); r.checkShape(version, shapeText) {
 			if into.Version = version.text; !versionExpression.MatchString(version.text) {
 				r.fail(version, "is %q, expected three numbers as in 1.4.0", brief(version.text))
 			}
 		}
-		if standalone := doc.get("standalone"); r.want(standalone, shapeBool) {
+		if standalone := doc.get("standalone"); r.checkShape(standalone, shapeBool) {
 			if into.Standalone = standalone.boolean; !into.Standalone {
 				r.fail(standalone, "is false, expected true; leave it out for a pack with the built-in tools and tables")
 			}
@@ -75,12 +74,12 @@ func (l *loader) loadManifest(into *Manifest) {
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {
-		l.declared = []*worldv1.TableSchema{world.Alone()}
+		l.declared = []*worldv1.TableSchema{world.Standalone()}
 		l.schema = world.SchemaOf(l.declared)
 	}
 }
 
-// needs reads what a pack needs.
+// needs reads the requirements of a pack.
 func (r *reader) needs(v *value) []Need {
 	if v = r.object(v, needsForm()); v == nil {
 		return nil

@@ -12,33 +12,33 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Use is where the name of a measure or an extractor of a pack's own stands.
+// Use is the place at which the name of a pack's measure or extractor is used.
 type Use int
 
 // The uses.
 const (
-	// OfCells: where a column measure stands.
+	// OfCells: a column measure.
 	OfCells Use = iota
-	// OfRows: where the measure of a constraint stands.
+	// OfRows: the measure of a constraint.
 	OfRows
-	// OfCall: where an extractor stands.
+	// OfCall: an extractor.
 	OfCall
 )
 
-// OwnMeasure is a measure or an extractor of a pack's own.
+// OwnMeasure is a measure or extractor of a pack.
 type OwnMeasure struct {
 	Name string
 	Use  Use
-	// Takes says whether a measure of cells compares those of a kind.
+	// Takes reports whether a measure of cells compares cells of a kind.
 	Takes func(kind world.Kind) bool
-	// Probe compares a cell with itself; the error says why that cannot be done. Only of measures of
-	// cells.
+	// Probe compares a cell with itself. The error explains why it cannot. It is set for measures of
+	// cells only.
 	Probe func(cell *worldv1.Value) error
-	// Position is where it stands in the pack.
+	// Position is its position in the pack.
 	Position Position
 }
 
-// builtInNames returns the names of the built-in ones.
+// builtInNames returns the names of the built-in measures or extractors.
 func builtInNames(use Use) []string {
 	switch use {
 	case OfCells:
@@ -50,17 +50,16 @@ func builtInNames(use Use) []string {
 	}
 }
 
-// ownMeasures are those of a pack. Names that only its files know are accepted if nobody can read
-// these.
+// ownMeasures are the measures of a pack. If its files were not read, any name is accepted.
 type ownMeasures struct {
 	list   []OwnMeasure
 	unread bool
-	// of has the files that they were read from.
+	// of holds the source files.
 	of *evaluationv1.Evaluation
 }
 
-// find returns one by name and use. It is nil if there is none; ok is true if there may be one all
-// the same.
+// find returns a measure by name and use, nil if it is unknown. ok reports whether the name is
+// acceptable.
 func (m ownMeasures) find(name string, use Use) (own *OwnMeasure, ok bool) {
 	at := slices.IndexFunc(m.list, func(o OwnMeasure) bool { return o.Name == name && o.Use == use })
 	if at < 0 {
@@ -69,7 +68,7 @@ func (m ownMeasures) find(name string, use Use) (own *OwnMeasure, ok bool) {
 	return &m.list[at], true
 }
 
-// unknown says that a name is none, and what may be meant.
+// unknown returns the error for an unknown name, with a suggestion.
 func (m ownMeasures) unknown(name string, use Use) string {
 	known := builtInNames(use)
 	for _, o := range m.list {
@@ -92,7 +91,7 @@ func (m ownMeasures) unknown(name string, use Use) string {
 	return fmt.Sprintf("unknown %s %q%s", what, name, hint(name, known))
 }
 
-// withMeasures returns options that know the measures and extractors of an evaluation.
+// withMeasures returns options with the measures and extractors of an evaluation.
 func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Errors) {
 	files := &evaluationv1.Evaluation{MeasureModules: evaluation.GetMeasureModules(), MeasureExpressions: evaluation.GetMeasureExpressions()}
 	if o.own.of != nil && sameMeasures(o.own.of, files) {
@@ -118,7 +117,7 @@ func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Err
 		}
 	}
 	if o.own.list = list; len(mistakes) > 0 {
-		o.own.unread = true // what is wrong where they are named follows from that
+		o.own.unread = true // errors at their uses would only follow from that
 	}
 	return o, mistakes
 }
@@ -128,7 +127,7 @@ func sameMeasures(a, b *evaluationv1.Evaluation) bool {
 		slices.EqualFunc(a.GetMeasureExpressions(), b.GetMeasureExpressions(), func(a, b *evaluationv1.MeasureExpression) bool { return a == b || proto.Equal(a, b) })
 }
 
-// loadMeasures reads the pack's own measures and extractors.
+// loadMeasures reads the pack's measures and extractors.
 func (l *loader) loadMeasures() {
 	l.sources(measureFolder, func(r *reader, name, source string) {
 		if source == "" {
@@ -139,7 +138,7 @@ func (l *loader) loadMeasures() {
 	})
 	l.optional(measureFile, func(r *reader, data []byte) {
 		doc := r.only(data, "mapping by measure")
-		if !r.want(doc, shapeMapping) {
+		if !r.checkShape(doc, shapeMapping) {
 			return
 		}
 		for _, f := range doc.fields {
@@ -153,7 +152,7 @@ func (l *loader) loadMeasures() {
 	l.mistakes = append(l.mistakes, mistakes...)
 }
 
-// measureExpression reads a measure in CEL; nil after recording what is wrong with it.
+// measureExpression reads a measure in CEL, nil after recording a mistake.
 func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	before := len(r.errors)
 	if !declaredExpression.MatchString(f.key) {
@@ -164,7 +163,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 		return nil
 	}
 	source := v.get(expressionKey)
-	if !r.want(source, shapeText) {
+	if !r.checkShape(source, shapeText) {
 		return nil
 	}
 	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
@@ -184,7 +183,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	return &evaluationv1.MeasureExpression{Name: f.key, Expression: source.text, Rows: v.get(rowsKey) != nil}
 }
 
-// measures reads the pack's own measures and extractors, unless they are known.
+// measures reads the pack's measures and extractors unless they are known.
 func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
 	var mistakes Errors
 	c.opts, mistakes = c.opts.withMeasures(evaluation)
@@ -193,7 +192,7 @@ func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
 	}
 }
 
-// ownOverride checks a measure of the pack's own that an override names.
+// ownOverride checks a pack's measure in an override.
 func (c *checker) ownOverride(path string, column world.Column, override *evaluationv1.ColumnOverride) {
 	own, ok := c.opts.own.find(override.GetOwnMeasure(), OfCells)
 	switch {
@@ -209,7 +208,7 @@ func (c *checker) ownOverride(path string, column world.Column, override *evalua
 	}
 }
 
-// unsuited says why a measure of the pack's own cannot compare the cells of a column; empty if it
+// unsuited explains why a pack's measure cannot compare the cells of a column. It is empty if it
 // can.
 func (m *OwnMeasure) unsuited(column world.Column) string {
 	if m.Takes(column.Kind) {
@@ -218,7 +217,7 @@ func (m *OwnMeasure) unsuited(column world.Column) string {
 	return fmt.Sprintf("%s does not compare the cells of %s, which is a %s", m.Name, column.Name, column.Kind)
 }
 
-// ownRows checks a measure of the pack's own that a constraint names.
+// ownRows checks a pack's measure in a constraint.
 func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
 	name := constraint.GetOwnMeasure()
 	if _, ok := c.opts.own.find(name, OfRows); !ok {
@@ -236,7 +235,7 @@ func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// probe calls the pack's own measures with each wanted cell as the found one.
+// probe calls the pack's measures with each expected cell as the found one.
 func (c *checker) probe(path string, schema world.Table, constraint *evaluationv1.Constraint) {
 	if len(c.opts.own.list) == 0 || constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT ||
 		constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {

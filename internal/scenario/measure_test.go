@@ -14,7 +14,7 @@ const ownMeasureFile = `def near(wanted: float, found: float) -> bool:
     return abs(wanted - found) < 2
 `
 
-// measuredPack is a pack with measures of its own and the given ones in CEL.
+// measuredPack returns a pack with measures in Python and the given ones in CEL.
 func measuredPack(expressions, measure string) fstest.MapFS {
 	return fstest.MapFS{
 		"measures/price.py": {Data: []byte(ownMeasureFile)},
@@ -32,8 +32,7 @@ func measuredPack(expressions, measure string) fstest.MapFS {
 	}
 }
 
-// TestMeasuresStayInEvaluation expects measures in the evaluation, and nothing of what they do in
-// the setup.
+// TestMeasuresStayInEvaluation checks that only the evaluation contains the source of measures.
 func TestMeasuresStayInEvaluation(t *testing.T) {
 	loaded, err := Load(measuredPack("equal: {cel: wanted == found}\n", "near"), Options{})
 	if err != nil {

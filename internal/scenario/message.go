@@ -12,16 +12,16 @@ import (
 )
 
 const (
-	// setupText is the first message of every conversation. It is a comment, so that running it
-	// changes nothing.
+	// setupText is the first message of every conversation. It is a comment, so executing it has no
+	// effect.
 	setupText = "# The session is ready: its world is loaded and its tools can be called."
 
-	// systemText configures the agent of a scenario that gives no text of its own.
+	// systemText is the default of the agent's instructions.
 	systemText = "You are the assistant on the user's phone and act through the tools you are given. Call tools only with " +
 		"values that the user told you or that another tool returned. Where a value you need is missing or a request can be " +
 		"meant in several ways, ask the user."
 
-	// userText opens what the simulated user is told.
+	// userText starts the simulated user's instructions.
 	userText = "You play a person who uses their phone. The other side is the phone's assistant, which can call tools; you " +
 		"are never the assistant yourself.\n" +
 		"- Write as people write to an assistant: short and plain.\n" +
@@ -31,26 +31,26 @@ const (
 		"- Once the assistant says that it has done what you want, or that it cannot be done, call end_conversation and say " +
 		"nothing more. Do the same if it has got nowhere after five attempts.\n"
 
-	// handText follows for a user that has tools of its own.
-	handText = "- Some of the phone's tools are in your own hands. Use them where what you want says so, or when the assistant asks " +
+	// userToolText is the paragraph for a user with tools.
+	userToolText = "- Some of the phone's tools are in your own hands. Use them where what you want says so, or when the assistant asks " +
 		"you to do yourself what they can do; leave the rest to the assistant.\n"
 
 	// allowText follows for a user whose agent needs its consent.
 	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
 		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
 
-	// What begins the parts that authors write.
+	// These are titles of the authors' texts.
 	goalTitle      = "\nWhat you want: "
 	knowledgeTitle = "\nWhat you know:"
 	itemMark       = "\n- "
-	// unknownMark begins what the user is told about what it does not know.
+	// unknownMark starts a sentence about what the user does not know.
 	unknownMark = "You do not know "
 )
 
-// conversation collects starting messages.
+// conversation builds the starting messages.
 type conversation struct{ messages []*worldv1.Message }
 
-// say adds a text; to the execution environment it is code, and from there a result.
+// say adds a text. To the execution environment it is code, and from there a result.
 func (c *conversation) say(from, to worldv1.Role, text string, visibleTo ...worldv1.Role) {
 	m := &worldv1.Message{Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
 	switch worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
@@ -67,23 +67,23 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 	c.messages = append(c.messages, m)
 }
 
-// messages builds the starting messages, from the fields system and user or as they are given, and
-// says what the user was told, which has tools of its own.
+// messages builds the starting messages from the fields system and user, or from messages. It also
+// returns what the user was told. own are the tools of the user.
 func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluationv1.User) {
 	if given := v.get("messages"); given != nil {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
 		}
-		if user := v.get("user"); b.want(user, shapeMapping) {
+		if user := v.get("user"); b.checkShape(user, shapeMapping) {
 			for i := range user.fields {
 				if key := user.fields[i].key; key != "script" && key != "tools" {
 					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script and tools can")
 				}
 			}
-			b.items(b.alone(user.get("script"), "say"))
+			b.items(b.singletonList(user.get("script"), "say"))
 		}
 		messages := b.givenMessages(given)
-		told := Told(messages)
+		told := UserFromMessages(messages)
 		told.Tools = own
 		return messages, told
 	}
@@ -104,8 +104,8 @@ func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluat
 	b.demonstrations(user.get("demonstrations"), &c)
 	told := &evaluationv1.User{
 		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
-		Knowledge: trimmed(b.texts(b.alone(user.get("knowledge"), ""))),
-		Unknown:   trimmed(b.texts(b.alone(user.get("unknown"), ""))),
+		Knowledge: trimmed(b.texts(b.singletonList(user.get("knowledge"), ""))),
+		Unknown:   trimmed(b.texts(b.singletonList(user.get("unknown"), ""))),
 		Tools:     own,
 	}
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told))
@@ -113,7 +113,7 @@ func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluat
 	return c.messages, told
 }
 
-// trimmed takes the blanks around texts away, in place.
+// trimmed trims texts in place.
 func trimmed(texts []string) []string {
 	for i := range texts {
 		texts[i] = strings.TrimSpace(texts[i])
@@ -121,13 +121,13 @@ func trimmed(texts []string) []string {
 	return texts
 }
 
-// instruction tells the simulated user what to want and what it knows, and whether it has tools of
-// its own and consents to give.
+// instruction returns the simulated user's instructions: its goal, its knowledge, whether it has tools
+// and whether it consents to calls.
 func instruction(user *evaluationv1.User) string {
 	var text strings.Builder
 	text.WriteString(userText)
 	if slices.ContainsFunc(user.GetTools(), func(tool string) bool { return tool != AllowTool }) {
-		text.WriteString(handText)
+		text.WriteString(userToolText)
 	}
 	if slices.Contains(user.GetTools(), AllowTool) {
 		text.WriteString(allowText)
@@ -145,9 +145,9 @@ func instruction(user *evaluationv1.User) string {
 	return text.String()
 }
 
-// Told returns the user of a scenario that gives its starting messages as they are. No field says
-// which part of them is a goal, so all that the user is told is what it knows.
-func Told(messages []*worldv1.Message) *evaluationv1.User {
+// UserFromMessages returns the user of a scenario with explicit starting messages. No field
+// separates the goal, so Knowledge contains all instructions.
+func UserFromMessages(messages []*worldv1.Message) *evaluationv1.User {
 	user := &evaluationv1.User{}
 	for _, m := range messages {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
@@ -157,7 +157,7 @@ func Told(messages []*worldv1.Message) *evaluationv1.User {
 	return user
 }
 
-// givenMessages reads starting messages as they are.
+// givenMessages reads explicit starting messages.
 func (b *builder) givenMessages(v *value) []*worldv1.Message {
 	var c conversation
 	for _, item := range b.items(v) {
@@ -165,9 +165,9 @@ func (b *builder) givenMessages(v *value) []*worldv1.Message {
 			continue
 		}
 		at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"
-		b.mark(at, item)
-		b.mark(at+".recipient", item.get("to"))
-		b.mark(at+".sender", item.get("from"))
+		b.recordSource(at, item)
+		b.recordSource(at+".recipient", item.get("to"))
+		b.recordSource(at+".sender", item.get("from"))
 		var readers []worldv1.Role
 		for _, role := range b.items(item.get("visible_to")) {
 			readers = append(readers, b.role(role))

@@ -2,21 +2,22 @@ package scenario
 
 import "slices"
 
-// noMilestone says that the oracle's last text is no milestone, toldMilestone is what it is called
-// otherwise.
+// noMilestone marks that the oracle's last text is not a milestone. toldMilestone is the default
+// name of that milestone.
 const (
 	noMilestone   = "none"
 	toldMilestone = "told"
 )
 
-// milestones returns the milestones by name with those of the oracle's turns: where the mapping has
-// their names, alone or with what they come after, the others behind it in the order of the turns.
+// milestones returns the milestones by name, including those of the oracle's turns. A turn's
+// milestone is at its place in the mapping if that names it; the others follow in the order of
+// turns.
 func (b *builder) milestones(v *value) []field {
-	listed := b.named(v.get("milestones"))
+	listed := b.nodeEntries(v.get("milestones"))
 	turns := b.turnMilestones(v.get("oracle"), listed)
 	var whole []field
 	for _, node := range listed {
-		if !ordersOnly(node.value) {
+		if !hasOnlyOrder(node.value) {
 			whole = append(whole, node)
 			continue
 		}
@@ -34,13 +35,13 @@ func (b *builder) milestones(v *value) []field {
 	return append(whole, turns...)
 }
 
-// named returns the entries of milestones or minefields, in written order.
-func (b *builder) named(v *value) []field {
+// nodeEntries returns the entries of milestones or minefields in file order.
+func (b *builder) nodeEntries(v *value) []field {
 	if v != nil && v.shape == shapeList {
 		b.fail(v, "is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so")
 		return nil
 	}
-	if !b.want(v, shapeMapping) {
+	if !b.checkShape(v, shapeMapping) {
 		return nil
 	}
 	for _, f := range v.fields {
@@ -51,17 +52,16 @@ func (b *builder) named(v *value) []field {
 	return v.fields
 }
 
-// orderFields are the fields of a milestone that do not say what it wants.
+// orderFields are the fields of a milestone that do not define its constraints.
 var orderFields = []string{"after", "guardrails"}
 
-// ordersOnly says whether a milestone says at most when it comes and what guards it. What it wants
-// is left to a turn of the oracle.
-func ordersOnly(v *value) bool {
+// hasOnlyOrder reports whether a milestone has only order and guardrails. A turn of the oracle
+// defines its constraints.
+func hasOnlyOrder(v *value) bool {
 	return v.shape == shapeNull || v.shape == shapeMapping &&
 		!slices.ContainsFunc(v.fields, func(f field) bool { return !slices.Contains(orderFields, f.key) })
 }
 
-// fieldNames returns the keys of fields.
 func fieldNames(fields []field) []string {
 	names := make([]string, len(fields))
 	for i := range fields {
@@ -70,13 +70,12 @@ func fieldNames(fields []field) []string {
 	return names
 }
 
-// turnMilestones returns the milestones of the oracle's turns and of the calls in them by name, the
-// same as if they were listed with the others. The last text has one by itself unless its name is
-// taken.
+// turnMilestones returns the milestones of the oracle's turns and calls by name, in the form of
+// listed ones. The last text has one by default unless its name is taken.
 func (b *builder) turnMilestones(oracle *value, listed []field) []field {
 	var found []field
 	if oracle == nil || oracle.shape != shapeList {
-		return nil // the script has recorded what is wrong
+		return nil // script records the mistake
 	}
 	for i, turn := range oracle.list {
 		if turn.shape != shapeMapping {
@@ -84,48 +83,47 @@ func (b *builder) turnMilestones(oracle *value, listed []field) []field {
 		}
 		last := i == len(oracle.list)-1 && turn.get("say") != nil
 		if name := turn.get(milestoneKey); name == nil && last {
-			found = b.toldLast(found, turn, listed)
+			found = b.addToldMilestone(found, turn, listed)
 		} else if last && name.text == noMilestone {
 			continue
 		}
-		found = b.carried(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
+		found = b.addCarried(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
 		calls := turn.get(callsKey)
 		if calls == nil || calls.shape != shapeList {
 			continue
 		}
 		for _, call := range calls.list {
-			found = b.carried(found, call, func(*value) (field, bool) { return callConstraint(call, call.get(tolerancesKey)) })
+			found = b.addCarried(found, call, func(*value) (field, bool) { return callConstraint(call, call.get(tolerancesKey)) })
 		}
 	}
 	return found
 }
 
-// toldLast adds the milestone that the oracle's last text is by itself, unless another one has its
-// name.
-func (b *builder) toldLast(found []field, turn *value, listed []field) []field {
+// addToldMilestone adds the default milestone of the oracle's last text unless its name is taken.
+func (b *builder) addToldMilestone(found []field, turn *value, listed []field) []field {
 	isTold := func(f field) bool { return f.key == toldMilestone }
 	say := turn.get("say")
 	if say.shape != shapeText || slices.ContainsFunc(found, isTold) ||
-		slices.ContainsFunc(listed, func(f field) bool { return isTold(f) && !ordersOnly(f.value) }) {
+		slices.ContainsFunc(listed, func(f field) bool { return isTold(f) && !hasOnlyOrder(f.value) }) {
 		return found
 	}
 	return append(found, turnMilestone(toldMilestone, say, turn, field{key: "says", place: say, value: say}))
 }
 
-// turnMilestone returns what a turn or a call wants, under the name of its milestone.
+// turnMilestone returns the constraint of a turn or call under the milestone's name.
 func turnMilestone(name string, place, turn *value, wanted field) field {
 	return field{key: name, place: place, value: &value{
 		shape: shapeMapping, path: turn.path, line: turn.line, column: turn.column, fields: []field{wanted},
 	}}
 }
 
-// carried adds the milestone that a turn or a call carries, if it does.
-func (b *builder) carried(found []field, v *value, constraint func(name *value) (field, bool)) []field {
+// addCarried adds the milestone of a turn or call, if it has one.
+func (b *builder) addCarried(found []field, v *value, constraint func(name *value) (field, bool)) []field {
 	name := v.get(milestoneKey)
 	if tolerances := v.get(tolerancesKey); name == nil && tolerances != nil {
 		b.fail(tolerances, "belongs to a milestone; write milestone: and its name beside it")
 	}
-	if !b.want(name, shapeText) {
+	if !b.checkShape(name, shapeText) {
 		return found
 	}
 	if name.text == noMilestone {
@@ -139,8 +137,8 @@ func (b *builder) carried(found []field, v *value, constraint func(name *value) 
 	return append(found, turnMilestone(name.text, name, v, wanted))
 }
 
-// turnConstraint returns what follows from a turn: its text is said, or its one call is made with
-// its arguments. What is wrong with the text or the call itself is left to the script.
+// turnConstraint returns the constraint of a turn: its text, or its only call with the arguments.
+// script reports mistakes in the text or the call itself.
 func (b *builder) turnConstraint(turn, at *value) (field, bool) {
 	if say := turn.get("say"); say != nil {
 		if tolerances := turn.get(tolerancesKey); tolerances != nil {
@@ -156,7 +154,7 @@ func (b *builder) turnConstraint(turn, at *value) (field, bool) {
 	return callConstraint(calls.list[0], turn.get(tolerancesKey))
 }
 
-// callConstraint returns what follows from a call, with the tolerances that are accepted.
+// callConstraint returns the constraint of a call, with tolerances.
 func callConstraint(call, tolerances *value) (field, bool) {
 	wanted := *call
 	wanted.fields = nil

@@ -10,7 +10,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// turnScenario has ORACLE in place of its solution and all that follows.
+// turnScenario is a scenario with a placeholder ORACLE for its solution and the rest.
 const turnScenario = `world: base
 categories: [SINGLE_TOOL_CALL]
 user: {goal: Wifi off., says: Wifi off!}
@@ -25,7 +25,7 @@ func turnEvaluation(t *testing.T, oracle string) *evaluationv1.Evaluation {
 	return loaded[0].Scenario.GetEvaluation()
 }
 
-// TestTurnMilestones compares milestones of turns with the same ones in the list.
+// TestTurnMilestones compares milestones of turns with listed ones.
 func TestTurnMilestones(t *testing.T) {
 	t.Parallel()
 	const turns = `oracle:
@@ -54,7 +54,7 @@ func TestTurnMilestones(t *testing.T) {
 	}
 }
 
-// TestCallMilestones compares milestones of calls with the same ones in the list.
+// TestCallMilestones compares milestones of calls with listed ones.
 func TestCallMilestones(t *testing.T) {
 	t.Parallel()
 	const carried = `oracle:
@@ -97,8 +97,7 @@ milestones:
 	}
 }
 
-// TestLastText expects the oracle's last text to be the milestone told, unless that is said
-// otherwise.
+// TestLastText checks that the oracle's last text is the milestone told by default.
 func TestLastText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

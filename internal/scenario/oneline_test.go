@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestFormatJoins expects rows, calls and constraints on one line where they fit, and prose and
-// steps on lines of their own.
+// TestFormatJoins checks that rows, calls and constraints are on one line if they fit, and texts
+// and steps on separate lines.
 func TestFormatJoins(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 98)

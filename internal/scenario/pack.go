@@ -21,7 +21,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The files of a pack beside its scenarios.
+// These are the files of a pack besides its scenarios.
 const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
@@ -35,17 +35,17 @@ const (
 	recordingFolder = "recordings"
 )
 
-// Pack is a set of scenarios that is kept together.
+// Pack is a loaded pack of scenarios.
 type Pack struct {
 	Manifest
 
-	// Digest is the SHA-256 of the names and the contents of the files that were read, in hex. A
-	// directory and an archive of it have the same.
+	// Digest is the hex SHA-256 of the names and contents of its files. A directory and its archive
+	// have the same digest.
 	Digest string
-	// Tables are what the pack declares, as setups have them.
+	// Tables are the tables that the pack declares, as in setups.
 	Tables []*worldv1.TableSchema
-	// Modules are the files of the pack's own tools, and Backends names those that tools are of,
-	// beside DefaultBackend.
+	// Modules are the files of the pack's tools. Backends lists the backends of its tools except
+	// DefaultBackend.
 	Modules  []*setupv1.ToolModule
 	Backends []string
 	// ToolServers are the pack's tool servers with their tools.
@@ -54,14 +54,14 @@ type Pack struct {
 	Scenarios []Loaded
 }
 
-// LoadPack reads a pack: every *.yaml file at the top of fsys with one scenario per document, the
-// worlds they start from in worlds/*.yaml, answers that they share in recordings/*.yaml, scenarios
-// in their canonical form in catalogue.binpb or catalogue.json, tables of its own in schema.yaml,
-// tools of its own in tools/*.py, measures and extractors of its own in measures/*.py and
-// measures.yaml, texts of tools in tools.yaml, and what the pack is in pack.yaml.
-// Mistakes of all files are collected, up to a limit: the error then is of type Errors and nothing
-// else is returned. Scenarios that start with the same rows share them: rows must not be changed in
-// place. LoadPack keeps no state and may run concurrently.
+// LoadPack reads a pack: scenarios in *.yaml at the top of fsys, worlds in worlds/*.yaml, shared
+// answers in recordings/*.yaml, scenarios in canonical form in catalogue.binpb or catalogue.json,
+// tables in schema.yaml, tools in tools/*.py, measures and extractors in measures/*.py and
+// measures.yaml, texts of tools in tools.yaml, and the manifest in pack.yaml.
+//
+// It collects the mistakes of all files up to a limit. The error is then of type Errors, and there
+// is no other result. Scenarios may share rows of their starting tables, so rows must not be
+// changed in place. LoadPack has no state and is safe for concurrent use.
 func LoadPack(fsys fs.FS, opts Options) (*Pack, error) {
 	return loadPack(fsys, opts, defaultLimits())
 }
@@ -80,7 +80,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadRecordings()
 	l.loadScenarios()
 	l.loadCatalogues()
-	slices.SortStableFunc(l.loaded, func(a, b packed) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(l.loaded, func(a, b compactScenario) int { return cmp.Compare(a.name, b.name) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
 	if len(l.mistakes) > 0 {
 		return nil, l.mistakes.atMost(limits.mistakes)
@@ -88,7 +88,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
 	pack.ToolServers = l.servers
-	if pack.Scenarios, err = l.unpack(); err != nil {
+	if pack.Scenarios, err = l.expandScenarios(); err != nil {
 		return nil, err
 	}
 	if l.refuseRecordings(pack.Scenarios); len(l.mistakes) > 0 {
@@ -97,30 +97,30 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	return pack, nil
 }
 
-// loader collects the parts of a pack.
+// loader holds the parts of a pack.
 type loader struct {
 	packFiles
 
 	opts Options
-	// declared are the tables of the pack's schema, which schema holds beside the built-in ones.
+	// declared are the pack's tables. schema holds them with the built-in ones.
 	declared   []*worldv1.TableSchema
 	schema     *world.Schema
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer
-	// modules are the pack's own tools, which opts knows, and backend is the one that is preferred;
-	// empty if none of them has it.
+	// modules are the pack's tools, which opts contains. backend is the preferred backend, empty if
+	// none of the tools has it.
 	modules []*setupv1.ToolModule
 	servers []*setupv1.ToolServer
 	backend string
-	// measures has the files of the pack's own measures, which opts knows.
+	// measures holds the files of the pack's measures, which opts contains.
 	measures evaluationv1.Evaluation
 	texts    []*setupv1.ToolDescription
-	loaded   []packed
+	loaded   []compactScenario
 	mistakes Errors
 }
 
-// each calls read with every .yaml file of a folder, by name, but for those that are about the
-// whole pack, and keeps the mistakes that it records.
+// each calls read for every .yaml file of a folder by name, except the pack's own files. It keeps
+// the recorded mistakes.
 func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
@@ -131,7 +131,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	}
 }
 
-// file calls read with a file, and keeps the mistakes that it records.
+// file calls read for a file and keeps the recorded mistakes.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
 	r := &reader{file: name, schema: l.schema, own: l.opts.own}
 	if data, ok := l.read(r); ok {
@@ -141,14 +141,14 @@ func (l *loader) file(name string, read func(r *reader, data []byte)) {
 	l.stopped = l.stopped || len(l.mistakes) > l.limits.mistakes
 }
 
-// optional is file for one that may not be there.
+// optional is file for an optional file.
 func (l *loader) optional(name string, read func(r *reader, data []byte)) {
 	if _, err := fs.Stat(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
 		l.file(name, read)
 	}
 }
 
-// only returns the one document of a file, nil if there is none.
+// only returns the single document of a file, nil without one.
 func (r *reader) only(data []byte, what string) *value {
 	docs := r.documents(data)
 	if len(docs) != 1 && len(r.errors) == 0 {
@@ -160,8 +160,7 @@ func (r *reader) only(data []byte, what string) *value {
 	return docs[0]
 }
 
-// sources calls keep with the name, without its ending, and the text of every Python file in a
-// folder.
+// sources calls keep with base name and text of every Python file in a folder.
 func (l *loader) sources(folder string, keep func(r *reader, name, source string)) {
 	files, mistakes := l.list(folder, ".py")
 	l.mistakes = append(l.mistakes, mistakes...)
@@ -180,7 +179,7 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 	}
 }
 
-// loadModules reads the pack's own tools, beside those of its servers.
+// loadModules reads the pack's tools and adds those of its servers.
 func (l *loader) loadModules(servers []Server) {
 	before := len(l.mistakes)
 	l.sources(toolFolder, func(_ *reader, name, source string) {
@@ -190,21 +189,21 @@ func (l *loader) loadModules(servers []Server) {
 		l.backend = l.opts.Backend
 	}
 	var mistakes Errors
-	l.opts, mistakes = l.opts.with(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
+	l.opts, mistakes = l.opts.withSetup(&setupv1.Setup{ToolModules: l.modules, ToolServers: l.servers, ToolBackend: l.backend, Schema: l.declared})
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
 	}
 	l.mistakes = append(l.mistakes, placed(mistakes, servers)...)
-	if len(l.mistakes) > before || len(l.servers) < len(servers) { // what is wrong with their calls follows from that
+	if len(l.mistakes) > before || len(l.servers) < len(servers) { // errors at their calls would only follow from that
 		l.opts.Compile, l.opts.Known = nil, nil
 	}
 }
 
-// loadTools reads what agents are told about tools, a mapping by tool.
+// loadTools reads the texts of tools, a mapping by tool.
 func (l *loader) loadTools() {
 	l.optional(toolsFile, func(r *reader, data []byte) {
 		doc := r.only(data, "mapping by tool")
-		if !r.want(doc, shapeMapping) {
+		if !r.checkShape(doc, shapeMapping) {
 			return
 		}
 		for _, f := range doc.fields {
@@ -217,7 +216,7 @@ func (l *loader) loadTools() {
 	})
 }
 
-// toolText reads the texts of one tool. shape may be nil, if the tool is not described.
+// toolText reads the texts of one tool. shape is nil if the tool has no description.
 func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 	out := &setupv1.ToolDescription{Tool: f.key}
 	v := r.object(f.value, toolTextForm())
@@ -228,7 +227,7 @@ func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 		out.Description = proto.String(r.text(text))
 	}
 	arguments := v.get("arguments")
-	if !r.want(arguments, shapeMapping) {
+	if !r.checkShape(arguments, shapeMapping) {
 		return out
 	}
 	for _, argument := range arguments.fields {
@@ -243,7 +242,7 @@ func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 	return out
 }
 
-// loadRecordings reads the answers that scenarios share.
+// loadRecordings reads the shared answers.
 func (l *loader) loadRecordings() {
 	l.recordings = map[string][]*setupv1.RecordedAnswer{}
 	l.each(recordingFolder, func(r *reader, data []byte) {
@@ -258,8 +257,8 @@ func (l *loader) loadRecordings() {
 	})
 }
 
-// add keeps a scenario, unless there are too many.
-func (l *loader) add(r *reader, at *value, loaded packed) {
+// add stores a scenario unless there are too many.
+func (l *loader) add(r *reader, at *value, loaded compactScenario) {
 	if len(l.loaded) == l.scenarios {
 		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
 		return
@@ -267,9 +266,8 @@ func (l *loader) add(r *reader, at *value, loaded packed) {
 	l.loaded = append(l.loaded, loaded)
 }
 
-// loadCatalogues reads scenarios in their canonical form. They know no lines: every mistake is at
-// the start of the file. They come from other programs, so targets that cannot be reached are no
-// mistakes of somebody who could mend them.
+// loadCatalogues reads scenarios in canonical form. These have no lines, so a mistake is at the
+// start of the file. Other programs write them, so unreachable targets are not mistakes.
 func (l *loader) loadCatalogues() {
 	for _, form := range []struct {
 		name string
@@ -289,7 +287,7 @@ func (l *loader) loadCatalogues() {
 	}
 }
 
-// canonical checks and keeps a scenario in canonical form, which is number i of its file.
+// canonical checks and stores scenario i of a file in canonical form.
 func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 	if len(l.texts) > 0 && s.GetSetup() != nil {
 		if s.GetSetup().GetTools() == nil {
@@ -300,9 +298,9 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 	if len(l.modules)+len(l.servers) > 0 && s.GetSetup() != nil {
 		s.Setup.ToolModules, s.Setup.ToolServers, s.Setup.ToolBackend = l.modules, l.servers, l.backend
 	}
-	l.shareMeasures(s)
+	l.addMeasures(s)
 	opts := l.opts
-	opts.Impossible = true
+	opts.AllowUnreachable = true
 	for _, problem := range Validate(s, opts) {
 		at := &value{line: 1, column: 1, path: fmt.Sprintf("scenarios[%d].%s", i, problem.Path)}
 		r.fail(at, "%s: %s", s.GetSetup().GetName(), problem.Reason)
@@ -311,11 +309,12 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 		l.usedRows += len(table.GetRows())
 	}
 	l.checkRows(r, top())
-	l.add(r, top(), packed{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
+	l.add(r, top(), compactScenario{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
 }
 
-// In puts the mistakes below a path, that of the pack in which they are.
-func (e Errors) In(prefix string) Errors {
+// WithPrefix adds a path to the files of the mistakes in place, e.g. the path of their pack, and
+// returns them.
+func (e Errors) WithPrefix(prefix string) Errors {
 	for _, mistake := range e {
 		mistake.File = strings.TrimSuffix(prefix, "/") + "/" + mistake.File
 	}

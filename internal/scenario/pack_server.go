@@ -16,23 +16,23 @@ import (
 
 // Server is a tool server of a pack, as pack.yaml describes it.
 type Server struct {
-	// Name is what tool hosts and recordings call it.
+	// Name is the name of the server in the tool host's configuration and in recordings.
 	Name string
-	// Address is grpc://host:port, or the address of an MCP server over HTTP; empty with a command.
+	// Address is grpc://host:port or the URL of an MCP server, empty with a command.
 	Address string
 	// Command starts an MCP server in the pack's directory.
 	Command []string
-	// State says that the server keeps a state of its own for each session.
+	// State reports that the server keeps state for each session.
 	State bool
 	// Environment has the variables that the pack needs: the command gets them.
 	Environment []Need
 	// Frozen says that the pack holds the list of the server's tools.
 	Frozen bool
-	// Position is where it stands, in pack.yaml.
+	// Position is its position in pack.yaml.
 	Position
 }
 
-// stateSession is the one thing that a server may keep its state for.
+// stateSession is the only value of state.
 const stateSession = "session"
 
 // toolServerForm is an entry of tools in pack.yaml.
@@ -67,7 +67,7 @@ func (r *reader) servers(v *value, needs []Need) []Server {
 	return servers
 }
 
-// server reads one.
+// server reads one tool server.
 func (r *reader) server(v *value) Server {
 	if v = r.object(v, toolServerForm()); v == nil {
 		return Server{}
@@ -89,7 +89,7 @@ func (r *reader) server(v *value) Server {
 	if !declaredExpression.MatchString(out.Name) {
 		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(out.Name))
 	}
-	if state := v.get("state"); r.want(state, shapeText) {
+	if state := v.get("state"); r.checkShape(state, shapeText) {
 		if out.State = state.text == stateSession; !out.State {
 			r.fail(state, "is %q, expected session", brief(state.text))
 		} else if overMCP == nil {
@@ -99,15 +99,15 @@ func (r *reader) server(v *value) Server {
 	return out
 }
 
-// loadServers finds out which tools the pack's servers have: from the files in tools/ that hold
-// them, or by asking.
+// loadServers gets the tools of the pack's servers from files in tools/, otherwise from the
+// servers.
 func (l *loader) loadServers(servers []Server) {
 	for i := range servers {
 		server := &servers[i]
 		out := &setupv1.ToolServer{Name: server.Name, SessionState: server.State}
 		name := path.Join(toolFolder, server.Name+".json")
 		_, err := fs.Stat(l.fsys, name)
-		if server.Frozen = !l.opts.Thaw && !errors.Is(err, fs.ErrNotExist); server.Frozen {
+		if server.Frozen = !l.opts.RefreshTools && !errors.Is(err, fs.ErrNotExist); server.Frozen {
 			l.file(name, func(r *reader, data []byte) {
 				list := &toolsv1.ListToolsResponse{}
 				if err := protojson.Unmarshal(data, list); err != nil || len(list.GetTools()) == 0 {
@@ -160,7 +160,7 @@ func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	return o.ListTools(server)
 }
 
-// placed gives mistakes in the tools of servers the places of these.
+// placed sets the positions of mistakes in tools of servers.
 func placed(mistakes Errors, servers []Server) Errors {
 	for _, mistake := range mistakes {
 		of, _, _ := strings.Cut(mistake.Field, ".")

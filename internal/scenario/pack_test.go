@@ -23,7 +23,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// testPack has everything that a pack may have.
+// testPack returns a pack with every kind of file.
 func testPack(t *testing.T) fstest.MapFS {
 	t.Helper()
 	recorded := named("recorded", "recordings: [{file: rates}, {url: u, params: {}, response: 3}]\n"+testScenario)
@@ -129,7 +129,8 @@ func TestPackErrors(t *testing.T) {
 	}
 }
 
-// TestBrokenToolFile says what is wrong with a file of tools, and nothing of calls of its tools.
+// TestBrokenToolFile checks that a broken file of tools is reported without errors at calls of its
+// tools.
 func TestBrokenToolFile(t *testing.T) {
 	for _, c := range []struct{ name, content, want string }{
 		{"tools/Lend.py", "", `tools/Lend.py:1:1: document: the name is "Lend", expected up to 60 lower-case letters, digits and underscores that start with a letter`},
@@ -145,7 +146,7 @@ func TestBrokenToolFile(t *testing.T) {
 	}
 }
 
-// TestManifest reads what a pack is, and tells packs apart by what is in their files.
+// TestManifest checks manifest and digest of packs.
 func TestManifest(t *testing.T) {
 	load := func(files fs.FS) *Pack {
 		t.Helper()
@@ -188,7 +189,7 @@ func TestManifest(t *testing.T) {
 	}
 }
 
-// TestStandalone loads a pack without the built-in tables: a scenario cannot name them.
+// TestStandalone checks that scenarios of a standalone pack cannot use built-in tables.
 func TestStandalone(t *testing.T) {
 	files := fstest.MapFS{
 		"pack.yaml":   {Data: []byte("name: a\nstandalone: true\n")},
@@ -219,7 +220,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// zipped returns an archive of files, each below a folder.
+// zipped returns an archive of files in a folder.
 func zipped(t *testing.T, fsys fstest.MapFS, folder string) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -283,8 +284,8 @@ func TestOpenPack(t *testing.T) {
 	}
 }
 
-// TestOpenPackRefuses feeds archives that lead elsewhere or are too big.
-func TestOpenPackRefuses(t *testing.T) {
+// TestOpenPackErrors checks errors for archives with paths outside the pack or excessive size.
+func TestOpenPackErrors(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		header zip.FileHeader
@@ -321,7 +322,8 @@ func linkHeader() zip.FileHeader {
 	return header
 }
 
-// FuzzUnzip must not panic, and what it accepts must be readable within its bounds.
+// FuzzUnzip checks that unzip does not panic and that accepted archives are readable within the
+// limits.
 func FuzzUnzip(f *testing.F) {
 	var empty bytes.Buffer
 	if err := zip.NewWriter(&empty).Close(); err != nil {
@@ -352,7 +354,7 @@ func TestDuplicatesInBothCatalogues(t *testing.T) {
 	}
 	fsys["catalogue.json"] = &fstest.MapFile{Data: text}
 	const want = `catalogue.binpb:1:1: canonical: another scenario is called "canonical" too, at catalogue.json:1:1; names must be unique`
-	for range 20 { // neither file may come first by chance
+	for range 20 { // the order must not be random
 		if _, err := LoadPack(fsys, testOptions()); err == nil || err.Error() != want {
 			t.Fatalf("LoadPack: got %v, want %s", err, want)
 		}

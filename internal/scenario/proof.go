@@ -9,26 +9,25 @@ import (
 )
 
 const (
-	// DefaultFloor is the highest similarity that an unhelpful agent may reach in a scenario that
-	// states no floor.
+	// DefaultFloor is the default of the highest similarity of an unhelpful agent.
 	DefaultFloor = 0.35
 
 	milestonesPath = "evaluation.milestones"
 	minefieldsPath = "evaluation.minefields"
 )
 
-// proof reads what the author claims beyond the oracle's solution. Turns are written from 1 and
-// kept from 0.
+// proof reads the author's claims besides the oracle's solution. Turns count from 1 in files, from
+// 0 in the proof.
 func (b *builder) proof(v *value) *scenariov1.Proof {
 	proof := &scenariov1.Proof{Floor: DefaultFloor}
-	if floor := v.get("max_idle_score"); b.want(floor, shapeNumber) {
+	if floor := v.get("max_idle_score"); b.checkShape(floor, shapeNumber) {
 		proof.Floor = floor.number
 	}
 	for _, item := range b.items(v.get("orders")) {
 		order := &scenariov1.Order{}
-		b.mark("proof.orders["+strconv.Itoa(len(proof.GetOrders()))+"]", item)
+		b.recordSource("proof.orders["+strconv.Itoa(len(proof.GetOrders()))+"]", item)
 		for _, turn := range b.items(item) {
-			if b.want(turn, shapeNumber) {
+			if b.checkShape(turn, shapeNumber) {
 				order.Turns = append(order.Turns, int32(b.integer(turn, 1, maxTurns))-1)
 			}
 		}
@@ -36,7 +35,7 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 	}
 	minefields := v.get("minefields")
 	if minefields == nil || minefields.shape != shapeMapping {
-		return proof // evaluation has recorded what is wrong
+		return proof // evaluation records the mistake
 	}
 	for i := range minefields.fields {
 		item := minefields.fields[i].value
@@ -44,7 +43,7 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 			continue
 		}
 		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"
-		b.mark(at, item.get("triggered_by"))
+		b.recordSource(at, item.get("triggered_by"))
 		proof.Trips = append(proof.Trips, &scenariov1.Trip{
 			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), turnForm(), at+".turns"),
 		})
@@ -52,10 +51,10 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 	return proof
 }
 
-// maxTurns bounds the number of a turn.
+// maxTurns is the largest number of a turn.
 const maxTurns = 10000
 
-// proof checks the claims about a scenario. A scenario without any makes none.
+// proof checks the claims about a scenario, if it has any.
 func (c *checker) proof(s *scenariov1.Scenario) {
 	proof := s.GetProof()
 	if !(proof.GetFloor() >= 0 && proof.GetFloor() <= 1) {
@@ -89,7 +88,7 @@ func (c *checker) proof(s *scenariov1.Scenario) {
 	}
 }
 
-// permutation checks another order of a script's turns.
+// permutation checks another order of the oracle's turns.
 func (c *checker) permutation(path string, order []int32, count int) {
 	sorted := slices.Sorted(slices.Values(order))
 	identity := make([]int32, count)

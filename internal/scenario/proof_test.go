@@ -63,7 +63,7 @@ func TestProofErrors(t *testing.T) {
 	}
 }
 
-// TestValidateProof checks claims that no YAML file could have made.
+// TestValidateProof checks claims that are impossible in YAML files.
 func TestValidateProof(t *testing.T) {
 	loaded, err := Load(files(testScenario, testWorld), testOptions())
 	if err != nil {

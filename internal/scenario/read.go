@@ -11,9 +11,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// want records a value of the wrong shape and returns false, or returns true. A missing value is no
-// mistake.
-func (r *reader) want(v *value, shapes ...shape) bool {
+// checkShape reports whether a value has one of the shapes, and records a mistake otherwise. A
+// missing value is not a mistake, but the result is false.
+func (r *reader) checkShape(v *value, shapes ...shape) bool {
 	if v == nil || v.shape == shapeBroken {
 		return false
 	}
@@ -35,7 +35,7 @@ func (r *reader) want(v *value, shapes ...shape) bool {
 	return false
 }
 
-// colonText returns the text that a mapping would be if its colon were part of it.
+// colonText returns the text of a mapping if its colon is part of the text.
 func (v *value) colonText() (text string, ok bool) {
 	if v.shape != shapeMapping || len(v.fields) != 1 {
 		return "", false
@@ -44,17 +44,17 @@ func (v *value) colonText() (text string, ok bool) {
 	return v.fields[0].key + ": " + only.text, only.shape == shapeText || only.shape == shapeNumber
 }
 
-// object checks that a value is a mapping with the fields of a form and no others. It returns nil
-// for anything but a mapping.
+// object checks that a value is a mapping whose fields belong to a form. It returns nil for any
+// other shape.
 func (r *reader) object(v *value, f form) *value {
-	if v != nil && len(f.instead) > 0 {
-		v.writeOut(f)
+	if v != nil && len(f.replaceable) > 0 {
+		v.expandCall(f)
 	}
-	if !r.want(v, shapeMapping) {
+	if !r.checkShape(v, shapeMapping) {
 		return nil
 	}
 	for i := range v.fields {
-		if now, renamed := f.former[v.fields[i].key]; renamed {
+		if now, renamed := f.formerNames[v.fields[i].key]; renamed {
 			r.renamed(v.fields[i].place, v.fields[i].key, now)
 		} else if !r.full() && !f.has(v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
@@ -65,32 +65,32 @@ func (r *reader) object(v *value, f form) *value {
 			r.require(v, f.fields[i].name)
 		}
 	}
-	r.one(v, f)
+	r.exactlyOne(v, f)
 	return v
 }
 
-// orTool says what an unknown field may have been meant as, in a mapping that can be a call.
+// orTool suggests a call with an unknown field as the tool, for a mapping that can be a call.
 func (f form) orTool(v *value) string {
-	if len(f.instead) == 0 || slices.ContainsFunc(f.instead, func(name string) bool { return v.get(name) != nil }) {
+	if len(f.replaceable) == 0 || slices.ContainsFunc(f.replaceable, func(name string) bool { return v.get(name) != nil }) {
 		return ""
 	}
 	return ", or one tool with its arguments, as in search_contacts: {name: Ada}"
 }
 
-// one checks that a mapping has one field of those of which it must have exactly one.
-func (r *reader) one(v *value, f form) {
+// exactlyOne checks that a mapping has exactly one of the exclusive fields.
+func (r *reader) exactlyOne(v *value, f form) {
 	count := len(v.fields)
-	for _, name := range f.beside {
+	for _, name := range f.additional {
 		if v.get(name) != nil {
 			count--
 		}
 	}
-	if f.one && count != 1 {
+	if f.exactlyOne && count != 1 {
 		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
 	}
 }
 
-// renamed records a name that something had in an earlier version of the format.
+// renamed records a name of an earlier version of the format.
 func (r *reader) renamed(at *value, before, now string) {
 	r.fail(at, "%s is now called %s; toolsandbox scenario fmt --upgrade renames it", before, now)
 }
@@ -103,22 +103,22 @@ func (r *reader) require(v *value, key string) {
 }
 
 func (r *reader) text(v *value) string {
-	if !r.want(v, shapeText) {
+	if !r.checkShape(v, shapeText) {
 		return ""
 	}
 	return v.text
 }
 
 func (r *reader) number(v *value) float64 {
-	if !r.want(v, shapeNumber) {
+	if !r.checkShape(v, shapeNumber) {
 		return 0
 	}
 	return v.number
 }
 
-// integer reads a whole number between two bounds.
+// integer reads an integer from low to high.
 func (r *reader) integer(v *value, low, high int64) int64 {
-	if !r.want(v, shapeNumber) {
+	if !r.checkShape(v, shapeNumber) {
 		return 0
 	}
 	if v.number != math.Trunc(v.number) || v.number < float64(low) || v.number > float64(high) {
@@ -130,17 +130,17 @@ func (r *reader) integer(v *value, low, high int64) int64 {
 
 // items returns the items of a list.
 func (r *reader) items(v *value) []*value {
-	if !r.want(v, shapeList) {
+	if !r.checkShape(v, shapeList) {
 		return nil
 	}
 	return v.list
 }
 
-// alone returns a list, or the one that a text stands for where a list has only one item: the text,
-// or a mapping with it as a field. It returns nil for anything else.
-func (r *reader) alone(v *value, key string) *value {
+// singletonList returns a list, or the list of one item for its short form: a text, or a mapping
+// with the field key. It returns nil for any other value.
+func (r *reader) singletonList(v *value, key string) *value {
 	switch {
-	case !r.want(v, shapeText, shapeList):
+	case !r.checkShape(v, shapeText, shapeList):
 		return nil
 	case v.shape == shapeList:
 		return v
@@ -156,7 +156,7 @@ func (r *reader) alone(v *value, key string) *value {
 func (r *reader) texts(v *value) []string {
 	var out []string
 	for _, item := range r.items(v) {
-		if r.want(item, shapeText) {
+		if r.checkShape(item, shapeText) {
 			out = append(out, item.text)
 		}
 	}
@@ -165,13 +165,13 @@ func (r *reader) texts(v *value) []string {
 
 // table reads the name of a table.
 func (r *reader) table(v *value) string {
-	if !r.want(v, shapeText) {
+	if !r.checkShape(v, shapeText) {
 		return ""
 	}
 	return r.tableName(v, v.text)
 }
 
-// tableName looks a table up and records an unknown one at a place.
+// tableName looks up a table and records a mistake at a value if it is unknown.
 func (r *reader) tableName(at *value, text string) string {
 	if table, ok := r.world().Table(world.Name(text)); ok && world.AuthorText(table.Name) == text {
 		return table.Name
@@ -186,7 +186,7 @@ func (r *reader) tableName(at *value, text string) string {
 
 // role reads the name of a role.
 func (r *reader) role(v *value) worldv1.Role {
-	if !r.want(v, shapeText) {
+	if !r.checkShape(v, shapeText) {
 		return 0
 	}
 	role, ok := world.RoleByText(v.text)
@@ -196,7 +196,7 @@ func (r *reader) role(v *value) worldv1.Role {
 	return role
 }
 
-// cell reads a cell of a column. Times are given in POSIX seconds or as local date and time.
+// cell reads a cell of a column. Times are POSIX seconds, or local date and time.
 func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.Value {
 	switch {
 	case v.shape == shapeNull, v.shape == shapeBroken:
@@ -222,7 +222,7 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 	return world.Null()
 }
 
-// localTime reads a local date, with or without a time of day, as POSIX seconds.
+// localTime converts a local date, with or without a time of day, to POSIX seconds.
 func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC

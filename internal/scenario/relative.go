@@ -18,19 +18,18 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// expressionKey is the only field of a mapping that stands for the value of an expression.
+// expressionKey is the only field of a mapping that represents an expression.
 const expressionKey = "cel"
 
-// nowText stands for a scenario's now where a timestamp is expected.
+// nowText is the scenario's now in place of a timestamp.
 const nowText = "now"
 
-// inside is where the first character of a text stands in its file; no line means that it cannot be
-// told.
+// inside is the position of a text's first character in its file. line is 0 if it is unknown.
 type inside struct {
 	line, column int
 }
 
-// insideScalar returns where a plain or quoted text begins, if it is written on one line as it is.
+// insideScalar returns the start of a plain or quoted text on one line without escapes.
 func insideScalar(t *token.Token) inside {
 	written := strings.TrimSpace(t.Origin)
 	switch {
@@ -43,7 +42,7 @@ func insideScalar(t *token.Token) inside {
 	return inside{}
 }
 
-// insideBlock returns where a text in a block that keeps its lines begins.
+// insideBlock returns the start of a text in a literal block.
 func insideBlock(node *ast.LiteralNode) inside {
 	header, text := node.GetToken(), node.Value.GetToken()
 	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
@@ -53,8 +52,7 @@ func insideBlock(node *ast.LiteralNode) inside {
 	return inside{header.Position.Line + 1, indent + 1}
 }
 
-// failInside records the mistake of an expression at its place in the file, as far as that can be
-// told.
+// failInside records a mistake of an expression, at its position in the text if that is known.
 func (r *reader) failInside(v *value, err error) {
 	at := *v
 	var mistake *celexpr.Error
@@ -64,7 +62,7 @@ func (r *reader) failInside(v *value, err error) {
 	r.fail(&at, "%v", err)
 }
 
-// expression returns the expression that a mapping stands for, nil if it is none.
+// expression returns the expression of a mapping, nil if it is not one.
 func (v *value) expression() *value {
 	if v == nil || v.shape != shapeMapping || len(v.fields) != 1 {
 		return nil
@@ -72,7 +70,7 @@ func (v *value) expression() *value {
 	return v.get(expressionKey)
 }
 
-// what returns the word for a value that is used in messages to people.
+// what returns the name of a value's shape for messages.
 func (v *value) what() string {
 	if v.time != nil {
 		return "a time"
@@ -80,9 +78,8 @@ func (v *value) what() string {
 	return v.shape.String()
 }
 
-// resolve turns the expressions in a value, {cel: …}, into the times that they give, and in fields
-// of timestamps also now and local times. Extractors are expressions of another kind and left
-// alone.
+// resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
+// replaces now and local times. It does not change extractors.
 func (r *reader) resolve(v *value, clock *setupv1.Clock) {
 	if v == nil || r.resolveExpression(v, clock) {
 		return
@@ -101,7 +98,7 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock) {
 	}
 }
 
-// resolveRecorded is resolve for what a service has answered, whose texts stay as they are.
+// resolveRecorded is resolve for recorded answers. Their texts do not change.
 func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
 	if v == nil || r.resolveExpression(v, clock) {
 		return
@@ -114,17 +111,17 @@ func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
 	}
 }
 
-// resolveTimes turns the expressions in a scenario, outside its tables, into times.
+// resolveTimes replaces the expressions in a scenario, except in its tables, by times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
-	for _, part := range played(v) {
+	for _, part := range rolloutParts(v) {
 		r.resolve(part, clock)
 	}
 	r.resolveRecorded(v.get("recordings"), clock)
 }
 
-// played returns the parts of a scenario, outside its tables, that name rows and hold times: turns
-// and what they are to reach.
-func played(v *value) []*value {
+// rolloutParts returns the parts of a scenario, except its tables, that name rows and contain
+// times: turns and targets.
+func rolloutParts(v *value) []*value {
 	parts := []*value{v.get("oracle")}
 	for _, graph := range []string{"milestones", "minefields"} {
 		if nodes := v.get(graph); nodes != nil {
@@ -139,24 +136,23 @@ func played(v *value) []*value {
 	return parts
 }
 
-// isTimestamp says whether a column or an argument of a name holds a timestamp, e.g.
+// isTimestamp reports whether a name of a column or argument is that of a timestamp, e.g.
 // reminder_timestamp or timestamp_0.
 func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_timestamp_") }
 
-// resolvePlain turns now or a local time into the time that it means. Any other text is left to
-// those who read it.
+// resolvePlain replaces now or a local time by a time. It does not change other texts.
 func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 	if v.text == nowText {
 		r.resolveTime(v, &value{shape: shapeText, path: v.path, line: v.line, column: v.column, text: nowText}, clock)
 		return
 	}
 	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
-		v.become(seconds)
+		v.setTime(seconds)
 	}
 }
 
-// resolveExpression turns a mapping that stands for an expression into a time. It returns false for
-// anything else.
+// resolveExpression replaces the mapping of an expression by a time. It returns false for any other
+// value.
 func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
 	source := v.expression()
 	if source != nil {
@@ -165,8 +161,8 @@ func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
 	return source != nil
 }
 
-// become turns a value into a time in POSIX seconds.
-func (v *value) become(seconds float64) {
+// setTime replaces a value by a time in POSIX seconds.
+func (v *value) setTime(seconds float64) {
 	v.shape, v.fields, v.number = shapeNumber, nil, seconds
 	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
 	if seconds == math.Trunc(seconds) {
@@ -174,10 +170,10 @@ func (v *value) become(seconds float64) {
 	}
 }
 
-// resolveTime turns one expression into a number. Without a clock, which is a mistake elsewhere or
-// is still to come, the number is 0.
+// resolveTime replaces one expression by a number. The number is 0 without a clock, if that has a
+// mistake or is read later.
 func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
-	if !r.want(source, shapeText) {
+	if !r.checkShape(source, shapeText) {
 		v.shape = shapeBroken
 		return
 	}
@@ -194,14 +190,14 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 		return
 	}
 	v.time = compiled
-	v.become(seconds)
+	v.setTime(seconds)
 }
 
-// secondsAt returns the time that an expression gives by a clock, 0 if the clock has none.
+// secondsAt returns the time of an expression for a clock, 0 if the clock has none.
 func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
 	zone, err := time.LoadLocation(clock.GetTimeZone())
 	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
-		return 0, nil //nolint:nilerr // a clock with mistakes is reported where it is written
+		return 0, nil //nolint:nilerr // mistakes of the clock are reported at the clock
 	}
 	return t.Seconds(clock.GetNow(), zone)
 }
@@ -209,8 +205,8 @@ func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
 // relativeCells are the cells of a world that depend on its clock, by row and column.
 type relativeCells map[*worldv1.Row]map[int]*celexpr.Time
 
-// note remembers whether a cell depends on the clock.
-func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
+// add records a cell that depends on the clock.
+func (c relativeCells) add(row *worldv1.Row, column int, v *value) {
 	if v.time == nil {
 		delete(c[row], column)
 		return
@@ -221,16 +217,16 @@ func (c relativeCells) note(row *worldv1.Row, column int, v *value) {
 	c[row][column] = v.time
 }
 
-// copyTo remembers for a copy of a row what is remembered for the row.
+// copyTo copies the records of a row to its copy.
 func (c relativeCells) copyTo(row, copied *worldv1.Row) {
 	if cells := c[row]; len(cells) > 0 {
 		c[copied] = maps.Clone(cells)
 	}
 }
 
-// move computes the cells of a world that depend on the clock again, after it has got another one.
-// at is where that is written.
-func (r *reader) move(w *startWorld, at *value) {
+// recomputeWorld recomputes the cells that depend on the clock after a change of the clock at a
+// value.
+func (r *reader) recomputeWorld(w *startWorld, at *value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
@@ -238,15 +234,15 @@ func (r *reader) move(w *startWorld, at *value) {
 		rows := slices.Clone(w.tables[schema.Name].GetRows())
 		for i, row := range rows {
 			if len(w.relative[row]) > 0 {
-				rows[i] = r.moveRow(w, schema, row, at)
+				rows[i] = r.recomputeRow(w, schema, row, at)
 			}
 		}
-		w.put(schema.Name, rows)
+		w.setTable(schema.Name, rows)
 	}
 }
 
-// moveRow returns a row by the world's clock.
-func (r *reader) moveRow(w *startWorld, schema world.Table, row *worldv1.Row, at *value) *worldv1.Row {
+// recomputeRow returns a row recomputed for the world's clock.
+func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *value) *worldv1.Row {
 	moved := copyRow(row)
 	w.relative.copyTo(row, moved)
 	for column := range schema.Columns {

@@ -13,7 +13,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// relativeScenario says everything that can be said relative to now.
+// relativeScenario uses relative times in every place.
 const relativeScenario = `world: later
 extra_tools: all
 categories: [SINGLE_TOOL_CALL]
@@ -50,7 +50,7 @@ milestones:
     expect: {content: "Its id is {id}."}
 `
 
-// earlyWorld has rows that move with the clock.
+// earlyWorld has rows that depend on the clock.
 const earlyWorld = `clock: {now: 2024-06-01T12:00:00, time_zone: Europe/Berlin}
 tables:
   setting:
@@ -80,7 +80,7 @@ func TestRelativeTimes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Nine o'clock on the next day in Berlin.
+	// This is nine o'clock on the next day in Berlin.
 	const nine = "1735891200.0"
 	for i, name := range []string{"moved", "one"} {
 		now := time.Date(2025, 1, 2, 11, 0, 0, 0, time.UTC).Add(time.Duration(1-i) * 30 * time.Minute).Unix()
@@ -125,7 +125,7 @@ func TestRelativeTimes(t *testing.T) {
 	}
 }
 
-// decimal writes a time as it stands in arguments.
+// decimal formats a time as in arguments.
 func decimal(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) + ".0" }
 
 func TestExpressionErrors(t *testing.T) {
@@ -165,7 +165,7 @@ func TestExpressionErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old
-			if old == "says: Done." { // the oracle says it too
+			if old == "says: Done." { // the oracle's text too
 				old = "    says: Done."
 				c.replacement = "    " + c.replacement
 			}
@@ -174,8 +174,7 @@ func TestExpressionErrors(t *testing.T) {
 	}
 }
 
-// TestPlainTimes checks that times without an expression mean what one means, wherever a timestamp
-// stands.
+// TestPlainTimes checks that plain times equal expressions in every timestamp field.
 func TestPlainTimes(t *testing.T) {
 	t.Parallel()
 	written := `world: base

@@ -9,26 +9,25 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// rowMark begins the name of a row, which stands for its id.
-const rowMark = "$"
+// rowNamePrefix is the prefix of a row's name, which represents its id.
+const rowNamePrefix = "$"
 
-// rowNames finds rows by what they are about: a contact by its name, a message or a reminder by its
-// content.
+// rowNames finds rows by content: a contact by its name, a message or reminder by its content.
 type rowNames struct {
 	*reader
 	*usage
 
-	// rows are those of each table, given those that are just being added to it.
+	// rows are the rows of each table, given the rows being added.
 	rows  map[string][]*worldv1.Row
 	given map[string][]namedRow
-	// found holds the named rows of the tables that have been searched, by name.
+	// found holds the named rows of searched tables, by name.
 	found map[string][]namedRow
 }
 
 type namedRow struct{ name, id string }
 
-// names returns the rows of a world by their names, with those that tables add to it or put in
-// their place; tables may be nil.
+// names returns the rows of a world by name, with the changes that tables describe. tables may be
+// nil.
 func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 	n := &rowNames{
 		reader: r, usage: u, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
@@ -55,15 +54,15 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 	return n
 }
 
-// resolveNames puts ids in the place of names in a scenario, outside its tables.
+// resolveNames replaces row names by ids in a scenario, except in its tables.
 func (b *builder) resolveNames(v *value, start *startWorld) {
 	names := b.names(b.usage, start, nil)
-	for _, part := range played(v) {
+	for _, part := range rolloutParts(v) {
 		names.resolve(part)
 	}
 }
 
-// givenRow returns the name and the id of a row that is written in a file.
+// givenRow returns name and id of a row in a file.
 func givenRow(schema world.Table, row *value) namedRow {
 	text := func(column string) string {
 		if v := row.get(column); v != nil && v.shape == shapeText {
@@ -73,7 +72,7 @@ func givenRow(schema world.Table, row *value) namedRow {
 	}
 	about := text(aboutColumn(schema))
 	id := text(schema.Columns[0].Name)
-	if name, named := strings.CutPrefix(id, rowMark); named {
+	if name, named := strings.CutPrefix(id, rowNamePrefix); named {
 		return namedRow{name, contentID(name)}
 	}
 	if id != "" {
@@ -82,8 +81,8 @@ func givenRow(schema world.Table, row *value) namedRow {
 	return namedRow{rowName(about), contentID(about)}
 }
 
-// aboutColumn returns the column that says what a row is about: its name, its content or else its
-// first text behind the id. It is empty for a table without one.
+// aboutColumn returns the column that names a row: name, content, or the first text after the id.
+// It is empty if the table has none.
 func aboutColumn(schema world.Table) string {
 	for _, column := range []string{"name", "content"} {
 		if schema.Column(column) >= 0 {
@@ -98,15 +97,15 @@ func aboutColumn(schema world.Table) string {
 	return ""
 }
 
-// rowName returns the name of a row that is about a text: its letters and digits in lower case,
-// with an underscore in place of all that stands between them.
+// rowName returns the row name of a content: its letters and digits in lower case, with underscores
+// between words.
 func rowName(about string) string {
 	words := strings.FieldsFunc(strings.ToLower(about), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	return strings.Join(words, "_")
 }
 
-// idTable returns the schema of the table whose ids a column or an argument holds, e.g. that of
-// contacts for sender_person_id.
+// idTable returns the table whose ids a column or argument contains, e.g. contacts for
+// sender_person_id.
 func (r *reader) idTable(name string) (world.Table, bool) {
 	for _, schema := range r.world().Stored() {
 		if id := schema.Columns[0].Name; name == id || strings.HasSuffix(name, "_"+id) {
@@ -116,7 +115,7 @@ func (r *reader) idTable(name string) (world.Table, bool) {
 	return world.Table{}, false
 }
 
-// resolve puts ids in the place of names, in all fields of a value that hold ids.
+// resolve replaces names by ids in all id fields of a value.
 func (n *rowNames) resolve(v *value) {
 	if v == nil || n.stopped {
 		return
@@ -127,7 +126,7 @@ func (n *rowNames) resolve(v *value) {
 	for i := range v.fields {
 		held := v.fields[i].value
 		schema, holdsID := n.idTable(v.fields[i].key)
-		if name, named := strings.CutPrefix(held.text, rowMark); named && holdsID && held.shape == shapeText {
+		if name, named := strings.CutPrefix(held.text, rowNamePrefix); named && holdsID && held.shape == shapeText {
 			n.resolveName(held, schema, name)
 			continue
 		}
@@ -135,11 +134,11 @@ func (n *rowNames) resolve(v *value) {
 	}
 }
 
-// resolveName turns a name into the id of the row that it means: the one that is given this name,
-// the one about this, or the only one whose name begins with it.
+// resolveName replaces a name by the id of its row: the row with this explicit name, with this
+// content, or the only row whose name starts with it.
 func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	rows := n.search(v, schema)
-	own := contentID(name) // of a row that is given this name in place of an id
+	own := contentID(name) // id of a row with this explicit name
 	ids := idsOf(rows, func(row namedRow) bool { return row.id == own })
 	if len(ids) == 0 {
 		ids = idsOf(rows, func(row namedRow) bool { return row.name == name })
@@ -175,10 +174,10 @@ func idsOf(rows []namedRow, fits func(namedRow) bool) []string {
 	return ids
 }
 
-// search returns the rows of a table with their names. at is where one is looked for.
+// search returns the rows of a table with their names. at is the searching value.
 func (n *rowNames) search(at *value, schema world.Table) []namedRow {
 	found, searched := n.found[schema.Name]
-	if !n.look(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
+	if !n.visitRows(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
 		return found
 	}
 	about := schema.Column(aboutColumn(schema))

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// namedWorld has rows to be named, nameScenario names them.
+// namedWorld has named rows. nameScenario uses the names.
 const (
 	namedWorld = `clock: {now: 2025-01-02T12:00:00, time_zone: Europe/Berlin}
 tables:

@@ -7,17 +7,17 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// rowReferences fills cells that added rows leave out from the rows that they name:
+// rowReferences fills missing cells of added rows from the rows to which they refer:
 // sender_phone_number from the phone_number of the contact in sender_person_id.
 type rowReferences struct {
 	*reader
 
 	world *startWorld
-	// rows holds those of each table that has been searched, by id.
+	// rows holds the rows of searched tables by id.
 	rows map[string]map[string]*worldv1.Row
 }
 
-// fill completes the rows that an edit has added; written are they in the file.
+// fill completes added rows. written are their sources in the file.
 func (f *rowReferences) fill(schema world.Table, rows []*worldv1.Row, written []*value) {
 	for at, column := range schema.Columns {
 		named, ok := f.idTable(column.Name)
@@ -39,7 +39,7 @@ func (f *rowReferences) fill(schema world.Table, rows []*worldv1.Row, written []
 	}
 }
 
-// row returns the row of a table with an id, nil if there is none.
+// row returns the row of a table with an id, nil if it is missing.
 func (f *rowReferences) row(table, id string) *worldv1.Row {
 	if f.rows[table] == nil {
 		f.rows[table] = map[string]*worldv1.Row{}

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ownNames is a world with rows that have names of their own and name one another.
+// ownNames is a world whose rows have explicit names and refer to each other.
 const ownNames = `clock: {now: 2025-01-02T12:00, time_zone: Europe/Berlin}
 tables:
   messaging:

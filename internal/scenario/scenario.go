@@ -1,5 +1,5 @@
-// Package scenario reads scenarios as people write them, YAML files that describe a task, its world
-// and its scoring, and checks them. docs/scenarios.md describes the format.
+// Package scenario reads and checks the YAML files in which authors describe scenarios: a task, its
+// world and its scoring. docs/scenarios.md describes the format.
 package scenario
 
 import (
@@ -20,64 +20,63 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Options say what scenarios are checked against; For makes them of tools. The zero value accepts
-// every tool.
+// Options define what scenarios may use. OptionsFor returns those for a list of tools. The zero
+// value accepts every tool.
 type Options struct {
-	// Known says whether a tool exists, by its real name. Nil accepts every name.
+	// Known reports whether a tool exists, by its real name. Nil accepts every name.
 	Known func(tool string) bool
-	// Tools are the names that a message about an unknown tool may suggest. May be empty.
+	// Tools are names to suggest in a message about an unknown tool. It may be empty.
 	Tools []string
 
-	// Confirm are the built-in tools that need the user's consent where a scenario says so.
+	// Confirm are built-in tools that need the user's consent if a scenario requests it.
 	Confirm []*setupv1.ConfirmedTool
 
-	// Impossible accepts targets that no call of the agent reaches; one of the original's scenarios
-	// has them.
-	Impossible bool
+	// AllowUnreachable accepts targets that no call of the agent reaches. One of the original's
+	// scenarios has them.
+	AllowUnreachable bool
 
-	// Compile returns all tools of a setup, of which it reads the pack's files in Python, tables and
-	// backend: those of the files, and the built-in ones unless the pack stands alone. It also returns
-	// those of the files that always need the user's consent. Or it returns what is wrong with the
-	// files. Nil accepts every file.
+	// Compile returns the tools of a setup. It uses the pack's Python files, tables and backend: the
+	// result contains the files' tools and, unless the pack is standalone, the built-in ones. It also
+	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
+	// Nil accepts every file.
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, Errors)
-	// Measures returns the measures and extractors of a pack's own, of which evaluation has the files
-	// and nothing else, or what is wrong with them. Nil accepts every file.
+	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
+	// the files. Nil accepts every file.
 	Measures func(evaluation *evaluationv1.Evaluation) ([]OwnMeasure, Errors)
-	// ListTools asks a tool server of a pack for its tools. The error says that it cannot be asked, or
-	// what is wrong with it. Nil asks none: packs need files with the lists then.
+	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
+	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)
-	// Thaw asks for them even where the pack holds the list.
-	Thaw bool
-	// Backend is the preferred one of tools that have several; empty is DefaultBackend.
+	// RefreshTools requests the tools even if the pack contains the list.
+	RefreshTools bool
+	// Backend is the preferred backend of tools with several. Empty means DefaultBackend.
 	Backend string
 
-	// categories are those of a pack's own.
+	// categories are the pack's categories.
 	categories []string
-	// modules and servers are those whose tools are known, alone says whether their pack stands
-	// alone, and backend is the one that was preferred.
-	modules []*setupv1.ToolModule
-	servers []*setupv1.ToolServer
-	alone   bool
-	backend string
-	// confirm are those of the modules' tools that need consent.
+	// modules and servers are those whose tools are known. standalone is that of their pack, and
+	// backend the preferred backend.
+	modules    []*setupv1.ToolModule
+	servers    []*setupv1.ToolServer
+	standalone bool
+	backend    string
+	// confirm are the modules' tools that need consent.
 	confirm []*setupv1.ConfirmedTool
-	// backends are those of the known tools, without DefaultBackend.
+	// backends are the backends of known tools, without DefaultBackend.
 	backends []string
-	// own are the pack's own measures.
+	// own are the pack's measures.
 	own ownMeasures
-	// shapes describes tools; calls of those that are not there are not checked.
+	// shapes describes tools. Calls of other tools are not checked.
 	shapes map[string]*toolShape
-	// zones holds the names of time zones that exist, as far as they have been looked up. Nil looks
-	// each one up again.
+	// zones caches valid time zones. Nil disables the cache.
 	zones *sync.Map
-	// phones holds the numbers that have been found good, as zones holds time zones.
+	// phones caches valid phone numbers.
 	phones *sync.Map
 }
 
-// DefaultBackend is the backend of tools that name none, as the original calls it.
+// DefaultBackend is the default backend of tools. The name is the original's.
 const DefaultBackend = "DEFAULT"
 
-// zone says whether there is a time zone of that name.
+// zone reports whether a time zone exists.
 func (o Options) zone(name string) bool {
 	if o.zones != nil {
 		if _, known := o.zones.Load(name); known {
@@ -91,7 +90,7 @@ func (o Options) zone(name string) bool {
 	return err == nil
 }
 
-// phone says whether a text is a phone number in international form.
+// phone reports whether a text is a phone number in international form.
 func (o Options) phone(number string) bool {
 	if o.phones != nil {
 		if _, known := o.phones.Load(number); known {
@@ -105,19 +104,19 @@ func (o Options) phone(number string) bool {
 	return good
 }
 
-// known says whether a tool's name passes.
+// known reports whether a tool name is accepted.
 func (o Options) known(tool string) bool { return o.Known == nil || o.Known(tool) }
 
-// Loaded is one scenario with the place where it is written.
+// Loaded is a scenario with its position.
 type Loaded struct {
-	// Scenario is the canonical form. It has passed Validate.
+	// Scenario is the canonical form, which Validate accepts.
 	Scenario *scenariov1.Scenario
-	// Position is the first field of its document.
+	// Position is the position of its first field.
 	Position Position
-	// World is the name of the world that the scenario starts from, empty if it has none.
+	// World is the name of the starting world, empty without one.
 	World string
-	// Base is that world's tables at the scenario's time, before the scenario changes them. Nil if
-	// the scenario is read in its canonical form.
+	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
+	// for a scenario in canonical form.
 	Base []*worldv1.Table
 }
 
@@ -135,8 +134,8 @@ func Load(fsys fs.FS, opts Options) ([]Loaded, error) {
 	return pack.Scenarios, nil
 }
 
-// duplicates reports names that more than one scenario has; loaded is sorted by name.
-func duplicates(loaded []packed) Errors {
+// duplicates reports names of several scenarios. loaded is sorted by name.
+func duplicates(loaded []compactScenario) Errors {
 	var mistakes Errors
 	for i := 1; i < len(loaded); i++ {
 		name := loaded[i].name

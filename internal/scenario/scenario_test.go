@@ -29,8 +29,8 @@ const (
 	page         = "../../docs/scenarios.md"
 )
 
-// canonicalText returns scenarios as indented JSON. The encoder's own spacing varies from build to
-// build.
+// canonicalText returns scenarios as indented JSON with fixed spacing. The encoder's spacing varies
+// between builds.
 func canonicalText(t *testing.T, loaded []Loaded) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
@@ -74,7 +74,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestCatalogue checks what every scenario of the built-in catalogue promises.
+// TestCatalogue checks rules for every scenario of the built-in catalogue.
 func TestCatalogue(t *testing.T) {
 	loaded, err := LoadDir(catalogueDir, Options{}) // a test of the command line checks it against the tools
 	if err != nil {
@@ -123,8 +123,8 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// checkTurns checks that user and oracle alternate: the user's last turn ends the conversation
-// after the oracle's last words. Calls of the user's own tools come in between.
+// checkTurns checks that user and oracle alternate and that the user ends the conversation after
+// the oracle's last text. The user's own calls may be in between.
 func checkTurns(t *testing.T, name string, oracle, user []*worldv1.Turn) {
 	t.Helper()
 	said := 0
@@ -149,7 +149,7 @@ func checkTurns(t *testing.T, name string, oracle, user []*worldv1.Turn) {
 	}
 }
 
-// TestSecrecy checks that nothing that scores a scenario is in the half that is played.
+// TestSecrecy checks that the setup contains nothing of the evaluation.
 func TestSecrecy(t *testing.T) {
 	loaded, err := LoadDir("testdata/everything", Options{})
 	if err != nil {
@@ -165,7 +165,7 @@ func TestSecrecy(t *testing.T) {
 	}
 }
 
-// TestPage loads the example of the page that describes the format.
+// TestPage loads the example in docs/scenarios.md.
 func TestPage(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -189,14 +189,14 @@ func TestPage(t *testing.T) {
 	if diff := cmp.Diff(loaded[0].Scenario, again[0].Scenario, protocmp.Transform()); diff != "" {
 		t.Errorf("loading twice differs:\n%s", diff)
 	}
-	// The example's call names a row by the id that the world gives it.
+	// The example's call names a row by its id in the world.
 	arguments := loaded[0].Scenario.GetSetup().GetOracleScript()[2].GetCalls()[0].GetArgumentsJson()
 	if id := loaded[0].Scenario.GetSetup().GetTables()[1].GetRows()[1].GetCells()[0].GetText(); !strings.Contains(arguments, id) {
 		t.Errorf("the example calls with %s, want the id %s", arguments, id)
 	}
 }
 
-// TestValidateCanonical checks scenarios that no YAML file could have made.
+// TestValidateCanonical checks mistakes that are impossible in YAML files.
 func TestValidateCanonical(t *testing.T) {
 	loaded, err := LoadDir("testdata/everything", Options{})
 	if err != nil {
@@ -263,8 +263,8 @@ func TestValidateEmpty(t *testing.T) {
 	}
 }
 
-// FuzzLoad must not panic; what it accepts must pass Validate, and every mistake must be one line
-// with a place.
+// FuzzLoad checks that Load does not panic, that Validate accepts the result, and that every
+// mistake is one line with a position.
 func FuzzLoad(f *testing.F) {
 	f.Add(named("one", testScenario), testWorld)
 	f.Add(named("one", strings.Replace(relativeScenario, "world: later", "world: base", 1)), earlyWorld)
@@ -296,7 +296,7 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestDeepNesting feeds documents that would exhaust a recursive parser.
+// TestDeepNesting loads documents that would exhaust a recursive parser.
 func TestDeepNesting(t *testing.T) {
 	for _, text := range []string{
 		strings.Repeat("[", 300_000), strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 300_000) + "x",

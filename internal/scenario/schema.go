@@ -12,14 +12,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// object is a JSON object of the schema.
+// object is a JSON object.
 type object map[string]any
 
-// JSONSchema returns the JSON Schema (draft 2020-12) of the files that Load reads, for editors,
-// with the tables and the categories of a pack. A file of scenarios or a world fits the whole;
-// pack.yaml, schema.yaml, tools.yaml, measures.yaml and recordings/*.yaml fit the definitions pack,
-// schema, tools, measures and recordings. The text is always the same, indented, and ends with a
-// newline.
+// JSONSchema returns the JSON Schema (draft 2020-12) of a pack's files for editors, with the pack's
+// tables and categories. The root describes files of scenarios and worlds. The definitions pack,
+// schema, tools, measures and recordings describe pack.yaml, schema.yaml, tools.yaml, measures.yaml
+// and recordings/*.yaml. The text is deterministic, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {
@@ -30,11 +29,11 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	for name, members := range unions() {
 		definitions[name] = anyOf(members)
 	}
-	definitions["scenarios"] = holding("{scenario}")
+	definitions["scenarios"] = fieldSchema("{scenario}")
 	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
 	definitions["measures"] = object{"type": "object", "additionalProperties": reference("ownMeasure")}
-	definitions["recordings"] = holding("[recording]")
+	definitions["recordings"] = fieldSchema("[recording]")
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
@@ -50,7 +49,7 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// unions are names for items of a list that have several forms.
+// unions are names for list items with several forms.
 func unions() map[string][]string {
 	return map[string][]string{
 		"anyRecording": {"recording", "sharedRecording"},
@@ -63,15 +62,15 @@ func reference(name string) object { return object{"$ref": "#/$defs/" + name} }
 func anyOf(names []string) object {
 	var out []object
 	for _, name := range names {
-		out = append(out, holding(name))
+		out = append(out, fieldSchema(name))
 	}
 	return object{"anyOf": out}
 }
 
-// holding returns the schema of what a field holds.
-func holding(holds string) object {
-	if inner, ok := byName(holds); ok {
-		return object{"type": "object", "additionalProperties": holding(inner)}
+// fieldSchema returns the schema of a field's type.
+func fieldSchema(holds string) object {
+	if inner, ok := mappingValue(holds); ok {
+		return object{"type": "object", "additionalProperties": fieldSchema(inner)}
 	}
 	if parts := strings.Split(holds, "|"); len(parts) > 1 {
 		return anyOf(parts)
@@ -87,7 +86,7 @@ func (f form) schema() object {
 	properties, required := object{}, []string{}
 	for _, field := range f.fields {
 		described := object{"description": field.doc}
-		maps.Copy(described, holding(field.holds))
+		maps.Copy(described, fieldSchema(field.holds))
 		properties[field.name] = described
 		if field.required {
 			required = append(required, field.name)
@@ -95,24 +94,24 @@ func (f form) schema() object {
 	}
 	out := object{"type": "object", "properties": properties, "additionalProperties": false}
 	choices := f.choices()
-	if len(f.instead) > 0 {
-		choices = slices.DeleteFunc(choices, func(name string) bool { return name == argumentsKey || !slices.Contains(f.instead, name) })
-		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.instead, name) })
+	if len(f.replaceable) > 0 {
+		choices = slices.DeleteFunc(choices, func(name string) bool { return name == argumentsKey || !slices.Contains(f.replaceable, name) })
+		required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(f.replaceable, name) })
 		out["additionalProperties"] = object{"type": "object"}
 	}
 	if len(required) > 0 {
 		out["required"] = required
 	}
 	switch {
-	case len(f.instead) > 0:
-		// A field that is none of the form is a tool with its arguments.
+	case len(f.replaceable) > 0:
+		// A field outside the form is a tool with its arguments.
 		alternatives := []object{{"not": object{"propertyNames": object{"enum": f.names()}}}}
 		for _, name := range choices {
 			alternatives = append(alternatives, object{"required": []string{name}})
 		}
 		out["oneOf"] = alternatives
 		out["maxProperties"] = len(f.fields) - len(choices) + 1
-	case f.one:
+	case f.exactlyOne:
 		out["minProperties"], out["maxProperties"] = 1, 1
 	}
 	return out
@@ -126,7 +125,7 @@ func rowFormNames(schema *world.Schema) []string {
 	return names
 }
 
-// primitives returns the definitions that are no mappings with named fields.
+// primitives returns the definitions of types other than mappings with fixed fields.
 func primitives(schema *world.Schema) map[string]object {
 	const localTime = `^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2})?)?$`
 	time := []object{{"type": "number"}, {"type": "string", "pattern": localTime}}
@@ -146,17 +145,18 @@ func primitives(schema *world.Schema) map[string]object {
 		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
-		"measure": orOwn(builtInNames(OfRows)), "columnMeasure": orOwn(builtInNames(OfCells)),
+		"measure": builtInOrOwn(builtInNames(OfRows)), "columnMeasure": builtInOrOwn(builtInNames(OfCells)),
 		"into": {"enum": []string{"content", "tool_trace"}},
 	}
 }
 
-// orOwn accepts names of built-in measures, which editors offer, and those of a pack's own.
-func orOwn(names []string) object {
+// builtInOrOwn accepts names of built-in measures, for completion in editors, and of a pack's
+// measures.
+func builtInOrOwn(names []string) object {
 	return object{"anyOf": []object{{"enum": names}, {"type": "string", "pattern": declaredPattern}}}
 }
 
-// measureNames returns how authors write the measures of an enumeration, in alphabetical order.
+// measureNames returns the names of an enumeration's measures in files, sorted.
 func measureNames(prefix string, numbers map[string]int32) []string {
 	var names []string
 	for name, number := range numbers {
@@ -167,14 +167,13 @@ func measureNames(prefix string, numbers map[string]int32) []string {
 	return sorted(names)
 }
 
-// measureName returns how authors write a measure, from its name in an enumeration.
+// measureName returns the name of a measure in files, from its name in an enumeration.
 func measureName(prefix, name string) string {
 	text := strings.ToLower(strings.TrimPrefix(name, prefix))
 	return cmp.Or(formerValues("measure")[text], text)
 }
 
-// formerValues returns what the values of a primitive of the schema were called before, with their
-// names now.
+// formerValues maps former values of a primitive to current ones.
 func formerValues(primitive string) map[string]string {
 	switch primitive {
 	case "measure":

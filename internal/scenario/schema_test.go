@@ -26,7 +26,7 @@ func schemaText(t *testing.T) []byte {
 	return text
 }
 
-// compiled returns one definition of the schema, or the whole.
+// compiled returns a definition of the schema, or the root.
 func compiled(t *testing.T, definition string) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schemaText(t)))
@@ -47,7 +47,7 @@ func compiled(t *testing.T, definition string) *jsonschema.Schema {
 	return schema
 }
 
-// documentsOf returns the documents of a file as a JSON validator takes them.
+// documentsOf returns the documents of a file for a JSON validator.
 func documentsOf(t *testing.T, name string, data []byte) []any {
 	t.Helper()
 	r := &reader{file: name}
@@ -65,7 +65,7 @@ func documentsOf(t *testing.T, name string, data []byte) []any {
 	return out
 }
 
-// TestSchemaFresh compares the schema that editors load with the format.
+// TestSchemaFresh compares the committed schema with the format.
 func TestSchemaFresh(t *testing.T) {
 	golden, got := filepath.Join(catalogueDir, "schema.json"), schemaText(t)
 	if *update {
@@ -82,8 +82,8 @@ func TestSchemaFresh(t *testing.T) {
 	}
 }
 
-// TestSchemaFits checks every file of the catalogue and of the test data against the schema.
-func TestSchemaFits(t *testing.T) {
+// TestSchemaAccepts checks the files of the catalogue and the test data with the schema.
+func TestSchemaAccepts(t *testing.T) {
 	scenarios, worlds := compiled(t, "scenarios"), compiled(t, "world")
 	count := 0
 	for _, dir := range []string{catalogueDir, filepath.Join("testdata", "everything")} {
@@ -111,8 +111,8 @@ func TestSchemaFits(t *testing.T) {
 	}
 }
 
-// TestSchemaRefuses checks mistakes that an editor can show.
-func TestSchemaRefuses(t *testing.T) {
+// TestSchemaRejects checks mistakes that the schema rejects.
+func TestSchemaRejects(t *testing.T) {
 	schema := compiled(t, "")
 	for _, c := range []struct{ name, old, replacement string }{
 		{"nothing", "world: base", "world: base"},
@@ -139,7 +139,7 @@ func TestSchemaRefuses(t *testing.T) {
 	}
 }
 
-// TestSchemaFields compares the fields that the reader knows with those of the schema.
+// TestSchemaFields compares the reader's fields with those of the schema.
 func TestSchemaFields(t *testing.T) {
 	var file struct {
 		Definitions map[string]struct {

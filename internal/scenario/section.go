@@ -8,20 +8,19 @@ import (
 )
 
 var (
-	// outermost is a line that is no comment and belongs to nothing before it.
-	outermost = regexp.MustCompile(`(?m)^[^\s#].*`)
-	// scenarioKey is such a line if it names a scenario.
+	// topLevelLine matches a line at the top level of a document, except comments.
+	topLevelLine = regexp.MustCompile(`(?m)^[^\s#].*`)
+	// scenarioKey matches such a line with the name of a scenario.
 	scenarioKey = regexp.MustCompile(`^("[^"\\]*"|[A-Za-z0-9][A-Za-z0-9._-]*):(\s|$)`)
 )
 
-// scenarioSections returns the parts of a file of scenarios, one for each of them where the file is
-// written in lines. Parts that are written otherwise, or in an earlier version of the format, stay
-// whole.
+// scenarioSections splits a file of scenarios into one section per scenario if each starts on a
+// top-level line. Other files, and files of an earlier version of the format, are one section.
 func (r *reader) scenarioSections(data []byte) []section {
 	var out []section
 	seen := false
 	for _, part := range r.sections(data) {
-		keys := outermost.FindAllStringIndex(part.text, -1)
+		keys := topLevelLine.FindAllStringIndex(part.text, -1)
 		if len(keys) > 0 && strings.HasPrefix(part.text[keys[0][0]:], "---") {
 			keys = keys[1:]
 		}
@@ -44,10 +43,10 @@ func (r *reader) scenarioSections(data []byte) []section {
 	return out
 }
 
-// formerName is the name of a scenario as a field of it, as in earlier versions of the format.
+// formerName matches the field name of a scenario in earlier versions of the format.
 var formerName = regexp.MustCompile(`(?m)^name: *[^\s{#]`)
 
-// oneMapping says what a file with several documents should be.
+// oneMapping is the error for a file with several documents.
 const oneMapping = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
 // scenarios returns the scenarios of a section by name.
@@ -61,7 +60,7 @@ func (r *reader) scenarios(part section) []field {
 				"toolsandbox scenario fmt --upgrade writes it so", cmp.Or(brief(name.text), "turn_off_wifi"))
 		case i > 0:
 			r.fail(doc, oneMapping)
-		case r.want(doc, shapeMapping):
+		case r.checkShape(doc, shapeMapping):
 			found = append(found, doc.fields...)
 		}
 	}

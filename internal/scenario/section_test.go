@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestScenarioSections expects a file to be cut before each of its scenarios, whatever stands in
-// them, and nothing to be cut that is written otherwise.
+// TestScenarioSections checks that a file is split before each scenario, and other files are not
+// split.
 func TestScenarioSections(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -40,7 +40,7 @@ func TestScenarioSections(t *testing.T) {
 	}
 }
 
-// TestScenarioFileErrors expects mistakes of a file as a whole with their places.
+// TestScenarioFileErrors checks mistakes of a whole file with their positions.
 func TestScenarioFileErrors(t *testing.T) {
 	t.Parallel()
 	fields := strings.ReplaceAll(indented(testScenario), "\n", "\r\n")

@@ -9,9 +9,9 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// syntax records why a section is not readable: common mistakes in words of their own, others in
-// those of the parser.
-func (r *reader) syntax(part section, err error) {
+// syntaxError records a syntax error. It explains common mistakes and repeats the parser's text for
+// others.
+func (r *reader) syntaxError(part section, err error) {
 	at := top()
 	at.line += part.before
 	var syntax *yaml.SyntaxError
@@ -24,7 +24,7 @@ func (r *reader) syntax(part section, err error) {
 	}
 	reason := "not readable as YAML: " + syntax.Message
 	lines := strings.Split(part.text, "\n")
-	// The parser may see a mistake only at the next line.
+	// The parser may report a mistake on the next line.
 	for _, line := range []int{at.line, at.line - 1} {
 		i := line - 1 - part.before
 		if i < 0 || i >= len(lines) {
@@ -38,11 +38,11 @@ func (r *reader) syntax(part section, err error) {
 	r.fail(at, "%s", reason)
 }
 
-// plainValue is a line with a key, or the mark of an item, and a value without quotes.
+// plainValue matches a line with a key or list item and an unquoted value.
 var plainValue = regexp.MustCompile(`^( *(?:- +)*(?:[A-Za-z_][A-Za-z0-9_]*: +)?)([^\s"'\[{|>&*!#%@` + "`" + `].*)$`)
 
-// explainLine says what of two common mistakes is wrong with a line that is not readable, and in
-// which column it is; nothing if it has neither.
+// explainLine explains two common mistakes in an unreadable line, with the column. reason is empty
+// for other lines.
 func explainLine(line string) (column int, reason string) {
 	line = strings.TrimRight(line, " \t\r")
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]

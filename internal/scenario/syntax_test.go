@@ -11,8 +11,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// TestSyntaxErrors expects common mistakes in writing YAML to be explained with the place and how
-// to write it.
+// TestSyntaxErrors checks position and explanation of common mistakes in YAML.
 func TestSyntaxErrors(t *testing.T) {
 	const colon, tab = "not readable as YAML: a text with a colon before a space has to stand in quotes; write ",
 		"not readable as YAML: the line is indented with a tab; write spaces, two for each level"
@@ -36,15 +35,14 @@ func TestSyntaxErrors(t *testing.T) {
 	}
 }
 
-// TestColonMakesMapping expects a text that is a mapping because of its colon to be explained.
+// TestColonMakesMapping checks the explanation of a text that its colon makes a mapping.
 func TestColonMakesMapping(t *testing.T) {
 	checkErrors(t, files(edit(t, testScenario, "says: Wifi off!", "says: Wifi off!\n  knowledge: [x, One thing: two]"), testWorld), []string{
 		`a.yaml:8:20: one.user.knowledge[1]: is a mapping, expected a text: a colon before a space makes a mapping; write "One thing: two" if this is one text`,
 	})
 }
 
-// TestReferences expects what is allowed as a reference, and nothing else, whatever is written
-// there.
+// TestReferences checks that only valid references are accepted.
 func TestReferences(t *testing.T) {
 	for _, c := range []struct{ written, column, want string }{
 		{"begin", "71", `is "begin", expected start or "off" or "on"`},
@@ -90,7 +88,7 @@ func TestPhoneNumbers(t *testing.T) {
 	}
 }
 
-// TestCanonicalPhoneNumber expects the same of a scenario in canonical form.
+// TestCanonicalPhoneNumber checks phone numbers of a scenario in canonical form.
 func TestCanonicalPhoneNumber(t *testing.T) {
 	s := loadOne(t, testScenario)
 	s.Setup.Tables[1].Rows[0].Cells[2] = world.Text("555")

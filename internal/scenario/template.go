@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// TemplateWorld is the name of the world that a template starts from.
+// TemplateWorld is the name of the template's starting world.
 const TemplateWorld = "plain"
 
-// templateText is a scenario that is sound as it stands. NAME stands for its name.
+// templateText is a valid scenario. NAME is the placeholder of its name.
 const templateText = `# yaml-language-server: $schema=schema.json
 # A scenario: toolsandbox scenario validate checks it, scenario show explains it, scenario prove shows that it is sound.
 NAME:
@@ -41,8 +41,8 @@ tables:
     - {name: Ada Quist, phone_number: "+493023125099", relationship: plumber, is_self: false}
 `
 
-// Template returns a scenario of that name to begin with, and the world that it starts from. Both
-// are canonical, and the scenario can be played and scored. The error is about the name.
+// Template returns a new scenario with a name, and its starting world. Both are in canonical form,
+// and the scenario can be run and scored. The error is about the name.
 func Template(name string) (scenario, world []byte, err error) {
 	if !nameExpression.MatchString(name) {
 		return nil, nil, fmt.Errorf("%q is no name, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", name)

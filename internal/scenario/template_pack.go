@@ -12,24 +12,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// templateFiles is a pack that is sound as it stands. NAME in its pack.yaml stands for its name.
+// templateFiles is a valid pack. NAME in pack.yaml is the placeholder of its name.
 //
 //go:embed template
 var templateFiles embed.FS
 
-// ErrName says that a name cannot be that of a pack.
+// ErrName means that a name is not valid for a pack.
 var ErrName = errors.New("name")
 
 const (
 	templateFolder = "template"
-	// editorSchema is what the first line of a template's files names, for editors.
+	// editorSchema is the schema that the first line of each file names for editors.
 	editorSchema = "schema.json"
 )
 
-// WritePackTemplate writes a pack to begin with into a directory that is new or empty: a table,
-// tools, a world and scenarios that can be played, scored and proven, and schema.json for editors.
-// The pack is called as the directory. The error is ErrName if it cannot be, and fs.ErrExist if
-// there is a file already.
+// WritePackTemplate writes a new pack to a new or empty directory: a table, tools, a world,
+// scenarios that can be run, scored and proven, and schema.json for editors. The pack has the
+// directory's name. The error is ErrName for an invalid name and fs.ErrExist if the directory
+// contains files.
 func WritePackTemplate(dir string) error {
 	absolute, err := filepath.Abs(dir)
 	if err != nil {

@@ -16,21 +16,21 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// toolShape is what a scenario is checked against.
+// toolShape describes a tool for checks.
 type toolShape struct {
-	// types holds the JSON Schema type of each argument.
+	// types holds the JSON Schema types of the arguments.
 	types    map[string]string
 	names    []string
 	required []string
 	readOnly bool
 }
 
-// For returns options that check scenarios against tools: their names, their arguments and whether
-// they can change the world. The error is about a tool whose parameters are no JSON Schema.
-func For(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.of(tools) }
+// OptionsFor returns options for a list of tools: names, arguments and whether they can change the
+// world. The error names a tool whose parameters are not a JSON Schema.
+func OptionsFor(tools []*toolhostv1.ToolInfo) (Options, error) { return Options{}.withTools(tools) }
 
-// of returns options that know these tools and no others.
-func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
+// withTools returns options with these tools only.
+func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
 	o.Tools, o.backends = nil, nil
 	for _, info := range tools {
@@ -45,7 +45,7 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 		shape := &toolShape{types: map[string]string{}, required: parameters.Required, readOnly: info.GetReadOnly()}
 		for argument, property := range parameters.Properties {
 			var of struct{ Type string }
-			if json.Unmarshal(property, &of) == nil { // else several types, or any
+			if json.Unmarshal(property, &of) == nil { // otherwise several types, or any
 				shape.types[argument] = of.Type
 			} else {
 				shape.types[argument] = ""
@@ -63,33 +63,33 @@ func (o Options) of(tools []*toolhostv1.ToolInfo) (Options, error) {
 	return o, nil
 }
 
-// with returns options that know the tools of a setup.
-func (o Options) with(setup *setupv1.Setup) (Options, Errors) {
-	modules, backend, standalone := setup.GetToolModules(), setup.GetToolBackend(), alone(setup.GetSchema())
+// withSetup returns options with the tools of a setup.
+func (o Options) withSetup(setup *setupv1.Setup) (Options, Errors) {
+	modules, backend, standalone := setup.GetToolModules(), setup.GetToolBackend(), isStandalone(setup.GetSchema())
 	same := slices.EqualFunc(o.modules, modules, func(a, b *setupv1.ToolModule) bool { return a == b || proto.Equal(a, b) }) &&
 		slices.EqualFunc(o.servers, setup.GetToolServers(), func(a, b *setupv1.ToolServer) bool { return a == b || proto.Equal(a, b) })
-	if o.Compile == nil || same && o.alone == standalone && o.backend == backend {
+	if o.Compile == nil || same && o.standalone == standalone && o.backend == backend {
 		return o, nil
 	}
 	tools, confirm, mistakes := o.Compile(setup)
 	if len(mistakes) > 0 {
 		return o, mistakes
 	}
-	known, err := o.of(tools)
+	known, err := o.withTools(tools)
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules, known.servers, known.alone, known.backend, known.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
+	known.modules, known.servers, known.standalone, known.backend, known.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
 	return known, nil
 }
 
-// alone says whether a pack with these tables stands alone.
-func alone(declared []*worldv1.TableSchema) bool {
+// isStandalone reports whether a pack with these tables is standalone.
+func isStandalone(declared []*worldv1.TableSchema) bool {
 	return len(declared) > 0 && declared[0].GetName() == world.Sandbox
 }
 
-// arguments checks those of a call, or those that a wanted call has at least. Nothing is checked of
-// a tool that is not described.
+// arguments checks the arguments of a call, or with whole unset the minimum arguments of a wanted
+// call. It checks only described tools.
 func (c *checker) arguments(path, tool string, arguments map[string]json.RawMessage, whole bool) {
 	shape := c.opts.shapes[tool]
 	if shape == nil {
@@ -113,7 +113,7 @@ func (c *checker) arguments(path, tool string, arguments map[string]json.RawMess
 	}
 }
 
-// descriptions checks texts that replace those of tools.
+// descriptions checks replacements for texts of tools.
 func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 	seen := map[string]bool{}
 	for i, text := range texts {
@@ -136,7 +136,7 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 	}
 }
 
-// sortedArguments goes through arguments by name.
+// sortedArguments iterates over arguments sorted by name.
 func sortedArguments(arguments map[string]json.RawMessage) func(func(string, json.RawMessage) bool) {
 	names := make([]string, 0, len(arguments))
 	for name := range arguments {
@@ -159,7 +159,7 @@ func article(kind string) string {
 	return "a " + kind
 }
 
-// fitsType says whether a JSON value is of a JSON Schema type; null fits every type.
+// fitsType reports whether a JSON value has a JSON Schema type. Null has every type.
 func fitsType(raw json.RawMessage, kind string) bool {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
@@ -183,8 +183,8 @@ func fitsType(raw json.RawMessage, kind string) bool {
 	}
 }
 
-// reachable checks that a node can be reached at all: a milestone with the scenario's tools as they
-// are written, a minefield with those of any variant.
+// reachable checks that the tools can reach a node: a milestone with the scenario's tools, a
+// minefield with the tools of any variant.
 func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
 	refuse := takenAway
 	if strings.HasPrefix(path, milestonesPath) {
@@ -203,7 +203,7 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 			}
 		}
 	}
-	switch constraint.GetMeasure() { //nolint:exhaustive // the others do not need a change
+	switch constraint.GetMeasure() { //nolint:exhaustive // other measures need no change
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if c.onlyReads(tools) && strings.HasPrefix(path, milestonesPath) {
@@ -217,7 +217,7 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, text strin
 	var reason string
 	for _, t := range traces(text) {
 		if t.Tool == nil || t.Arguments == nil || !c.opts.known(*t.Tool) {
-			return // trace has recorded it
+			return // trace records the mistake
 		}
 		if reason = refuse(tools, *t.Tool); reason == "" {
 			return
@@ -228,8 +228,7 @@ func (c *checker) callable(path string, tools *setupv1.ToolSelection, text strin
 	}
 }
 
-// onlyReads says whether no tool of a selection changes the world, neither in the agent's hands nor
-// in the user's.
+// onlyReads reports whether no tool of the agent or the user changes the world.
 func (c *checker) onlyReads(tools *setupv1.ToolSelection) bool {
 	for _, name := range slices.Concat(tools.GetAllow(), tools.GetUser()) {
 		if shape := c.opts.shapes[name]; name != endTool && (shape == nil || !shape.readOnly) {

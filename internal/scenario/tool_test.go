@@ -11,13 +11,13 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// described returns options with the arguments of three tools.
+// described returns options with descriptions of three tools.
 func described(t *testing.T) Options {
 	t.Helper()
 	tool := func(name, parameters string, readOnly bool) *toolhostv1.ToolInfo {
 		return &toolhostv1.ToolInfo{Tool: &worldv1.Tool{Name: name, ParametersJson: parameters}, ReadOnly: readOnly}
 	}
-	opts, err := For([]*toolhostv1.ToolInfo{
+	opts, err := OptionsFor([]*toolhostv1.ToolInfo{
 		tool("set_wifi_status", `{"type": "object", "properties": {"on": {"type": "boolean"}}, "required": ["on"]}`, false),
 		tool("search_contacts", `{"properties": {"name": {"type": "string"}, "limit": {"type": "integer"}, "near": {"type": "number"}}}`, true),
 		tool("end_conversation", `{"properties": {}}`, false),
@@ -64,8 +64,8 @@ func TestToolErrors(t *testing.T) {
 			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}
-			opts.Impossible = true
-			defer func() { opts.Impossible = false }()
+			opts.AllowUnreachable = true
+			defer func() { opts.AllowUnreachable = false }()
 			if _, err := Load(files(edit(t, text, c.old, c.replacement), testWorld), opts); strings.Contains(errorText(err), "cannot be reached") {
 				t.Errorf("impossible targets accepted: got %v", err)
 			}
@@ -86,7 +86,7 @@ func TestDescriptionErrors(t *testing.T) {
 	if diff := cmp.Diff(want, Validate(s, described(t))); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)
 	}
-	if _, err := For([]*toolhostv1.ToolInfo{{Tool: &worldv1.Tool{Name: "a", ParametersJson: "["}}}); err == nil {
+	if _, err := OptionsFor([]*toolhostv1.ToolInfo{{Tool: &worldv1.Tool{Name: "a", ParametersJson: "["}}}); err == nil {
 		t.Error("parameters that are no JSON: got no error")
 	}
 }

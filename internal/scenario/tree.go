@@ -20,7 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// shape is what a node of a document holds.
+// shape is the type of a node in a document.
 type shape uint8
 
 const (
@@ -30,11 +30,11 @@ const (
 	shapeText
 	shapeList
 	shapeMapping
-	// shapeBroken stands for a node whose mistake has been recorded.
+	// shapeBroken is a node with a recorded mistake.
 	shapeBroken
 )
 
-// String returns the word used in messages to people.
+// String returns the name for messages.
 func (s shape) String() string {
 	switch s {
 	case shapeNull:
@@ -56,7 +56,7 @@ func (s shape) String() string {
 	}
 }
 
-// value is a node of a document: plain data with the place where it was written.
+// value is a node of a document with its position.
 type value struct {
 	shape  shape
 	path   string
@@ -65,25 +65,25 @@ type value struct {
 
 	boolean bool
 	number  float64
-	// text is the content of a text, and the JSON spelling of a number.
+	// text is the content of a text, or the JSON form of a number.
 	text   string
 	list   []*value
 	fields []field
 
-	// inside is where the characters of a text stand.
+	// inside is the position of a text's first character.
 	inside inside
-	// time is the expression that a number comes from, nil if it is written as one.
+	// time is the expression that defines a number, nil for a literal.
 	time *celexpr.Time
 }
 
-// field is an entry of a mapping, in written order.
+// field is an entry of a mapping. Fields are in file order.
 type field struct {
 	key   string
-	place *value // shapeNull; where the key stands
+	place *value // position of the key; shapeNull
 	value *value
 }
 
-// get returns the value of a field, or nil.
+// get returns the value of a field, nil if it is missing.
 func (v *value) get(key string) *value {
 	for i := range v.fields {
 		if v.fields[i].key == key {
@@ -93,12 +93,12 @@ func (v *value) get(key string) *value {
 	return nil
 }
 
-// reader turns one file into values and collects its mistakes.
+// reader converts one file to values and collects its mistakes.
 type reader struct {
 	file string
-	// schema is that of the pack's tables; nil is the built-in one.
+	// schema is the schema of the pack's tables; nil means the built-in one.
 	schema *world.Schema
-	// own are the pack's own measures, for its tables.
+	// own are the pack's measures.
 	own    ownMeasures
 	errors Errors
 }
@@ -106,10 +106,10 @@ type reader struct {
 // world returns the schema of the pack's tables.
 func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()) }
 
-// full says whether a file has more mistakes than are reported.
+// full reports whether a file has more mistakes than are reported.
 func (r *reader) full() bool { return len(r.errors) > maxMistakes }
 
-// fail records a mistake at a value, unless the file has too many already.
+// fail records a mistake at a value unless the file has too many.
 func (r *reader) fail(at *value, format string, args ...any) {
 	if r.full() {
 		return
@@ -119,7 +119,7 @@ func (r *reader) fail(at *value, format string, args ...any) {
 	})
 }
 
-// documents returns what is in a file. Empty documents are left out.
+// documents returns the non-empty documents of a file.
 func (r *reader) documents(data []byte) []*value {
 	var docs []*value
 	for _, part := range r.sections(data) {
@@ -128,17 +128,16 @@ func (r *reader) documents(data []byte) []*value {
 	return docs
 }
 
-// section is a part of a file that begins with the mark of a document.
+// section is a part of a file that starts a document.
 type section struct {
 	file string
-	// before is how many lines of the file are before it.
+	// before is the number of lines before the section.
 	before int
 	text   string
 }
 
-// sections returns the parts of a file, which can be read one by one: what the parser needs for a
-// text is many times its length. A file with directives or marks for the end of a document is one
-// part.
+// sections splits a file into parts that can be read one by one, because the parser needs a
+// multiple of the text's size. A file with directives or document end marks is one part.
 func (r *reader) sections(data []byte) []section {
 	switch {
 	case len(data) > MaxFile:
@@ -147,8 +146,8 @@ func (r *reader) sections(data []byte) []section {
 	case !utf8.Valid(data):
 		r.fail(top(), "the file is not UTF-8 text")
 		return nil
-	case marks(data) > maxMarks:
-		r.fail(top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxMarks)
+	case countIndicators(data) > maxIndicators:
+		r.fail(top(), "the file has more than %d brackets, braces, commas, colons and dashes; no more are read", maxIndicators)
 		return nil
 	}
 	text := string(data)
@@ -174,8 +173,8 @@ func (r *reader) sections(data []byte) []section {
 	}
 }
 
-// marks counts the characters that lists and mappings are made of.
-func marks(data []byte) int {
+// countIndicators counts the characters that form lists and mappings.
+func countIndicators(data []byte) int {
 	count := 0
 	for _, mark := range []string{"[", "{", ",", ":", "- "} {
 		count += bytes.Count(data, []byte(mark))
@@ -183,11 +182,11 @@ func marks(data []byte) int {
 	return count
 }
 
-// parse returns the documents of a section. Empty ones are left out.
+// parse returns the non-empty documents of a section.
 func (r *reader) parse(part section) []*value {
 	file, err := parse(part.text, part.before)
 	if err != nil {
-		r.syntax(part, err)
+		r.syntaxError(part, err)
 		return nil
 	}
 	var docs []*value
@@ -199,8 +198,8 @@ func (r *reader) parse(part section) []*value {
 	return docs
 }
 
-// parse runs the YAML parser on a text that stands behind some lines. A document that makes it
-// panic is a mistake of the document.
+// parse runs the YAML parser on a text after some lines of its file. A panic of the parser becomes
+// an error.
 func parse(text string, before int) (file *ast.File, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -217,15 +216,15 @@ func parse(text string, before int) (file *ast.File, err error) {
 	return parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 }
 
-// tooDeep returns the token at which nesting passes maxDepth, before a recursive parser sees it.
-// Block collections nest by indentation or by indicators that follow one another on a line.
+// tooDeep returns the token at which nesting exceeds maxDepth, to protect the recursive parser.
+// Block collections nest by indentation or by consecutive indicators on a line.
 func tooDeep(tokens token.Tokens) *token.Token {
 	flow, line, indicators := 0, 0, 0
 	for _, t := range tokens {
 		if t.Position.Line != line {
 			line, indicators = t.Position.Line, 0
 		}
-		switch t.Type { //nolint:exhaustive // the other tokens do not nest
+		switch t.Type { //nolint:exhaustive // other tokens do not nest
 		case token.SequenceStartType, token.MappingStartType:
 			flow++
 		case token.SequenceEndType, token.MappingEndType:
@@ -240,7 +239,7 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// place returns an empty value at a node.
+// place returns an empty value at a node's position.
 func place(node ast.Node, path string) *value {
 	v := &value{shape: shapeNull, path: path, line: 1, column: 1}
 	if t := node.GetToken(); t != nil && t.Position != nil {
@@ -249,17 +248,17 @@ func place(node ast.Node, path string) *value {
 	return v
 }
 
-// breaks records a mistake at a value and makes everything that reads it be silent.
-func (r *reader) breaks(v *value, format string, args ...any) {
+// markBroken records a mistake at a value. Readers of the value report nothing further.
+func (r *reader) markBroken(v *value, format string, args ...any) {
 	v.shape = shapeBroken
 	r.fail(v, format, args...)
 }
 
-// convert turns a node of the parser into a value.
+// convert converts a parser's node to a value.
 func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	v := place(node, path)
 	if depth > maxDepth {
-		r.breaks(v, "nested deeper than %d levels", maxDepth)
+		r.markBroken(v, "nested deeper than %d levels", maxDepth)
 		return v
 	}
 	switch n := node.(type) {
@@ -268,7 +267,7 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 		v.shape, v.boolean = shapeBool, n.Value
 	case *ast.StringNode:
 		v.shape, v.text, v.inside = shapeText, n.Value, insideScalar(n.GetToken())
-		if n.Token.Type == token.StringType && isJSONNumber(n.Value) { // one beyond 64 bits
+		if n.Token.Type == token.StringType && isJSONNumber(n.Value) { // more than 64 bits
 			v.shape = shapeNumber
 			r.finite(v)
 		}
@@ -277,7 +276,7 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	case *ast.IntegerNode, *ast.FloatNode:
 		r.convertNumber(v, node)
 	case *ast.InfinityNode, *ast.NanNode:
-		r.breaks(v, "is not a finite number")
+		r.markBroken(v, "is not a finite number")
 	case *ast.SequenceNode:
 		v.shape = shapeList
 		for i, item := range n.Values {
@@ -288,24 +287,24 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 	case *ast.MappingValueNode:
 		r.convertMapping(v, []*ast.MappingValueNode{n}, depth)
 	case *ast.AnchorNode, *ast.AliasNode:
-		r.breaks(v, "anchors and aliases are not read; write the value out")
+		r.markBroken(v, "anchors and aliases are not read; write the value out")
 	case *ast.TagNode:
-		r.breaks(v, "tags are not read; quote a text, write anything else plainly")
+		r.markBroken(v, "tags are not read; quote a text, write anything else plainly")
 	default:
-		r.breaks(v, "%s is not read here", strings.ToLower(node.Type().String()))
+		r.markBroken(v, "%s is not read here", strings.ToLower(node.Type().String()))
 	}
 	return v
 }
 
-// finite works out a number from its spelling.
+// finite computes a number from its text.
 func (r *reader) finite(v *value) {
 	var err error
 	if v.number, err = strconv.ParseFloat(v.text, 64); err != nil {
-		r.breaks(v, "%s is not a number that can be kept", v.text)
+		r.markBroken(v, "%s is not a number that can be kept", v.text)
 	}
 }
 
-// convertNumber keeps the spelling where JSON has the same.
+// convertNumber keeps the text if it is a JSON number.
 func (r *reader) convertNumber(v *value, node ast.Node) {
 	spelling := node.GetToken().Value
 	v.shape = shapeNumber
@@ -317,12 +316,12 @@ func (r *reader) convertNumber(v *value, node ast.Node) {
 		case uint64:
 			v.number, v.text = float64(whole), strconv.FormatUint(whole, 10)
 		default:
-			r.breaks(v, "%s is not a number that can be kept", spelling)
+			r.markBroken(v, "%s is not a number that can be kept", spelling)
 		}
 	case *ast.FloatNode:
 		v.number = n.Value
 		if math.IsInf(v.number, 0) || math.IsNaN(v.number) {
-			r.breaks(v, "%s is not a finite number", spelling)
+			r.markBroken(v, "%s is not a finite number", spelling)
 			v.number = 0
 		}
 		v.text = strconv.FormatFloat(v.number, 'g', -1, 64)
@@ -334,11 +333,11 @@ func (r *reader) convertNumber(v *value, node ast.Node) {
 	}
 }
 
-// convertMapping turns the entries of a mapping into fields.
+// convertMapping converts the entries of a mapping to fields.
 func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth int) {
 	v.shape = shapeMapping
 	if len(entries) > 0 && v.line == entries[0].GetToken().Position.Line {
-		// A block mapping's own token is its first colon; its place is its first key.
+		// The token of a block mapping is its first colon; its position is its first key.
 		if key := place(entries[0].Key, ""); key.line == v.line && key.column < v.column {
 			v.column = key.column
 		}
@@ -371,7 +370,7 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// isJSONNumber says whether a spelling is a number in JSON too.
+// isJSONNumber reports whether a text is a JSON number.
 func isJSONNumber(text string) bool {
 	return text != "" && (text[0] == '-' || text[0] >= '0' && text[0] <= '9') && json.Valid([]byte(text))
 }

@@ -8,11 +8,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Turns reads a file that holds nothing but a list of turns, written as in a scenario's script.
-// Calls without an id have none, and tools and arguments are not checked. The error is of type
-// Errors.
+// Turns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
+// none. It does not check tools and arguments. The error is of type Errors.
 func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
-	b := &builder{reader: &reader{file: name}, places: map[string]*value{}}
+	b := &builder{reader: &reader{file: name}, sources: map[string]*value{}}
 	docs := b.documents(data)
 	if len(docs) != 1 && len(b.errors) == 0 {
 		b.fail(top(), "expected one list of turns")
@@ -27,7 +26,7 @@ func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
 	return turns, nil
 }
 
-// script reads turns. Calls without an id are numbered through the script: call_1, call_2, …
+// script reads turns. It numbers calls without an id through the script: call_1, call_2, …
 func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
 	turns := b.turns(v, turn, path)
 	calls := 0
@@ -44,7 +43,7 @@ func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
 	return turns
 }
 
-// turns reads turns; path is where they stand in the canonical form.
+// turns reads turns. path is their path in the canonical form.
 func (b *builder) turns(v *value, form form, path string) []*worldv1.Turn {
 	var turns []*worldv1.Turn
 	for _, item := range b.items(v) {
@@ -60,9 +59,9 @@ func (b *builder) turn(v *value, form form, at string) *worldv1.Turn {
 	if form.has(milestoneKey) {
 		calls = oracleCallForm()
 	}
-	b.mark(at, v)
+	b.recordSource(at, v)
 	turn := &worldv1.Turn{Say: b.text(v.get("say"))}
-	if end := v.get("end"); b.want(end, shapeBool) {
+	if end := v.get("end"); b.checkShape(end, shapeBool) {
 		if !end.boolean {
 			b.fail(end, "is false; leave the turn out")
 		}
@@ -79,20 +78,20 @@ func (b *builder) turn(v *value, form form, at string) *worldv1.Turn {
 	return turn
 }
 
-// call reads one call; nil if it is no mapping.
+// call reads one call, nil if it is not a mapping.
 func (b *builder) call(v *value, form form, path string) *worldv1.ToolCall {
 	if b.object(v, form) == nil {
 		return nil
 	}
-	b.mark(path, v)
-	b.mark(path+".id", v.get("id"))
-	b.mark(path+".tool", v.get("tool"))
-	b.mark(path+".arguments_json", v.get("arguments"))
+	b.recordSource(path, v)
+	b.recordSource(path+".id", v.get("id"))
+	b.recordSource(path+".tool", v.get("tool"))
+	b.recordSource(path+".arguments_json", v.get("arguments"))
 	call := &worldv1.ToolCall{Id: proto.String(b.text(v.get("id"))), Tool: b.text(v.get("tool")), ArgumentsJson: "{}"}
 	if tool := v.get("tool"); tool != nil && tool.shape == shapeText && tool.text == "" {
 		b.fail(tool, "is empty, expected a tool's name")
 	}
-	if arguments := v.get("arguments"); b.want(arguments, shapeMapping) {
+	if arguments := v.get("arguments"); b.checkShape(arguments, shapeMapping) {
 		call.ArgumentsJson = jsonText(arguments)
 	}
 	return call

@@ -84,8 +84,7 @@ func TestTurnErrors(t *testing.T) {
 	}
 }
 
-// FuzzTurns looks for input that makes the reader panic or return neither turns nor an error with
-// its place.
+// FuzzTurns checks that Turns does not panic and returns turns or an error with its position.
 func FuzzTurns(f *testing.F) {
 	f.Add("- say: ok\n- calls: [{id: c, tool: t, arguments: {a: [1, 2.5, null]}}]\n")
 	f.Add("[{\"say\": \"x\"}]")
@@ -98,7 +97,7 @@ func FuzzTurns(f *testing.F) {
 	})
 }
 
-// TestScriptOfOneText compares a user's script that is one text with the list of it.
+// TestScriptOfOneText compares a script of one text with a list.
 func TestScriptOfOneText(t *testing.T) {
 	t.Parallel()
 	load := func(script string) []*worldv1.Turn {

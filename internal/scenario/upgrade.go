@@ -11,9 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// Upgrade returns the canonical form of a file of a pack that is written in an earlier version of
-// the format, in today's. A file in today's format only gets its canonical form. Errors are those
-// of Format.
+// Upgrade converts a file of a pack from earlier versions of the format to the canonical form of
+// the current one. Errors are those of Format.
 func Upgrade(name string, data []byte) ([]byte, error) {
 	if _, err := Format(name, data); err != nil {
 		return nil, err
@@ -33,7 +32,7 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 		case key != nil && named != nil:
 			named.Content = append(named.Content, key, scenario)
 			head := &yaml.Node{HeadComment: key.HeadComment}
-			liftComments(key, node, head)
+			moveComments(key, node, head)
 		case key != nil:
 			named = &yaml.Node{Kind: yaml.MappingNode, Content: []*yaml.Node{key, scenario}}
 			node.Content[0] = named
@@ -55,31 +54,31 @@ func Upgrade(name string, data []byte) ([]byte, error) {
 	return Format(name, data)
 }
 
-// upgrade brings nodes into today's format.
+// upgrade converts nodes to the current format.
 type upgrade struct{ forms map[string]form }
 
-// document upgrades a document of today's: a pack, a world or scenarios by name.
+// document upgrades a document of the current format: a pack, a world or scenarios by name.
 func (u upgrade) document(root *yaml.Node) {
-	if root.Kind != yaml.MappingNode || len(fitting(root, u.forms, "pack", "world").fields) > 0 {
+	if root.Kind != yaml.MappingNode || len(matchForm(root, u.forms, "pack", "world").fields) > 0 {
 		u.value(root, "pack|world")
-		plainTimes(root)
+		writePlainTimes(root)
 		return
 	}
 	for i := 1; i < len(root.Content); i += 2 {
-		if scenario := root.Content[i]; len(fitting(scenario, u.forms, "scenario").fields) > 0 {
+		if scenario := root.Content[i]; len(matchForm(scenario, u.forms, "scenario").fields) > 0 {
 			u.scenario(scenario)
 		}
 	}
 }
 
-// former upgrades a scenario of an earlier version of the format, whose milestones are a list and
-// whose defaults are others.
+// former upgrades a scenario of an earlier version of the format, with milestones in a list and
+// other defaults.
 func (u upgrade) former(scenario *yaml.Node) {
 	u.value(scenario, "scenario")
-	longCalls(scenario)
-	plainTimes(scenario)
-	turnMilestones(scenario)
-	lastText(scenario)
+	expandCalls(scenario)
+	writePlainTimes(scenario)
+	moveMilestonesToTurns(scenario)
+	removeToldMilestone(scenario)
 	if entry(scenario, "extra_tools") == nil {
 		scenario.Content = append(scenario.Content, scalar("extra_tools"), scalar(allTools))
 	}
@@ -89,35 +88,35 @@ func (u upgrade) former(scenario *yaml.Node) {
 // scenario upgrades the fields of a scenario.
 func (u upgrade) scenario(scenario *yaml.Node) {
 	u.value(scenario, "scenario")
-	longCalls(scenario)
-	plainTimes(scenario)
-	ownCategories(scenario)
+	expandCalls(scenario)
+	writePlainTimes(scenario)
+	removeDerivedCategories(scenario)
 	if user := entry(scenario, "user"); user != nil {
-		unknownItems(user)
-		lastEnd(user)
-		loneTexts(user)
+		moveUnknownItems(user)
+		removeLastEnd(user)
+		unwrapSingleTexts(user)
 	}
-	otherTools(scenario)
-	shortCalls(scenario)
-	wantedTables(scenario)
-	namedNodes(scenario, "milestones")
-	namedNodes(scenario, "minefields")
+	removeOracleTools(scenario)
+	shortenCalls(scenario)
+	shortenConstraints(scenario)
+	nameNodes(scenario, "milestones")
+	nameNodes(scenario, "minefields")
 }
 
-// value upgrades what a field holds.
+// value upgrades a field's value.
 func (u upgrade) value(node *yaml.Node, holds string) {
-	if inner, ok := byName(holds); ok {
+	if inner, ok := mappingValue(holds); ok {
 		u.named(node, inner)
 		return
 	}
 	single, items := alternatives(holds)
 	switch node.Kind { //nolint:exhaustive // aliases are not read
 	case yaml.MappingNode:
-		u.mapping(node, fitting(node, u.forms, single...))
+		u.mapping(node, matchForm(node, u.forms, single...))
 	case yaml.SequenceNode:
 		for _, item := range node.Content {
 			if item.Kind == yaml.MappingNode {
-				u.mapping(item, fitting(item, u.forms, items...))
+				u.mapping(item, matchForm(item, u.forms, items...))
 			} else {
 				u.scalar(item, items)
 			}
@@ -127,11 +126,11 @@ func (u upgrade) value(node *yaml.Node, holds string) {
 	}
 }
 
-// named upgrades a mapping from names, or the list that it was.
+// named upgrades a mapping from names, or its former list.
 func (u upgrade) named(node *yaml.Node, holds string) {
 	form, _, _ := strings.Cut(holds, "|")
 	for _, item := range node.Content {
-		if item.Kind == yaml.MappingNode { // a key is none
+		if item.Kind == yaml.MappingNode { // keys are scalars
 			u.mapping(item, u.forms[form])
 		}
 	}
@@ -140,12 +139,12 @@ func (u upgrade) named(node *yaml.Node, holds string) {
 func (u upgrade) mapping(node *yaml.Node, f form) {
 	for i := 0; i+1 < len(node.Content) && len(f.fields) > 0; i += 2 {
 		key := node.Content[i]
-		key.Value = f.now(key.Value)
+		key.Value = f.currentName(key.Value)
 		u.value(node.Content[i+1], f.field(key.Value).holds)
 	}
 }
 
-// scalar upgrades a text that may be one of several primitives.
+// scalar upgrades a text of one of several primitives.
 func (u upgrade) scalar(node *yaml.Node, primitives []string) {
 	for _, name := range primitives {
 		if now, renamed := formerValues(name)[node.Value]; renamed && node.Kind == yaml.ScalarNode {
@@ -155,30 +154,30 @@ func (u upgrade) scalar(node *yaml.Node, primitives []string) {
 	}
 }
 
-// localExpression is an expression that only stands for a local time.
+// localExpression matches an expression that is only a local time.
 var localExpression = regexp.MustCompile(`^local\("([^"]+)"\)$`)
 
-// plainTimes writes times without an expression where a timestamp stands. Recordings keep theirs:
-// their texts are taken as they are.
-func plainTimes(node *yaml.Node) {
+// writePlainTimes replaces expressions of timestamps by plain times. It does not change recordings,
+// because their texts are literal.
+func writePlainTimes(node *yaml.Node) {
 	for i, child := range node.Content {
 		isValue := node.Kind == yaml.MappingNode && i%2 == 1
 		if !isValue {
-			plainTimes(child)
+			writePlainTimes(child)
 			continue
 		}
 		switch key := node.Content[i-1].Value; {
 		case key == "recordings" || key == "extractor":
 		case isTimestamp(key) && child.Kind == yaml.MappingNode:
-			plainTime(child)
+			writePlainTime(child)
 		default:
-			plainTimes(child)
+			writePlainTimes(child)
 		}
 	}
 }
 
-// plainTime replaces the mapping of an expression by the time, if it is one that can stand alone.
-func plainTime(node *yaml.Node) {
+// writePlainTime replaces the mapping of an expression by its time, if that can be plain.
+func writePlainTime(node *yaml.Node) {
 	if len(node.Content) != 2 || node.Content[0].Value != expressionKey {
 		return
 	}
@@ -191,11 +190,12 @@ func plainTime(node *yaml.Node) {
 	node.Kind, node.Style, node.Tag, node.Value, node.Content = yaml.ScalarNode, 0, "", source, nil
 }
 
-// unknownItem is one sentence about what the user does not know.
+// unknownItem matches one sentence about what the user does not know.
 var unknownItem = regexp.MustCompile(`^` + unknownMark + `([^\s.][^.\n]*[^\s.])\.$`)
 
-// unknownItems takes what the user does not know from the end of what it knows.
-func unknownItems(user *yaml.Node) {
+// moveUnknownItems moves trailing sentences about what the user does not know from knowledge to
+// unknown.
+func moveUnknownItems(user *yaml.Node) {
 	known := entry(user, "knowledge")
 	if known == nil || known.Kind != yaml.SequenceNode || entry(user, "unknown") != nil {
 		return
@@ -221,8 +221,8 @@ func unknownItems(user *yaml.Node) {
 	}
 }
 
-// lastEnd leaves out the end of a demonstration, which it gets by itself.
-func lastEnd(user *yaml.Node) {
+// removeLastEnd removes the end of a demonstration, which is the default.
+func removeLastEnd(user *yaml.Node) {
 	turns := elements(entry(user, "demonstrations"))
 	if last := len(turns) - 1; last > 0 && len(turns[last].Content) == 2 && entry(turns[last], "end") != nil && !commented(turns[last]) {
 		entry(user, "demonstrations").Content = turns[:last]

@@ -7,8 +7,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// eachCall goes through the turns of a scenario and through its calls: those that are made, shown
-// and wanted.
+// eachCall visits the turns of a scenario and all calls: in scripts, demonstrations and
+// constraints.
 func eachCall(scenario *yaml.Node, turn func(node *yaml.Node, f form), call func(node *yaml.Node, f form)) {
 	turns := func(list *yaml.Node, f form, calls form) {
 		for _, item := range elements(list) {
@@ -39,7 +39,7 @@ func eachCall(scenario *yaml.Node, turn func(node *yaml.Node, f form), call func
 	}
 }
 
-// elements returns the items of a list, none of anything else.
+// elements returns the items of a list, none for other nodes.
 func elements(node *yaml.Node) []*yaml.Node {
 	if node == nil || node.Kind != yaml.SequenceNode {
 		return nil
@@ -47,8 +47,8 @@ func elements(node *yaml.Node) []*yaml.Node {
 	return slices.Clone(node.Content)
 }
 
-// longCalls writes calls out, so that what is upgraded has one form.
-func longCalls(scenario *yaml.Node) {
+// expandCalls expands short calls, so that the upgrade handles one form.
+func expandCalls(scenario *yaml.Node) {
 	eachCall(scenario, func(turn *yaml.Node, f form) {
 		if at := toolEntry(turn, f); at >= 0 {
 			call := mapping(scalar(toolKey), scalar(turn.Content[at].Value), scalar(argumentsKey), turn.Content[at+1])
@@ -67,35 +67,35 @@ func longCalls(scenario *yaml.Node) {
 	})
 }
 
-// toolEntry returns where the tool of a call is that is written short, -1 if there is none.
+// toolEntry returns the index of the tool's key in a short call, otherwise -1.
 func toolEntry(node *yaml.Node, f form) int {
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
-		if !f.has(f.now(node.Content[i].Value)) && f.takes(node, i) {
+		if !f.has(f.currentName(node.Content[i].Value)) && f.acceptsTool(node, i) {
 			return i
 		}
 	}
 	return -1
 }
 
-// shortCalls writes calls with their tool as the key of its arguments, or alone.
-func shortCalls(scenario *yaml.Node) {
+// shortenCalls writes calls in the short form.
+func shortenCalls(scenario *yaml.Node) {
 	eachCall(scenario, func(turn *yaml.Node, f form) {
 		list := entry(turn, callsKey)
-		if len(f.instead) == 0 || list == nil || list.Kind != yaml.SequenceNode || len(list.Content) != 1 || commented(list) {
+		if len(f.replaceable) == 0 || list == nil || list.Kind != yaml.SequenceNode || len(list.Content) != 1 || commented(list) {
 			return
 		}
 		call, at := list.Content[0], slices.Index(turn.Content, list)
 		tool, arguments := entry(call, toolKey), entry(call, argumentsKey)
-		if !short(call, f) || entry(call, "id") != nil || entry(call, milestoneKey) != nil {
+		if !canShorten(call, f) || entry(call, "id") != nil || entry(call, milestoneKey) != nil {
 			return
 		}
 		if arguments == nil {
 			arguments = &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle}
 		}
-		turn.Content[at-1].Value, turn.Content[at] = tool.Value, joined(arguments, len("  - : ")+len(tool.Value))
+		turn.Content[at-1].Value, turn.Content[at] = tool.Value, flowMapping(arguments, len("  - : ")+len(tool.Value))
 	}, func(call *yaml.Node, f form) {
 		tool, arguments := entry(call, toolKey), entry(call, argumentsKey)
-		if !short(call, f) || commented(call) {
+		if !canShorten(call, f) || commented(call) {
 			return
 		}
 		if len(call.Content) == 2 || len(call.Content) == 4 && arguments != nil && len(arguments.Content) == 0 {
@@ -109,13 +109,13 @@ func shortCalls(scenario *yaml.Node) {
 			call.Content = slices.Delete(call.Content, at-1, at+1)
 		}
 		at := slices.Index(call.Content, tool)
-		call.Content[at-1].Value, call.Content[at] = tool.Value, joined(arguments, len("      - : ")+len(tool.Value))
+		call.Content[at-1].Value, call.Content[at] = tool.Value, flowMapping(arguments, len("      - : ")+len(tool.Value))
 	})
 }
 
-// short says whether a call can be written short: it names a tool that is no field of the form, and
-// nothing in it is unknown.
-func short(call *yaml.Node, f form) bool {
+// canShorten reports whether a call has a short form: its tool is not a field of the form, and it
+// has no unknown fields.
+func canShorten(call *yaml.Node, f form) bool {
 	tool, arguments := entry(call, toolKey), entry(call, argumentsKey)
 	if tool == nil || tool.Kind != yaml.ScalarNode || f.has(tool.Value) || !toolName.MatchString(tool.Value) ||
 		arguments != nil && arguments.Kind != yaml.MappingNode {
@@ -129,8 +129,8 @@ func short(call *yaml.Node, f form) bool {
 	return true
 }
 
-// joined puts a mapping of scalars on one line that has some columns already, if it fits.
-func joined(node *yaml.Node, columns int) *yaml.Node {
+// flowMapping puts a mapping of scalars on one line after some columns if it fits.
+func flowMapping(node *yaml.Node, columns int) *yaml.Node {
 	if commented(node) {
 		return node
 	}
@@ -151,7 +151,7 @@ func joined(node *yaml.Node, columns int) *yaml.Node {
 
 func scalar(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: text} }
 
-// mapping returns a mapping on one line, of keys and values in turn.
+// mapping returns a mapping on one line from alternating keys and values.
 func mapping(content ...*yaml.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.MappingNode, Style: yaml.FlowStyle, Content: content}
 }

@@ -6,8 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// ownCategories leaves out the categories at the end of a list that follow from the solution.
-func ownCategories(scenario *yaml.Node) {
+// removeDerivedCategories removes trailing categories that follow from the solution.
+func removeDerivedCategories(scenario *yaml.Node) {
 	list, oracle := entry(scenario, "categories"), entry(scenario, "oracle")
 	if list == nil || list.Kind != yaml.SequenceNode || commented(list) || oracle == nil || len(oracle.Content) == 0 {
 		return

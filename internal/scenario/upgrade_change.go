@@ -8,18 +8,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// wantedTables writes constraints on rows of a table with their measure as a key.
-func wantedTables(scenario *yaml.Node) {
+// shortenConstraints writes constraints on rows with their measure as a key.
+func shortenConstraints(scenario *yaml.Node) {
 	for _, graph := range []string{"milestones", "minefields"} {
 		for _, node := range graphNodes(scenario, graph) {
 			for _, constraint := range append(elements(entry(node, "constraints")), node) {
-				wantedTable(constraint)
+				shortenConstraint(constraint)
 			}
 		}
 	}
 }
 
-func wantedTable(constraint *yaml.Node) {
+func shortenConstraint(constraint *yaml.Node) {
 	table, rows := entry(constraint, "table"), entry(constraint, "expect")
 	if table == nil || rows == nil || rows.Kind == yaml.ScalarNode || !wantedTableForm(world.Builtin()).has(table.Value) {
 		return
@@ -42,7 +42,7 @@ func wantedTable(constraint *yaml.Node) {
 		switch {
 		case value == rows:
 			if rows.Kind == yaml.MappingNode {
-				rows = joined(rows, len("        : {: {}}")+len(name)+len(table.Value))
+				rows = flowMapping(rows, len("        : {: {}}")+len(name)+len(table.Value))
 			}
 			outer := &yaml.Node{Kind: yaml.MappingNode, Style: rows.Style & yaml.FlowStyle, Content: []*yaml.Node{scalar(table.Value), rows}}
 			key.Value = name

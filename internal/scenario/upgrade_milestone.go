@@ -6,15 +6,15 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// turnMilestones lets turns of the oracle carry the milestones that follow from them. A milestone
-// with a comment stays where it is.
-func turnMilestones(scenario *yaml.Node) {
+// moveMilestonesToTurns moves milestones that follow from turns of the oracle to these turns. A
+// milestone with a comment stays.
+func moveMilestonesToTurns(scenario *yaml.Node) {
 	oracle, list := entry(scenario, "oracle"), entry(scenario, "milestones")
 	if oracle == nil || list == nil || oracle.Kind != yaml.SequenceNode || list.Kind != yaml.SequenceNode {
 		return
 	}
 	carriers := carriersOf(oracle)
-	// turns holds the number of what carries an item, -1 for a milestone that nothing does.
+	// turns holds the index of the carrier of each milestone, otherwise -1.
 	turns := make([]int, len(list.Content))
 	for i, item := range list.Content {
 		turns[i] = carrier(carriers, item)
@@ -30,7 +30,7 @@ func turnMilestones(scenario *yaml.Node) {
 			list.Content[i] = entry(item, "name")
 			continue
 		}
-		turns[i] = -1 // it stays, to say what it comes after
+		turns[i] = -1 // it stays for its order
 		for at := 0; at < len(item.Content); at += 2 {
 			if !slices.Contains(formerOrderFields, item.Content[at].Value) {
 				item.Content = slices.Delete(item.Content, at, at+2)
@@ -38,7 +38,7 @@ func turnMilestones(scenario *yaml.Node) {
 			}
 		}
 	}
-	// What stands at the end of the list in the order of the turns need not be named.
+	// Trailing milestones in the order of the turns need no entry.
 	end := len(turns)
 	for end > 0 && turns[end-1] >= 0 && !commented(list.Content[end-1]) && (end == len(turns) || turns[end-1] < turns[end]) {
 		end--
@@ -51,11 +51,11 @@ func turnMilestones(scenario *yaml.Node) {
 	scenario.Content = slices.Delete(scenario.Content, at, at+2)
 }
 
-// formerOrderFields are the fields of a listed milestone that do not say what it wants.
+// formerOrderFields are the fields of a listed milestone that do not define its constraints.
 var formerOrderFields = append([]string{"name"}, orderFields...)
 
-// carriersOf returns what can carry milestones, in its order: turns, and the calls of those that
-// make several.
+// carriersOf returns the nodes that can carry milestones, in order: turns, and the calls of turns
+// with several.
 func carriersOf(oracle *yaml.Node) []*yaml.Node {
 	var carriers []*yaml.Node
 	for _, turn := range oracle.Content {
@@ -68,8 +68,8 @@ func carriersOf(oracle *yaml.Node) []*yaml.Node {
 	return carriers
 }
 
-// carrier returns the number of the turn or call that carries a milestone or may do so, -1 if there
-// is none.
+// carrier returns the index of the turn or call that carries a milestone or can carry it, otherwise
+// -1.
 func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	if item.Kind == yaml.ScalarNode {
 		return slices.IndexFunc(turns, func(turn *yaml.Node) bool {
@@ -86,15 +86,16 @@ func carrier(turns []*yaml.Node, item *yaml.Node) int {
 	if wants != 1 || entry(item, "name") == nil || commented(item) {
 		return -1
 	}
-	last := len(turns) - 1 // of several that are alike, the one that has succeeded
-	for last >= 0 && !follows(turns[last], item) {
+	last := len(turns) - 1 // the last of equal calls, which succeeded
+	for last >= 0 && !matchesTurn(turns[last], item) {
 		last--
 	}
 	return last
 }
 
-// follows says whether a milestone is what a turn or a call that carries none says or calls.
-func follows(turn, milestone *yaml.Node) bool {
+// matchesTurn reports whether a milestone expects the text or call of a turn or call without a
+// milestone.
+func matchesTurn(turn, milestone *yaml.Node) bool {
 	if entry(turn, milestoneKey) != nil || entry(turn, tolerancesKey) != nil {
 		return false
 	}
@@ -109,7 +110,8 @@ func follows(turn, milestone *yaml.Node) bool {
 		sameArguments(entry(turn, argumentsKey), entry(call, argumentsKey))
 }
 
-// sameArguments says whether two calls have the same arguments; none are an empty mapping.
+// sameArguments reports whether two calls have the same arguments. Missing ones equal an empty
+// mapping.
 func sameArguments(a, b *yaml.Node) bool {
 	none := func(node *yaml.Node) bool {
 		return node == nil || node.Kind == yaml.MappingNode && len(node.Content) == 0
@@ -117,7 +119,7 @@ func sameArguments(a, b *yaml.Node) bool {
 	return none(a) && none(b) || sameNode(a, b)
 }
 
-// entry returns the value of a key of a mapping, nil if there is none.
+// entry returns the value of a key, nil if it is missing.
 func entry(node *yaml.Node, key string) *yaml.Node {
 	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
 		if node.Content[i].Value == key {
@@ -127,10 +129,10 @@ func entry(node *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// sameNode says whether two nodes hold the same, whatever their style.
+// sameNode reports whether two nodes are equal, in any style.
 func sameNode(a, b *yaml.Node) bool {
 	return a != nil && b != nil && a.Kind == b.Kind && a.Value == b.Value && a.ShortTag() == b.ShortTag() && slices.EqualFunc(a.Content, b.Content, sameNode)
 }
 
-// commented says whether there are comments in a node.
+// commented reports whether a node contains comments.
 func commented(node *yaml.Node) bool { return len(comments([]*yaml.Node{node})) > 0 }

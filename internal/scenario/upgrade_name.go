@@ -8,29 +8,29 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// formerFields returns a document that has the name of its scenario as a field as the scenario's
-// key and its other fields; nil for any other.
+// formerFields converts a document with the field name to the scenario's key and its other fields.
+// It returns nil for other documents.
 func formerFields(root *yaml.Node) (key, scenario *yaml.Node) {
 	name := entry(root, "name")
 	if name == nil || name.Kind != yaml.ScalarNode || len(root.Content) == 2 || entry(root, "description") != nil {
 		return nil, nil
 	}
-	return takeName(root), root
+	return removeName(root), root
 }
 
-// takeName takes the field name out of a mapping and returns it as a key, with the comments of both
-// above it.
-func takeName(node *yaml.Node) *yaml.Node {
+// removeName removes the field name of a mapping and returns it as a key, with all comments above
+// it.
+func removeName(node *yaml.Node) *yaml.Node {
 	at := slices.Index(node.Content, entry(node, "name"))
 	field, key := node.Content[at-1], node.Content[at]
 	node.Content = slices.Delete(node.Content, at-1, at+1)
 	node.Style &^= yaml.FlowStyle
-	liftComments(key, node, field, key)
+	moveComments(key, node, field, key)
 	return key
 }
 
-// liftComments puts the comments of nodes above a key.
-func liftComments(key *yaml.Node, from ...*yaml.Node) {
+// moveComments moves the comments of nodes above a key.
+func moveComments(key *yaml.Node, from ...*yaml.Node) {
 	var lines []string
 	for _, node := range from {
 		for _, text := range []*string{&node.HeadComment, &node.LineComment, &node.FootComment} {
@@ -43,7 +43,7 @@ func liftComments(key *yaml.Node, from ...*yaml.Node) {
 	key.HeadComment = strings.Join(lines, "\n")
 }
 
-// graphNodes returns the milestones or minefields of a scenario, listed or by name.
+// graphNodes returns the milestones or minefields of a scenario, from a list or by name.
 func graphNodes(scenario *yaml.Node, graph string) []*yaml.Node {
 	nodes := entry(scenario, graph)
 	if nodes == nil || nodes.Kind != yaml.MappingNode {
@@ -56,8 +56,8 @@ func graphNodes(scenario *yaml.Node, graph string) []*yaml.Node {
 	return values
 }
 
-// namedNodes writes a list of milestones or minefields as a mapping from their names.
-func namedNodes(scenario *yaml.Node, graph string) {
+// nameNodes converts a list of milestones or minefields to a mapping from names.
+func nameNodes(scenario *yaml.Node, graph string) {
 	list := entry(scenario, graph)
 	if list == nil || list.Kind != yaml.SequenceNode {
 		return
@@ -68,12 +68,12 @@ func namedNodes(scenario *yaml.Node, graph string) {
 		switch {
 		case item.Kind == yaml.ScalarNode:
 			key, item = item, &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!null"}
-			liftComments(key, key)
+			moveComments(key, key)
 		case item.Kind == yaml.MappingNode && entry(item, "name") != nil && entry(item, "name").Kind == yaml.ScalarNode:
-			key = takeName(item)
+			key = removeName(item)
 		case item.Kind == yaml.MappingNode:
 			item.Style &^= yaml.FlowStyle
-			liftComments(key, item)
+			moveComments(key, item)
 		default:
 			return
 		}
@@ -85,8 +85,9 @@ func namedNodes(scenario *yaml.Node, graph string) {
 	}
 }
 
-// lastText leaves out that the oracle's last text is the milestone told, and says so if it is none.
-func lastText(scenario *yaml.Node) {
+// removeToldMilestone removes the milestone told of the oracle's last text, which is the default.
+// It marks a last text without a milestone.
+func removeToldMilestone(scenario *yaml.Node) {
 	turns := elements(entry(scenario, "oracle"))
 	if len(turns) == 0 || entry(turns[len(turns)-1], "say") == nil {
 		return
@@ -107,7 +108,7 @@ func lastText(scenario *yaml.Node) {
 	}
 }
 
-// hasTold says whether a milestone of the list, or a turn, is called as the last text would be.
+// hasTold reports whether a listed milestone, or a turn, has the name told.
 func hasTold(scenario *yaml.Node, turns []*yaml.Node) bool {
 	isTold := func(node *yaml.Node, key string) bool {
 		name := entry(node, key)
@@ -127,9 +128,8 @@ func hasTold(scenario *yaml.Node, turns []*yaml.Node) bool {
 	return false
 }
 
-// loneTexts writes lists that hold one text as the text: what the user knows, what it does not and
-// what it says later.
-func loneTexts(user *yaml.Node) {
+// unwrapSingleTexts replaces lists of one text by the text in knowledge, unknown and script.
+func unwrapSingleTexts(user *yaml.Node) {
 	for i := 0; i+1 < len(user.Content); i += 2 {
 		key, list := user.Content[i].Value, user.Content[i+1]
 		if !slices.Contains([]string{"knowledge", "unknown", "script"}, key) || len(elements(list)) != 1 || commented(list) {

@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// formerScenario is written in an earlier version of the format, todaysScenario is the same in
-// today's.
+// formerScenario is in an earlier version of the format, todaysScenario the same in the current
+// one.
 const (
 	formerScenario = `# The oldest one.
 name: one
@@ -99,7 +99,7 @@ func TestUpgrade(t *testing.T) {
 	}
 }
 
-// formerNames has fields and values under the names that they had.
+// formerNames has fields and values under former names.
 const formerNames = `two:
   floor: 0.5
   tables: {CONTACT: []}
@@ -135,7 +135,7 @@ func TestFormerNames(t *testing.T) {
 	}
 }
 
-// TestCatalogueIsUpgraded checks that the catalogue is written in today's format.
+// TestCatalogueIsUpgraded checks that the catalogue is in the current format.
 func TestCatalogueIsUpgraded(t *testing.T) {
 	t.Parallel()
 	const dir = "../../scenarios"
@@ -180,7 +180,7 @@ func TestUpgradeTools(t *testing.T) {
 	}
 }
 
-// TestUpgradeDocuments expects several documents to become one mapping, with all comments.
+// TestUpgradeDocuments checks that several documents become one mapping with all comments.
 func TestUpgradeDocuments(t *testing.T) {
 	t.Parallel()
 	const former = `# File.
@@ -231,7 +231,7 @@ b:
 	}
 }
 
-// TestUpgradeLastText expects a last text to be the milestone told exactly where it was one.
+// TestUpgradeLastText checks that a last text is the milestone told if and only if it was before.
 func TestUpgradeLastText(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ before, after string }{
@@ -250,7 +250,7 @@ func TestUpgradeLastText(t *testing.T) {
 	}
 }
 
-// TestOracleTools checks that the agent gets the tools that the oracle calls and those listed.
+// TestOracleTools checks that the agent has the listed tools and those that the oracle calls.
 func TestOracleTools(t *testing.T) {
 	t.Parallel()
 	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n"

@@ -6,9 +6,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// otherTools leaves out the tools that the agent gets because the oracle calls them. It takes calls
-// that are written out.
-func otherTools(scenario *yaml.Node) {
+// removeOracleTools removes tools that the oracle calls. It expects expanded calls.
+func removeOracleTools(scenario *yaml.Node) {
 	list := entry(scenario, "extra_tools")
 	if list == nil || list.Kind != yaml.SequenceNode || commented(list) {
 		return

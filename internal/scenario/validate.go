@@ -16,20 +16,19 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Problem is one mistake of a canonical scenario.
+// Problem is a mistake of a canonical scenario.
 type Problem struct {
-	// Path names the part, e.g. evaluation.milestones.nodes[1].constraints[0].reference.
+	// Path is the path of the part, e.g. evaluation.milestones.nodes[1].constraints[0].reference.
 	Path string
-	// Reason says what is wrong and what was expected.
+	// Reason states the mistake and the expected value.
 	Reason string
 }
 
-// namePattern is what a name must look like; it is also the name of a folder.
+// namePattern matches valid names, which are also names of folders.
 const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
 
 var nameExpression = regexp.MustCompile(namePattern)
 
-// checker collects the problems of one scenario.
 type checker struct {
 	opts     Options
 	world    *world.Schema
@@ -40,9 +39,8 @@ func (c *checker) fail(path, format string, args ...any) {
 	c.problems = append(c.problems, Problem{path, fmt.Sprintf(format, args...)})
 }
 
-// Validate checks the meaning of a scenario, wherever it comes from, and returns every problem in
-// the order of the scenario's parts; none if it can be played and scored. The scenario is not
-// changed.
+// Validate checks a scenario from any source and returns all problems in the order of its parts,
+// none if it can be run and scored. It does not change the scenario.
 func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	setup := s.GetSetup()
 	c := &checker{opts: opts}
@@ -70,7 +68,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.userTools(setup.GetTools().GetUser())
 	c.confirm(setup)
 	c.descriptions(setup.GetTools().GetDescriptions())
-	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notInHand(setup, tool) })
+	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notUserTool(setup, tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
 		return notAllowed(setup.GetTools(), tool)
 	})
@@ -80,7 +78,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	return c.problems
 }
 
-// schema checks the declared tables, which setup and evaluation both have.
+// schema checks the declared tables, which setup and evaluation must share.
 func (c *checker) schema(s *scenariov1.Scenario) {
 	declared := s.GetSetup().GetSchema()
 	if _, err := world.NewSchema(declared); err != nil {
@@ -92,16 +90,16 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 	c.world = world.SchemaOf(declared)
 }
 
-// modules reads the pack's own tools, unless they are known.
+// modules reads the pack's tools unless they are known.
 func (c *checker) modules(setup *setupv1.Setup) {
 	var mistakes Errors
-	c.opts, mistakes = c.opts.with(setup)
+	c.opts, mistakes = c.opts.withSetup(setup)
 	for _, mistake := range mistakes {
 		c.fail("setup.tool_modules", "%v", mistake)
 	}
 }
 
-// userTools checks which tools the user has of its own.
+// userTools checks the user's tools.
 func (c *checker) userTools(names []string) {
 	for i, name := range names {
 		path := fmt.Sprintf("setup.tools.user[%d]", i)
@@ -115,8 +113,8 @@ func (c *checker) userTools(names []string) {
 	}
 }
 
-// notInHand says why a user may not call a tool, or nothing.
-func notInHand(setup *setupv1.Setup, tool string) string {
+// notUserTool explains why a user may not call a tool, empty if it may.
+func notUserTool(setup *setupv1.Setup, tool string) string {
 	own := append(slices.Clone(setup.GetTools().GetUser()), endTool)
 	if len(setup.GetConfirm()) > 0 {
 		own = append(own, AllowTool)
@@ -127,7 +125,7 @@ func notInHand(setup *setupv1.Setup, tool string) string {
 	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(own, ", "))
 }
 
-// notAllowed says why an agent may not call a tool, or nothing.
+// notAllowed explains why an agent may not call a tool, empty if it may.
 func notAllowed(tools *setupv1.ToolSelection, tool string) string {
 	if len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool) && takenAway(tools, tool) == "" {
 		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
@@ -135,8 +133,8 @@ func notAllowed(tools *setupv1.ToolSelection, tool string) string {
 	return takenAway(tools, tool)
 }
 
-// takenAway says why an agent may not call a tool in any variant, or nothing: distraction adds
-// tools to a scenario's own.
+// takenAway explains why an agent may not call a tool in any variant, empty if it may in one.
+// Distraction adds tools.
 func takenAway(tools *setupv1.ToolSelection, tool string) string {
 	switch {
 	case tool == endTool, tool == AllowTool:
@@ -183,8 +181,8 @@ func (c *checker) clock(clock *setupv1.Clock) {
 	}
 }
 
-// tables checks that every table has a version from the first message on, and every row the columns
-// of its table.
+// tables checks that every table has a version from the first message, and every row the columns of
+// its table.
 func (c *checker) tables(tables []*worldv1.Table) {
 	seen := map[string]int32{}
 	for i, table := range tables {
@@ -239,9 +237,8 @@ func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
 	}
 }
 
-// badPhone says why a cell cannot stand in a column of phone numbers; nothing if it can, or if the
-// column is another one. Tools take no other numbers, so that nobody could be called or written to
-// by one.
+// badPhone explains why a cell is not a valid phone number, empty for valid ones and other columns.
+// Tools reject other numbers.
 func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
@@ -249,7 +246,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", brief(cell.GetText()))
 }
 
-// messages checks that somebody can answer the last message and that indices have no gaps.
+// messages checks that the last message has a valid recipient and that indices have no gaps.
 func (c *checker) messages(messages []*worldv1.Message) {
 	if len(messages) == 0 {
 		c.fail("setup.messages", "is empty, expected at least the user's first message")
@@ -281,7 +278,7 @@ func (c *checker) tool(path, name string) {
 	}
 }
 
-// script checks turns; refuse says why their speaker may not call a tool.
+// script checks turns. refuse explains why their speaker may not call a tool.
 func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool string) string) {
 	ids := map[string]bool{}
 	for i, turn := range turns {

@@ -14,10 +14,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// toolTraceColumn is the column of successful calls.
+// toolTraceColumn is the column with traces of successful calls.
 const toolTraceColumn = "tool_trace"
 
-// graph checks one graph: names, order and constraints.
+// graph checks names, order and constraints of one graph.
 func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.ToolSelection) {
 	nodes := graph.GetNodes()
 	if len(nodes) > graphwidth.MaxNodes {
@@ -39,7 +39,7 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.T
 	}
 	before, ok := c.order(path, graph)
 	if ok {
-		c.tangled(path, graph)
+		c.checkWidth(path, graph)
 	}
 	for i, node := range nodes {
 		at := fmt.Sprintf("%s.nodes[%d]", path, i)
@@ -49,7 +49,7 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.T
 		for k, constraint := range node.GetConstraints() {
 			where := fmt.Sprintf("%s.constraints[%d]", at, k)
 			c.constraint(where, constraint)
-			if !c.opts.Impossible {
+			if !c.opts.AllowUnreachable {
 				c.reachable(where, tools, constraint)
 			}
 			if ok {
@@ -59,8 +59,8 @@ func (c *checker) graph(path string, graph *evaluationv1.Graph, tools *setupv1.T
 	}
 }
 
-// tangled checks that the graph is not too much work to score.
-func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
+// checkWidth checks that the graph does not need too much work to score.
+func (c *checker) checkWidth(path string, graph *evaluationv1.Graph) {
 	nodes := make([]graphwidth.Node, len(graph.GetNodes()))
 	for _, edge := range graph.GetEdges() {
 		nodes[edge.GetAfter()].After |= 1 << edge.GetBefore()
@@ -78,8 +78,8 @@ func (c *checker) tangled(path string, graph *evaluationv1.Graph) {
 	}
 }
 
-// order checks the edges. It returns, for each node, the nodes that always come before it; ok is
-// false if the edges say nothing sensible.
+// order checks the edges. It returns the nodes before each node. ok is false if the edges are
+// invalid.
 func (c *checker) order(path string, graph *evaluationv1.Graph) (before []map[int]bool, ok bool) {
 	count := len(graph.GetNodes())
 	next := make([][]int, count)
@@ -98,7 +98,7 @@ func (c *checker) order(path string, graph *evaluationv1.Graph) (before []map[in
 	if !ok {
 		return nil, false
 	}
-	if circle := findCircle(next); circle != nil {
+	if circle := findCycle(next); circle != nil {
 		names := make([]string, len(circle))
 		for i, node := range circle {
 			names[i] = nodeText(graph.GetNodes(), node)
@@ -126,7 +126,7 @@ func (c *checker) order(path string, graph *evaluationv1.Graph) (before []map[in
 	return before, true
 }
 
-// nodeText names a node for people.
+// nodeText returns the name of a node for messages.
 func nodeText(nodes []*evaluationv1.Node, i int) string {
 	if name := nodes[i].GetName(); name != "" {
 		return name
@@ -134,7 +134,7 @@ func nodeText(nodes []*evaluationv1.Node, i int) string {
 	return fmt.Sprintf("number %d", i)
 }
 
-// reachable returns every node that can be reached from one by at least one edge.
+// reachable returns the nodes that at least one edge leads to from a node.
 func reachable(next [][]int, from int) []int {
 	seen := make([]bool, len(next))
 	queue := slices.Clone(next[from])
@@ -151,10 +151,10 @@ func reachable(next [][]int, from int) []int {
 	return out
 }
 
-// findCircle returns a shortest way along edges that ends where it began, or nil.
-func findCircle(next [][]int) []int {
+// findCycle returns a shortest cycle, nil without one.
+func findCycle(next [][]int) []int {
 	for start := range next {
-		from := make([]int, len(next)) // the node each one was reached from; -1 is none yet
+		from := make([]int, len(next)) // predecessor of each node, -1 if not yet reached
 		for i := range from {
 			from[i] = -1
 		}
@@ -183,8 +183,7 @@ func findCircle(next [][]int) []int {
 	return nil
 }
 
-// reference checks that the reference of a node's constraint is matched by the time the node is
-// tried.
+// reference checks that a constraint's reference is always matched before its node.
 func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []map[int]bool, i int, constraint *evaluationv1.Constraint) {
 	if constraint.Reference == nil {
 		return
@@ -202,7 +201,7 @@ func (c *checker) reference(path string, nodes []*evaluationv1.Node, before []ma
 	}
 }
 
-// constraint checks one constraint by itself.
+// constraint checks one constraint.
 func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 	schema, ok := c.world.Table(constraint.GetTable())
 	if !ok {
@@ -234,7 +233,7 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// override checks that a measure fits a column, and its tolerances the measure.
+// override checks that a measure fits a column, and that tolerances fit the measure.
 func (c *checker) override(path string, column world.Column, override *evaluationv1.ColumnOverride) {
 	measure := override.GetMeasure()
 	if measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
@@ -258,7 +257,7 @@ func (c *checker) override(path string, column world.Column, override *evaluatio
 	}
 }
 
-// unsuited says why a measure cannot compare the cells of a column; empty if it can.
+// unsuited explains why a measure cannot compare the cells of a column, empty if it can.
 func unsuited(measure evaluationv1.ColumnMeasure, column world.Column) string {
 	name := measureName(columnPrefix, measure.String())
 	switch measure {
@@ -280,7 +279,7 @@ func unsuited(measure evaluationv1.ColumnMeasure, column world.Column) string {
 
 func sameColumn(a, b *evaluationv1.TargetCell) bool { return a.GetColumn() == b.GetColumn() }
 
-// measure checks what a measure needs beside its table.
+// measure checks the other fields that a measure needs.
 func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	needsReference, needsTarget := true, true
 	switch constraint.GetMeasure() {
@@ -329,7 +328,7 @@ func measureText(m evaluationv1.SnapshotMeasure) string {
 	return measureName(snapshotPrefix, m.String())
 }
 
-// targetRow checks the cells of a wanted row.
+// targetRow checks the cells of an expected row.
 func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.TargetRow) {
 	for j, cell := range row.GetCells() {
 		at := fmt.Sprintf("%s.cells[%d]", path, j)
@@ -354,7 +353,7 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 	}
 }
 
-// column returns the position of a column, or -1 after recording that there is none.
+// column returns the position of a column, or -1 after recording a mistake.
 func (c *checker) column(path string, schema world.Table, name string) int {
 	at := schema.Column(name)
 	if at < 0 {
@@ -367,13 +366,13 @@ func (c *checker) column(path string, schema world.Table, name string) int {
 	return at
 }
 
-// wantedTrace is a tool trace as a target states it.
+// wantedTrace is a tool trace in a target.
 type wantedTrace struct {
 	Tool      *string                     `json:"tool_name"`
 	Arguments *map[string]json.RawMessage `json:"arguments"`
 }
 
-// traces reads a wanted tool trace, one object or a list of acceptable ones; nil if it is neither.
+// traces decodes expected tool traces, one object or a list of alternatives; nil for other values.
 func traces(text string) []wantedTrace {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "[") {
@@ -386,7 +385,7 @@ func traces(text string) []wantedTrace {
 	return out
 }
 
-// trace checks a wanted tool trace.
+// trace checks an expected tool trace.
 func (c *checker) trace(path string, value *worldv1.Value) {
 	if value.GetKind() == nil {
 		return

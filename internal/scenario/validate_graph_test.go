@@ -11,8 +11,8 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// withGraphs is testScenario with other milestones and minefields, which begin on line 12 of
-// their file. Its last text is no milestone.
+// withGraphs returns testScenario with other milestones and minefields, which start on line 12 of
+// the file. Its last text is not a milestone.
 func withGraphs(t *testing.T, graphs string) string {
 	t.Helper()
 	head, _, ok := strings.Cut(testScenario, "milestones:\n")
@@ -22,7 +22,7 @@ func withGraphs(t *testing.T, graphs string) string {
 	return edit(t, head, "  - say: Done.\n", "  - say: Done.\n    milestone: none\n") + graphs
 }
 
-// crossing returns n milestones behind n others, to which they refer crosswise.
+// crossing returns n milestones after n others, with crossing references to them.
 func crossing(n int) string {
 	var yaml strings.Builder
 	yaml.WriteString("milestones:\n")
@@ -37,7 +37,7 @@ func crossing(n int) string {
 	return yaml.String()
 }
 
-// numbered returns n milestones in a row.
+// numbered returns a chain of n milestones.
 func numbered(n int) string {
 	var yaml strings.Builder
 	for i := range n {
@@ -129,8 +129,9 @@ func TestBadTargets(t *testing.T) {
 	}
 }
 
-// What the YAML reader refuses by itself must be refused in the canonical form too.
-func TestBadTolerancesOfTheCanonicalForm(t *testing.T) {
+// TestBadCanonicalTolerances checks that Validate also rejects what the YAML reader
+// rejects.
+func TestBadCanonicalTolerances(t *testing.T) {
 	loaded, err := Load(files(testScenario, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)

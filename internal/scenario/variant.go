@@ -12,16 +12,15 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// Variant is one way in which a scenario's tools are shown.
+// Variant is a combination of augmentations.
 type Variant struct {
-	// Suffix follows the base scenario's name; empty for the scenario as it is written.
-	Suffix string
-	// Augmentations are applied to the tools.
+	// Suffix is the suffix of the scenario's name, empty for the base scenario.
+	Suffix        string
 	Augmentations []setupv1.Augmentation
 }
 
-// AllVariants returns the eight variants of every base scenario, the plain one first. The result is
-// the caller's own.
+// AllVariants returns the eight variants of a base scenario, the plain one first. The caller owns
+// the result.
 func AllVariants() []Variant {
 	const few = setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS
 	variants := []Variant{
@@ -42,8 +41,8 @@ func AllVariants() []Variant {
 	return variants
 }
 
-// IsBase says whether a scenario has variants: it has no augmentations of its own, and none of its
-// categories comes from one.
+// IsBase reports whether a scenario has variants: it has no augmentations and no category of an
+// augmentation.
 func IsBase(s *scenariov1.Scenario) bool {
 	return len(s.GetSetup().GetTools().GetAugmentations()) == 0 &&
 		!slices.ContainsFunc(s.GetSetup().GetCategories(), func(name string) bool {
@@ -51,26 +50,26 @@ func IsBase(s *scenariov1.Scenario) bool {
 		})
 }
 
-// Variants returns the eight variants of a base scenario in the order of AllVariants, the scenario
-// itself first; of any other scenario itself alone. The variants share all but their names,
-// augmentations and categories: change none of them.
+// Variants returns the eight variants of a base scenario in the order of AllVariants. For any other
+// scenario it returns only the scenario. The variants share all parts except names, augmentations
+// and categories, so do not change them.
 func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 	if !IsBase(s) {
 		return []*scenariov1.Scenario{s}
 	}
 	out := []*scenariov1.Scenario{s}
 	for _, v := range AllVariants()[1:] {
-		out = append(out, v.of(s))
+		out = append(out, v.apply(s))
 	}
 	return out
 }
 
-// of returns this variant of a base scenario.
-func (v Variant) of(s *scenariov1.Scenario) *scenariov1.Scenario {
+// apply returns this variant of a base scenario.
+func (v Variant) apply(s *scenariov1.Scenario) *scenariov1.Scenario {
 	made, setup, tools := &scenariov1.Scenario{}, &setupv1.Setup{}, &setupv1.ToolSelection{}
-	share(s, made)
-	share(s.GetSetup(), setup)
-	share(s.GetSetup().GetTools(), tools)
+	shareFields(s, made)
+	shareFields(s.GetSetup(), setup)
+	shareFields(s.GetSetup().GetTools(), tools)
 	tools.Augmentations = v.Augmentations
 	written := func(name string) bool { return name == noDistractionTools }
 	setup.Name += v.Suffix
@@ -79,8 +78,9 @@ func (v Variant) of(s *scenariov1.Scenario) *scenariov1.Scenario {
 	return made
 }
 
-// share lets another message refer to all that a message, which may be nil, refers to.
-func share(message, other proto.Message) {
+// shareFields copies all fields of a message, which may be nil, to another one without cloning
+// them.
+func shareFields(message, other proto.Message) {
 	message.ProtoReflect().Range(func(field protoreflect.FieldDescriptor, value protoreflect.Value) bool {
 		other.ProtoReflect().Set(field, value)
 		return true
@@ -89,37 +89,36 @@ func share(message, other proto.Message) {
 
 // Expanded is a scenario of an expanded catalogue.
 type Expanded struct {
-	// Name is the scenario's: Base + Suffix.
+	// Name is the scenario's name: Base + Suffix.
 	Name string
-	// Base is the name of the base scenario, or the scenario's own name if it is none's variant.
+	// Base is the name of the base scenario, or Name if the scenario is not a variant.
 	Base string
-	// Suffix is that of the variant.
+	// Suffix is the suffix of the variant.
 	Suffix string
-	// Varied says that the base scenario has variants.
-	Varied bool
+	// HasVariants reports whether the base scenario has variants.
+	HasVariants bool
 
-	from          *scenariov1.Scenario
-	augmentations []setupv1.Augmentation   // those that make it of from; nil if it is from
-	confirm       []*setupv1.ConfirmedTool // for the variant in which tools need consent
+	base          *scenariov1.Scenario
+	augmentations []setupv1.Augmentation   // nil for the base scenario itself
+	confirm       []*setupv1.ConfirmedTool // for the confirmation variant
 }
 
-// Scenario returns what is played. It is made when it is asked for, since most variants never are;
-// see Variants for what it shares.
+// Scenario returns the scenario. It creates a variant on demand, because most are never used. See
+// Variants for shared parts.
 func (e *Expanded) Scenario() *scenariov1.Scenario {
 	switch {
 	case e.confirm != nil:
-		return confirming(e.from, e.confirm)
+		return confirming(e.base, e.confirm)
 	case e.augmentations == nil:
-		return e.from
+		return e.base
 	}
-	return Variant{e.Suffix, e.augmentations}.of(e.from)
+	return Variant{e.Suffix, e.augmentations}.apply(e.base)
 }
 
-// Expand returns every variant of every scenario, sorted by name: the eight, and one more for a
-// base scenario whose agent has some of the given tools, in which these need the user's consent. A
-// scenario of the catalogue that
-// is called as a variant would be stands for that variant, so that a catalogue which holds variants
-// already stays as it is.
+// Expand returns every variant of every scenario, sorted by name. A base scenario has eight
+// variants, and one more if its agent has some of the confirm tools, in which these need the user's
+// consent. A scenario in the catalogue with a variant's name replaces that variant, so a catalogue
+// with variants does not change.
 func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []Expanded {
 	own := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {
@@ -139,12 +138,12 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
 		}
 		for _, v := range all {
-			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, Varied: true, from: s, augmentations: v.Augmentations}
+			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, HasVariants: true, base: s, augmentations: v.Augmentations}
 			if v.Suffix == ConfirmationSuffix {
 				made.confirm = need
 			}
 			if written := own[made.Name]; written != nil {
-				made.from, made.augmentations, made.confirm = written, nil, nil
+				made.base, made.augmentations, made.confirm = written, nil, nil
 			}
 			if !taken[made.Name] {
 				out = append(out, made)
@@ -154,7 +153,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 	}
 	for _, s := range scenarios {
 		if name := s.GetSetup().GetName(); !taken[name] {
-			out = append(out, Expanded{Name: name, Base: name, from: s})
+			out = append(out, Expanded{Name: name, Base: name, base: s})
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Expanded) int { return cmp.Compare(a.Name, b.Name) })

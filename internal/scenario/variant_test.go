@@ -24,8 +24,7 @@ func loadOne(t *testing.T, text string) *scenariov1.Scenario {
 	return loaded[0].Scenario
 }
 
-// TestVariants compares names, categories and augmentations with what the original makes of a
-// scenario.
+// TestVariants compares names, categories and augmentations with the original's.
 func TestVariants(t *testing.T) {
 	base := loadOne(t, testScenario)
 	before := proto.CloneOf(base)
@@ -69,8 +68,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestVariantVector compares suffixes and added categories with the original's own list, if it is
-// at hand.
+// TestVariantVector compares suffixes and added categories with the original's list, if the vectors
+// are available.
 func TestVariantVector(t *testing.T) {
 	data, err := os.ReadFile(vectortest.Dir(t, "scenarios.json"))
 	if err != nil {
@@ -106,7 +105,7 @@ func TestExpand(t *testing.T) {
 	own.Setup.Name = "one_all_tools"
 	alone := loadOne(t, "augmentations: [TOOL_NAME_SCRAMBLED]\n"+testScenario)
 	alone.Setup.Name = "two"
-	recorded := proto.CloneOf(base) // as an exported catalogue has it: the tools are listed, the category says why
+	recorded := proto.CloneOf(base) // as in an exported catalogue: with listed tools and a category of the augmentation
 	recorded.Setup.Name = "one_3_distraction_tools"
 	recorded.Setup.Categories = []string{"SINGLE_TOOL_CALL", "THREE_DISTRACTION_TOOLS"}
 	expanded := Expand([]*scenariov1.Scenario{alone, base, own, recorded}, nil)

@@ -12,18 +12,18 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// startWorld is the state in which scenarios start. Worlds and scenarios share tables and rows,
-// which nobody changes: a change makes new ones.
+// startWorld is a starting state of scenarios. Worlds and scenarios share immutable tables and
+// rows.
 type startWorld struct {
 	clock  *setupv1.Clock
 	tables map[string]*worldv1.Table
 	schema *world.Schema
-	// relative are the cells that move with the clock.
+	// relative are the cells that depend on the clock.
 	relative relativeCells
-	broken   bool // has mistakes, which are reported at the world's own file
+	broken   bool // has mistakes, which are reported in the world's file
 }
 
-// clone returns a copy that may be changed.
+// clone returns a mutable copy.
 func (w *startWorld) clone() *startWorld {
 	return &startWorld{
 		clock: proto.CloneOf(w.clock), tables: maps.Clone(w.tables), schema: w.schema, relative: maps.Clone(w.relative), broken: w.broken,
@@ -34,17 +34,17 @@ func (w *startWorld) clone() *startWorld {
 func emptyWorld(schema *world.Schema) *startWorld {
 	w := &startWorld{clock: &setupv1.Clock{}, tables: map[string]*worldv1.Table{}, schema: schema, relative: relativeCells{}}
 	for _, table := range schema.Stored() {
-		w.put(table.Name, nil)
+		w.setTable(table.Name, nil)
 	}
 	return w
 }
 
-// put replaces the rows of a table.
-func (w *startWorld) put(name string, rows []*worldv1.Row) {
+// setTable replaces the rows of a table.
+func (w *startWorld) setTable(name string, rows []*worldv1.Row) {
 	w.tables[name] = &worldv1.Table{Name: name, Rows: rows}
 }
 
-// versions returns the starting tables: one version each, from the first message on.
+// versions returns the starting tables with one version each, from the first message.
 func (w *startWorld) versions() []*worldv1.Table {
 	out := make([]*worldv1.Table, 0, len(w.tables))
 	for _, table := range w.schema.Stored() {
@@ -53,7 +53,7 @@ func (w *startWorld) versions() []*worldv1.Table {
 	return out
 }
 
-// zone returns the world's time zone, UTC if it has none.
+// zone returns the world's time zone, UTC by default.
 func (w *startWorld) zone() *time.Location {
 	zone, err := time.LoadLocation(w.clock.GetTimeZone())
 	if err != nil {
@@ -62,12 +62,11 @@ func (w *startWorld) zone() *time.Location {
 	return zone
 }
 
-// worldReader builds worlds, each after the one it extends.
+// worldReader builds worlds, each after its base.
 type worldReader struct {
 	*usage
 
-	// files are the contents of worlds: as documents, all of them together would take many times
-	// the memory.
+	// files are the contents of worlds. Parsed documents would need a multiple of the memory.
 	files    map[string][]byte
 	readers  map[string]*reader
 	built    map[string]*startWorld
@@ -92,7 +91,7 @@ func (l *loader) loadWorlds() {
 	l.worlds, l.mistakes = w.built, append(l.mistakes, mistakes...)
 }
 
-// build returns the named world, which has a file.
+// build returns a world by name, which must have a file.
 func (w *worldReader) build(name string) *startWorld {
 	if built, ok := w.built[name]; ok {
 		return built
@@ -101,12 +100,12 @@ func (w *worldReader) build(name string) *startWorld {
 	out := emptyWorld(r.world())
 	w.building = append(w.building, name)
 	if doc := r.object(w.document(name), worldForm()); doc != nil {
-		if base := doc.get("extends"); r.want(base, shapeText) {
+		if base := doc.get("extends"); r.checkShape(base, shapeText) {
 			out = w.extend(r, base)
 		}
 		r.text(doc.get("notes"))
 		r.clock(doc.get("clock"), out.clock)
-		r.move(out, doc.get("clock"))
+		r.recomputeWorld(out, doc.get("clock"))
 		r.tables(w.usage, doc.get("tables"), out)
 		w.countRows(r, doc, out)
 	}
@@ -116,8 +115,8 @@ func (w *worldReader) build(name string) *startWorld {
 	return out
 }
 
-// document returns what is in a world's file; nil after a mistake, and after a limit of the pack
-// has been passed.
+// document returns the document of a world's file, nil after a mistake or after the pack has
+// exceeded a limit.
 func (w *worldReader) document(name string) *value {
 	data, ok := w.files[name]
 	if !ok || w.stopped {
@@ -126,7 +125,7 @@ func (w *worldReader) document(name string) *value {
 	return w.readers[name].only(data, "world")
 }
 
-// extend returns a copy of the world that a world names as its base.
+// extend returns a copy of a world's base.
 func (w *worldReader) extend(r *reader, base *value) *startWorld {
 	switch {
 	case w.readers[base.text] == nil:
@@ -144,18 +143,18 @@ func (w *worldReader) extend(r *reader, base *value) *startWorld {
 	return emptyWorld(r.world())
 }
 
-// clock reads the fields of a clock over the ones that are there.
+// clock reads the fields of a clock, which override existing ones.
 func (r *reader) clock(v *value, into *setupv1.Clock) {
 	if v = r.object(v, clockForm()); v == nil {
 		return
 	}
-	if zone := v.get("time_zone"); r.want(zone, shapeText) {
+	if zone := v.get("time_zone"); r.checkShape(zone, shapeText) {
 		if _, err := time.LoadLocation(zone.text); err != nil || zone.text == "" || zone.text == "Local" {
 			r.fail(zone, "%q is no time zone, expected an IANA name like America/Los_Angeles", zone.text)
 		}
 		into.TimeZone = zone.text
 	}
-	if now := v.get("now"); r.want(now, shapeText, shapeNumber) {
+	if now := v.get("now"); r.checkShape(now, shapeText, shapeNumber) {
 		zone := (&startWorld{clock: into}).zone()
 		into.Now = r.cell(now, world.KindNumber, zone).GetNumber()
 	}
@@ -168,10 +167,10 @@ func (r *reader) clock(v *value, into *setupv1.Clock) {
 	}
 }
 
-// tables reads tables over the ones that are there: a list of rows replaces a table, a mapping
+// tables reads tables, which override existing ones: a list of rows replaces a table, a mapping
 // changes it.
 func (r *reader) tables(u *usage, v *value, into *startWorld) {
-	if !r.want(v, shapeMapping) {
+	if !r.checkShape(v, shapeMapping) {
 		return
 	}
 	r.resolve(v, into.clock)
@@ -190,7 +189,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 		edit := &tableEdit{
 			reader: r, usage: u, schema: schema, zone: into.zone(), rows: into.tables[name].GetRows(), relative: into.relative,
 		}
-		into.put(name, edit.apply(v.fields[i].value))
+		into.setTable(name, edit.apply(v.fields[i].value))
 		edits = append(edits, edit)
 	}
 	references := &rowReferences{reader: r, world: into, rows: map[string]map[string]*worldv1.Row{}}

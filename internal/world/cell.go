@@ -8,7 +8,7 @@ import (
 
 const rolePrefix = "ROLE_"
 
-// RoleText returns a role's name as the original writes it, e.g. EXECUTION_ENVIRONMENT.
+// RoleText returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT.
 func RoleText(role worldv1.Role) string {
 	return strings.TrimPrefix(role.String(), rolePrefix)
 }
@@ -31,7 +31,7 @@ func Number(v float64) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Val
 // Text returns a text cell.
 func Text(v string) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Text{Text: v}} }
 
-// Fits reports whether a cell may stand in a column of the given kind: null always may.
+// Fits reports whether a column of a kind can contain a cell. Null fits every kind.
 func Fits(v *worldv1.Value, kind Kind) bool {
 	switch v.GetKind().(type) {
 	case nil:
@@ -47,7 +47,7 @@ func Fits(v *worldv1.Value, kind Kind) bool {
 	}
 }
 
-// VisibleTo reports whether a role may read a message: by default its sender and its recipient may.
+// VisibleTo reports whether a role may read a message. By default sender and recipient may.
 func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
 	if len(m.GetVisibleTo()) == 0 {
 		return m.GetSender() == role || m.GetRecipient() == role

@@ -8,19 +8,19 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Consent holds what the user has allowed the agent to do. A setup declares the table where tools
-// need that.
+// Consent is the table of the actions that the user allows. A setup declares it if tools need
+// consent.
 const Consent = "CONSENT"
 
-// The scopes of a consent.
+// These are the scopes of a consent.
 const (
-	// ConsentOnce is for one call, which uses the consent up.
+	// ConsentOnce allows one call, which uses the consent.
 	ConsentOnce = "once"
-	// ConsentConversation is for every call until the consent expires.
+	// ConsentConversation allows all calls until the consent expires.
 	ConsentConversation = "conversation"
 )
 
-// ConsentSchema returns the table as a setup declares it. The result is the caller's own.
+// ConsentSchema returns the declaration of Consent. The caller owns the result.
 func ConsentSchema() *worldv1.TableSchema {
 	column := func(name string, kind Kind, description string) *worldv1.Column {
 		return &worldv1.Column{Name: name, Type: worldv1.CellType(kind), Measure: DefaultMeasure, Description: description}
@@ -38,7 +38,7 @@ func ConsentSchema() *worldv1.TableSchema {
 	}
 }
 
-// HasConsent says whether a schema declares the table as ConsentSchema does.
+// HasConsent reports whether a schema declares Consent as ConsentSchema does.
 func HasConsent(declared []*worldv1.TableSchema) bool {
 	want := ConsentSchema()
 	return slices.ContainsFunc(declared, func(table *worldv1.TableSchema) bool { return proto.Equal(table, want) })

@@ -9,8 +9,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Digest returns the SHA-256 over the deterministic wire form of a table, as
-// worldv1.TableVersion.digest has it. It fails for text that is not UTF-8.
+// Digest returns the SHA-256 of a table's deterministic wire form, as in
+// worldv1.TableVersion.digest. The error reports text that is not UTF-8.
 func Digest(table *worldv1.Table) ([]byte, error) {
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(table)
 	if err != nil {

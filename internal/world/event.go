@@ -8,11 +8,11 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Event is the table of events that are scheduled and have not taken place. A pack has it if its
-// schema says so; a table of this name with other columns is the pack's own.
+// Event is the table of scheduled events. A pack has it if its schema declares events. A table of
+// this name with other columns is the pack's own.
 const Event = "EVENT"
 
-// The columns of Event.
+// These are the columns of Event.
 const (
 	eventID = iota
 	eventDue
@@ -20,16 +20,16 @@ const (
 	eventContent
 )
 
-// MaxEvents is how many events may be scheduled at a time.
+// MaxEvents is the maximum number of scheduled events.
 const MaxEvents = 64
 
-// The recipients of events, as cells name them.
+// These are the recipients of events in cells.
 const (
 	EventToAgent = "AGENT"
 	EventToUser  = "USER"
 )
 
-// EventTable returns the declaration of Event. The result is the caller's own.
+// EventTable returns the declaration of Event. The caller owns the result.
 func EventTable() *worldv1.TableSchema {
 	column := func(name string, kind Kind, measure, description string) *worldv1.Column {
 		return &worldv1.Column{Name: name, Type: worldv1.CellType(kind), Measure: measure, Description: description}
@@ -42,7 +42,7 @@ func EventTable() *worldv1.TableSchema {
 	}}
 }
 
-// HasEvents says whether events may be scheduled in a world.
+// HasEvents reports whether a world can have scheduled events.
 func (s *Schema) HasEvents() bool {
 	table, ok := s.Table(Event)
 	if !ok {
@@ -62,13 +62,13 @@ func (s *Schema) HasEvents() bool {
 
 // ScheduledEvent is a row of Event.
 type ScheduledEvent struct {
-	// Due is when it takes place, in POSIX seconds. It is finite.
+	// Due is the time of the event in POSIX seconds. It is finite.
 	Due       float64
 	Recipient worldv1.Role
 	Content   string
 }
 
-// NewEvent reads a row of Event. The error says what is wrong with it.
+// NewEvent decodes a row of Event. The error describes an invalid row.
 func NewEvent(row *worldv1.Row) (ScheduledEvent, error) {
 	cells := row.GetCells()
 	due, ok := cells[eventDue].GetKind().(*worldv1.Value_Number)
@@ -90,19 +90,19 @@ func NewEvent(row *worldv1.Row) (ScheduledEvent, error) {
 	return event, nil
 }
 
-// NextEvent returns the event of the table that takes place next and its place among the rows: the
-// earliest one, of several that are due at once the first. ok is false if there is none.
+// NextEvent returns the next event and its row index: the earliest, and the first row of several at
+// the same time. ok is false without events.
 func NextEvent(rows []*worldv1.Row) (event ScheduledEvent, place int, ok bool) {
 	for i, row := range rows {
 		next, err := NewEvent(row)
-		if err == nil && (!ok || next.Due < event.Due) { // other rows never are in the table
+		if err == nil && (!ok || next.Due < event.Due) { // rows of the table are valid
 			event, place, ok = next, i, true
 		}
 	}
 	return event, place, ok
 }
 
-// CheckEvents says what is wrong with the events that a world starts with.
+// CheckEvents returns an error for invalid starting events of a world.
 func CheckEvents(rows []*worldv1.Row) error {
 	if len(rows) > MaxEvents {
 		return fmt.Errorf("%d events are scheduled, at most %d may be", len(rows), MaxEvents)

@@ -13,24 +13,25 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// MaxTables is how many tables a schema may have.
+// MaxTables is the maximum number of tables in a schema.
 const MaxTables = 64
 
-// maxColumns is how many columns a table may have.
+// maxColumns is the maximum number of columns in a table.
 const maxColumns = 64
 
-// DefaultMeasure is the measure of a column that declares none.
+// DefaultMeasure is the default measure of a column.
 const DefaultMeasure = "exact"
 
-// Schema is the tables of a world: the built-in ones, SANDBOX first, then those of its pack. It is
-// immutable and safe for concurrent use.
+// Schema is the tables of a world: the built-in ones, starting with SANDBOX, then those of its
+// pack. It is immutable and safe for concurrent use.
 type Schema struct {
 	tables []Table
 	places map[string]int
 }
 
-// NewSchema returns the built-in tables with those that a pack declares. A pack that stands alone
-// declares Alone first: its schema has SANDBOX and the declared tables.
+// NewSchema returns the built-in tables and those that a pack declares. A standalone pack declares
+// Standalone first; its schema has SANDBOX and the declared tables. The error describes an invalid
+// declaration.
 func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	if len(declared) == 0 {
 		return Builtin(), nil
@@ -45,17 +46,17 @@ func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	return newSchema(tables)
 }
 
-// Alone returns the declaration that stands before the tables of a pack without the built-in ones.
-// The result is the caller's own.
-func Alone() *worldv1.TableSchema {
+// Standalone returns the declaration that precedes the tables of a standalone pack. The caller owns
+// the result.
+func Standalone() *worldv1.TableSchema {
 	first := Builtin().tables[0].Columns[0]
 	return &worldv1.TableSchema{Name: Sandbox, Columns: []*worldv1.Column{{
 		Name: first.Name, Type: worldv1.CellType(first.Kind), Measure: first.Measure,
 	}}}
 }
 
-// SchemaOf is NewSchema for declared tables that have been checked, as those of a loaded scenario
-// are. Where they cannot be it returns the built-in tables.
+// SchemaOf is NewSchema for valid declarations, such as those of a loaded scenario. For invalid
+// ones it returns the built-in tables.
 func SchemaOf(declared []*worldv1.TableSchema) *Schema {
 	schema, err := NewSchema(declared)
 	if err != nil {
@@ -92,19 +93,20 @@ func newSchema(tables []Table) (*Schema, error) {
 	return s, nil
 }
 
-// Tables returns all tables in their order. Do not change the result.
+// Tables returns all tables in order. The result must not be changed.
 func (s *Schema) Tables() []Table { return s.tables }
 
-// Stored returns the tables that hold rows: all but SANDBOX. Do not change the result.
+// Stored returns the tables with rows, which are all except SANDBOX. The result must not be
+// changed.
 func (s *Schema) Stored() []Table { return s.tables[1:] }
 
-// Extends says whether the schema has the built-in tables.
-func (s *Schema) Extends() bool {
+// HasBuiltin reports whether the schema has the built-in tables.
+func (s *Schema) HasBuiltin() bool {
 	_, ok := s.places[Setting]
 	return ok
 }
 
-// Table returns the table of a name; ok is false if there is none.
+// Table returns a table by name. ok is false if it is unknown.
 func (s *Schema) Table(name string) (table Table, ok bool) {
 	place, ok := s.places[name]
 	if !ok {
@@ -113,7 +115,7 @@ func (s *Schema) Table(name string) (table Table, ok bool) {
 	return s.tables[place], true
 }
 
-// Place returns the position of a table in Tables, or -1.
+// Place returns the index of a table in Tables, -1 if it is unknown.
 func (s *Schema) Place(name string) int {
 	if place, ok := s.places[name]; ok {
 		return place
@@ -121,7 +123,7 @@ func (s *Schema) Place(name string) int {
 	return -1
 }
 
-// tableOf reads the wire form of a table.
+// tableOf converts the wire form of a table.
 func tableOf(declared *worldv1.TableSchema) Table {
 	table := Table{Name: declared.GetName(), Description: declared.GetDescription()}
 	for _, column := range declared.GetColumns() {
@@ -139,15 +141,15 @@ var builtin []byte
 var Builtin = sync.OnceValue(func() *Schema {
 	schema, err := parse(builtin)
 	if err != nil {
-		panic("schema.yaml: " + err.Error()) // part of the program
+		panic("schema.yaml: " + err.Error()) // the file is built in
 	}
 	return schema
 })
 
-// kinds are the types of cells as schemas name them.
+// kinds maps the names of cell types in files to kinds.
 var kinds = map[string]Kind{"text": KindText, "number": KindNumber, "boolean": KindBool, "texts": KindTexts}
 
-// parse reads a schema. Packs have the same format, which package scenario reads.
+// parse decodes a schema. Package scenario reads the schemas of packs, which have the same format.
 func parse(document []byte) (*Schema, error) {
 	var declared struct {
 		Tables []struct {
@@ -170,10 +172,10 @@ func parse(document []byte) (*Schema, error) {
 	return newSchema(tables)
 }
 
-// Name returns the name of a table from what authors write, contact for CONTACT.
+// Name returns the name of a table from its name in files, e.g. CONTACT for contact.
 func Name(text string) string { return strings.ToUpper(text) }
 
-// AuthorText returns how authors write the name of a table, contact for CONTACT.
+// AuthorText returns the name of a table in files, e.g. contact for CONTACT.
 func AuthorText(name string) string { return strings.ToLower(name) }
 
 // Compare orders versions by table, then index.

@@ -46,24 +46,24 @@ func TestNewSchema(t *testing.T) {
 	}
 }
 
-// TestNewSchemaAlone leaves out the built-in tables but SANDBOX.
-func TestNewSchemaAlone(t *testing.T) {
+// TestNewSchemaStandalone checks that a standalone schema has SANDBOX and the declared tables only.
+func TestNewSchemaStandalone(t *testing.T) {
 	note := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText)}}
-	schema, err := NewSchema([]*worldv1.TableSchema{Alone(), note})
+	schema, err := NewSchema([]*worldv1.TableSchema{Standalone(), note})
 	if err != nil {
 		t.Fatal(err)
 	}
 	sandbox, _ := Builtin().Table(Sandbox)
 	got, ok := schema.Table(Sandbox)
-	if !ok || len(got.Columns) != len(sandbox.Columns) || len(schema.Tables()) != 2 || schema.Extends() || !Builtin().Extends() {
+	if !ok || len(got.Columns) != len(sandbox.Columns) || len(schema.Tables()) != 2 || schema.HasBuiltin() || !Builtin().HasBuiltin() {
 		t.Errorf("got %+v, want SANDBOX as it is built in, and NOTE", schema.Tables())
 	}
-	if _, err := NewSchema([]*worldv1.TableSchema{note, Alone()}); err == nil {
+	if _, err := NewSchema([]*worldv1.TableSchema{note, Standalone()}); err == nil {
 		t.Error("SANDBOX behind another table: got no error, want one")
 	}
 }
 
-func TestNewSchemaRefuses(t *testing.T) {
+func TestNewSchemaErrors(t *testing.T) {
 	id := declaredColumn("id", KindText)
 	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}
 	for i := range maxColumns {

@@ -1,6 +1,6 @@
-// Package world describes the tables of a session: their columns with cell types and default
-// measures. schema.yaml declares the built-in ones, packs may declare more. Beside that it has
-// small accessors for cells. It holds no state.
+// Package world describes the tables of a session: columns, cell types and default measures.
+// schema.yaml declares the built-in tables; packs may declare more. The package also has
+// constructors and accessors of cells. It has no state.
 package world
 
 import (
@@ -9,21 +9,21 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// The built-in tables.
+// These are the built-in tables.
 const (
-	// Sandbox holds the messages. Its rows travel as worldv1.Message.
+	// Sandbox contains the messages. Its rows are encoded as worldv1.Message.
 	Sandbox = "SANDBOX"
-	// Setting holds the settings of the phone, in one row.
+	// Setting contains the phone's settings in one row.
 	Setting   = "SETTING"
 	Contact   = "CONTACT"
 	Messaging = "MESSAGING"
 	Reminder  = "REMINDER"
 )
 
-// Kind is the type of a column's cells; every cell may also be null.
+// Kind is the type of a column's cells. Every cell may also be null.
 type Kind uint8
 
-// The kinds of cells, numbered as worldv1.CellType. KindTexts occurs in SANDBOX only.
+// Kinds have the numbers of worldv1.CellType. Only SANDBOX has KindTexts.
 const (
 	KindText   = Kind(worldv1.CellType_CELL_TYPE_TEXT)
 	KindNumber = Kind(worldv1.CellType_CELL_TYPE_NUMBER)
@@ -31,7 +31,7 @@ const (
 	KindTexts  = Kind(worldv1.CellType_CELL_TYPE_TEXTS)
 )
 
-// String returns the word used in messages to people.
+// String returns the name for messages.
 func (k Kind) String() string {
 	switch k {
 	case KindText:
@@ -51,20 +51,20 @@ func (k Kind) String() string {
 type Column struct {
 	Name string
 	Kind Kind
-	// Measure is how cells are compared by default, as scenarios name column measures.
+	// Measure is the default column measure, as scenarios name it.
 	Measure     string
 	Description string
 }
 
-// Table is the shape of one table. The cells of a row stand in the order of the columns; the first
-// is the row's id.
+// Table is the schema of one table. Cells of a row are in the order of the columns. The first is
+// the row's id.
 type Table struct {
 	Name        string
 	Description string
 	Columns     []Column
 }
 
-// Column returns the position of the named column, or -1.
+// Column returns the index of a column by name, -1 if it is unknown.
 func (t Table) Column(name string) int {
 	for i := range t.Columns {
 		if t.Columns[i].Name == name {

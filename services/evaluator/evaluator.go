@@ -1,5 +1,5 @@
-// Package evaluator follows message logs and snapshots and scores each trajectory once it is
-// complete. It alone reads milestones and minefields.
+// Package evaluator follows message logs and snapshots and scores each complete trajectory. Only
+// this service reads milestones and minefields.
 package evaluator
 
 import (
@@ -18,11 +18,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// queueLength bounds the trajectories that wait for a scorer; followers wait when it is full.
+// queueLength is the maximum number of trajectories that wait for a scorer. Followers block when
+// the queue is full.
 const queueLength = 256
 
-// Run serves EvaluatorService and scores rollouts until ctx is done. All its state follows from the
-// bus: after a restart it reads the streams again and goes on with the rollouts that have no
+// Run serves EvaluatorService and scores rollouts until ctx is done. All its state is derived from
+// the bus: after a restart it reads the streams again and continues with the rollouts that have no
 // result.
 func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) error {
 	if err := cfg.Validate(); err != nil {
@@ -37,7 +38,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) e
 	if err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
-	service := &server{bus: stores, judge: judge, assembler: assembler, done: ctx.Done()}
+	service := &server{bus: stores, scorer: judge, assembler: assembler, done: ctx.Done()}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	tasks := []func(context.Context) error{
@@ -63,7 +64,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) e
 	return nil
 }
 
-// resume returns an assembler that leaves out the rollouts that have results.
+// resume returns an assembler that excludes rollouts with results.
 func resume(ctx context.Context, b bus.Evaluator) (*assemble.Assembler, error) {
 	done := make(map[string]int32)
 	if err := b.ResultIDs(ctx, "", func(id string, round int32) { done[id] = max(done[id], round) }); err != nil {
@@ -72,8 +73,8 @@ func resume(ctx context.Context, b bus.Evaluator) (*assemble.Assembler, error) {
 	return assemble.New(done), nil
 }
 
-// follow reads all shards and scores what becomes complete.
-func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, assembler *assemble.Assembler) error {
+// follow reads all shards and scores complete trajectories.
+func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembler *assemble.Assembler) error {
 	complete := make(chan *assemble.Trajectory, queueLength)
 	submit := func(trajectory *assemble.Trajectory) {
 		if trajectory == nil {
@@ -99,7 +100,7 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, ass
 	for shard := range b.Shards() {
 		run(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
-				trajectory, err := judge.take(ctx, assembler, id, seq, entry)
+				trajectory, err := s.addEntry(ctx, assembler, id, seq, entry)
 				submit(trajectory)
 				return err
 			})
@@ -113,11 +114,11 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, ass
 	}
 	run(func() error {
 		return b.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
-			return judge.persist(ctx, func() error { return judge.requested(ctx, rollout, round) })
+			return s.retryUnavailable(ctx, func() error { return s.scoreStored(ctx, rollout, round) })
 		})
 	})
 	for range cfg.Scorers {
-		run(func() error { return decideAll(ctx, judge, assembler, complete) })
+		run(func() error { return storeResults(ctx, s, assembler, complete) })
 	}
 	group.Wait()
 	close(errs)
@@ -128,13 +129,13 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, judge *scorer, ass
 	return errors.Join(all...)
 }
 
-// take adds an entry to what is known of its rollout. A broken log is ignored: it must not stop the
-// others, and its worker asks for the result.
-func (j *scorer) take(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
+// addEntry adds an entry to the state of its rollout. It ignores a broken log, which must not stop
+// the others; the rollout's worker requests the result.
+func (j *scorer) addEntry(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
 	trajectory, err := assembler.Log(id, seq, entry, span)
 	if errors.Is(err, assemble.ErrReopened) {
-		err = j.persist(ctx, func() (err error) {
+		err = j.retryUnavailable(ctx, func() (err error) {
 			trajectory, err = restore(ctx, j.bus, assembler, id, span)
 			return err
 		})
@@ -146,8 +147,8 @@ func (j *scorer) take(ctx context.Context, assembler *assemble.Assembler, id str
 	return trajectory, err
 }
 
-// restore reads a rollout that is played again from the bus: what is known of it may have been
-// forgotten when it ended.
+// restore reads a reopened rollout from the bus, because its state may have been dropped when it
+// ended.
 func restore(ctx context.Context, b bus.Evaluator, assembler *assemble.Assembler, id string, span trace.SpanContext) (*assemble.Trajectory, error) {
 	log, snapshots, err := read(ctx, b, id)
 	if err != nil {
@@ -156,7 +157,7 @@ func restore(ctx context.Context, b bus.Evaluator, assembler *assemble.Assembler
 	return assembler.Restore(id, log, snapshots, span)
 }
 
-// read returns what the bus holds of a rollout.
+// read returns the log and snapshots of a rollout from the bus.
 func read(ctx context.Context, b bus.Evaluator, id string) (*bus.Log, []*busv1.Snapshot, error) {
 	log, err := b.ReadLog(ctx, id)
 	if err != nil {
@@ -166,14 +167,14 @@ func read(ctx context.Context, b bus.Evaluator, id string) (*bus.Log, []*busv1.S
 	return log, snapshots, err
 }
 
-// decideAll stores the results of complete trajectories until ctx is done.
-func decideAll(ctx context.Context, judge *scorer, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
+// storeResults stores the results of complete trajectories until ctx is done.
+func storeResults(ctx context.Context, judge *scorer, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case trajectory := <-complete:
-			if err := judge.persist(ctx, func() error { return judge.decide(ctx, trajectory) }); err != nil {
+			if err := judge.retryUnavailable(ctx, func() error { return judge.storeResult(ctx, trajectory) }); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}

@@ -22,8 +22,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// full is the result of a rollout that reaches both milestones, without rollout and end.
-func full() *busv1.Result {
+// fullScore is the result of a rollout that reaches both milestones, without rollout and end.
+func fullScore() *busv1.Result {
 	return &busv1.Result{
 		MilestoneSimilarity: 1, Similarity: 1, TurnCount: 4, MilestoneCount: 2, MessageCount: 4,
 		Milestones: []*busv1.Match{{Node: 0, Index: 2, Similarity: 1}, {Node: 1, Index: 3, Similarity: 1}},
@@ -38,7 +38,7 @@ func TestResults(t *testing.T) {
 		model          = busv1.EndReason_END_REASON_MODEL_FAILURE
 		infrastructure = busv1.EndReason_END_REASON_INFRASTRUCTURE
 	)
-	s := newStage(t)
+	s := newTestBus(t)
 	cyclic, err := s.PutEvaluation(t.Context(), cycle())
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func TestResults(t *testing.T) {
 		change func(*busv1.Rollout)
 		want   *busv1.Result
 	}{
-		{"finished", ended(finished), nil, full()},
-		{"limit", ended(limit), nil, full()},
+		{"finished", ended(finished), nil, fullScore()},
+		{"limit", ended(limit), nil, fullScore()},
 		{"model failure", &busv1.End{Reason: model, ExceptionType: "KeyError", Detail: "'x'"}, nil, failed},
 		{"infrastructure", &busv1.End{Reason: infrastructure, Detail: "no network"}, nil, unscored()},
 		{"cancelled", ended(cancelled), nil, unscored()},
@@ -82,7 +82,7 @@ func TestResults(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
 		}
 		if test.want.GetMessageCount() == 0 {
-			continue // it could not be scored
+			continue // the rollout has no score
 		}
 		log, err := s.ReadLog(t.Context(), result.GetRollout().GetId())
 		if err != nil || string(log.End.Digest) != string(result.GetLogDigest()) {
@@ -91,9 +91,10 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// One rollout with a broken log has no result, and the others have theirs.
-func TestBrokenLogStopsNobody(t *testing.T) {
-	s := newStage(t)
+// TestBrokenLogDoesNotStopOthers checks that a rollout with a broken log has no result, and that
+// the others have theirs.
+func TestBrokenLogDoesNotStopOthers(t *testing.T) {
+	s := newTestBus(t)
 	if _, err := s.Append(t.Context(), "s.0", &busv1.LogEntry{End: ended(busv1.EndReason_END_REASON_FINISHED)}, bus.Position{}); err != nil {
 		t.Fatal(err)
 	}
@@ -104,9 +105,10 @@ func TestBrokenLogStopsNobody(t *testing.T) {
 	}
 }
 
-// The snapshot comes last, as it does for an evaluator that is behind on one of the streams.
+// TestLateSnapshot publishes the snapshot last, as seen by an evaluator that is behind on one
+// stream.
 func TestLateSnapshot(t *testing.T) {
-	s := newStage(t)
+	s := newTestBus(t)
 	s.run(t)
 	s.log(t, s.rollout("s.0"), ended(busv1.EndReason_END_REASON_FINISHED))
 	s.play(t, s.rollout("s.1"), ended(busv1.EndReason_END_REASON_FINISHED))
@@ -120,7 +122,7 @@ func TestLateSnapshot(t *testing.T) {
 }
 
 func TestTwoEvaluatorsPublishOneResult(t *testing.T) {
-	s := newStage(t)
+	s := newTestBus(t)
 	const n = 20
 	stops := []func(){s.run(t), s.run(t)}
 	for i := range n {
@@ -130,16 +132,17 @@ func TestTwoEvaluatorsPublishOneResult(t *testing.T) {
 	for _, stop := range stops {
 		stop()
 	}
-	for id, result := range s.results(t, n) { // fails if there is a second one of any
+	for id, result := range s.results(t, n) { // fails on a second result
 		if result.GetSimilarity() != 1 {
 			t.Errorf("similarity of %s: got %v, want 1", id, result.GetSimilarity())
 		}
 	}
 }
 
-// An evaluator that stops in the middle is followed by one that scores the rest, and only the rest.
+// TestRestart checks that an evaluator scores exactly the rollouts that its stopped predecessor has
+// not scored.
 func TestRestart(t *testing.T) {
-	s := newStage(t)
+	s := newTestBus(t)
 	finished := ended(busv1.EndReason_END_REASON_FINISHED)
 	stop := s.run(t)
 	s.play(t, s.rollout("s.0"), finished)
@@ -156,7 +159,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// cycle is an evaluation that no matching can satisfy.
+// cycle returns an evaluation with a cycle.
 func cycle() *evaluationv1.Evaluation {
 	return &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{
 		Nodes: []*evaluationv1.Node{says("a"), says("b")},
@@ -164,8 +167,8 @@ func cycle() *evaluationv1.Evaluation {
 	}}
 }
 
-// start runs the whole service in a node of this process.
-func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
+// start runs the service in a node of this process.
+func start(t *testing.T) (*testBus, evaluatorv1.EvaluatorServiceClient) {
 	t.Helper()
 	cfg := rpc.DefaultConfig()
 	cfg.Grace = 100 * time.Millisecond
@@ -185,12 +188,12 @@ func start(t *testing.T) (*stage, evaluatorv1.EvaluatorServiceClient) {
 			t.Errorf("close node: %v", err)
 		}
 	})
-	return stageOn(t, m.Bus()), evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator))
+	return testBusOn(t, m.Bus()), evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator))
 }
 
 func within(t *testing.T) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -207,7 +210,7 @@ func TestScoreTrajectoryEqualsTheStreamedScore(t *testing.T) {
 	}
 	streamed.Rollout, streamed.End, streamed.LogDigest = nil, nil, nil
 	for name, got := range map[string]*busv1.Result{"ScoreTrajectory": whole.GetResult(), "streamed": streamed} {
-		if diff := cmp.Diff(full(), got, protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff(fullScore(), got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -265,7 +268,7 @@ func TestPutEvaluations(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestRequestErrors(t *testing.T) {
 	_, client := start(t)
 	ctx := within(t)
 	score := func(request *evaluatorv1.ScoreTrajectoryRequest) error {

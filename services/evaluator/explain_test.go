@@ -16,7 +16,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// unchanged are automatic guardrails that hold, for all tables but CONTACT.
+// unchanged returns automatic guardrails that hold, for all tables except CONTACT.
 func unchanged(reference, index int32) []*evaluatorv1.ConstraintExplanation {
 	var guards []*evaluatorv1.ConstraintExplanation
 	for _, table := range []string{
@@ -85,7 +85,7 @@ func TestExplainTrajectory(t *testing.T) {
 	}
 }
 
-func TestExplainTrajectoryRefuses(t *testing.T) {
+func TestExplainTrajectoryErrors(t *testing.T) {
 	_, client := start(t)
 	for name, test := range map[string]struct {
 		request *evaluatorv1.ExplainTrajectoryRequest

@@ -9,12 +9,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// grade judges the agent's one turn in a function-calling task.
+// grade grades the agent's only turn in a function-calling task.
 func grade(task *euroeval.Task, messages []*worldv1.Message, textIsNoCall bool) *busv1.Result {
-	prediction := euroeval.Prediction(euroeval.Turn(messages), textIsNoCall)
-	verdicts := task.Judge(prediction)
+	prediction := euroeval.Prediction(euroeval.LastTurn(messages), textIsNoCall)
+	verdicts := task.Grade(prediction)
 	graded := &busv1.CallGrade{
-		Prediction: plain(prediction), Euroeval: verdict(verdicts.EuroEval), BfclStrict: verdict(verdicts.Strict), Quirk: string(verdicts.Quirk),
+		Prediction: validUTF8(prediction), Euroeval: verdict(verdicts.EuroEval), BfclStrict: verdict(verdicts.Strict), Quirk: string(verdicts.Quirk),
 	}
 	if verdicts.Exception != nil {
 		graded.Euroeval.ExceptionType, graded.Euroeval.Detail = verdicts.Exception.Type, excerpt(verdicts.Exception.Text)
@@ -30,15 +30,15 @@ func verdict(v euroeval.Verdict) *busv1.CallVerdict {
 	return &busv1.CallVerdict{Correct: v.Correct, Check: string(v.Check), Detail: excerpt(v.Detail)}
 }
 
-// longestDetail bounds what a verdict says, in bytes. Details quote what the agent said.
-const longestDetail = 1000
+// maxDetail is the maximum size of a verdict's detail in bytes. Details quote the agent.
+const maxDetail = 1000
 
 func excerpt(text string) string {
-	if len(text) > longestDetail {
-		text = text[:longestDetail] + "…"
+	if len(text) > maxDetail {
+		text = text[:maxDetail] + "…"
 	}
-	return plain(text)
+	return validUTF8(text)
 }
 
-// plain replaces what is no UTF-8, such as lone surrogates of JSON.
-func plain(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
+// validUTF8 replaces invalid UTF-8, such as lone surrogates of JSON.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }

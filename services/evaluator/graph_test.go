@@ -17,7 +17,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// chain orders nodes one after the other.
+// chain returns a graph that orders nodes one after the other.
 func chain(nodes ...*evaluationv1.Node) *evaluationv1.Graph {
 	graph := &evaluationv1.Graph{Nodes: nodes}
 	for i := 1; i < len(nodes); i++ {
@@ -26,42 +26,42 @@ func chain(nodes ...*evaluationv1.Node) *evaluationv1.Graph {
 	return graph
 }
 
-// refers lets the only constraint of a node refer to another.
-func refers(node *evaluationv1.Node, reference int32) *evaluationv1.Node {
+// withReference sets the reference of a node's only constraint.
+func withReference(node *evaluationv1.Node, reference int32) *evaluationv1.Node {
 	node.GetConstraints()[0].Reference = proto.Int32(reference)
 	return node
 }
 
-// change changes the only constraint of a node.
-func change(node *evaluationv1.Node, edit func(*evaluationv1.Constraint)) *evaluationv1.Graph {
+// changeConstraint edits the only constraint of a node.
+func changeConstraint(node *evaluationv1.Node, edit func(*evaluationv1.Constraint)) *evaluationv1.Graph {
 	edit(node.GetConstraints()[0])
 	return &evaluationv1.Graph{Nodes: []*evaluationv1.Node{node}}
 }
 
-// wants replaces the target by one cell.
-func wants(column string, value *worldv1.Value) func(*evaluationv1.Constraint) {
+// withTarget replaces the target by one cell.
+func withTarget(column string, value *worldv1.Value) func(*evaluationv1.Constraint) {
 	return func(c *evaluationv1.Constraint) {
 		c.Target = []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{{Column: column, Value: value}}}}
 	}
 }
 
-// measures overrides the measure of a column.
-func measures(column string, measure evaluationv1.ColumnMeasure, tolerances ...*evaluationv1.Tolerance) func(*evaluationv1.Constraint) {
+// withMeasure overrides the measure of a column.
+func withMeasure(column string, measure evaluationv1.ColumnMeasure, tolerances ...*evaluationv1.Tolerance) func(*evaluationv1.Constraint) {
 	return func(c *evaluationv1.Constraint) {
 		c.Overrides = []*evaluationv1.ColumnOverride{{Column: column, Measure: measure, Tolerances: tolerances}}
 	}
 }
 
-// depends makes a constraint tool_trace_dependant.
-func depends(fill, extractor string) func(*evaluationv1.Constraint) {
+// dependant changes a constraint's measure to tool_trace_dependant.
+func dependant(fill, extractor string) func(*evaluationv1.Constraint) {
 	return func(c *evaluationv1.Constraint) {
 		c.Measure, c.Reference = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT, proto.Int32(-1)
 		c.FillTo, c.Extractor = fill, extractor
 	}
 }
 
-// tangled are 16 nodes behind 16 others to which they refer crosswise.
-func tangled() *evaluationv1.Graph {
+// crossingReferences returns 16 nodes after 16 others, with crossing references to them.
+func crossingReferences() *evaluationv1.Graph {
 	graph := &evaluationv1.Graph{}
 	for i := range int32(32) {
 		node := adds("Ann")
@@ -69,7 +69,7 @@ func tangled() *evaluationv1.Graph {
 			graph.Edges = append(graph.Edges, &evaluationv1.Edge{Before: i - 16, After: i})
 			node.Constraints = nil
 			for _, reference := range []int32{i - 16, (i*5 + 3) % 16, (i*7 + 1) % 16, (i*3 + 5) % 16} {
-				node.Constraints = append(node.Constraints, refers(adds("Ann"), reference).GetConstraints()[0])
+				node.Constraints = append(node.Constraints, withReference(adds("Ann"), reference).GetConstraints()[0])
 			}
 		}
 		graph.Nodes = append(graph.Nodes, node)
@@ -83,7 +83,7 @@ type badGraph struct {
 	want  string
 }
 
-// badGraphs are graphs that nothing can be scored by, as milestones.
+// badGraphs returns invalid graphs of milestones.
 func badGraphs() []badGraph {
 	circle := chain(says("a"), says("b"))
 	circle.Edges = append(circle.Edges, &evaluationv1.Edge{Before: 1, After: 0})
@@ -96,54 +96,54 @@ func badGraphs() []badGraph {
 	many := chain(slices.Repeat([]*evaluationv1.Node{says("a")}, 65)...)
 	fork := chain(says("a"), adds("b"), adds("c"))
 	fork.GetEdges()[1].Before = 0
-	refers(fork.GetNodes()[1], 2)
-	refers(fork.GetNodes()[2], 1)
+	withReference(fork.GetNodes()[1], 2)
+	withReference(fork.GetNodes()[2], 1)
 	return append([]badGraph{
 		{"cycle", circle, "milestones.edges: cycle through nodes [0 1]"},
 		{"edge to nowhere", beyond, "milestones.edges: edge 0 refers to an unknown node: 0, 5"},
-		{"unknown reference", chain(says("a"), refers(adds("b"), 7)), "milestones[1].constraints[0].reference: unknown node 7"},
-		{"later reference", chain(refers(adds("a"), 1), adds("b")), "milestones[0].constraints[0].reference: node 1 is only matched after node 0"},
-		{"own reference", chain(says("a"), refers(adds("b"), 1)), "milestones[1].constraints[0].reference: node 1 refers to itself"},
+		{"unknown reference", chain(says("a"), withReference(adds("b"), 7)), "milestones[1].constraints[0].reference: unknown node 7"},
+		{"later reference", chain(withReference(adds("a"), 1), adds("b")), "milestones[0].constraints[0].reference: node 1 is only matched after node 0"},
+		{"own reference", chain(says("a"), withReference(adds("b"), 1)), "milestones[1].constraints[0].reference: node 1 refers to itself"},
 		{"parallel references", fork, "milestones[1].constraints[0].reference: nodes [1 2] wait for each other"},
 		{"duplicate name", named, `milestones[1].name: "x" is the name of node 0 too`},
 		{"unknown guarded table", guarded, "milestones[0].guard.tables: unknown table \"NOTE\""},
 		{"too many nodes", many, "milestones: 65 nodes, at most 64 are allowed"},
-		{"too tangled", tangled(), "too many references cross each other"},
+		{"too tangled", crossingReferences(), "too many references cross each other"},
 	}, badConstraints()...)
 }
 
-// badConstraints are graphs of one node with a bad constraint.
+// badConstraints returns graphs of one node with an invalid constraint.
 func badConstraints() []badGraph {
 	const at = "milestones[0].constraints[0]."
 	addition := evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
 	closely, rouge := evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	return []badGraph{
-		{"unknown table", change(adds("a"), func(c *evaluationv1.Constraint) { c.Table = "" }), "constraints[0].table"},
-		{"unknown measure", change(adds("a"), func(c *evaluationv1.Constraint) { c.Measure = 77 }), "constraints[0].measure"},
-		{"unknown column", change(adds("a"), wants("nam", world.Text("a"))), at + `target[0].nam: CONTACT has no column "nam"`},
-		{"text for a boolean", change(adds("a"), wants("is_self", world.Text("a"))), at + "target[0].is_self: is a text, must be a boolean"},
-		{"number for a text", change(adds("a"), wants("name", world.Number(1))), at + "target[0].name: is a number, must be a text"},
-		{"boolean for a trace", change(says("a"), wants("tool_trace", world.Bool(true))), at + "target[0].tool_trace: is a boolean, must be a text"},
-		{"unknown role", change(says("a"), wants("sender", world.Text("BOSS"))), at + `target[0].sender: unknown role "BOSS"`},
-		{"trace that is no JSON", change(says("a"), wants("tool_trace", world.Text("{"))), at + "target[0].tool_trace: invalid JSON"},
-		{"trace without a tool", change(says("a"), wants("tool_trace", world.Text("{}"))), at + "target[0].tool_trace: trace 0 has no text tool_name"},
-		{"unknown extractor", change(says("a"), depends("content", "x")), at + `extractor: unknown extractor "x"`},
-		{"fills another column", change(says("a"), depends("sender", "days_extractor")), at + `fill_to: "sender" is neither tool_trace nor content`},
-		{"fills what is not there", change(says("a"), depends("tool_trace", "days_extractor")), at + "fill_to: target[0] has no tool_trace"},
-		{"no reference", change(adds("a"), func(c *evaluationv1.Constraint) { c.Reference = nil }), at + "reference: addition needs a reference"},
-		{"addition of messages", change(says("a"), func(c *evaluationv1.Constraint) { c.Measure, c.Reference = addition, proto.Int32(-1) }),
+		{"unknown table", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Table = "" }), "constraints[0].table"},
+		{"unknown measure", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Measure = 77 }), "constraints[0].measure"},
+		{"unknown column", changeConstraint(adds("a"), withTarget("nam", world.Text("a"))), at + `target[0].nam: CONTACT has no column "nam"`},
+		{"text for a boolean", changeConstraint(adds("a"), withTarget("is_self", world.Text("a"))), at + "target[0].is_self: is a text, must be a boolean"},
+		{"number for a text", changeConstraint(adds("a"), withTarget("name", world.Number(1))), at + "target[0].name: is a number, must be a text"},
+		{"boolean for a trace", changeConstraint(says("a"), withTarget("tool_trace", world.Bool(true))), at + "target[0].tool_trace: is a boolean, must be a text"},
+		{"unknown role", changeConstraint(says("a"), withTarget("sender", world.Text("BOSS"))), at + `target[0].sender: unknown role "BOSS"`},
+		{"trace that is no JSON", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{"))), at + "target[0].tool_trace: invalid JSON"},
+		{"trace without a tool", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{}"))), at + "target[0].tool_trace: trace 0 has no text tool_name"},
+		{"unknown extractor", changeConstraint(says("a"), dependant("content", "x")), at + `extractor: unknown extractor "x"`},
+		{"fills another column", changeConstraint(says("a"), dependant("sender", "days_extractor")), at + `fill_to: "sender" is neither tool_trace nor content`},
+		{"fills what is not there", changeConstraint(says("a"), dependant("tool_trace", "days_extractor")), at + "fill_to: target[0] has no tool_trace"},
+		{"no reference", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Reference = nil }), at + "reference: addition needs a reference"},
+		{"addition of messages", changeConstraint(says("a"), func(c *evaluationv1.Constraint) { c.Measure, c.Reference = addition, proto.Int32(-1) }),
 			at + "table: addition compares stored tables, not SANDBOX"},
-		{"no target", change(says("a"), func(c *evaluationv1.Constraint) { c.Target = nil }), at + "target: has 0 rows, must be one message"},
-		{"guardrail with a target", change(adds("a"), func(c *evaluationv1.Constraint) {
+		{"no target", changeConstraint(says("a"), func(c *evaluationv1.Constraint) { c.Target = nil }), at + "target: has 0 rows, must be one message"},
+		{"guardrail with a target", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) {
 			c.Measure = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
 		}), at + "target: guardrail takes none"},
-		{"measure of an unknown column", change(adds("a"), measures("x", rouge)), at + `columns.x: CONTACT has no column "x"`},
-		{"measure that does not fit", change(adds("a"), measures("is_self", rouge)), at + `columns.is_self: measure "rouge_l" does not compare a boolean`},
-		{"negative tolerance", change(adds("a"), measures("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: -1})),
+		{"measure of an unknown column", changeConstraint(adds("a"), withMeasure("x", rouge)), at + `columns.x: CONTACT has no column "x"`},
+		{"measure that does not fit", changeConstraint(adds("a"), withMeasure("is_self", rouge)), at + `columns.is_self: measure "rouge_l" does not compare a boolean`},
+		{"negative tolerance", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: -1})),
 			"tolerances[0].absolute"},
-		{"tolerance that is no number", change(adds("a"), measures("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: math.NaN()})),
+		{"tolerance that is no number", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: math.NaN()})),
 			"tolerances[0].absolute"},
-		{"tolerance of another column", change(adds("a"), measures("name", closely, &evaluationv1.Tolerance{Name: "x", Absolute: 1})),
+		{"tolerance of another column", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "x", Absolute: 1})),
 			at + `columns.name: tolerance of "x", must be of "name"`},
 	}
 }

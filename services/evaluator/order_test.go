@@ -23,18 +23,18 @@ type scene struct {
 	sent      int
 }
 
-// scene makes a rollout of random length in which a contact is added now and then.
-func (s *stage) scene(random *rand.Rand, id string) *scene {
+// randomScene returns a rollout of random length that sometimes adds a contact.
+func (s *testBus) randomScene(random *rand.Rand, id string) *scene {
 	c := &scene{rollout: s.rollout(id)}
 	names := []string{}
 	version := named(contacts(0))
 	at := func() []*worldv1.TableVersion { return []*worldv1.TableVersion{version} }
 	c.log = []*busv1.LogEntry{{
-		Start: &busv1.Start{Rollout: c.rollout, Messages: []*worldv1.Message{line(0, user, agent, "add Ann")}, Versions: at(), MaxMessages: 30},
+		Start: &busv1.Start{Rollout: c.rollout, Messages: []*worldv1.Message{textMessage(0, user, agent, "add Ann")}, Versions: at(), MaxMessages: 30},
 		Claim: &busv1.Claim{},
 	}}
 	for index := int32(1); index <= 3+random.Int32N(6); index++ {
-		message := line(index, agent, user, []string{"done", "not done", "well"}[random.IntN(3)])
+		message := textMessage(index, agent, user, []string{"done", "not done", "well"}[random.IntN(3)])
 		if random.IntN(2) == 0 {
 			names = append(names, []string{"Ann", "Bob"}[random.IntN(2)]+fmt.Sprint(index)[:random.IntN(2)])
 			changed := contacts(index, names...)
@@ -47,9 +47,9 @@ func (s *stage) scene(random *rand.Rand, id string) *scene {
 	return c
 }
 
-// publish puts the next entry of the log or some snapshot on the bus; snapshots come in any order
-// and some of them twice. It reports whether anything is left.
-func (s *stage) publish(t *testing.T, random *rand.Rand, c *scene) bool {
+// publish publishes the next entry of the log or a snapshot. Snapshots are in any order, and some
+// are repeated. It reports whether anything remains.
+func (s *testBus) publish(t *testing.T, random *rand.Rand, c *scene) bool {
 	t.Helper()
 	if len(c.snapshots) > 0 && (c.sent == len(c.log) || random.IntN(2) == 0) {
 		i := random.IntN(len(c.snapshots))
@@ -69,7 +69,7 @@ func (s *stage) publish(t *testing.T, random *rand.Rand, c *scene) bool {
 	return c.sent < len(c.log) || len(c.snapshots) > 0
 }
 
-// bytes returns the results in their deterministic form.
+// bytes returns the deterministic form of results.
 func bytes(t *testing.T, results map[string]*busv1.Result) map[string]string {
 	t.Helper()
 	encoded := make(map[string]string, len(results))
@@ -83,17 +83,17 @@ func bytes(t *testing.T, results map[string]*busv1.Result) map[string]string {
 	return encoded
 }
 
-// Whatever order entries and snapshots come in, however often, and wherever the evaluator stops and
-// starts again, the stored results are the same to the byte.
+// TestResultsDoNotDependOnOrderOrRestarts checks that results have the same bytes for any order and
+// repetition of entries and snapshots, and for any restarts of the evaluator.
 func TestResultsDoNotDependOnOrderOrRestarts(t *testing.T) {
 	const rollouts = 8
 	var want map[string]string
 	for seed := range uint64(6) {
-		s := newStage(t)
+		s := newTestBus(t)
 		content, order := rand.New(rand.NewPCG(1, 1)), rand.New(rand.NewPCG(seed, 3))
 		var open []*scene
 		for n := range rollouts {
-			open = append(open, s.scene(content, fmt.Sprintf("s.%d", n)))
+			open = append(open, s.randomScene(content, fmt.Sprintf("s.%d", n)))
 		}
 		stop := s.run(t)
 		for len(open) > 0 {
@@ -120,11 +120,11 @@ func TestResultsDoNotDependOnOrderOrRestarts(t *testing.T) {
 	}
 }
 
-// BenchmarkRestart measures how long an evaluator that starts needs to score one new rollout behind
+// BenchmarkRestart measures how long a starting evaluator needs to score one new rollout after
 // 10,000 finished ones.
 func BenchmarkRestart(b *testing.B) {
 	const finished = 10_000
-	s := newStage(b)
+	s := newTestBus(b)
 	end := ended(busv1.EndReason_END_REASON_FINISHED)
 	for n := range finished {
 		s.play(b, s.rollout(fmt.Sprintf("s.%d", n)), end)

@@ -10,8 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// TestPersist lets NATS be away: a task is done again until it answers, fails otherwise, or nobody
-// waits any more.
+// TestPersist checks that a task is retried while NATS is unavailable, until it succeeds, fails
+// otherwise, or is cancelled.
 func TestPersist(t *testing.T) {
 	t.Parallel()
 	away, broken := fmt.Errorf("result: %w", bus.ErrAway), errors.New("broken")
@@ -29,7 +29,7 @@ func TestPersist(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())
 			defer stop()
 			j, tries := newScorer(bus.Evaluator{}, slog.New(slog.DiscardHandler)), 0
-			err := j.persist(ctx, func() error {
+			err := j.retryUnavailable(ctx, func() error {
 				tries++
 				if errors.Is(test.errs[len(test.errs)-1], context.Canceled) && tries == test.tries {
 					stop()

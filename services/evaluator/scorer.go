@@ -25,13 +25,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// compiledCacheSize bounds how many compiled evaluations stay in memory.
+// compiledCacheSize is the maximum number of compiled evaluations in memory.
 const compiledCacheSize = 4096
 
-// errInput says that an evaluation or a trajectory cannot be scored.
-var errInput = errors.New("cannot be scored")
+// errUnscorable means that an evaluation or a trajectory cannot be scored.
+var errUnscorable = errors.New("cannot be scored")
 
-// scorer scores trajectories. Safe for concurrent use.
+// scorer scores trajectories. It is safe for concurrent use.
 type scorer struct {
 	bus      bus.Evaluator
 	logger   *slog.Logger
@@ -41,14 +41,14 @@ type scorer struct {
 func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
 	compiled, err := lru.New[string, *translate.Evaluation](compiledCacheSize)
 	if err != nil {
-		panic(err) // only for a size below 1
+		panic(err) // the size is positive
 	}
 	return &scorer{bus: b, logger: logger, compiled: compiled}
 }
 
-// persist does a task again and again while NATS does not answer, which each time takes as long as
-// the bus waits.
-func (j *scorer) persist(ctx context.Context, task func() error) error {
+// retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
+// bus.
+func (j *scorer) retryUnavailable(ctx context.Context, task func() error) error {
 	for {
 		err := task()
 		if !errors.Is(err, bus.ErrAway) || ctx.Err() != nil {
@@ -58,15 +58,14 @@ func (j *scorer) persist(ctx context.Context, task func() error) error {
 	}
 }
 
-// decide scores a complete trajectory and stores its result unless there is one.
-func (j *scorer) decide(ctx context.Context, trajectory *assemble.Trajectory) error {
+// storeResult scores a complete trajectory and stores its result unless it has one.
+func (j *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajectory) error {
 	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
 	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
 	defer span.End()
 	result, err := j.result(ctx, trajectory)
-	if errors.Is(err, errInput) {
-		// Nothing will make this trajectory scorable: say so as its result instead of trying for
-		// ever.
+	if errors.Is(err, errUnscorable) {
+		// No retry makes this trajectory scorable, so its result contains the reason.
 		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
 		end := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}
 		if measure.Failed(err) {
@@ -86,9 +85,9 @@ func (j *scorer) decide(ctx context.Context, trajectory *assemble.Trajectory) er
 	return err
 }
 
-// requested scores a rollout that has ended from what is stored of it, unless its round has a
-// result. What cannot be read any more is told as its result.
-func (j *scorer) requested(ctx context.Context, rollout *busv1.Rollout, round int32) error {
+// scoreStored scores an ended rollout from its stored log and snapshots, unless its round has a
+// result. If they cannot be read, the result contains the reason.
+func (j *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round int32) error {
 	id := rollout.GetId()
 	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
 		return err
@@ -105,8 +104,8 @@ func (j *scorer) requested(ctx context.Context, rollout *busv1.Rollout, round in
 	}
 	switch {
 	case err == nil && trajectory != nil && trajectory.Round == round:
-		return j.decide(ctx, trajectory)
-	case err == nil: // it is being played, perhaps in another round
+		return j.storeResult(ctx, trajectory)
+	case err == nil: // the rollout is running, possibly in another round
 		return nil
 	}
 	j.logger.Error("rollout cannot be scored", "rollout", id, "error", err)
@@ -117,15 +116,15 @@ func (j *scorer) requested(ctx context.Context, rollout *busv1.Rollout, round in
 	return err
 }
 
-// result scores a trajectory and checks its user, unless that is a script. Of one that was too long
-// to be kept and has no score it looks at no message.
+// result scores a trajectory and checks its user, unless that is a script. It does not read the
+// omitted messages of a trajectory without a score.
 func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
 	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
 	if err != nil {
 		return nil, err
 	}
-	if trajectory, err = j.whole(ctx, trajectory); err != nil {
+	if trajectory, err = j.readOmitted(ctx, trajectory); err != nil {
 		return nil, err
 	}
 	switch trajectory.End.GetReason() {
@@ -136,7 +135,7 @@ func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 		}
 		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
 		if errors.Is(err, bus.ErrNotFound) {
-			return nil, fmt.Errorf("%w: its setup is no longer stored", errInput)
+			return nil, fmt.Errorf("%w: its setup is no longer stored", errUnscorable)
 		}
 		if err != nil {
 			return nil, err
@@ -161,41 +160,41 @@ func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	return result, nil
 }
 
-// whole reads a long trajectory from the bus if its messages are to be scored.
-func (j *scorer) whole(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
+// readOmitted reads a trajectory's omitted messages from the bus if they are to be scored.
+func (j *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
 	reason := trajectory.End.GetReason()
 	if trajectory.Omitted == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
 		return trajectory, nil
 	}
 	log, snapshots, err := read(ctx, j.bus, trajectory.Rollout.GetId())
 	if errors.Is(err, bus.ErrDamaged) {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	whole, err := trajectory.Read(log, snapshots)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	return whole, nil
 }
 
-// evaluation returns a stored evaluation in compiled form.
+// evaluation returns a stored evaluation in compiled form, with a cache.
 func (j *scorer) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
 	if compiled, ok := j.compiled.Get(digest); ok {
 		return compiled, nil
 	}
 	evaluation, err := j.bus.Evaluation(ctx, digest)
 	if errors.Is(err, bus.ErrNotFound) {
-		return nil, fmt.Errorf("%w: its evaluation was never stored", errInput)
+		return nil, fmt.Errorf("%w: its evaluation was never stored", errUnscorable)
 	}
 	if err != nil {
 		return nil, err
 	}
 	compiled, err := translate.Compile(evaluation)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	j.compiled.Add(digest, compiled)
 	return compiled, nil
@@ -204,16 +203,16 @@ func (j *scorer) evaluation(ctx context.Context, digest string) (*translate.Eval
 func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tables []*worldv1.Table) (score.Result, error) {
 	trajectory, err := evaluation.Trajectory(messages, tables)
 	if err != nil {
-		return score.Result{}, fmt.Errorf("%w: %w", errInput, err)
+		return score.Result{}, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	scored := score.Score(trajectory, evaluation.Milestones, evaluation.Minefields)
 	if scored.Err != nil {
-		return score.Result{}, fmt.Errorf("%w: %w", errInput, scored.Err)
+		return score.Result{}, fmt.Errorf("%w: %w", errUnscorable, scored.Err)
 	}
 	return scored, nil
 }
 
-// explain scores a trajectory and says how each number comes about.
+// explain scores a trajectory and explains each number.
 func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTrajectoryResponse, error) {
 	evaluation, err := check(req.GetEvaluation())
 	if err != nil {
@@ -224,30 +223,30 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 	}
 	trajectory, err := evaluation.Trajectory(req.GetMessages(), req.GetTables())
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	explained := score.Explain(trajectory, evaluation.Milestones, evaluation.Minefields)
 	if explained.Result.Err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, explained.Result.Err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, explained.Result.Err)
 	}
 	return translate.Explanation(explained, req.GetEvaluation(), len(req.GetMessages())), nil
 }
 
-// check compiles an evaluation without keeping it.
+// check compiles an evaluation without caching it.
 func check(evaluation *evaluationv1.Evaluation) (*translate.Evaluation, error) {
-	err := errors.Join(names("milestones", evaluation.GetMilestones()), names("minefields", evaluation.GetMinefields()))
+	err := errors.Join(checkNames("milestones", evaluation.GetMilestones()), checkNames("minefields", evaluation.GetMinefields()))
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	compiled, err := translate.Compile(evaluation)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errInput, err)
+		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	return compiled, nil
 }
 
-// names says with its error which nodes of a graph have the name of another.
-func names(path string, graph *evaluationv1.Graph) error {
+// checkNames returns an error for each node of a graph with the name of another.
+func checkNames(path string, graph *evaluationv1.Graph) error {
 	var mistakes []error
 	first := make(map[string]int)
 	for i, node := range graph.GetNodes() {

@@ -19,12 +19,12 @@ import (
 type server struct {
 	evaluatorv1.UnimplementedEvaluatorServiceServer
 	bus       bus.Evaluator
-	judge     *scorer
+	scorer    *scorer
 	assembler *assemble.Assembler
 	done      <-chan struct{} // closed when the process stops
 }
 
-// statusOf maps what the logic returns to gRPC codes.
+// statusOf maps errors to gRPC codes.
 func statusOf(err error) error {
 	switch {
 	case err == nil:
@@ -33,7 +33,7 @@ func statusOf(err error) error {
 		return status.Error(codes.NotFound, err.Error())
 	case errors.Is(err, bus.ErrAway):
 		return status.Error(codes.Unavailable, err.Error())
-	case errors.Is(err, errInput):
+	case errors.Is(err, errUnscorable):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())
@@ -44,7 +44,7 @@ func statusOf(err error) error {
 	}
 }
 
-// PutEvaluations implements EvaluatorService. Nothing is stored unless all of them can be scored.
+// PutEvaluations implements EvaluatorService. It stores nothing unless all evaluations are valid.
 func (s *server) PutEvaluations(ctx context.Context, req *evaluatorv1.PutEvaluationsRequest) (*evaluatorv1.PutEvaluationsResponse, error) {
 	for _, named := range req.GetEvaluations() {
 		if _, err := check(named.GetEvaluation()); err != nil {

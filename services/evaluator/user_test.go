@@ -15,28 +15,28 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// careless is a conversation whose user knows Ann, names somebody else at the start and then, and
-// ends as an assistant does.
-func careless() []*worldv1.Message {
+// badUserMessages returns a conversation whose user knows Ann, names others and ends as an
+// assistant does.
+func badUserMessages() []*worldv1.Message {
 	return []*worldv1.Message{
-		line(0, user, agent, "please add Ann, not Gisela"), line(1, agent, user, "Who is she?"),
-		line(2, user, agent, "a friend of Rosalind"), line(3, agent, user, "Done."), line(4, user, agent, "How can I help you?"),
+		textMessage(0, user, agent, "please add Ann, not Gisela"), textMessage(1, agent, user, "Who is she?"),
+		textMessage(2, user, agent, "a friend of Rosalind"), textMessage(3, agent, user, "Done."), textMessage(4, user, agent, "How can I help you?"),
 	}
 }
 
-// noticed are the flags of its user.
-func noticed() []*busv1.UserFlag {
+// badUserFlags returns the flags of badUserMessages.
+func badUserFlags() []*busv1.UserFlag {
 	return []*busv1.UserFlag{{Rule: "invented", Index: 2, Evidence: "Rosalind"}, {Rule: "assistant", Index: 4, Evidence: "How can I help you"}}
 }
 
-// told is evaluation with what the user was told.
-func told() *evaluationv1.Evaluation {
+// evaluationWithUser returns evaluation with the user's knowledge.
+func evaluationWithUser() *evaluationv1.Evaluation {
 	known := evaluation()
 	known.User = &evaluationv1.User{Goal: "Have Ann added."}
 	return known
 }
 
-// entriesOf are the log of a conversation.
+// entriesOf returns the log of a conversation.
 func entriesOf(rollout *busv1.Rollout, said []*worldv1.Message, end *busv1.End) []*busv1.LogEntry {
 	versions := []*worldv1.TableVersion{versionAt(0)}
 	entries := []*busv1.LogEntry{{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}}}
@@ -47,10 +47,10 @@ func entriesOf(rollout *busv1.Rollout, said []*worldv1.Message, end *busv1.End) 
 	return entries
 }
 
-// TestUserFlags checks users however the rollout ended, unless a script played them.
+// TestUserFlags checks that users are checked for every end of a rollout, unless they are scripts.
 func TestUserFlags(t *testing.T) {
-	s := newStage(t)
-	digest, err := s.PutEvaluation(t.Context(), told())
+	s := newTestBus(t)
+	digest, err := s.PutEvaluation(t.Context(), evaluationWithUser())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,15 +61,15 @@ func TestUserFlags(t *testing.T) {
 		end  busv1.EndReason
 		want []*busv1.UserFlag
 	}{
-		"s.0": {plugin, busv1.EndReason_END_REASON_FINISHED, noticed()},
-		"s.1": {plugin, busv1.EndReason_END_REASON_MODEL_FAILURE, noticed()},
-		"s.2": {plugin, busv1.EndReason_END_REASON_CANCELLED, noticed()},
+		"s.0": {plugin, busv1.EndReason_END_REASON_FINISHED, badUserFlags()},
+		"s.1": {plugin, busv1.EndReason_END_REASON_MODEL_FAILURE, badUserFlags()},
+		"s.2": {plugin, busv1.EndReason_END_REASON_CANCELLED, badUserFlags()},
 		"s.3": {scripted, busv1.EndReason_END_REASON_FINISHED, nil},
 	}
 	for id, test := range tests {
 		rollout := s.rollout(id)
 		rollout.User, rollout.EvaluationDigest = test.user, digest
-		s.entries(t, rollout, bus.Position{}, entriesOf(rollout, careless(), ended(test.end))...)
+		s.entries(t, rollout, bus.Position{}, entriesOf(rollout, badUserMessages(), ended(test.end))...)
 	}
 	s.run(t)
 	for id, result := range s.results(t, len(tests)) {
@@ -79,17 +79,17 @@ func TestUserFlags(t *testing.T) {
 	}
 }
 
-// TestUserFlagsWhileItRuns watches a rollout: a flag is there with the entry that raises it. The
-// trajectory that is given whole has the same flags.
+// TestUserFlagsWhileItRuns checks that a watch gets a flag with its entry, and that scoring the
+// complete trajectory gives the same flags.
 func TestUserFlagsWhileItRuns(t *testing.T) {
 	s, client := start(t)
-	digest, err := s.PutEvaluation(t.Context(), told())
+	digest, err := s.PutEvaluation(t.Context(), evaluationWithUser())
 	if err != nil {
 		t.Fatal(err)
 	}
 	rollout := s.rollout("s.0")
 	rollout.EvaluationDigest, rollout.User = digest, &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
-	entries := entriesOf(rollout, careless(), ended(busv1.EndReason_END_REASON_FINISHED))
+	entries := entriesOf(rollout, badUserMessages(), ended(busv1.EndReason_END_REASON_FINISHED))
 	last := s.entries(t, rollout, bus.Position{}, entries[:3]...)
 	stream, err := client.WatchScore(within(t), &evaluatorv1.WatchScoreRequest{RolloutId: "s.0"})
 	if err != nil {
@@ -99,14 +99,14 @@ func TestUserFlagsWhileItRuns(t *testing.T) {
 	for err == nil && live.GetResult().GetMessageCount() < 3 {
 		live, err = stream.Recv()
 	}
-	if diff := cmp.Diff(noticed()[:1], live.GetResult().GetUserFlags(), protocmp.Transform()); diff != "" || err != nil {
+	if diff := cmp.Diff(badUserFlags()[:1], live.GetResult().GetUserFlags(), protocmp.Transform()); diff != "" || err != nil {
 		t.Errorf("while it runs: %v (-want +got):\n%s", err, diff)
 	}
 	s.entries(t, rollout, last, entries[3:]...)
 	whole := func(from *int32) []*busv1.UserFlag {
 		t.Helper()
 		scored, err := client.ScoreTrajectory(within(t), &evaluatorv1.ScoreTrajectoryRequest{
-			Evaluation: told(), Messages: careless(), Tables: []*worldv1.Table{contacts(0)}, CheckUserFrom: from,
+			Evaluation: evaluationWithUser(), Messages: badUserMessages(), Tables: []*worldv1.Table{contacts(0)}, CheckUserFrom: from,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +114,7 @@ func TestUserFlagsWhileItRuns(t *testing.T) {
 		return scored.GetResult().GetUserFlags()
 	}
 	for name, got := range map[string][]*busv1.UserFlag{"final": final(t, stream).GetUserFlags(), "given whole": whole(proto.Int32(1))} {
-		if diff := cmp.Diff(noticed(), got, protocmp.Transform()); diff != "" {
+		if diff := cmp.Diff(badUserFlags(), got, protocmp.Transform()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

@@ -22,7 +22,7 @@ func (s *server) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluator
 		return statusOf(err)
 	}
 	for sent := -1; ; {
-		// The result is looked for first: nothing is sent behind the final score.
+		// Read the result first, so that nothing follows the final score.
 		result, err := s.bus.Result(ctx, id)
 		if err == nil {
 			return stream.Send(&evaluatorv1.WatchScoreResponse{Result: result, Final: true})
@@ -50,7 +50,7 @@ func (s *server) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluator
 	}
 }
 
-// known says with its error whether there is a rollout of that id.
+// known returns an error for an unknown rollout.
 func (s *server) known(ctx context.Context, id string) error {
 	log, err := s.bus.ReadLog(ctx, id)
 	if err == nil && len(log.Entries) == 0 {
@@ -59,8 +59,7 @@ func (s *server) known(ctx context.Context, id string) error {
 	return err
 }
 
-// partial returns the score as it would be if the rollout ended now; nil if that cannot be said
-// yet.
+// partial returns the score as if the rollout ended now, nil if that is not yet known.
 func (s *server) partial(ctx context.Context, id string) (*busv1.Result, error) {
 	trajectory := s.assembler.Partial(id)
 	if trajectory == nil {
@@ -69,7 +68,7 @@ func (s *server) partial(ctx context.Context, id string) (*busv1.Result, error) 
 	if trajectory.End == nil {
 		trajectory.End = &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}
 	}
-	result, err := s.judge.result(ctx, trajectory)
+	result, err := s.scorer.result(ctx, trajectory)
 	if err != nil {
 		return nil, err
 	}

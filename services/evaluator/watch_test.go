@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestWatchScore follows a rollout entry by entry: each makes the next score, and the stored result
-// ends the stream.
+// TestWatchScore publishes a rollout entry by entry. Each entry gives the next score, and the
+// stored result ends the stream.
 func TestWatchScore(t *testing.T) {
 	s, client := start(t)
 	said := messages()
@@ -49,7 +49,7 @@ func TestWatchScore(t *testing.T) {
 			}
 		}
 		if i == len(entries)-1 {
-			break // what follows may share a notification with the result
+			break // later scores may share a notification with the result
 		}
 		response, err := stream.Recv()
 		if err != nil {
@@ -68,7 +68,7 @@ func TestWatchScore(t *testing.T) {
 	}
 }
 
-// final reads a stream up to its final score.
+// final reads a stream until its final score.
 func final(t *testing.T, stream evaluatorv1.EvaluatorService_WatchScoreClient) *busv1.Result {
 	t.Helper()
 	for {

@@ -58,7 +58,7 @@ func TestRewrittenTools(t *testing.T) {
 	catalogue, names := rewritten(t)
 	host := serveTools(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, newServices(t, service.ClientConfig{}), catalogue)
 	runner := conformance.New(conformance.Services{ToolHost: func(string) grpc.ClientConnInterface { return host.conn }},
-		conformance.Config{Run: "rewritten", Parallel: 4, First: 5})
+		conformance.Config{Run: "rewritten", Parallel: 4, MaxDifferences: 5})
 	files := []string{vectortest.Dir(t, "tools/parallel.jsonl"), vectortest.Dir(t, "tools/raw_source.jsonl")}
 	for _, name := range names {
 		files = append(files, vectortest.Dir(t, "tools/calls/"+name+".jsonl"))

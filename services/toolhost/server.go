@@ -49,13 +49,13 @@ func statusOf(err error) error {
 	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID),
 		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrBroken), errors.Is(err, toolserver.ErrState):
 		return status.Error(codes.InvalidArgument, err.Error())
-	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrElsewhere):
+	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrStateMismatch):
 		return status.Error(codes.FailedPrecondition, err.Error())
 	case errors.Is(err, host.ErrDiverged):
 		return status.Error(codes.DataLoss, err.Error())
 	case errors.Is(err, host.ErrQuota):
 		return status.Error(codes.ResourceExhausted, err.Error())
-	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrAnnounce),
+	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrPublish),
 		errors.Is(err, toolserver.ErrAway):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):

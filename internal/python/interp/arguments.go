@@ -9,13 +9,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// ErrNoJSON means that an expression has a value that JSON cannot write.
+// ErrNoJSON means that JSON cannot represent the value of an expression.
 var ErrNoJSON = errors.New("a value that JSON cannot write")
 
-// Eval computes programs of one expression each, within limit.ArgumentSteps and
-// limit.ArgumentMemory for all of them. They know the builtins, the module json and the texts in
-// names, but no host. The error is ErrNoJSON if all have a value and JSON cannot write one of them,
-// otherwise that of the first that has none. It is safe for concurrent use.
+// Eval evaluates programs of one expression each. All of them share limit.ArgumentSteps and
+// limit.ArgumentMemory. A program can use the builtins, the module json and the strings in names,
+// but no host function. The error is that of the first program that has no value, or ErrNoJSON if
+// only conversions to JSON fail. Eval is safe for concurrent use.
 func Eval(programs []*syntax.Module, names map[string]string) (values []python.Value, err error) {
 	m := &machine{
 		ctx: context.Background(), names: builtins, types: types, steps: limit.Steps - limit.ArgumentSteps, memory: limit.Memory - limit.ArgumentMemory,

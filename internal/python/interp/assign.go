@@ -4,7 +4,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// variable returns the place of a variable; nil for the name of a builtin.
+// variable returns a pointer to a variable, nil for the name of a builtin.
 func (m *machine) variable(f *frame, n *syntax.Name) *any {
 	switch n.Place {
 	case syntax.PlaceLocal:
@@ -64,7 +64,7 @@ func (m *machine) assign(f *frame, target syntax.Expr, v any) {
 	}
 }
 
-// unpack assigns the items of a value to targets, one of which may have a star.
+// unpack assigns the items of a value to targets. One of them may be starred.
 func (m *machine) unpack(f *frame, targets []syntax.Expr, v any) {
 	star := -1
 	for i, target := range targets {
@@ -72,7 +72,7 @@ func (m *machine) unpack(f *frame, targets []syntax.Expr, v any) {
 			star = i
 		}
 	}
-	items := m.unpacked(v, len(targets), star >= 0)
+	items := m.unpackItems(v, len(targets), star >= 0)
 	for i, target := range targets {
 		switch {
 		case star < 0 || i < star:
@@ -89,8 +89,8 @@ func (m *machine) unpack(f *frame, targets []syntax.Expr, v any) {
 	}
 }
 
-// unpacked returns the items of a value that n targets take.
-func (m *machine) unpacked(v any, n int, star bool) []any {
+// unpackItems returns the items of a value for n targets.
+func (m *machine) unpackItems(v any, n int, star bool) []any {
 	if !iterable(v) {
 		panic(raise("TypeError", "cannot unpack non-iterable %s object", typeName(v)))
 	}

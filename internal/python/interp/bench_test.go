@@ -6,7 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// agentProgram is what an agent writes: 20 lines with three calls.
+// agentProgram is a typical program of an agent: 20 lines with three calls.
 const agentProgram = `names = ['ann', 'bob', 'eve', 'joe']
 found = {}
 def label(name, count=1):
@@ -37,14 +37,14 @@ func BenchmarkAgentProgram(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if outcome := Run(b.Context(), program, &desk{}); outcome.Err != nil {
+		if outcome := Run(b.Context(), program, &testHost{}); outcome.Err != nil {
 			b.Fatal(outcome.Err)
 		}
 	}
 }
 
-// catching is a program that catches 100 exceptions, every tenth one from 50 calls further in.
-const catching = `def deep(n):
+// catchProgram catches 100 exceptions, every tenth raised in 50 nested calls.
+const catchProgram = `def deep(n):
     if n:
         return deep(n - 1)
     raise ValueError('deep')
@@ -60,13 +60,13 @@ print(caught)
 `
 
 func BenchmarkCatch(b *testing.B) {
-	program, err := syntax.Parse(catching)
+	program, err := syntax.Parse(catchProgram)
 	if err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if outcome := Run(b.Context(), program, &desk{}); outcome.Output != "100\n" {
+		if outcome := Run(b.Context(), program, &testHost{}); outcome.Output != "100\n" {
 			b.Fatal(outcome.Output, outcome.Err)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// builtin returns what a name means in every program.
+// builtin returns the value of a name that a program has not assigned.
 func (m *machine) builtin(name string) (any, bool) {
 	if v, ok := m.names[name]; ok {
 		return v, true
@@ -21,8 +21,8 @@ func (m *machine) builtin(name string) (any, bool) {
 	return nil, false
 }
 
-// named is functions by their names, of which a key may hold several.
-func named(functions map[string]native) map[string]native {
+// splitNames returns functions by name. A key of its argument may hold several names.
+func splitNames(functions map[string]native) map[string]native {
 	all := make(map[string]native)
 	for names, f := range functions {
 		for name := range strings.FieldsSeq(names) {
@@ -32,7 +32,7 @@ func named(functions map[string]native) map[string]native {
 	return all
 }
 
-// builtins is what names mean, besides the functions of the host.
+// builtins holds the builtin functions, types and constants by name.
 var builtins = newBuiltins()
 
 func newBuiltins() map[string]any {
@@ -47,10 +47,10 @@ func newBuiltins() map[string]any {
 			all[name] = c
 		}
 	}
-	for name, f := range named(map[string]native{
+	for name, f := range splitNames(map[string]native{
 		"print": printOf, "repr": reprOf, "ascii": asciiOf, "len": lenOf, "sorted": sortedOf, "min": minOf, "max": maxOf, "sum": sumOf,
 		"abs": absOf, "round": roundOf, "any": anyOf, "all": allOf, "isinstance": isInstance, "issubclass": isSubclass, "format": formatOf,
-		"next": nextOf, "iter": iterOf, "divmod": divmodOf, "pow": powOf, "chr": chrOf, "ord": ordOf, "hex oct bin": basedOf,
+		"next": nextOf, "iter": iterOf, "divmod": divmodOf, "pow": powOf, "chr": chrOf, "ord": ordOf, "hex oct bin": hexOctBinOf,
 		"callable": callableOf, "getattr": getattrOf, "hasattr": hasattrOf,
 	}) {
 		all[name] = &builtin{name: name, call: f}
@@ -58,7 +58,7 @@ func newBuiltins() map[string]any {
 	return all
 }
 
-// types is the types by name. A program can name those that it can make objects of, and object.
+// types holds the types by name. A program can name object and the types with a constructor.
 var types = newTypes()
 
 func newTypes() map[string]*class {
@@ -81,7 +81,7 @@ func newTypes() map[string]*class {
 	for name, methods := range map[string]map[string]native{
 		"str": {
 			"join": strJoin, "format": strFormat, "format_map": strFormatMap, "replace": strReplace, "find rfind index rindex count": strFind,
-			"startswith endswith": strStarts, "zfill ljust rjust center": strPad, "split rsplit": strSplit, "splitlines": strSplitLines,
+			"startswith endswith": strStartsEndsWith, "zfill ljust rjust center": strPad, "split rsplit": strSplit, "splitlines": strSplitLines,
 			"partition rpartition": strPartition, "strip lstrip rstrip": strStrip, "removeprefix removesuffix": strRemove,
 			"upper lower casefold swapcase capitalize title": strCase, "expandtabs": strExpandTabs,
 			"isnumeric isdecimal isdigit isalpha isalnum isspace islower isupper istitle isascii isidentifier isprintable": strIs,
@@ -101,12 +101,12 @@ func newTypes() map[string]*class {
 		"float":     {"is_integer": isInteger},
 		"int":       {"bit_length": bitLength},
 	} {
-		all[name].methods = named(methods)
+		all[name].methods = splitNames(methods)
 	}
 	return all
 }
 
-// constructor returns what makes an object of a type, nil if a program cannot.
+// constructor returns the constructor of a type, nil if a program cannot create instances.
 func (c *class) constructor() native {
 	if c.isSubclass(exceptionClass("BaseException")) {
 		return newException
@@ -114,7 +114,7 @@ func (c *class) constructor() native {
 	return c.construct
 }
 
-// method returns a method of a type, nil if there is none.
+// method returns a method of a type or its bases, nil if it is missing.
 func (c *class) method(name string) native {
 	for ; c != nil; c = c.base {
 		if f := c.methods[name]; f != nil {
@@ -172,7 +172,7 @@ func (m *machine) attribute(x any, name string) (any, error) {
 		if name == "__name__" {
 			return x.name, nil
 		}
-	case *span:
+	case *rangeValue:
 		if i := slices.Index([]string{"start", "stop", "step"}, name); i >= 0 {
 			return []int{x.start, x.stop, x.step}[i], nil
 		}
@@ -196,7 +196,7 @@ func (m *machine) classAttribute(c *class, name string) (any, error) {
 	return nil, raise("AttributeError", "type object '%s' has no attribute '%s'", c.short(), name)
 }
 
-// unbound makes a function of a method whose first argument is the object.
+// unbound converts a method to a function whose first argument is the object.
 func unbound(c *class, name string, f native) native {
 	return func(a *arguments) any {
 		if len(a.positional) == 0 {
@@ -211,7 +211,7 @@ func unbound(c *class, name string, f native) native {
 
 func getattrOf(a *arguments) any {
 	args := a.positionalOnly(2, 3)
-	name := textIn(args[1], "getattr(): attribute name must be string")
+	name := requireString(args[1], "getattr(): attribute name must be string")
 	v, missing := a.attribute(args[0], name)
 	switch {
 	case missing == nil:
@@ -224,7 +224,7 @@ func getattrOf(a *arguments) any {
 
 func hasattrOf(a *arguments) any {
 	args := a.positionalOnly(2, 2)
-	name := textIn(args[1], "hasattr(): attribute name must be string")
+	name := requireString(args[1], "hasattr(): attribute name must be string")
 	_, missing := a.attribute(args[0], name)
 	return missing == nil
 }
@@ -239,7 +239,7 @@ func callableOf(a *arguments) any {
 	}
 }
 
-// instanceOf reports whether a class is a kind, or one of a tuple of kinds.
+// instanceOf reports whether a class derives from a class, or from one of a tuple of classes.
 func (a *arguments) instanceOf(c *class, kind any, depth int) bool {
 	switch kind := kind.(type) {
 	case *class:

@@ -11,8 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// keyword is an argument with a name.
-type keyword struct {
+type namedArgument struct {
 	name  string
 	value any
 }
@@ -20,7 +19,7 @@ type keyword struct {
 func (m *machine) evalCall(f *frame, x *syntax.Call) any {
 	fn := m.eval(f, x.Func)
 	positional := make([]any, 0, len(x.Args))
-	var named []keyword
+	var named []namedArgument
 	for i := range x.Args {
 		arg := &x.Args[i]
 		v := m.eval(f, arg.X)
@@ -29,7 +28,7 @@ func (m *machine) evalCall(f *frame, x *syntax.Call) any {
 			named = addKeyword(named, fn, arg.Name, v)
 		case arg.Stars == 1:
 			if !iterable(v) {
-				panic(raise("TypeError", "%s argument after * must be an iterable, not %s", calledName(fn), typeName(v)))
+				panic(raise("TypeError", "%s argument after * must be an iterable, not %s", callableName(fn), typeName(v)))
 			}
 			positional = m.collect(positional, v)
 		case arg.Stars == 2:
@@ -41,8 +40,8 @@ func (m *machine) evalCall(f *frame, x *syntax.Call) any {
 	return m.call(fn, positional, named)
 }
 
-// calledName returns the name of a function in messages about its arguments.
-func calledName(fn any) string {
+// callableName returns the name of a callable for messages about its arguments.
+func callableName(fn any) string {
 	switch fn := fn.(type) {
 	case *function:
 		return "__console__." + fn.code.Name + "()"
@@ -60,21 +59,21 @@ func calledName(fn any) string {
 	}
 }
 
-func addKeyword(named []keyword, fn any, name string, v any) []keyword {
-	if slices.ContainsFunc(named, func(k keyword) bool { return k.name == name }) {
-		panic(raise("TypeError", "%s got multiple values for keyword argument '%s'", calledName(fn), name))
+func addKeyword(named []namedArgument, fn any, name string, v any) []namedArgument {
+	if slices.ContainsFunc(named, func(k namedArgument) bool { return k.name == name }) {
+		panic(raise("TypeError", "%s got multiple values for keyword argument '%s'", callableName(fn), name))
 	}
-	return append(named, keyword{name, v})
+	return append(named, namedArgument{name, v})
 }
 
-func (m *machine) addKeywords(named []keyword, fn, v any) []keyword {
+func (m *machine) addKeywords(named []namedArgument, fn, v any) []namedArgument {
 	d, ok := v.(*dict)
 	if !ok {
-		panic(raise("TypeError", "%s argument after ** must be a mapping, not %s", calledName(fn), typeName(v)))
+		panic(raise("TypeError", "%s argument after ** must be a mapping, not %s", callableName(fn), typeName(v)))
 	}
 	m.allocItems(d.live)
 	for _, e := range d.all() {
-		name := textIn(e.key, "keywords must be strings")
+		name := requireString(e.key, "keywords must be strings")
 		m.chargeSteps(len(named) / 8)
 		named = addKeyword(named, fn, name, e.value)
 	}
@@ -82,7 +81,7 @@ func (m *machine) addKeywords(named []keyword, fn, v any) []keyword {
 }
 
 // call calls a function, a type or a tool.
-func (m *machine) call(fn any, positional []any, named []keyword) any {
+func (m *machine) call(fn any, positional []any, named []namedArgument) any {
 	switch fn := fn.(type) {
 	case *function:
 		return m.callFunction(fn, positional, named)
@@ -100,7 +99,7 @@ func (m *machine) call(fn any, positional []any, named []keyword) any {
 	}
 }
 
-// callNative bounds how deep builtins call each other.
+// callNative calls a builtin. It limits the depth of builtins that call each other.
 func (m *machine) callNative(call native, a *arguments) any {
 	if m.calls++; m.calls > limit.Calls {
 		m.calls--
@@ -111,7 +110,7 @@ func (m *machine) callNative(call native, a *arguments) any {
 	return v
 }
 
-func (m *machine) callFunction(fn *function, positional []any, named []keyword) any {
+func (m *machine) callFunction(fn *function, positional []any, named []namedArgument) any {
 	code := fn.code
 	n := len(code.Scope.Names)
 	m.alloc(64 + 16*n)
@@ -131,8 +130,8 @@ func (m *machine) callFunction(fn *function, positional []any, named []keyword) 
 	return f.result
 }
 
-// bind assigns the arguments of a call to the variables of the parameters.
-func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword) {
+// bind assigns the arguments of a call to the parameters' variables.
+func (m *machine) bind(f *frame, fn *function, positional []any, named []namedArgument) {
 	code := fn.code
 	n := min(len(positional), code.Positional)
 	copy(f.vars, positional[:n])
@@ -169,7 +168,7 @@ func (m *machine) bind(f *frame, fn *function, positional []any, named []keyword
 			f.vars[i] = fn.defaults[i]
 		}
 	}
-	missing(f, code)
+	requireParameters(f, code)
 }
 
 func tooMany(fn *function, given int) error {
@@ -191,8 +190,8 @@ func tooMany(fn *function, given int) error {
 	return raise("TypeError", "%s() takes %s positional argument%s but %d %s given", code.Name, takes, plural, given, were)
 }
 
-// missing returns the error for parameters that have no value.
-func missing(f *frame, code *syntax.Function) {
+// requireParameters panics with the TypeError for parameters without a value.
+func requireParameters(f *frame, code *syntax.Function) {
 	for _, part := range []struct {
 		low, high int
 		what      string
@@ -219,7 +218,7 @@ func missing(f *frame, code *syntax.Function) {
 }
 
 // callTool calls a function of the host.
-func (m *machine) callTool(name string, positional []any, named []keyword) any {
+func (m *machine) callTool(name string, positional []any, named []namedArgument) any {
 	m.chargeSteps(limit.CallSteps)
 	if m.ctx.Err() != nil {
 		m.step()
@@ -237,13 +236,14 @@ func (m *machine) callTool(name string, positional []any, named []keyword) any {
 	}
 	result, err := m.host.Call(name, values, keywords)
 	if err != nil {
-		panic(m.fromHost(err))
+		panic(m.hostException(err))
 	}
 	return m.fromPython(result)
 }
 
-// fromHost makes an exception that the program can catch of one of the host.
-func (m *machine) fromHost(err error) error {
+// hostException converts an exception of the host to one that the program can catch. It returns
+// other errors unchanged.
+func (m *machine) hostException(err error) error {
 	var failure *python.Exception
 	if !errors.As(err, &failure) {
 		return err
@@ -265,17 +265,17 @@ func (m *machine) fromHost(err error) error {
 	return &raised{&exception{class: kind, args: []any{failure.Text}, cause: err}}
 }
 
-// arguments are those of a call of a builtin. A method's object is self.
+// arguments are the arguments of a call of a builtin. self is the object of a method.
 type arguments struct {
 	*machine
 	name       string
 	self       any
 	positional []any
-	named      []keyword
+	named      []namedArgument
 }
 
-// bind assigns the arguments to parameters; those that were not given are absent. The first
-// required ones must be given.
+// bind assigns the arguments to parameters. The first required parameters need an argument; other
+// parameters without one are absent.
 func (a *arguments) bind(required int, params ...string) []any {
 	bound := newVars(len(params))
 	given := len(a.positional)
@@ -315,16 +315,17 @@ func (a *arguments) bind(required int, params ...string) []any {
 	return bound
 }
 
-// self returns the object whose method was called, and the method's arguments, which have no names.
+// self returns the object whose method was called, and the positional arguments.
 func self[T any](a *arguments, least, most int) (of T, args []any) {
 	of, _ = a.self.(T)
 	return of, a.positionalOnly(least, most)
 }
 
-// one returns the argument of a builtin that takes one, without a name.
+// one returns the only argument of a builtin, which must be positional.
 func (a *arguments) one() any { return a.positionalOnly(1, 1)[0] }
 
-// positionalOnly binds like bind for builtins that take no names, with their words.
+// positionalOnly returns the arguments of a builtin that takes only positional ones. Its error
+// texts are those of such builtins.
 func (a *arguments) positionalOnly(least, most int) []any {
 	n := len(a.positional)
 	name := a.name

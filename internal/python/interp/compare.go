@@ -65,8 +65,8 @@ func (m *machine) equal(x, y any, depth int) bool {
 		}
 		m.chargeSteps(a.live)
 		return a.live == b.live && isSubset(a, b)
-	case *span:
-		if y, ok := y.(*span); ok {
+	case *rangeValue:
+		if y, ok := y.(*rangeValue); ok {
 			n := x.length()
 			return n == y.length() && (n == 0 || x.start == y.start && (n == 1 || x.step == y.step))
 		}
@@ -74,7 +74,7 @@ func (m *machine) equal(x, y any, depth int) bool {
 	return isSame(x, y)
 }
 
-// isSubset reports whether all keys of a table are in another one.
+// isSubset reports whether table b has all keys of table a.
 func isSubset(a, b *table) bool {
 	for i := range a.entries {
 		if e := &a.entries[i]; e.hash != nil && b.find(e.hash) < 0 {
@@ -99,7 +99,7 @@ func (m *machine) equalItems(x, y []any, depth int) bool {
 	return true
 }
 
-// identical reports whether two items of containers are one object, or equal.
+// identical reports whether two items of containers are the same object or equal.
 func (m *machine) identical(x, y any, depth int) bool {
 	if _, isFloat := x.(float64); !isFloat && isSame(x, y) {
 		m.chargeSteps(1)
@@ -124,7 +124,7 @@ func (m *machine) equalTables(x, y *table, depth int) bool {
 	return true
 }
 
-// less returns x op y for an op of <, <=, > and >=.
+// less returns x op y for the operators <, <=, > and >=.
 func (m *machine) less(op string, x, y any, depth int) bool {
 	if depth > limit.Depth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
@@ -175,7 +175,7 @@ func satisfies(op string, order int) bool {
 	}
 }
 
-// lessItems compares the first items that differ, else the lengths.
+// lessItems compares the first items that differ, otherwise the lengths.
 func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 	for i := range min(len(x), len(y)) {
 		if !m.identical(x[i], y[i], depth+1) {
@@ -189,7 +189,7 @@ func (m *machine) lessItems(op string, x, y []any, depth int) bool {
 func (m *machine) contains(x, y any) bool {
 	switch y := y.(type) {
 	case string:
-		text := textIn(x, "'in <string>' requires string as left operand, not %s")
+		text := requireString(x, "'in <string>' requires string as left operand, not %s")
 		m.chargeSteps(len(y) / 64)
 		return strings.Contains(y, text)
 	case *dict:
@@ -198,7 +198,7 @@ func (m *machine) contains(x, y any) bool {
 	case *set:
 		i := m.get(&y.table, frozen(x))
 		return i >= 0
-	case *span:
+	case *rangeValue:
 		if i, large, ok := integer(x); ok {
 			if large != nil || y.length() == 0 {
 				return false

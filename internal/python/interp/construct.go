@@ -29,7 +29,7 @@ func newBool(a *arguments) any {
 func newInt(a *arguments) any {
 	args := a.bind(0, "x", "base")
 	if args[1] != absent {
-		text := textIn(args[0], "int() can't convert non-string with explicit base")
+		text := requireString(args[0], "int() can't convert non-string with explicit base")
 		base := machineInt(args[1], true)
 		if base != 0 && (base < 2 || base > 36) {
 			panic(raise("ValueError", "int() base must be >= 2 and <= 36, or 0"))
@@ -50,7 +50,7 @@ func newInt(a *arguments) any {
 	panic(raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0])))
 }
 
-// digits returns the digits of a number in text as ASCII, and whether underscores stand only
+// asciiDigits converts the digits of a number to ASCII. It reports whether underscores stand only
 // between digits.
 func asciiDigits(text string) (string, bool) {
 	text = strings.Map(func(r rune) rune {
@@ -77,7 +77,7 @@ func asciiDigits(text string) (string, bool) {
 func (m *machine) parseInt(text string, base int) any {
 	wrong := func() error {
 		shown := m.repr(text)
-		shown = shown[:offset(shown, 200)]
+		shown = shown[:byteOffset(shown, 200)]
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
 	}
 	m.chargeSteps(len(text) / 8)
@@ -126,7 +126,7 @@ func newFloat(a *arguments) any {
 	case isNumber(args[0]):
 		return float(args[0])
 	}
-	text := textIn(args[0], "float() argument must be a string or a number, not '%s'")
+	text := requireString(args[0], "float() argument must be a string or a number, not '%s'")
 	a.chargeSteps(len(text) / 8)
 	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
 	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
@@ -146,7 +146,7 @@ func newFloat(a *arguments) any {
 	panic(raise("ValueError", "could not convert string to float: %s", shown))
 }
 
-// optional returns the items of the one argument that may be given.
+// optional returns the items of the optional argument.
 func (a *arguments) optional() []any {
 	args := a.positionalOnly(0, 1)
 	if args[0] == absent {
@@ -201,7 +201,7 @@ func fromKeys(a *arguments) any {
 	return d
 }
 
-// update puts the items of a dict, or of pairs, into a dict.
+// update puts the items of a dict, or of a sequence of pairs, into a dict.
 func (m *machine) update(d *dict, v any) {
 	if other, ok := v.(*dict); ok {
 		m.allocItems(2 * other.live)
@@ -241,7 +241,7 @@ func newRange(a *arguments) any {
 	if bounds[2] == 0 {
 		panic(raise("ValueError", "range() arg 3 must not be zero"))
 	}
-	return &span{bounds[0], bounds[1], bounds[2]}
+	return &rangeValue{bounds[0], bounds[1], bounds[2]}
 }
 
 // iterators returns the iterators of all arguments.
@@ -254,7 +254,7 @@ func (a *arguments) iterators(from int) []iterator {
 	return all
 }
 
-// nextRow returns the next items of iterators. ok is false as soon as one is exhausted.
+// nextRow returns the next item of each iterator. ok is false if one is exhausted.
 func (m *machine) nextRow(its []iterator) (items []any, ok bool) {
 	m.allocItems(len(its))
 	items = make([]any, len(its))
@@ -284,7 +284,7 @@ func newZip(a *arguments) any {
 	}}
 }
 
-// strictError returns the error of zip(strict=True) if one argument is longer.
+// strictError panics with the error of zip(strict=True) if one argument is longer.
 func (m *machine) strictError(its []iterator) {
 	for i, it := range its {
 		if _, more := m.advance(it); more && i > 0 {
@@ -350,7 +350,7 @@ func newEnumerate(a *arguments) any {
 func newReversed(a *arguments) any {
 	v := a.one()
 	switch v.(type) {
-	case *list, *tuple, *span, string, *dict, *view:
+	case *list, *tuple, *rangeValue, string, *dict, *view:
 	default:
 		panic(raise("TypeError", "'%s' object is not reversible", typeName(v)))
 	}

@@ -16,12 +16,12 @@ var (
 	seed     = flag.Uint64("seed", 1, "seed of the first one")
 )
 
-// mostDiffer is the share of programs that may do something else than Python 3.11.
-const mostDiffer = 0.005
+// maxDifferShare is the largest share of programs whose result may differ from Python 3.11.
+const maxDifferShare = 0.005
 
-// TestDiffer runs random programs here and in Python, and compares what they print and raise: with
-// Python 3.11 values and types of exceptions; with Python 3.9, whose texts of errors are ours, the
-// texts too. Python 3.11 has to be installed in CI.
+// TestDiffer compares random programs with Python. With Python 3.11 it compares output and types of
+// exceptions. With Python 3.9, whose error texts the interpreter uses, it compares the texts too.
+// CI needs Python 3.11.
 func TestDiffer(t *testing.T) {
 	t.Parallel()
 	for _, reference := range []struct {
@@ -32,7 +32,7 @@ func TestDiffer(t *testing.T) {
 			t.Parallel()
 			if err := exec.CommandContext(t.Context(), reference.program, "--version").Run(); err != nil {
 				if os.Getenv("CI") != "" && !reference.texts {
-					t.Fatalf("%s: %v, it has to be installed in CI", reference.program, err)
+					t.Fatalf("%s: %v, CI needs it", reference.program, err)
 				}
 				t.Skipf("%s: %v", reference.program, err)
 			}
@@ -65,7 +65,7 @@ func differ(t *testing.T, program string, texts bool) {
 		if err := results.Decode(&want); err != nil {
 			t.Fatal(err)
 		}
-		printed, exception := play(source)
+		printed, exception := runSource(source)
 		limited := exceeds(printed + exception)
 		if !texts {
 			exception, _, _ = strings.Cut(exception, ":")
@@ -81,7 +81,7 @@ func differ(t *testing.T, program string, texts bool) {
 		case got == want.Output+want.Exception:
 		case limited:
 			exceeding++
-		case letters(got) == letters(want.Output+want.Exception): // sets go over their items in another order
+		case sortedLetters(got) == sortedLetters(want.Output+want.Exception): // only the order of sets differs
 			ordered++
 		default:
 			differ++
@@ -89,20 +89,19 @@ func differ(t *testing.T, program string, texts bool) {
 		}
 	}
 	t.Logf("%d programs: %d differ, %d differ in an order, %d exceed a limit, %d raise", len(sources), differ, ordered, exceeding, raised)
-	if float64(differ+ordered) > max(2, mostDiffer*float64(len(sources))) {
-		t.Errorf("got %d programs that differ, want at most %v of %d", differ+ordered, mostDiffer, len(sources))
+	if float64(differ+ordered) > max(2, maxDifferShare*float64(len(sources))) {
+		t.Errorf("got %d programs that differ, want at most %v of %d", differ+ordered, maxDifferShare, len(sources))
 	}
 }
 
-// letters returns the letters of a text in alphabetical order.
-func letters(s string) string {
+// sortedLetters returns the letters of a text in alphabetical order.
+func sortedLetters(s string) string {
 	all := []rune(s)
 	slices.Sort(all)
 	return string(all)
 }
 
-// exceeds reports whether a program did what only Python does: a limit was exceeded, or a complex
-// number asked for.
+// exceeds reports whether a program exceeded a limit or needed complex numbers.
 func exceeds(got string) bool {
 	for _, text := range []string{"bytes are needed", "bytes were printed", "steps are needed", "number is too large", "complex numbers"} {
 		if strings.Contains(got, text) {

@@ -6,7 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// eval computes an expression.
+// eval evaluates an expression.
 func (m *machine) eval(f *frame, x syntax.Expr) any {
 	m.step()
 	switch x := x.(type) {
@@ -52,7 +52,7 @@ func (m *machine) evalBinary(f *frame, x *syntax.Binary) any {
 	return m.binary(x.Op, m.eval(f, x.X), m.eval(f, x.Y))
 }
 
-// build computes the expressions that make a text, a container or a function.
+// build evaluates the expressions that create a text, a container or a function.
 func (m *machine) build(f *frame, x syntax.Expr) any {
 	switch x := x.(type) {
 	case *syntax.JoinedStr:
@@ -78,7 +78,7 @@ func (m *machine) build(f *frame, x syntax.Expr) any {
 	}
 }
 
-// index computes what stands in a subscript.
+// index evaluates the expression of a subscript.
 func (m *machine) index(f *frame, x syntax.Expr) any {
 	s, ok := x.(*syntax.Slice)
 	if !ok {
@@ -109,7 +109,7 @@ func (m *machine) evalCompare(f *frame, x *syntax.Compare) any {
 	return true
 }
 
-// items computes the items of a display.
+// items evaluates the items of a list, tuple or set display.
 func (m *machine) items(f *frame, exprs []syntax.Expr) []any {
 	m.allocItems(len(exprs))
 	items := make([]any, 0, len(exprs))
@@ -185,7 +185,7 @@ func (m *machine) formatted(f *frame, x *syntax.FormattedValue) any {
 	return m.format(v, text)
 }
 
-// cursor goes over what the clauses of a comprehension select.
+// cursor iterates over the items that the clauses of a comprehension select.
 type cursor struct {
 	c     *syntax.Comprehension
 	inner *frame
@@ -200,7 +200,7 @@ func (m *machine) cursor(f *frame, c *syntax.Comprehension) *cursor {
 	return &cursor{c: c, first: first, inner: &frame{vars: newVars(n), parent: f}}
 }
 
-// next goes to the next selection.
+// next advances to the next selected item and reports whether one exists.
 func (u *cursor) next(m *machine) bool {
 	if u.open == nil {
 		u.open = append(make([]iterator, 0, len(u.c.Clauses)), u.first)
@@ -250,7 +250,7 @@ func (g *generator) next(m *machine) (any, bool) {
 	if g.done {
 		return nil, false
 	}
-	g.done = true // until there is an item: an exception ends a generator, too
+	g.done = true // stays true if next panics: an exception ends a generator
 	if !g.cursor.next(m) {
 		return nil, false
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// exceptionTree is the exceptions that a program can name, each behind what it derives from.
+// exceptionTree holds the exception classes that a program can name.
 var exceptionTree = newExceptionTree()
 
 func newExceptionTree() map[string]*class {
@@ -34,10 +34,10 @@ func newExceptionTree() map[string]*class {
 	return tree
 }
 
-// exceptionClass returns the exception of a name, nil if there is none.
+// exceptionClass returns an exception class by name, nil if it is unknown.
 func exceptionClass(name string) *class { return exceptionTree[name] }
 
-// newException makes an exception.
+// newException is the constructor of all exception classes.
 func newException(a *arguments) any {
 	c, ok := a.self.(*class)
 	if !ok {
@@ -77,7 +77,7 @@ func (m *machine) osErrorText(e *exception) string {
 	return "[Errno " + number + "] " + text
 }
 
-// exceptionAttribute returns e.name, nil if there is none.
+// exceptionAttribute returns e.name, nil if the attribute is missing.
 func exceptionAttribute(e *exception, name string) any {
 	switch name {
 	case "args":

@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// signal says how a statement ends.
+// signal is how a statement ends.
 type signal uint8
 
 const (
@@ -65,7 +65,7 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 	}
 }
 
-// simpleStmt executes the statements without branches.
+// simpleStmt executes a statement that contains no others.
 func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	switch s := s.(type) {
 	case *syntax.Def:
@@ -97,7 +97,7 @@ func (m *machine) simpleStmt(f *frame, s syntax.Stmt) {
 	}
 }
 
-// ifStmt executes an if with its elifs.
+// ifStmt executes an if statement with its elif branches.
 func (m *machine) ifStmt(f *frame, s *syntax.If) signal {
 	for {
 		if truth(m.eval(f, s.Test)) {
@@ -144,17 +144,16 @@ func (m *machine) loop(f *frame, s *syntax.For) signal {
 	}
 }
 
-// recoverPanic runs f and returns its panic.
+// recoverPanic runs f and returns the value of its panic, nil without one.
 func recoverPanic(f func()) (failure any) {
 	defer func() { failure = recover() }()
 	f()
 	return nil
 }
 
-// catch runs f and returns the exception that it raises, nil if none. What no program can catch
-// goes on.
+// catch runs f and returns the exception that it raises, nil if none. It repeats any other panic.
 func (m *machine) catch(f func()) *raised {
-	calls, stack, handling := m.calls, m.stack, len(m.handling)
+	calls, stack, handling := m.calls, m.stack, len(m.handled)
 	failure := recoverPanic(f)
 	if failure == nil {
 		return nil
@@ -163,11 +162,11 @@ func (m *machine) catch(f func()) *raised {
 	if !ok {
 		panic(failure)
 	}
-	m.calls, m.stack, m.handling = calls, stack, m.handling[:handling]
+	m.calls, m.stack, m.handled = calls, stack, m.handled[:handling]
 	return r
 }
 
-// try executes a try statement. Only what the program can catch runs handlers and finally.
+// try executes a try statement. Panics other than exceptions skip handlers and finally.
 func (m *machine) try(f *frame, s *syntax.Try) (sig signal) {
 	if s.Finally == nil {
 		return m.tryExceptElse(f, s)
@@ -202,9 +201,9 @@ func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) signal 
 		h := &handlers[i]
 		caught := h.Type == nil
 		if !caught {
-			m.handling = append(m.handling, r.exception)
+			m.handled = append(m.handled, r.exception)
 			kind := m.eval(f, h.Type)
-			m.handling = m.handling[:len(m.handling)-1]
+			m.handled = m.handled[:len(m.handled)-1]
 			caught = catches(kind, r.exception)
 		}
 		if !caught {
@@ -214,9 +213,9 @@ func (m *machine) handle(f *frame, handlers []syntax.Handler, r *raised) signal 
 			m.store(f, h.Name, r.exception)
 			defer m.store(f, h.Name, absent)
 		}
-		m.handling = append(m.handling, r.exception)
+		m.handled = append(m.handled, r.exception)
 		sig := m.block(f, h.Body)
-		m.handling = m.handling[:len(m.handling)-1]
+		m.handled = m.handled[:len(m.handled)-1]
 		return sig
 	}
 	panic(r)
@@ -243,8 +242,8 @@ func catches(kind any, e *exception) bool {
 // raise returns the exception that a raise statement raises.
 func (m *machine) raise(f *frame, s *syntax.Raise) {
 	if s.X == nil {
-		if n := len(m.handling); n > 0 {
-			panic(&raised{m.handling[n-1]})
+		if n := len(m.handled); n > 0 {
+			panic(&raised{m.handled[n-1]})
 		}
 		panic(raise("RuntimeError", "No active exception to reraise"))
 	}
@@ -269,7 +268,8 @@ func (m *machine) raise(f *frame, s *syntax.Raise) {
 
 const jsonModule = "json"
 
-// isOriginalModule reports whether a module of the original contains only tools and types.
+// isOriginalModule reports whether a module is one of ToolSandbox that contains only tools and
+// types.
 func isOriginalModule(module string) bool {
 	first, _, _ := strings.Cut(module, ".")
 	return first == "tool_sandbox" || first == "typing" || module == "__future__"
@@ -291,8 +291,8 @@ func (m *machine) imports(f *frame, s *syntax.Import) {
 	}
 }
 
-// importsFrom binds a member of a module. What comes from the original's own modules is there
-// anyway.
+// importsFrom binds a member of a module. It ignores imports from ToolSandbox's modules: their
+// tools are predefined.
 func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 	switch {
 	case s.Name == nil && (s.Module == jsonModule || isOriginalModule(s.Module)):
@@ -310,7 +310,7 @@ func (m *machine) importsFrom(f *frame, s *syntax.ImportFrom) {
 	}
 }
 
-// decorated makes a function and gives it to its decorators.
+// decorated defines a function and applies its decorators.
 func (m *machine) decorated(f *frame, s *syntax.Def) any {
 	decorators := make([]any, len(s.Decorators))
 	for i, decorator := range s.Decorators {
@@ -323,7 +323,7 @@ func (m *machine) decorated(f *frame, s *syntax.Def) any {
 	return made
 }
 
-// define makes a function.
+// define creates the function object of a def or lambda.
 func (m *machine) define(f *frame, code *syntax.Function) any {
 	m.alloc(64 + 16*len(code.Params))
 	fn := &function{code: code, closure: f, defaults: newVars(len(code.Params))}

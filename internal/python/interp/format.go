@@ -26,7 +26,7 @@ type spec struct {
 func parseSpec(text string) spec {
 	s, rest := spec{fill: " ", precision: -1}, text
 	if rest != "" {
-		if n := width(rest); n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {
+		if n := runeWidth(rest); n < len(rest) && strings.IndexByte("<>^=", rest[n]) >= 0 {
 			s.fill, s.align, rest = rest[:n], rest[n], rest[n+1:]
 		} else if strings.IndexByte("<>^=", rest[0]) >= 0 {
 			s.align, rest = rest[0], rest[1:]
@@ -66,7 +66,7 @@ func parseSpec(text string) spec {
 	if take(".") != 0 && !digits(&s.precision) {
 		panic(raise("ValueError", "Format specifier missing precision"))
 	}
-	if rest != "" && len(rest) == width(rest) {
+	if rest != "" && len(rest) == runeWidth(rest) {
 		s.verb, rest = rest[0], ""
 	}
 	if rest != "" {
@@ -100,9 +100,9 @@ func (m *machine) format(v any, text string) string {
 	return m.formatFloat(s, f)
 }
 
-// formatText formats a text, and what has no format of its own.
+// formatText formats a string. It also formats values of types without a format of their own.
 func (m *machine) formatText(v any, format string) string {
-	text := textIn(v, "unsupported format string passed to %s.__format__")
+	text := requireString(v, "unsupported format string passed to %s.__format__")
 	s := parseSpec(format)
 	switch {
 	case s.grouping != "" && (s.verb == 0 || s.verb == 's'):
@@ -113,16 +113,16 @@ func (m *machine) formatText(v any, format string) string {
 		panic(raise("ValueError", "Sign not allowed in string format specifier"))
 	case s.alternate:
 		panic(raise("ValueError", "Alternate form (#) not allowed in string format specifier"))
-	case s.align == '=' && !s.zero: // as in Python 3.10 and later, "05" pads a text behind it
+	case s.align == '=' && !s.zero: // "05" pads strings on the right, as since Python 3.10
 		panic(raise("ValueError", "'=' alignment not allowed in string format specifier"))
 	}
 	if s.precision >= 0 && s.precision < len(text) {
-		text = text[:offset(text, s.precision)]
+		text = text[:byteOffset(text, s.precision)]
 	}
 	if s.align == 0 || s.zero {
 		s.align = '<'
 	}
-	return m.padded(text, s.fill, s.align, s.width)
+	return m.pad(text, s.fill, s.align, s.width)
 }
 
 func (m *machine) formatInt(s spec, v any) string {
@@ -141,14 +141,14 @@ func (m *machine) formatInt(s spec, v any) string {
 	case 'o':
 		base, prefix = 8, "0o"
 	case 'c':
-		c, ok := characterOf(i)
+		c, ok := chr(i)
 		if !ok {
 			panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 		}
 		if s.align == 0 {
 			s.align = '<'
 		}
-		return m.padded(c, s.fill, s.align, s.width)
+		return m.pad(c, s.fill, s.align, s.width)
 	}
 	text := i.Text(base)
 	if base == 10 {
@@ -170,7 +170,7 @@ func (m *machine) formatInt(s spec, v any) string {
 	if base != 10 {
 		group = 4
 	}
-	return m.signed(s, sign, text, group)
+	return m.padNumber(s, sign, text, group)
 }
 
 func (m *machine) formatFloat(s spec, f float64) string {
@@ -192,7 +192,7 @@ func (m *machine) formatFloat(s spec, f float64) string {
 	if text[0] == '-' {
 		sign, text = "-", text[1:]
 	}
-	return m.signed(s, sign, text+percent, 3)
+	return m.padNumber(s, sign, text+percent, 3)
 }
 
 func floatText(s spec, f float64, precision int) string {
@@ -201,7 +201,7 @@ func floatText(s spec, f float64, precision int) string {
 		if precision < 0 {
 			return python.FormatFloat(f)
 		}
-		text := general(f, max(1, precision), s.alternate)
+		text := formatGeneral(f, max(1, precision), s.alternate)
 		if mantissa, exponent, found := strings.Cut(text, "e"); !found && !strings.ContainsAny(text, ".nN") {
 			if len(strings.TrimPrefix(text, "-")) >= max(1, precision) && precision > 0 { // no room for ".0": an exponent
 				return strconv.FormatFloat(f, 'e', len(strings.TrimPrefix(text, "-"))-1, 64)
@@ -212,7 +212,7 @@ func floatText(s spec, f float64, precision int) string {
 		}
 		return text
 	case 'g', 'G', 'n':
-		return general(f, max(1, precision), s.alternate)
+		return formatGeneral(f, max(1, precision), s.alternate)
 	default:
 		text := strconv.FormatFloat(f, s.verb|0x20, precision, 64)
 		if s.alternate && precision == 0 && !strings.Contains(text, ".") && !math.IsInf(f, 0) && !math.IsNaN(f) {
@@ -225,9 +225,9 @@ func floatText(s spec, f float64, precision int) string {
 	}
 }
 
-// general returns a float with so many significant digits, without zeros at the end unless they are
-// kept.
-func general(f float64, precision int, keep bool) string {
+// formatGeneral formats a float with a number of significant digits. It strips zeros at the end
+// unless keepZeros is set.
+func formatGeneral(f float64, precision int, keepZeros bool) string {
 	if f == 0 || math.IsInf(f, 0) || math.IsNaN(f) {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
@@ -242,14 +242,14 @@ func general(f float64, precision int, keep bool) string {
 	} else {
 		exponent = "e" + exponent
 	}
-	if !keep && strings.Contains(mantissa, ".") {
+	if !keepZeros && strings.Contains(mantissa, ".") {
 		mantissa = strings.TrimRight(strings.TrimRight(mantissa, "0"), ".")
 	}
 	return mantissa + exponent
 }
 
-// signed puts a number together: sign, groups of digits, padding.
-func (m *machine) signed(s spec, sign, text string, group int) string {
+// padNumber adds the sign, the separators of digit groups and the padding.
+func (m *machine) padNumber(s spec, sign, text string, group int) string {
 	if !strings.HasPrefix(sign, "-") && (s.sign == '+' || s.sign == ' ') {
 		sign = string(s.sign) + sign
 	}
@@ -259,21 +259,20 @@ func (m *machine) signed(s spec, sign, text string, group int) string {
 			zeros = s.width - len(sign)
 		}
 		m.alloc(max(0, zeros) + 2*len(text))
-		text = grouped(text, s.grouping, group, zeros)
+		text = groupDigits(text, s.grouping, group, zeros)
 	}
 	if s.align == '=' {
-		padded := m.padded(text, s.fill, '>', s.width-length(sign))
+		padded := m.pad(text, s.fill, '>', s.width-length(sign))
 		return sign + padded
 	}
 	if s.align == 0 {
 		s.align = '>'
 	}
-	return m.padded(sign+text, s.fill, s.align, s.width)
+	return m.pad(sign+text, s.fill, s.align, s.width)
 }
 
-// grouped puts a separator between groups of digits of the whole part, with zeros before them up to
-// a width.
-func grouped(text, separator string, group, width int) string {
+// groupDigits separates groups of digits of the integer part. It adds zeros in front up to a width.
+func groupDigits(text, separator string, group, width int) string {
 	end := strings.IndexFunc(text, func(c rune) bool { return (c < '0' || c > '9') && (group == 3 || c < 'A' || c > 'f') })
 	if end < 0 {
 		end = len(text)
@@ -296,8 +295,8 @@ func grouped(text, separator string, group, width int) string {
 	return out.String() + rest
 }
 
-// padded fills a text up to a width.
-func (m *machine) padded(text, fill string, align byte, width int) string {
+// pad pads a text to a width.
+func (m *machine) pad(text, fill string, align byte, width int) string {
 	n := width - length(text)
 	if n <= 0 {
 		return text
@@ -314,8 +313,8 @@ func (m *machine) padded(text, fill string, align byte, width int) string {
 	}
 }
 
-// characterOf returns chr(i).
-func characterOf(i *big.Int) (string, bool) {
+// chr returns the character of a code point. ok is false outside Unicode's range.
+func chr(i *big.Int) (string, bool) {
 	if !i.IsInt64() || i.Int64() < 0 || i.Int64() > 0x10FFFF {
 		return "", false
 	}

@@ -84,7 +84,7 @@ func (a *arguments) sort(items []any) {
 		}
 	}
 	a.allocItems(2 * len(items))
-	pairs := make([][2]any, len(items)) // of keys and items
+	pairs := make([][2]any, len(items)) // key and item
 	for i, item := range items {
 		pairs[i] = [2]any{item, item}
 		if key != nil {
@@ -217,7 +217,7 @@ func roundOf(a *arguments) any {
 	return roundTens(f, -digits)
 }
 
-// roundTens rounds a float to tens, hundreds and so on: exactly, halves to even.
+// roundTens rounds a float to a power of ten, exactly, with halves to even.
 func roundTens(f float64, zeros int) any {
 	text := strconv.FormatFloat(f, 'e', -1, 64)
 	exponent, err := strconv.Atoi(text[strings.IndexByte(text, 'e')+1:])
@@ -237,7 +237,7 @@ func roundTens(f float64, zeros int) any {
 	return rounded
 }
 
-// roundInt rounds an int to tens, hundreds and so on, halves to even.
+// roundInt rounds an int to a power of ten, with halves to even.
 func (a *arguments) roundInt(i *big.Int, digits int) any {
 	if digits < -i.BitLen() {
 		return 0
@@ -280,7 +280,7 @@ func formatOf(a *arguments) any {
 	return a.format(args[0], format)
 }
 
-// givenName returns the name of an argument's type as messages about arguments have it.
+// givenName returns the type name of an argument for messages.
 func givenName(v any) string {
 	if v == nil {
 		return "None"

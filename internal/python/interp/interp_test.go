@@ -16,12 +16,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// desk has a tool that returns its arguments, one that fails and one without a result.
-type desk struct{ calls []string }
+// testHost has a function that returns its arguments, one that fails and one without a result.
+type testHost struct{ calls []string }
 
-func (d *desk) Callable(name string) bool { return name == "echo" || name == "fail" || name == "quiet" }
+func (d *testHost) Callable(name string) bool {
+	return name == "echo" || name == "fail" || name == "quiet"
+}
 
-func (d *desk) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+func (d *testHost) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	d.calls = append(d.calls, name)
 	switch name {
 	case "fail":
@@ -33,30 +35,30 @@ func (d *desk) Call(name string, positional []python.Value, keyword *python.Dict
 	}
 }
 
-// answer runs source and returns what it prints and, behind that, what it raises.
-func answer(source string) string {
-	output, exception := play(source)
+// runText runs source and returns its output, followed by its exception.
+func runText(source string) string {
+	output, exception := runSource(source)
 	return output + exception
 }
 
-// play runs source and returns what it prints and what it raises.
-func play(source string) (output, exception string) {
+// runSource runs source and returns its output and its exception.
+func runSource(source string) (output, exception string) {
 	program, err := syntax.Parse(source)
 	if err != nil {
 		return "", err.Error()
 	}
-	outcome := Run(context.Background(), program, &desk{})
+	outcome := Run(context.Background(), program, &testHost{})
 	if outcome.Err != nil {
 		return outcome.Output, outcome.Err.Error()
 	}
 	return outcome.Output, ""
 }
 
-// TestPython compares with what Python prints and raises.
+// TestPython compares output and exceptions with those of Python.
 func TestPython(t *testing.T) {
 	for _, c := range golden(t) {
 		want := c.Output + c.Exception
-		if got := answer(c.Source); got != want {
+		if got := runText(c.Source); got != want {
 			t.Errorf("%q: got %q, want %q", c.Source, got, want)
 		}
 	}
@@ -106,7 +108,7 @@ func TestTools(t *testing.T) {
 			if err != nil {
 				t.Fatalf("Compile(%q): %v", test.source, err)
 			}
-			d := &desk{}
+			d := &testHost{}
 			outcome := Run(t.Context(), program, d)
 			got := outcome.Output
 			if outcome.Err != nil {
@@ -169,7 +171,7 @@ func TestSyntax(t *testing.T) {
 	}
 }
 
-// TestConcurrent runs one program many times at once: runs share nothing.
+// TestConcurrent runs one program many times concurrently.
 func TestConcurrent(t *testing.T) {
 	program, err := syntax.Parse("x = []\nfor i in range(100):\n    x.append(echo(i))\nprint(len(x), x[-1])")
 	if err != nil {
@@ -180,7 +182,7 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		group.Go(func() {
 			for range 20 {
-				if outcome := Run(context.Background(), program, &desk{}); outcome.Output != want || outcome.Err != nil {
+				if outcome := Run(context.Background(), program, &testHost{}); outcome.Output != want || outcome.Err != nil {
 					t.Errorf("got %q, error %v, want %q", outcome.Output, outcome.Err, want)
 				}
 			}
@@ -189,24 +191,24 @@ func TestConcurrent(t *testing.T) {
 	group.Wait()
 }
 
-// FuzzRun checks that no source breaks the dialect, and that it answers the same twice.
+// FuzzRun checks that every source ends in time, and gives the same answer twice.
 func FuzzRun(f *testing.F) {
 	for _, c := range golden(f) {
 		f.Add(c.Source)
 	}
-	for _, source := range hostile() {
+	for _, source := range hostileSources() {
 		f.Add(source[:min(len(source), 2000)])
 	}
 	f.Fuzz(func(t *testing.T, source string) {
 		began := time.Now()
-		got := answer(source)
+		got := runText(source)
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("%q took %v", source, took)
 		}
 		if strings.Contains(got, "SystemError") && !strings.Contains(source, "Error") {
 			t.Errorf("%q: got %q", source, got)
 		}
-		if again := answer(source); again != got {
+		if again := runText(source); again != got {
 			t.Errorf("%q: got %q, then %q", source, got, again)
 		}
 	})
@@ -219,7 +221,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if outcome := Run(context.Background(), program, &desk{}); outcome.Err != nil {
+		if outcome := Run(context.Background(), program, &testHost{}); outcome.Err != nil {
 			b.Fatal(outcome.Err)
 		}
 	}

@@ -4,20 +4,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// iterator goes over items.
+// iterator is a Python iterator.
 type iterator interface {
 	// next returns the next item; ok is false at the end.
 	next(m *machine) (item any, ok bool)
-	// name is the name of its type.
+	// name returns the name of its type.
 	name() string
 }
 
-// advance returns the next item. It bounds how deep iterators go over each other.
+// advance returns the next item. It limits the depth of iterators that advance each other.
 func (m *machine) advance(it iterator) (item any, ok bool) {
-	switch it := it.(type) { // these call nothing
+	switch it := it.(type) { // these call no other iterator
 	case *sequenceIterator:
 		return it.next(m)
-	case *spanIterator:
+	case *rangeIterator:
 		return it.next(m)
 	}
 	if m.stack++; m.stack > limit.Stack {
@@ -36,8 +36,8 @@ func (m *machine) iter(v any) iterator {
 		return &sequenceIterator{items: &v.items, kind: "list_iterator"}
 	case *tuple:
 		return &sequenceIterator{items: &v.items, kind: "tuple_iterator"}
-	case *span:
-		return &spanIterator{of: *v, left: v.length()}
+	case *rangeValue:
+		return &rangeIterator{of: *v, left: v.length()}
 	case string:
 		return &textIterator{rest: v}
 	case *dict:
@@ -56,10 +56,10 @@ func (m *machine) iter(v any) iterator {
 	}
 }
 
-// iterable reports whether iter takes a value.
+// iterable reports whether iter accepts a value.
 func iterable(v any) bool {
 	switch v.(type) {
-	case *list, *tuple, *span, string, *dict, *set, *view, iterator:
+	case *list, *tuple, *rangeValue, string, *dict, *set, *view, iterator:
 		return true
 	default:
 		return false
@@ -83,14 +83,14 @@ func (it *sequenceIterator) next(*machine) (any, bool) {
 	return (*it.items)[it.at-1], true
 }
 
-type spanIterator struct {
-	of   span
+type rangeIterator struct {
+	of   rangeValue
 	left int
 }
 
-func (it *spanIterator) name() string { return "range_iterator" }
+func (it *rangeIterator) name() string { return "range_iterator" }
 
-func (it *spanIterator) next(*machine) (any, bool) {
+func (it *rangeIterator) next(*machine) (any, bool) {
 	if it.left == 0 {
 		return nil, false
 	}
@@ -108,7 +108,7 @@ func (it *textIterator) next(*machine) (any, bool) {
 	if it.rest == "" {
 		return nil, false
 	}
-	n := width(it.rest)
+	n := runeWidth(it.rest)
 	c := it.rest[:n]
 	it.rest = it.rest[n:]
 	return c, true

@@ -18,7 +18,7 @@ func newJSON() *module {
 	}}
 }
 
-// toPython copies a value for the host; tuples and sets become lists.
+// toPython copies a value for the host. Tuples and sets become lists.
 func (m *machine) toPython(v any, depth int) python.Value {
 	if depth > limit.Depth {
 		panic(tooDeep())
@@ -32,7 +32,7 @@ func (m *machine) toPython(v any, depth int) python.Value {
 		return python.ValueOf(v)
 	case *dict:
 		return m.dictToPython(v, depth)
-	case *span:
+	case *rangeValue:
 		if m.host == nil {
 			panic(unserializable(v))
 		}
@@ -74,7 +74,7 @@ func (m *machine) dictToPython(d *dict, depth int) python.Value {
 	return result.Value()
 }
 
-// fromPython copies a value of the host.
+// fromPython copies a value from the host.
 func (m *machine) fromPython(v python.Value) any {
 	m.allocItems(1)
 	switch v := v.Interface().(type) {
@@ -100,11 +100,11 @@ func (m *machine) fromPython(v python.Value) any {
 	}
 }
 
-// maxIndent is the largest indentation of JSON text.
+// maxIndent is the largest indentation that dumps accepts.
 const maxIndent = 16
 
-// dumps is json.dumps, of whose options it knows indent, ensure_ascii, sort_keys and default, which
-// it does not call.
+// dumps is json.dumps with the options indent, ensure_ascii, sort_keys and default. It never calls
+// default.
 func dumps(a *arguments) any {
 	args := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
 	value := a.toPython(args[0], 0)
@@ -128,7 +128,7 @@ func dumps(a *arguments) any {
 // loads is json.loads.
 func loads(a *arguments) any {
 	args := a.bind(1, "s")
-	text := textIn(args[0], "the JSON object must be str, bytes or bytearray, not %s")
+	text := requireString(args[0], "the JSON object must be str, bytes or bytearray, not %s")
 	a.allocItems(len(text))
 	value, failure := python.ParseJSON(text)
 	var exception *python.Exception

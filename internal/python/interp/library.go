@@ -8,33 +8,34 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// notGivenName is the default of a parameter that need not be given and has no other value.
+// notGivenName is the default of an optional parameter that has no other default.
 const notGivenName = "NOT_GIVEN"
 
-// notGiven is the value of NOT_GIVEN. It counts as false, and a function of the host does not get
-// it as a named argument.
+// notGiven is the value of NOT_GIVEN. It is false in a condition. The host does not receive named
+// arguments with this value.
 type notGivenType struct{ _ byte }
 
 var notGiven any = &notGivenType{}
 
-// Library is what a program knows besides the builtins when one of its functions is called. It is
+// Library holds the names that the function of a program can use besides the builtins. It is
 // immutable and safe for concurrent use.
 type Library struct {
 	names   map[string]any
 	classes map[string]*class
 }
 
-// Names says what a library has.
+// Names are the names of a Library.
 type Names struct {
-	// Functions are those of the host. "a.f" is the function f of a module a.
+	// Functions are functions of the host. "a.f" is the function f of a module a.
 	Functions []string
-	// Decorators return the function that they are called with, and Factories such decorators.
+	// Decorators return their argument unchanged. Factories return such decorators.
 	Decorators, Factories []string
-	// Exceptions are raised by the host and by programs, which know them without their module.
+	// Exceptions are classes that the host and programs raise. Programs use them without a module
+	// name.
 	Exceptions []string
 }
 
-// NewLibrary returns a library, which has NOT_GIVEN besides.
+// NewLibrary returns a library with the names and NOT_GIVEN.
 func NewLibrary(names Names) *Library {
 	l := &Library{names: map[string]any{notGivenName: notGiven}, classes: make(map[string]*class)}
 	for _, name := range names.Functions {
@@ -67,7 +68,7 @@ func NewLibrary(names Names) *Library {
 	return l
 }
 
-// Has reports whether a name means something without being assigned.
+// Has reports whether a name is a builtin or in the library.
 func (l *Library) Has(name string) bool {
 	_, given := l.names[name]
 	_, builtin := builtins[name]
@@ -77,18 +78,18 @@ func (l *Library) Has(name string) bool {
 // Importable reports whether a program may import from a module.
 func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
 
-// Call runs a program and calls a function that its top level defines, with arguments by name;
-// those that were not given have their defaults. It is safe for concurrent use: calls share
-// nothing.
+// Call runs a program, then calls a function that its top level defines. args are named arguments;
+// missing ones get the parameters' defaults. Calls share no state, so Call is safe for concurrent
+// use.
 func (l *Library) Call(ctx context.Context, program *syntax.Module, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
 	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
 	m.module = frame{vars: newVars(len(program.Scope.Names))}
 	failure := recoverPanic(func() {
 		m.block(&m.module, program.Body)
-		named := make([]keyword, 0, len(args))
+		named := make([]namedArgument, 0, len(args))
 		for i := range args {
 			if args[i].Given {
-				named = append(named, keyword{args[i].Name, m.fromPython(args[i].Value)})
+				named = append(named, namedArgument{args[i].Name, m.fromPython(args[i].Value)})
 			}
 		}
 		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)

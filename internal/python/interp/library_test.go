@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// TestLibrary calls functions of programs with what a library knows.
+// TestLibrary calls functions of programs that use a library's names.
 func TestLibrary(t *testing.T) {
 	library := NewLibrary(Names{Functions: []string{"quiet", "at.echo", "at.fail"}, Decorators: []string{"plain"}, Exceptions: []string{"desk.LostError"}})
 	for _, test := range []struct{ body, want string }{
@@ -31,7 +31,7 @@ func TestLibrary(t *testing.T) {
 		}
 		args := []python.Arg{{Name: "x", Value: python.Int(1), Given: true}, {Name: "y", Value: python.Int(2)}}
 		for range 2 { // calls share nothing
-			result, outcome := library.Call(t.Context(), program, def, args, &only{})
+			result, outcome := library.Call(t.Context(), program, def, args, &moduleHost{})
 			got := python.Repr(result)
 			if outcome.Err != nil {
 				got = outcome.Err.Error()
@@ -42,23 +42,23 @@ func TestLibrary(t *testing.T) {
 		}
 	}
 	if !library.Has("at") || !library.Has("len") || !library.Has("LostError") || library.Has("echo") {
-		t.Error("Has: got something else than at, len and LostError, but not echo")
+		t.Error("Has: want true for at, len and LostError, false for echo")
 	}
 }
 
-// only is the tools of desk below a module.
-type only struct{ desk }
+// moduleHost has the functions of testHost in a module.
+type moduleHost struct{ testHost }
 
-func (*only) Callable(string) bool { return false }
+func (*moduleHost) Callable(string) bool { return false }
 
-func (o *only) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+func (o *moduleHost) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	if len(name) > 3 && name[:3] == "at." {
 		name = name[3:]
 	}
-	return o.desk.Call(name, positional, keyword)
+	return o.testHost.Call(name, positional, keyword)
 }
 
-// TestDecorators calls decorators as Python does.
+// TestDecorators checks that decorators run as in Python.
 func TestDecorators(t *testing.T) {
 	for _, test := range []struct{ source, want string }{
 		{"def twice(f):\n  return lambda x: f(f(x))\n@twice\ndef g(x):\n  return x + 1\nprint(g(1))\n", "3\n"},
@@ -68,7 +68,7 @@ func TestDecorators(t *testing.T) {
 		{"@missing\ndef g(): pass\n", "NameError: name 'missing' is not defined"},
 		{"@5\ndef g(): pass\n", "TypeError: 'int' object is not callable"},
 	} {
-		if got := answer(test.source); got != test.want {
+		if got := runText(test.source); got != test.want {
 			t.Errorf("%q: got %q, want %q", test.source, got, test.want)
 		}
 	}

@@ -1,9 +1,10 @@
-// Package interp runs the programs that package syntax parses. It is a tree walker without access
-// to files, network, clock or randomness. Package limit bounds its resources; everything that grows
-// is charged before it is allocated. A run depends only on the program and on the host's answers.
+// Package interp runs the programs that package syntax parses. It is a tree-walking interpreter
+// without access to files, network, clock or randomness. Package limit bounds its resources: the
+// interpreter charges memory before it allocates it. A run depends only on the program and on the
+// host's answers.
 //
-// Within the package exceptions are panics: with a *raised, which a try statement can catch, or
-// with another error, which ends the run. Run and Eval recover them.
+// Within the package exceptions are panics. A try statement can catch a panic with a *raised. A
+// panic with another error ends the run. Run and Eval recover both.
 package interp
 
 import (
@@ -18,25 +19,24 @@ import (
 
 // Host provides the functions that a program can call besides the builtins.
 type Host interface {
-	// Callable reports whether there is a function of that name.
+	// Callable reports whether the host has a function of that name.
 	Callable(name string) bool
-	// Call calls it. A *python.Exception is raised in the program, which may catch it; any other
-	// error ends the run.
+	// Call calls a function. The program can catch a *python.Exception; any other error ends the run.
 	Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error)
 }
 
 // Outcome is the result of a run.
 type Outcome struct {
-	// Output is what was printed.
+	// Output is the text that the program printed.
 	Output string
 	// Err is nil or the error that ended the run: a *python.Exception with the last line of Python's
-	// traceback, an error of the host, or the cause of the context's end.
+	// traceback, an error of the host, or the context's cause.
 	Err error
-	// Steps is the work of the run, up to about limit.Steps.
+	// Steps is the number of steps of the run, at most about limit.Steps.
 	Steps int
 }
 
-// Run executes a program once. It is safe for concurrent use: runs share nothing.
+// Run executes a program. Runs share no state, so Run is safe for concurrent use.
 func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 	m := &machine{ctx: ctx, host: host, names: builtins, types: types}
 	m.module = frame{vars: newVars(len(program.Scope.Names))}
@@ -47,28 +47,28 @@ func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 // machine is the state of one run.
 type machine struct {
 	ctx        context.Context
-	host       Host           // nil where only expressions are computed
+	host       Host           // nil in Eval
 	names      map[string]any // the builtins
 	types      map[string]*class
-	library    map[string]any // by name, besides the builtins
+	library    map[string]any // predefined names besides the builtins
 	module     frame
 	steps      int
 	memory     int
-	calls      int // that are open
-	stack      int // how deep they nest
+	calls      int // depth of calls
+	stack      int // depth of nested statements and expressions
 	out        []byte
-	handling   []*exception // innermost last
+	handled    []*exception // innermost last
 	identities map[any]int
-	classes    map[string]*class // of exceptions that only the host raises
-	catchable  map[string]*class // of those that a program can name
+	classes    map[string]*class // exceptions that only the host raises
+	catchable  map[string]*class // other exceptions that the program can name
 }
 
-// frame is the variables of a call, a comprehension or the module.
+// frame holds the variables of a call, a comprehension or the module.
 type frame struct {
 	vars   []any
 	parent *frame
 	code   *syntax.Function
-	result any // of return
+	result any // value of the return statement
 }
 
 func newVars(n int) []any {
@@ -79,13 +79,13 @@ func newVars(n int) []any {
 	return vars
 }
 
-// raised is an exception on its way. Handlers can catch it, unlike every other error.
+// raised is the panic value of an exception.
 type raised struct{ *exception }
 
-// Error returns the last line of the traceback.
+// Error returns the name of the exception's class.
 func (r *raised) Error() string { return r.class.name }
 
-// raise returns an exception with a text.
+// raise returns an exception whose argument is a text.
 func raise(kind, format string, args ...any) error {
 	text := format
 	if len(args) > 0 {
@@ -94,19 +94,19 @@ func raise(kind, format string, args ...any) error {
 	return &raised{&exception{class: exceptionClass(kind), args: []any{text}}}
 }
 
-// raiseValue returns an exception with a value.
+// raiseValue returns an exception with any arguments.
 func raiseValue(kind string, args ...any) error {
 	return &raised{&exception{class: exceptionClass(kind), args: args}}
 }
 
 func tooDeep() error { return raise("RecursionError", "maximum recursion depth exceeded") }
 
-// exhausted is the end of a run that exceeds a limit. No program can catch it.
+// exhausted returns the error that ends a run because of a limit. Programs cannot catch it.
 func exhausted(kind, format string, args ...any) error {
 	return &python.Exception{Type: kind, Text: fmt.Sprintf(format, args...)}
 }
 
-// outcomeError converts what ended a run into the caller's error.
+// outcomeError converts the panic that ended a run to Outcome.Err.
 func (m *machine) outcomeError(failure any) error {
 	switch failure := failure.(type) {
 	case nil:
@@ -118,7 +118,7 @@ func (m *machine) outcomeError(failure any) error {
 		text := "<exception str() failed>"
 		recoverPanic(func() { text = m.exceptionText(failure.exception) })
 		return &python.Exception{Type: failure.class.name, Text: text}
-	case runtime.Error: // a defect in the interpreter must not end the other sessions
+	case runtime.Error: // a defect of the interpreter must not stop the process
 		return &python.Exception{Type: "SystemError", Text: failure.Error()}
 	case error:
 		return failure
@@ -137,7 +137,7 @@ func (m *machine) step() {
 	}
 }
 
-// chargeSteps charges the work of a builtin.
+// chargeSteps counts the steps of a builtin.
 func (m *machine) chargeSteps(steps int) {
 	if steps >= limit.Steps-m.steps {
 		m.steps = limit.Steps
@@ -146,7 +146,7 @@ func (m *machine) chargeSteps(steps int) {
 	m.steps += steps
 }
 
-// alloc counts the memory of a text or container before it is made.
+// alloc counts the memory of a text or container before its allocation.
 func (m *machine) alloc(bytes int) {
 	if bytes > limit.Memory-m.memory {
 		panic(exhausted("MemoryError", "more than %d bytes are needed", limit.Memory))
@@ -154,7 +154,7 @@ func (m *machine) alloc(bytes int) {
 	m.memory += bytes
 }
 
-// allocItems counts the items of a container: the room for them, and the steps of going over them.
+// allocItems counts the memory of a container's items and the steps to visit them.
 func (m *machine) allocItems(n int) {
 	if n > limit.Memory/limit.ItemSize {
 		m.alloc(limit.Memory + 1)
@@ -164,7 +164,7 @@ func (m *machine) allocItems(n int) {
 	m.chargeSteps(n / 4)
 }
 
-// allocTimes counts n pieces of so many bytes each.
+// allocTimes counts n allocations of equal size.
 func (m *machine) allocTimes(n, bytes int) {
 	if n > 0 && bytes > 0 && n > limit.Memory/bytes {
 		m.alloc(limit.Memory + 1)
@@ -173,7 +173,7 @@ func (m *machine) allocTimes(n, bytes int) {
 	m.alloc(max(0, n) * bytes)
 }
 
-// write prints.
+// write appends to the output.
 func (m *machine) write(text string) {
 	if len(text) > limit.Output-len(m.out) {
 		panic(exhausted("MemoryError", "more than %d bytes were printed", limit.Output))

@@ -4,7 +4,7 @@ import (
 	"slices"
 )
 
-// sequenceOf returns the items of the list or tuple whose method was called.
+// sequenceOf returns the items of the method's list or tuple.
 func (a *arguments) sequenceOf() []any {
 	switch self := a.self.(type) {
 	case *list:
@@ -83,7 +83,7 @@ func listPop(a *arguments) any {
 	if len(l.items) == 0 {
 		panic(raise("IndexError", "pop from empty list"))
 	}
-	i = place(i, len(l.items), "pop")
+	i = resolveIndex(i, len(l.items), "pop")
 	a.chargeSteps((len(l.items) - i) / 64)
 	v := l.items[i]
 	l.items = slices.Delete(l.items, i, i+1)
@@ -133,7 +133,7 @@ func listSort(a *arguments) any {
 	return nil
 }
 
-// dictAccess is get, pop and setdefault.
+// dictAccess implements get, pop and setdefault.
 func dictAccess(a *arguments) any {
 	d, args := self[*dict](a, 1, 2)
 	i := a.get(&d.table, args[0])

@@ -17,7 +17,7 @@ func normalize(i *big.Int) any {
 	return i
 }
 
-// checkSize returns an int that is within limit.Bits.
+// checkSize returns an int, or panics if it exceeds limit.Bits.
 func checkSize(i *big.Int) any {
 	if i.BitLen() > limit.Bits {
 		panic(tooLarge())
@@ -27,7 +27,7 @@ func checkSize(i *big.Int) any {
 
 func tooLarge() error { return exhausted("MemoryError", "the number is too large") }
 
-// integer returns the int that a value is, bools too.
+// integer returns the value of an int or bool.
 func integer(v any) (small int, large *big.Int, ok bool) {
 	switch v := v.(type) {
 	case int:
@@ -44,7 +44,7 @@ func integer(v any) (small int, large *big.Int, ok bool) {
 	}
 }
 
-// toBigInt returns an int as a big one.
+// toBigInt converts an int to a big.Int.
 func toBigInt(v any) (*big.Int, bool) {
 	small, large, ok := integer(v)
 	if ok && large == nil {
@@ -53,7 +53,7 @@ func toBigInt(v any) (*big.Int, bool) {
 	return large, ok
 }
 
-// float returns a number as a float.
+// float converts a number to a float.
 func float(v any) float64 {
 	f, ok := python.ValueOf(v).Number()
 	if !ok {
@@ -71,7 +71,7 @@ func isNumber(v any) bool {
 	}
 }
 
-// machineInt returns an int as an index takes it: huge ones are clamped if they may be.
+// machineInt converts an int for use as an index. It clamps a huge one, or panics without clamp.
 func machineInt(v any, clamp bool) int {
 	small, large, ok := integer(v)
 	switch {
@@ -136,7 +136,7 @@ func (m *machine) unary(op string, x any) any {
 	}
 }
 
-// arithmetic computes with numbers.
+// arithmetic applies an arithmetic or bitwise operator to numbers.
 func (m *machine) arithmetic(op, shown string, x, y any) any {
 	_, xFloat := x.(float64)
 	_, yFloat := y.(float64)
@@ -165,7 +165,7 @@ func (m *machine) arithmetic(op, shown string, x, y any) any {
 	return floats(op, a, b)
 }
 
-// logicalBool makes a bool of the result of a logical operator on two bools.
+// logicalBool converts the result of a logical operator on two bools to a bool.
 func logicalBool(op string, x, y any, v int) any {
 	if op == "&" || op == "|" || op == "^" {
 		_, xBool := x.(bool)
@@ -177,7 +177,7 @@ func logicalBool(op string, x, y any, v int) any {
 	return v
 }
 
-// smallInts computes where neither the operands nor the result are large.
+// smallInts applies an operator if neither the operands nor the result are large.
 func smallInts(op string, a, b int) (int, bool) {
 	switch op {
 	case "+":
@@ -236,7 +236,7 @@ func (m *machine) largeInts(op, shown string, x, y any) any {
 		}
 		return checkSize(new(big.Int).Mul(a, b))
 	case "/":
-		return quotient(a, b)
+		return trueDivide(a, b)
 	case "//", "%":
 		if b.Sign() == 0 {
 			panic(raise("ZeroDivisionError", "integer division or modulo by zero"))
@@ -269,8 +269,8 @@ func floorDivide(a, b *big.Int) (quotient, remainder *big.Int) {
 	return quotient, remainder
 }
 
-// quotient divides as Python does, rightly rounded.
-func quotient(a, b *big.Int) any {
+// trueDivide divides as Python does, correctly rounded.
+func trueDivide(a, b *big.Int) any {
 	if b.Sign() == 0 {
 		panic(raise("ZeroDivisionError", "division by zero"))
 	}
@@ -320,19 +320,19 @@ func floats(op string, x, y float64) any {
 		if y == 0 {
 			panic(raise("ZeroDivisionError", "float floor division by zero"))
 		}
-		quotient, _ := divide(x, y)
+		quotient, _ := floorDivideFloat(x, y)
 		return quotient
 	default:
 		if y == 0 {
 			panic(raise("ZeroDivisionError", "float modulo"))
 		}
-		_, remainder := divide(x, y)
+		_, remainder := floorDivideFloat(x, y)
 		return remainder
 	}
 }
 
-// divide divides with the quotient rounded down.
-func divide(x, y float64) (quotient, remainder float64) {
+// floorDivideFloat divides with the quotient rounded down.
+func floorDivideFloat(x, y float64) (quotient, remainder float64) {
 	remainder = math.Mod(x, y)
 	quotient = (x - remainder) / y
 	switch {

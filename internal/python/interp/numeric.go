@@ -57,7 +57,7 @@ func chrOf(a *arguments) any {
 		}
 		panic(raise("TypeError", "an integer is required (got type %s)", typeName(v)))
 	}
-	c, ok := characterOf(i)
+	c, ok := chr(i)
 	if !ok {
 		panic(raise("ValueError", "chr() arg not in range(0x110000)"))
 	}
@@ -66,7 +66,7 @@ func chrOf(a *arguments) any {
 
 func ordOf(a *arguments) any {
 	v := a.one()
-	text := textIn(v, "ord() expected string of length 1, but %s found")
+	text := requireString(v, "ord() expected string of length 1, but %s found")
 	if n := length(text); n != 1 {
 		panic(raise("TypeError", "ord() expected a character, but string of length %d found", n))
 	}
@@ -74,8 +74,8 @@ func ordOf(a *arguments) any {
 	return int(r)
 }
 
-// basedOf is hex, oct and bin.
-func basedOf(a *arguments) any {
+// hexOctBinOf implements hex, oct and bin.
+func hexOctBinOf(a *arguments) any {
 	v := a.one()
 	if _, ok := toBigInt(v); !ok {
 		panic(raise("TypeError", "'%s' object cannot be interpreted as an integer", typeName(v)))

@@ -8,7 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// binary returns x op y. An op with an equals sign is one in place, which only messages tell apart.
+// binary returns x op y. An op such as "+=" differs from "+" only in error texts.
 func (m *machine) binary(op string, x, y any) any {
 	shown := op
 	op = strings.TrimSuffix(op, "=")
@@ -41,7 +41,7 @@ func (m *machine) binary(op string, x, y any) any {
 		}
 	case "%":
 		if text, ok := x.(string); ok {
-			return m.percent(text, y)
+			return m.formatPercent(text, y)
 		}
 	case "|", "&", "-", "^":
 		left, leftOK := x.(*dict)
@@ -132,8 +132,8 @@ func (m *machine) repeated(items []any, n int) []any {
 	return result
 }
 
-// setItems returns the table of a set, or of a view of keys or items. With a view any other operand
-// that has items counts as a set too.
+// setItems returns the table of a set, or of a view of keys or items. If the other operand is such
+// a view, any iterable counts as a set.
 func (m *machine) setItems(v any, beside any) (*table, bool) {
 	switch v := v.(type) {
 	case *set:
@@ -151,7 +151,7 @@ func (m *machine) setItems(v any, beside any) (*table, bool) {
 	return &m.asSet(v).table, true
 }
 
-// setOperation computes with sets.
+// setOperation applies an operator to sets.
 func (m *machine) setOperation(op string, x, y any) (any, bool) {
 	a, aOK := m.setItems(x, y)
 	if !aOK {
@@ -173,7 +173,7 @@ func (m *machine) setOperation(op string, x, y any) (any, bool) {
 // table.
 func (m *machine) combine(into *table, op string, a, b *table) {
 	m.allocItems(2 * (a.live + b.live))
-	if op == "&" && a.live >= b.live { // the keys of the smaller one stay
+	if op == "&" && a.live >= b.live { // keep the keys of the smaller set
 		a, b = b, a
 	}
 	for _, e := range a.all() {

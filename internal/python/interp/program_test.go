@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// writer writes random programs that mostly run.
-type writer struct {
+// programWriter writes random programs. Most of them end without an exception.
+type programWriter struct {
 	r     *rand.Rand
 	out   strings.Builder
 	depth int
@@ -16,17 +16,17 @@ type writer struct {
 	next  int
 }
 
-func (w *writer) pick(options ...string) string { return options[w.r.IntN(len(options))] }
+func (w *programWriter) pick(options ...string) string { return options[w.r.IntN(len(options))] }
 
-func (w *writer) line(format string, args ...any) {
+func (w *programWriter) line(format string, args ...any) {
 	w.out.WriteString(strings.Repeat("    ", w.depth))
 	fmt.Fprintf(&w.out, format+"\n", args...)
 }
 
-// randomProgram returns a program that prints what it computes, and of exceptions the type. With
-// texts it prints what they say, too.
+// randomProgram returns a program that prints its values and the types of its exceptions. If texts
+// is set, it also prints the texts of exceptions.
 func randomProgram(seed uint64, texts bool) string {
-	w := &writer{texts: texts, r: rand.New(rand.NewPCG(seed, 1)), names: make(map[string][]string)}
+	w := &programWriter{texts: texts, r: rand.New(rand.NewPCG(seed, 1)), names: make(map[string][]string)}
 	w.line("a, b, s, t, l, m, d, e, x = 3, -2, 'hello World', 'a,b,,c', [3, 1, 2], ['x', 'yy', ''], {'k': 1, 'j': 2}, {1, 5, 3}, 2.5")
 	w.names = map[string][]string{"int": {"a", "b"}, "str": {"s", "t"}, "list": {"l"}, "texts": {"m"}, "dict": {"d"}, "set": {"e"}, "float": {"x"}}
 	for range 4 + w.r.IntN(8) {
@@ -43,20 +43,20 @@ func randomProgram(seed uint64, texts bool) string {
 	return w.out.String()
 }
 
-// failure returns what is printed of an exception. Some are raised here alone and told by their
-// texts.
-func (w *writer) failure() string {
+// failure returns the expression to print for an exception. Only the interpreter raises some of
+// them, and exceeds recognizes those by their texts.
+func (w *programWriter) failure() string {
 	if w.texts {
 		return "type(err).__name__, err, err.args"
 	}
 	return "type(err).__name__, [part for part in ('number is too large', 'complex numbers') if part in str(err)]"
 }
 
-func (w *writer) kind() string {
+func (w *programWriter) kind() string {
 	return w.pick("int", "int", "str", "str", "list", "texts", "dict", "set", "float", "bool")
 }
 
-func (w *writer) statement(level int) {
+func (w *programWriter) statement(level int) {
 	switch n := w.r.IntN(22); {
 	case n < 4:
 		kind := w.kind()
@@ -107,7 +107,7 @@ func (w *writer) statement(level int) {
 	}
 }
 
-func (w *writer) block(level int, head string, args ...any) {
+func (w *programWriter) block(level int, head string, args ...any) {
 	w.line(head, args...)
 	w.depth++
 	for range 1 + w.r.IntN(2) {
@@ -116,7 +116,7 @@ func (w *writer) block(level int, head string, args ...any) {
 	w.depth--
 }
 
-func (w *writer) tries(level int) {
+func (w *programWriter) tries(level int) {
 	w.block(level, "try:")
 	w.depth++
 	w.line("%s", w.pick("pass", "raise ValueError('v')", "raise KeyError('k')", "1 / 0", "[][1]", "d['zz']", "int('q')", "undefined", "s.nope", "assert a < 0, 'neg'",
@@ -134,7 +134,7 @@ func (w *writer) tries(level int) {
 	}
 }
 
-func (w *writer) function(level int) {
+func (w *programWriter) function(level int) {
 	name := fmt.Sprintf("f%d", w.next)
 	w.next++
 	switch w.r.IntN(5) {
@@ -169,8 +169,8 @@ func (w *writer) function(level int) {
 	}
 }
 
-// change changes a container.
-func (w *writer) change() {
+// change returns a statement that changes a container.
+func (w *programWriter) change() {
 	l, d, e := w.pick(w.names["list"]...), w.pick(w.names["dict"]...), w.pick(w.names["set"]...)
 	i, n := w.expr("int", 1), w.r.IntN(4)-1
 	w.line("%s", w.pick(
@@ -184,7 +184,7 @@ func (w *writer) change() {
 }
 
 // shown returns an expression whose text does not depend on the order of a set.
-func (w *writer) shown(kind string, depth int) string {
+func (w *programWriter) shown(kind string, depth int) string {
 	if kind == "set" {
 		return "sorted(" + w.expr(kind, depth) + ")"
 	}
@@ -194,8 +194,8 @@ func (w *writer) shown(kind string, depth int) string {
 	return w.expr(kind, depth)
 }
 
-// expr returns an expression of a type, now and then of another one.
-func (w *writer) expr(kind string, depth int) string {
+// expr returns an expression of a type, sometimes of another type.
+func (w *programWriter) expr(kind string, depth int) string {
 	if w.r.IntN(120) == 0 {
 		kind = w.kind()
 	}
@@ -205,9 +205,9 @@ func (w *writer) expr(kind string, depth int) string {
 	return w.expand(w.pick(templates()[kind]...), depth-1)
 }
 
-// expand puts random expressions in place of §kind, §n (a small number), §m (one that may be
-// negative) and §slice.
-func (w *writer) expand(template string, depth int) string {
+// expand replaces §kind, §n (a small number), §m (may be negative) and §slice by random
+// expressions.
+func (w *programWriter) expand(template string, depth int) string {
 	var out strings.Builder
 	for {
 		before, rest, found := strings.Cut(template, "§")
@@ -239,7 +239,7 @@ func (w *writer) expand(template string, depth int) string {
 	}
 }
 
-// templates are the expressions of each type.
+// templates returns the expressions of each type.
 func templates() map[string][]string {
 	return map[string][]string{
 		"int": {
@@ -284,11 +284,11 @@ func templates() map[string][]string {
 	}
 }
 
-func (w *writer) slice() string {
+func (w *programWriter) slice() string {
 	return w.pick("[1:]", "[:2]", "[::-1]", "[-2:]", "[1:-1]", "[::2]", "[5:1]", "[-1:0:-1]", "[:]", "[10:]", "[2::-2]")
 }
 
-func (w *writer) leaf(kind string) string {
+func (w *programWriter) leaf(kind string) string {
 	switch kind {
 	case "int":
 		return w.pick(w.pick(w.names["int"]...), "0", "1", "2", "-1", "7", "10", "255", "1000000", "True", "123456789012345678901")

@@ -15,7 +15,7 @@ import (
 type printer struct {
 	*machine
 	out  []byte
-	path []any // the containers around
+	path []any // enclosing containers
 }
 
 // repr returns repr(v).
@@ -38,7 +38,7 @@ func (m *machine) str(v any) string {
 	}
 }
 
-// decimal returns the digits of an int.
+// decimal returns the decimal digits of an int.
 func decimal(i *big.Int) string {
 	if i.BitLen() > limit.Bits+64 {
 		panic(tooLarge())
@@ -92,7 +92,7 @@ func (p *printer) value(v any) {
 	}
 }
 
-// opaque returns the text of a value that holds no others.
+// opaque returns the text of a value that contains no other values.
 func opaque(v any) string {
 	switch v := v.(type) {
 	case *class:
@@ -108,7 +108,7 @@ func opaque(v any) string {
 		return "<function " + v.code.Name + " at 0x7F0000000000>"
 	case *module:
 		return "<module '" + v.name + "'>"
-	case *span:
+	case *rangeValue:
 		text := "range(" + strconv.Itoa(v.start) + ", " + strconv.Itoa(v.stop)
 		if v.step != 1 {
 			text += ", " + strconv.Itoa(v.step)
@@ -125,7 +125,7 @@ func (p *printer) sequence(v any, open string, items []any, closing string) {
 	p.container(v, open, len(items), closing, func(i int) { p.value(items[i]) })
 }
 
-// container prints n items, or dots within the container itself.
+// container prints n items, or "..." inside itself.
 func (p *printer) container(v any, open string, n int, closing string, item func(i int)) {
 	p.out = append(p.out, open...)
 	if slices.Contains(p.path, v) {
@@ -158,7 +158,7 @@ func (p *printer) set(v *set) {
 	p.sequence(v, open, v.keys(), closing)
 }
 
-// convert is the conversion of a field: !r, !s or !a.
+// convert applies the conversion !r, !s or !a of a field.
 func (m *machine) convert(v any, conversion byte) any {
 	switch conversion {
 	case 'r':

@@ -10,8 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// width returns the size of the first character of a text. Lone surrogates have three bytes.
-func width(s string) int {
+// runeWidth returns the size of the first character in bytes. A lone surrogate has three.
+func runeWidth(s string) int {
 	if s[0] < utf8.RuneSelf {
 		return 1
 	}
@@ -31,20 +31,20 @@ func isASCII(s string) bool {
 // length returns the number of characters of a text.
 func length(s string) int { return python.RuneCount(s) }
 
-// offset returns the byte offset of a character.
-func offset(s string, i int) int {
+// byteOffset returns the byte offset of a character.
+func byteOffset(s string, i int) int {
 	if isASCII(s) {
 		return min(i, len(s))
 	}
 	at := 0
 	for ; i > 0 && at < len(s); i-- {
-		at += width(s[at:])
+		at += runeWidth(s[at:])
 	}
 	return at
 }
 
-// place resolves an index, negative ones from the end.
-func place(index any, length int, what string) int {
+// resolveIndex checks an index. A negative index counts from the end.
+func resolveIndex(index any, length int, what string) int {
 	i, large, _ := integer(index)
 	if large != nil {
 		panic(raise("IndexError", "cannot fit 'int' into an index-sized integer"))
@@ -72,7 +72,7 @@ func (m *machine) item(x, index any) any {
 	case *list:
 		switch {
 		case isInt:
-			return x.items[place(index, len(x.items), "list")]
+			return x.items[resolveIndex(index, len(x.items), "list")]
 		case isSlice:
 			items := m.sliced(x.items, s)
 			return &list{items}
@@ -81,7 +81,7 @@ func (m *machine) item(x, index any) any {
 	case *tuple:
 		switch {
 		case isInt:
-			return x.items[place(index, len(x.items), "tuple")]
+			return x.items[resolveIndex(index, len(x.items), "tuple")]
 		case isSlice:
 			items := m.sliced(x.items, s)
 			return &tuple{items}
@@ -89,10 +89,10 @@ func (m *machine) item(x, index any) any {
 		panic(raise("TypeError", "tuple indices must be integers or slices, not %s", typeName(index)))
 	case string:
 		return m.textItem(x, index)
-	case *span:
-		return spanItem(x, index)
+	case *rangeValue:
+		return rangeItem(x, index)
 	case *class:
-		if x.constructor() != nil { // list[int] and its like: a type hint
+		if x.constructor() != nil { // a type hint such as list[int]
 			return x
 		}
 		panic(raise("TypeError", "'type' object is not subscriptable"))
@@ -109,22 +109,22 @@ func (m *machine) textItem(x string, index any) any {
 	if _, _, ok := integer(index); !ok {
 		panic(raise("TypeError", "string indices must be integers"))
 	}
-	rest := x[offset(x, place(index, length(x), "string")):]
-	return rest[:width(rest)]
+	rest := x[byteOffset(x, resolveIndex(index, length(x), "string")):]
+	return rest[:runeWidth(rest)]
 }
 
-func spanItem(x *span, index any) any {
+func rangeItem(x *rangeValue, index any) any {
 	if s, ok := index.(*slice); ok {
 		first, last, step := s.bounds(x.length())
-		return &span{x.start + first*x.step, x.start + last*x.step, x.step * step}
+		return &rangeValue{x.start + first*x.step, x.start + last*x.step, x.step * step}
 	}
 	if _, _, ok := integer(index); !ok {
 		panic(raise("TypeError", "range indices must be integers or slices, not %s", typeName(index)))
 	}
-	return x.at(place(index, x.length(), "range object"))
+	return x.at(resolveIndex(index, x.length(), "range object"))
 }
 
-// bounds resolves a slice of so many items: first, first+step, … before last.
+// bounds resolves a slice of length items: first, first+step, … before last.
 func (s *slice) bounds(length int) (first, last, step int) {
 	part := func(v any, missing int) int {
 		if v == nil {
@@ -168,14 +168,14 @@ func (s *slice) bounds(length int) (first, last, step int) {
 	return first, last, step
 }
 
-// places returns the places of a slice.
-func (s *slice) places(length int) span {
+// indices returns the indices that a slice selects.
+func (s *slice) indices(length int) rangeValue {
 	first, last, step := s.bounds(length)
-	return span{first, last, step}
+	return rangeValue{first, last, step}
 }
 
 func (m *machine) sliced(items []any, s *slice) []any {
-	places := s.places(len(items))
+	places := s.indices(len(items))
 	n := places.length()
 	m.allocItems(n)
 	result := make([]any, n)
@@ -187,18 +187,18 @@ func (m *machine) sliced(items []any, s *slice) []any {
 
 func (m *machine) slicedText(x string, s *slice) any {
 	n := length(x)
-	places := s.places(n)
+	places := s.indices(n)
 	count := places.length()
 	if places.step == 1 {
-		low := offset(x, places.start)
-		high := low + offset(x[low:], count)
+		low := byteOffset(x, places.start)
+		high := low + byteOffset(x[low:], count)
 		m.alloc(high - low)
 		return x[low:high]
 	}
 	m.alloc(len(x))
 	starts := make([]int, 0, n+1)
 	m.alloc(8 * n)
-	for at := 0; at < len(x); at += width(x[at:]) {
+	for at := 0; at < len(x); at += runeWidth(x[at:]) {
 		starts = append(starts, at)
 	}
 	starts = append(starts, len(x))
@@ -223,7 +223,7 @@ func (m *machine) setItem(x, index, v any) {
 		if _, _, ok := integer(index); !ok {
 			panic(raise("TypeError", "list indices must be integers or slices, not %s", typeName(index)))
 		}
-		i := place(index, len(x.items), "list assignment")
+		i := resolveIndex(index, len(x.items), "list assignment")
 		x.items[i] = v
 	default:
 		panic(raise("TypeError", "'%s' object does not support item assignment", typeName(x)))
@@ -231,7 +231,7 @@ func (m *machine) setItem(x, index, v any) {
 }
 
 func (m *machine) setSlice(x *list, s *slice, v any) {
-	places := s.places(len(x.items))
+	places := s.indices(len(x.items))
 	if !iterable(v) {
 		if places.step != 1 {
 			panic(raise("TypeError", "must assign iterable to extended slice"))
@@ -239,7 +239,7 @@ func (m *machine) setSlice(x *list, s *slice, v any) {
 		panic(raise("TypeError", "can only assign an iterable"))
 	}
 	items := m.collect(nil, v)
-	places = s.places(len(x.items))
+	places = s.indices(len(x.items))
 	m.allocItems(len(x.items) + len(items))
 	if places.step == 1 {
 		x.items = slices.Replace(slices.Clone(x.items), places.start, max(places.start, places.stop), items...)
@@ -265,7 +265,7 @@ func (m *machine) removeItem(x, index any) {
 	case *list:
 		m.chargeSteps(len(x.items) / 64)
 		if s, ok := index.(*slice); ok {
-			places := s.places(len(x.items))
+			places := s.indices(len(x.items))
 			gone := make(map[int]bool)
 			m.allocItems(places.length())
 			for i := range places.length() {
@@ -283,9 +283,9 @@ func (m *machine) removeItem(x, index any) {
 		if _, _, ok := integer(index); !ok {
 			panic(raise("TypeError", "list indices must be integers or slices, not %s", typeName(index)))
 		}
-		i := place(index, len(x.items), "list assignment")
+		i := resolveIndex(index, len(x.items), "list assignment")
 		x.items = slices.Delete(x.items, i, i+1)
-	case *tuple, string, *span:
+	case *tuple, string, *rangeValue:
 		panic(raise("TypeError", "'%s' object doesn't support item deletion", typeName(x)))
 	default:
 		panic(raise("TypeError", "'%s' object does not support item deletion", typeName(x)))
@@ -307,7 +307,7 @@ func size(v any) any {
 		return v.live
 	case *view:
 		return v.of.live
-	case *span:
+	case *rangeValue:
 		return normalize(big.NewInt(int64(v.length())))
 	default:
 		panic(raise("TypeError", "object of type '%s' has no len()", typeName(v)))

@@ -14,7 +14,7 @@ func (a *arguments) setSelf() *set {
 	return s
 }
 
-// setItem is add, discard and remove.
+// setItem implements add, discard and remove.
 func setItem(a *arguments) any {
 	s := a.setSelf()
 	v := a.one()
@@ -36,7 +36,7 @@ func setItem(a *arguments) any {
 	return nil
 }
 
-// frozen returns what a set looks for: a frozen set in place of a set.
+// frozen returns the key to look up: a frozen set in place of a set.
 func frozen(v any) any {
 	if s, ok := v.(*set); ok {
 		return &set{s.table, true}
@@ -44,7 +44,7 @@ func frozen(v any) any {
 	return v
 }
 
-// setNoArgument implements clear and pop, which removes the first item.
+// setNoArgument implements clear and pop. pop removes the first item.
 func setNoArgument(a *arguments) any {
 	s := a.setSelf()
 	a.positionalOnly(0, 0)
@@ -62,7 +62,7 @@ func setNoArgument(a *arguments) any {
 	panic(raise("KeyError", "pop from an empty set"))
 }
 
-// setCombine is union and its like, of any number of arguments.
+// setCombine implements union, intersection, difference, symmetric_difference and copy.
 func setCombine(a *arguments) any {
 	s := a.setSelf()
 	result := &set{frozen: s.frozen}
@@ -78,7 +78,7 @@ func setCombine(a *arguments) any {
 		other := a.asSet(arg)
 		next := table{}
 		left, right := &result.table, &other.table
-		if _, isSet := arg.(*set); op == "&" && !isSet { // the items of the argument stay
+		if _, isSet := arg.(*set); op == "&" && !isSet { // keep the items of the argument
 			right.entries = slices.DeleteFunc(right.all(), func(e entry) bool { return left.find(e.hash) < 0 })
 			right.index, right.live = nil, len(right.entries)
 		}
@@ -88,7 +88,7 @@ func setCombine(a *arguments) any {
 	return result
 }
 
-// asSet makes a set of the items of a value.
+// asSet returns a set of the items of an iterable.
 func (m *machine) asSet(v any) *set {
 	if s, ok := v.(*set); ok {
 		return s
@@ -110,7 +110,7 @@ func setUpdate(a *arguments) any {
 	return nil
 }
 
-// setRelation is issubset, issuperset and isdisjoint.
+// setRelation implements issubset, issuperset and isdisjoint.
 func setRelation(a *arguments) any {
 	s := a.setSelf()
 	other := a.asSet(a.one())

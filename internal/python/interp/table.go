@@ -12,17 +12,17 @@ import (
 type (
 	dict struct{ table }
 
-	// set goes over its items in the order in which they came.
+	// set keeps its items in insertion order.
 	set struct {
 		table
 		frozen bool
 	}
 )
 
-// table holds keys, and values for dicts, in the order in which they came.
+// table holds keys, and values for dicts, in insertion order.
 type table struct {
 	entries []entry
-	index   map[any]int // of entries by hash, if there are more than scanned
+	index   map[any]int // position of an entry by hash; nil up to linearSearchLimit
 	live    int
 }
 
@@ -49,7 +49,7 @@ func (t *table) find(hash any) int {
 	return -1
 }
 
-// put stores a value: in the key's place if it is there, else at the end.
+// put replaces the value of a key, or appends the key.
 func (t *table) put(hash, key, value any) {
 	if i := t.find(hash); i >= 0 {
 		t.entries[i].value = value
@@ -72,7 +72,7 @@ func (t *table) reindex() {
 	}
 }
 
-// remove deletes the entry at a place. Entries move together when most are deleted.
+// remove deletes the entry at index i. It compacts the entries when most are deleted.
 func (t *table) remove(i int) {
 	if t.index != nil {
 		delete(t.index, t.entries[i].hash)
@@ -92,7 +92,7 @@ func (t *table) remove(i int) {
 
 func (t *table) clear() { *t = table{} }
 
-// all returns the entries that are there.
+// all returns the entries that are not deleted.
 func (t *table) all() []entry {
 	if t.live == len(t.entries) {
 		return t.entries
@@ -100,7 +100,7 @@ func (t *table) all() []entry {
 	return slices.DeleteFunc(slices.Clone(t.entries), func(e entry) bool { return e.hash == nil })
 }
 
-// Hashes of values that are no comparable Go values of their own.
+// These are hashes of values that cannot be map keys themselves.
 type (
 	bigHash  string
 	seqHash  string
@@ -108,7 +108,7 @@ type (
 	noneHash struct{}
 )
 
-// hash returns what stands for a key in a table: equal for equal keys.
+// hash returns the map key of a value, which is equal for equal values.
 func (m *machine) hash(v any) any {
 	switch v := v.(type) {
 	case nil:
@@ -139,7 +139,7 @@ func (m *machine) hash(v any) any {
 		text := m.hashText(nil, v, 0)
 		return seqHash(text)
 	case *list, *dict, *view, *slice:
-	case *builtin, *tool, *span:
+	case *builtin, *tool, *rangeValue:
 		text := m.repr(v)
 		return seqHash(typeName(v) + text)
 	default:
@@ -153,7 +153,7 @@ func textCost(v any) int {
 	return len(s) / 64
 }
 
-// hashText writes a text that is equal for equal tuples and frozen sets.
+// hashText appends a text that is equal for equal tuples and frozen sets.
 func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 	if depth > limit.Depth {
 		panic(tooDeep())
@@ -215,7 +215,7 @@ func (m *machine) hashAtom(dst []byte, v any) []byte {
 	return append(append(dst, ':'), text...)
 }
 
-// identity returns a number of an object that has no value of its own.
+// identity returns a number for an object that hashes by identity.
 func (m *machine) identity(v any) int {
 	if m.identities == nil {
 		m.identities = make(map[any]int)
@@ -243,7 +243,7 @@ func (m *machine) put(t *table, key, value any) {
 	t.put(hash, key, value)
 }
 
-// get returns the place of a key, -1 if it is not there.
+// get returns the index of a key, -1 if it is missing.
 func (m *machine) get(t *table, key any) int {
 	return t.find(m.hash(key))
 }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// template is a text that str.format fills in.
+// template is the state of str.format.
 type template struct {
 	*arguments
 	out             strings.Builder
-	next            int // of the fields without a name
+	next            int // index of the next field without a name
 	automatic, used bool
 }
 
@@ -57,7 +57,7 @@ func (t *template) fill(text string, level int) {
 	}
 }
 
-// closingBrace returns where the field ends that a text begins with.
+// closingBrace returns the index of the brace that closes the first field.
 func closingBrace(text string) int {
 	depth := 0
 	for i := range len(text) {
@@ -114,7 +114,7 @@ func (t *template) field(field string, level int) string {
 	return t.format(v, format)
 }
 
-// value returns what a field names: an argument, with attributes and subscripts behind it.
+// value returns the value of a field name: an argument, with attributes and subscripts.
 func (t *template) value(name string) any {
 	n := strings.IndexAny(name, ".[")
 	if n < 0 {
@@ -178,8 +178,8 @@ func (t *template) argument(name string) any {
 	panic(raiseValue("KeyError", name))
 }
 
-// percent is text % values.
-func (m *machine) percent(text string, values any) any {
+// formatPercent returns text % values.
+func (m *machine) formatPercent(text string, values any) any {
 	args := []any{values}
 	if several, ok := values.(*tuple); ok {
 		args = several.items
@@ -197,7 +197,7 @@ func (m *machine) percent(text string, values any) any {
 		c := conversion{machine: m, args: args, rest: after}
 		if strings.HasPrefix(after, "(") {
 			switch values.(type) {
-			case *dict, *list, *span:
+			case *dict, *list, *rangeValue:
 			default:
 				panic(raise("TypeError", "format requires a mapping"))
 			}
@@ -222,7 +222,7 @@ func (m *machine) percent(text string, values any) any {
 	return out.String()
 }
 
-// conversion is a conversion of a % format behind its percent sign.
+// conversion is a conversion of a % format after its percent sign.
 type conversion struct {
 	*machine
 	args []any
@@ -261,7 +261,7 @@ func (c *conversion) number() int {
 	return value
 }
 
-// read reads and executes the conversion. at is where its percent sign is.
+// read parses and applies the conversion. at is the index of its percent sign.
 func (c *conversion) read(at int) string {
 	start := len(c.rest)
 	s := spec{fill: " ", align: '>', precision: -1}
@@ -293,7 +293,7 @@ func (c *conversion) read(at int) string {
 		panic(raise("ValueError", "incomplete format"))
 	}
 	verb := c.rest[0]
-	c.rest = c.rest[width(c.rest):]
+	c.rest = c.rest[runeWidth(c.rest):]
 	if verb == '%' {
 		return "%"
 	}
@@ -309,19 +309,19 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 		converted := c.convert(v, verb)
 		text, _ := converted.(string)
 		if s.precision >= 0 && s.precision < len(text) {
-			text = text[:offset(text, s.precision)]
+			text = text[:byteOffset(text, s.precision)]
 		}
-		return c.padded(text, " ", s.align, s.width)
+		return c.pad(text, " ", s.align, s.width)
 	case 'c':
 		text, ok := v.(string)
 		if i, isInt := toBigInt(v); isInt {
-			if text, ok = characterOf(i); !ok {
+			if text, ok = chr(i); !ok {
 				panic(raise("OverflowError", "%s", "%c arg not in range(0x110000)"))
 			}
 		} else if !ok || length(text) != 1 {
 			panic(raise("TypeError", "%s", "%c requires int or char"))
 		}
-		return c.padded(text, " ", s.align, s.width)
+		return c.pad(text, " ", s.align, s.width)
 	}
 	if s.zero && s.align == '>' {
 		s.fill, s.align = "0", '='
@@ -330,7 +330,7 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 	s.verb = verb
 	switch verb {
 	case 'd', 'i', 'u', 'x', 'X', 'o':
-		return c.whole(s, verb, v)
+		return c.integer(s, verb, v)
 	default:
 		if !isNumber(v) {
 			panic(raise("TypeError", "must be real number, not %s", typeName(v)))
@@ -339,8 +339,8 @@ func (c *conversion) apply(s spec, verb byte, v any) string {
 	}
 }
 
-// whole is a conversion of an int.
-func (c *conversion) whole(s spec, verb byte, v any) string {
+// integer applies a conversion of an int.
+func (c *conversion) integer(s spec, verb byte, v any) string {
 	f, isFloat := v.(float64)
 	decimal := verb == 'd' || verb == 'i' || verb == 'u'
 	if !isNumber(v) || isFloat && !decimal {
@@ -364,7 +364,7 @@ func (c *conversion) whole(s spec, verb byte, v any) string {
 			if i.Sign() < 0 {
 				sign = "-"
 			}
-			return c.signed(s, sign, strings.Repeat("0", missing)+digits, 3)
+			return c.padNumber(s, sign, strings.Repeat("0", missing)+digits, 3)
 		}
 	}
 	s.precision = -1

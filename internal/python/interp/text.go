@@ -8,21 +8,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
-// isSpace says what Python takes for white space.
+// isSpace reports whether Python treats a character as white space.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// textOf returns the text whose method was called, and its arguments. It charges going over the
-// text.
-func (a *arguments) textOf(least, most int) (string, []any) {
+// stringSelf returns the string whose method was called, and its arguments. It charges steps for
+// the string's length.
+func (a *arguments) stringSelf(least, most int) (string, []any) {
 	s, _ := a.self.(string)
 	args := a.positionalOnly(least, most)
 	a.chargeSteps(len(s) / 64)
 	return s, args
 }
 
-// textIn returns the text that a value is. For any other the exception has a message in which %s is
-// the name of its type.
-func textIn(v any, message string) string {
+// requireString returns a string, or panics with a TypeError. %s in message is the type's name.
+func requireString(v any, message string) string {
 	text, ok := v.(string)
 	if !ok {
 		panic(raise("TypeError", "%s", strings.Replace(message, "%s", typeName(v), 1)))
@@ -31,7 +30,7 @@ func textIn(v any, message string) string {
 }
 
 func strJoin(a *arguments) any {
-	s, args := a.textOf(1, 1)
+	s, args := a.stringSelf(1, 1)
 	if !iterable(args[0]) {
 		panic(raise("TypeError", "can only join an iterable"))
 	}
@@ -49,15 +48,15 @@ func strJoin(a *arguments) any {
 }
 
 func strFormatMap(a *arguments) any {
-	_, args := a.textOf(1, 1)
+	_, args := a.stringSelf(1, 1)
 	named := a.addKeywords(nil, &builtin{name: a.name}, args[0])
 	return strFormat(&arguments{a.machine, a.name, a.self, nil, named})
 }
 
 func strReplace(a *arguments) any {
-	s, args := a.textOf(2, 3)
-	before := textIn(args[0], "replace() argument 1 must be str, not %s")
-	after := textIn(args[1], "replace() argument 2 must be str, not %s")
+	s, args := a.stringSelf(2, 3)
+	before := requireString(args[0], "replace() argument 1 must be str, not %s")
+	after := requireString(args[1], "replace() argument 2 must be str, not %s")
 	most := machineInt(orDefault(args[2], -1), true)
 	n := strings.Count(s, before)
 	if most >= 0 {
@@ -68,24 +67,24 @@ func strReplace(a *arguments) any {
 	return strings.Replace(s, before, after, most)
 }
 
-// part returns the part of a text between bounds in characters, and the character at which it
-// begins; ok is false beyond its end.
-func part(s string, low, high any) (text string, start int, ok bool) {
+// substring returns the characters from low to high, and the index of the first. ok is false beyond
+// the end of s.
+func substring(s string, low, high any) (text string, start int, ok bool) {
 	n := length(s)
 	given := slice{low: orDefault(low, nil), high: orDefault(high, nil)}
 	first, last, _ := given.bounds(n)
 	if i, _, isInt := integer(given.low); isInt && i > n || first > last {
 		return "", first, false
 	}
-	at := offset(s, first)
-	return s[at : at+offset(s[at:], last-first)], first, true
+	at := byteOffset(s, first)
+	return s[at : at+byteOffset(s[at:], last-first)], first, true
 }
 
-// strFind is find, rfind, index, rindex and count.
+// strFind implements find, rfind, index, rindex and count.
 func strFind(a *arguments) any {
-	s, args := a.textOf(1, 3)
-	wanted := textIn(args[0], "must be str, not %s")
-	text, start, within := part(s, args[1], args[2])
+	s, args := a.stringSelf(1, 3)
+	wanted := requireString(args[0], "must be str, not %s")
+	text, start, within := substring(s, args[1], args[2])
 	if a.name == "count" {
 		if !within {
 			return 0
@@ -110,10 +109,10 @@ func strFind(a *arguments) any {
 	return -1
 }
 
-// strStarts is startswith and endswith.
-func strStarts(a *arguments) any {
-	s, args := a.textOf(1, 3)
-	text, _, within := part(s, args[1], args[2])
+// strStartsEndsWith implements startswith and endswith.
+func strStartsEndsWith(a *arguments) any {
+	s, args := a.stringSelf(1, 3)
+	text, _, within := substring(s, args[1], args[2])
 	has := strings.HasPrefix
 	if a.name == "endswith" {
 		has = strings.HasSuffix
@@ -136,39 +135,39 @@ func strStarts(a *arguments) any {
 	return false
 }
 
-// strPad is zfill, ljust, rjust and center.
+// strPad implements zfill, ljust, rjust and center.
 func strPad(a *arguments) any {
 	most := 2
 	if a.name == "zfill" {
 		most = 1
 	}
-	s, args := a.textOf(1, most)
+	s, args := a.stringSelf(1, most)
 	width := machineInt(args[0], false)
 	if a.name == "zfill" {
 		sign := ""
 		if s != "" && (s[0] == '-' || s[0] == '+') {
 			sign = s[:1]
 		}
-		padded := a.padded(s[len(sign):], "0", '>', width-len(sign))
+		padded := a.pad(s[len(sign):], "0", '>', width-len(sign))
 		return sign + padded
 	}
 	fill := " "
 	if args[1] != absent {
-		if fill = textIn(args[1], "The fill character must be a unicode character, not %s"); length(fill) != 1 {
+		if fill = requireString(args[1], "The fill character must be a unicode character, not %s"); length(fill) != 1 {
 			panic(raise("TypeError", "The fill character must be exactly one character long"))
 		}
 	}
-	if a.name == "center" { // an odd space stands on the left if the width is odd
+	if a.name == "center" { // if the width is odd, the extra space is on the left
 		n := width - length(s)
 		if left := n/2 + n&width&1; n > 0 {
-			s = a.padded(s, fill, '>', length(s)+left)
+			s = a.pad(s, fill, '>', length(s)+left)
 		}
-		return a.padded(s, fill, '<', width)
+		return a.pad(s, fill, '<', width)
 	}
-	return a.padded(s, fill, map[string]byte{"ljust": '<', "rjust": '>'}[a.name], width)
+	return a.pad(s, fill, map[string]byte{"ljust": '<', "rjust": '>'}[a.name], width)
 }
 
-// texts makes a list of texts.
+// texts returns a list of strings.
 func (m *machine) texts(pieces []string) any {
 	m.allocItems(len(pieces))
 	items := make([]any, len(pieces))
@@ -178,7 +177,7 @@ func (m *machine) texts(pieces []string) any {
 	return &list{items}
 }
 
-// strSplit is split and rsplit.
+// strSplit implements split and rsplit.
 func strSplit(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "sep", "maxsplit")
@@ -235,7 +234,7 @@ func splitSpace(s string, most int, right bool) []string {
 				pieces = append(pieces, s)
 				break
 			}
-			at += width(s[at:])
+			at += runeWidth(s[at:])
 			pieces, s = append(pieces, s[at:]), s[:at]
 		}
 		slices.Reverse(pieces)
@@ -264,7 +263,7 @@ func strSplitLines(a *arguments) any {
 			lines = append(lines, s)
 			break
 		}
-		end := at + width(s[at:])
+		end := at + runeWidth(s[at:])
 		if strings.HasPrefix(s[at:], "\r\n") {
 			end = at + 2
 		}
@@ -276,9 +275,9 @@ func strSplitLines(a *arguments) any {
 	return a.texts(lines)
 }
 
-// strPartition is partition and rpartition.
+// strPartition implements partition and rpartition.
 func strPartition(a *arguments) any {
-	s, args := a.textOf(1, 1)
+	s, args := a.stringSelf(1, 1)
 	separator, ok := args[0].(string)
 	switch {
 	case !ok:
@@ -300,12 +299,12 @@ func strPartition(a *arguments) any {
 	return &tuple{parts}
 }
 
-// strStrip is strip, lstrip and rstrip.
+// strStrip implements strip, lstrip and rstrip.
 func strStrip(a *arguments) any {
-	s, args := a.textOf(0, 1)
+	s, args := a.stringSelf(0, 1)
 	strips := isSpace
 	if args[0] != absent && args[0] != nil {
-		set := textIn(args[0], a.name+" arg must be None or str")
+		set := requireString(args[0], a.name+" arg must be None or str")
 		a.chargeSteps(len(s) / 64 * (1 + len(set)))
 		strips = func(r rune) bool { return strings.ContainsRune(set, r) }
 	}
@@ -318,10 +317,10 @@ func strStrip(a *arguments) any {
 	return s
 }
 
-// strRemove is removeprefix and removesuffix.
+// strRemove implements removeprefix and removesuffix.
 func strRemove(a *arguments) any {
-	s, args := a.textOf(1, 1)
-	affix := textIn(args[0], a.name+"() argument must be str, not %s")
+	s, args := a.stringSelf(1, 1)
+	affix := requireString(args[0], a.name+"() argument must be str, not %s")
 	if a.name == "removeprefix" {
 		return strings.TrimPrefix(s, affix)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// strCase is upper, lower, casefold, swapcase, capitalize and title.
+// strCase implements upper, lower, casefold, swapcase, capitalize and title.
 func strCase(a *arguments) any {
-	s, _ := a.textOf(0, 0)
+	s, _ := a.stringSelf(0, 0)
 	a.alloc(3 * len(s))
 	switch a.name {
 	case "upper":
@@ -23,7 +23,7 @@ func strCase(a *arguments) any {
 	var out strings.Builder
 	within := false
 	for s != "" {
-		n := width(s)
+		n := runeWidth(s)
 		c := s[:n]
 		s = s[n:]
 		cased := strings.ToUpper(c) != strings.ToLower(c)
@@ -42,9 +42,9 @@ func strCase(a *arguments) any {
 
 func upper(s string) string { return strings.ReplaceAll(strings.ToUpper(s), "ß", "SS") }
 
-// strIs is isdigit and its like.
+// strIs implements isdigit and the other predicates.
 func strIs(a *arguments) any {
-	s, _ := a.textOf(0, 0)
+	s, _ := a.stringSelf(0, 0)
 	a.chargeSteps(len(s) / 16)
 	every := func(is func(rune) bool) bool {
 		return s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !is(r) })
@@ -101,7 +101,7 @@ func strExpandTabs(a *arguments) any {
 	var out strings.Builder
 	column := 0
 	for s != "" {
-		n := width(s)
+		n := runeWidth(s)
 		c := s[:n]
 		s = s[n:]
 		fill := 1

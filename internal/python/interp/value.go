@@ -8,27 +8,27 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// A value of Python is one of these Go values: nil (None), bool, int, *big.Int (only beyond 64
-// bits), float64, string (WTF-8), or a pointer to a type of this file or of table.go. They live as
-// long as their run, which one goroutine executes.
+// A Python value is one of these Go values: nil (None), bool, int, *big.Int (only beyond 64 bits),
+// float64, string (WTF-8), or a pointer to a type of this file or of table.go. Values live as long
+// as their run, which one goroutine executes.
 type (
 	list  struct{ items []any }
 	tuple struct{ items []any }
 
-	// span is a range.
-	span struct{ start, stop, step int }
+	// rangeValue is a range object.
+	rangeValue struct{ start, stop, step int }
 
-	// slice is low:high:step.
+	// slice is the subscript low:high:step.
 	slice struct{ low, high, step any }
 
-	// function is what def and lambda make.
+	// function is the value of a def or lambda.
 	function struct {
 		code     *syntax.Function
-		defaults []any // by parameter, unbound if it has none
+		defaults []any // by parameter; absent without a default
 		closure  *frame
 	}
 
-	// builtin is a function of this package, or a method with its object.
+	// builtin is a function of this package, or a bound method.
 	builtin struct {
 		name string
 		self any
@@ -38,7 +38,6 @@ type (
 	// tool is a function of the host.
 	tool struct{ name string }
 
-	// module is a few functions.
 	module struct {
 		name    string
 		members map[string]any
@@ -46,20 +45,20 @@ type (
 
 	// class is a type.
 	class struct {
-		name      string // with its module, unless builtin
+		name      string // qualified, unless builtin
 		base      *class
-		construct native // makes an object; nil if a program cannot
+		construct native // constructor; nil if a program cannot create instances
 		methods   map[string]native
 	}
 
-	// exception is an exception.
+	// exception is an instance of an exception class.
 	exception struct {
 		class *class
 		args  []any
-		cause error // of the host, if it raised
+		cause error // error of the host, if the host raised it
 	}
 
-	// view is keys(), values() or items() of a dict.
+	// view is the result of a dict's keys(), values() or items().
 	view struct {
 		of   *dict
 		kind viewKind
@@ -77,7 +76,7 @@ const (
 	viewItems
 )
 
-// absent is the value of a variable that has none, and of an argument that was not given.
+// absentType is the type of absent, the value of an unassigned variable or a missing argument.
 type absentType struct{}
 
 var absent any = absentType{}
@@ -106,7 +105,7 @@ func typeName(v any) string {
 			return "frozenset"
 		}
 		return "set"
-	case *span:
+	case *rangeValue:
 		return "range"
 	case *slice:
 		return "slice"
@@ -144,7 +143,7 @@ func (c *class) isSubclass(other *class) bool {
 	return false
 }
 
-// truth reports whether a value counts as true. An argument that was not given does not.
+// truth reports whether a value is true in a condition. NOT_GIVEN and absent are false.
 func truth(v any) bool {
 	switch v := v.(type) {
 	case nil, absentType, *notGivenType:
@@ -165,7 +164,7 @@ func truth(v any) bool {
 		return v.live > 0
 	case *set:
 		return v.live > 0
-	case *span:
+	case *rangeValue:
 		return v.length() > 0
 	case *view:
 		return v.of.live > 0
@@ -174,8 +173,8 @@ func truth(v any) bool {
 	}
 }
 
-// length returns the number of items of a range.
-func (s *span) length() int {
+// length returns the number of items.
+func (s *rangeValue) length() int {
 	switch {
 	case s.step > 0 && s.start < s.stop:
 		return int((uint64(s.stop)-uint64(s.start)-1)/uint64(s.step)) + 1
@@ -186,11 +185,11 @@ func (s *span) length() int {
 	}
 }
 
-// at returns the item of a range at a place within it.
-func (s *span) at(i int) int { return s.start + i*s.step }
+// at returns the item at an index within the range.
+func (s *rangeValue) at(i int) int { return s.start + i*s.step }
 
-// isSame reports whether two values are one object. Texts and numbers are the same if they are
-// equal and of one type.
+// isSame reports whether two values are the same object. Strings and numbers are the same if they
+// have one type and are equal.
 func isSame(x, y any) bool {
 	switch x := x.(type) {
 	case *big.Int:

@@ -219,7 +219,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err := c.checkSplit(sources); err != nil {
 		return nil, err
 	}
-	opts, err := scenario.For(toolhost.Tools())
+	opts, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		return nil, err
 	}
@@ -231,14 +231,14 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	var mistakes scenario.Errors
 	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
-		opts.ListTools, opts.Thaw = c.listTools(ctx, warnings, from.path), c.Thaw
+		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.Thaw
 		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, context.Cause(ctx))
 		case errors.As(err, &wrong):
-			mistakes = append(mistakes, wrong.In(from.path)...)
+			mistakes = append(mistakes, wrong.WithPrefix(from.path)...)
 			continue
 		case err != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, err)
@@ -321,7 +321,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 		declared = append(declared, tables...)
 	}
 	if alone {
-		declared = slices.Insert(declared, 0, world.Alone())
+		declared = slices.Insert(declared, 0, world.Standalone())
 	}
 	schema, err := world.NewSchema(declared)
 	return schema, categories, err
@@ -394,7 +394,7 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := take(func(e *scenario.Expanded) bool {
 			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Name))
-		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.Varied && e.Suffix == "") })
+		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:
 		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):

@@ -17,7 +17,7 @@ import (
 func (c *Selection) CheckNeeds() error {
 	var missing scenario.Errors
 	for _, pack := range c.Loaded {
-		missing = append(missing, unmet(pack.Needs).In(pack.From)...)
+		missing = append(missing, unmet(pack.Needs).WithPrefix(pack.From)...)
 	}
 	if len(missing) > 0 {
 		return missing

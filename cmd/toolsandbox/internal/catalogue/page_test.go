@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestPageOfTools loads the pack with tools of its own that docs/scenarios.md shows.
-func TestPageOfTools(t *testing.T) {
+// TestDocumentedTools loads the example pack with its own tools from docs/scenarios.md.
+func TestDocumentedTools(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "scenarios.md"))
 	if err != nil {
 		t.Fatal(err)

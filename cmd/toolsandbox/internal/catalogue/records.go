@@ -64,7 +64,7 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 		}
 		sets, err := from.dataSets()
 		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
-			found = append(found, wrong.In(from.path)...)
+			found = append(found, wrong.WithPrefix(from.path)...)
 			continue
 		}
 		if err != nil {
@@ -104,7 +104,7 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	pack := &scenario.Pack{Manifest: scenario.Manifest{Name: from.name()}}
 	sum := sha256.New()
 	for _, set := range sets {
-		records, places := set.Part(euroeval.SplitName(c.split))
+		records, places := set.SplitRecords(euroeval.SplitName(c.split))
 		for i := range records {
 			at := &records[i]
 			made, err := at.Scenario(places[i])

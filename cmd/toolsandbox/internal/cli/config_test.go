@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestRunHelp fits into two screens of 40 lines.
+// TestRunHelp checks that the help fits two screens of 40 lines.
 func TestRunHelp(t *testing.T) {
 	code, help, _ := command("run", "--help")
 	if lines := strings.Split(strings.TrimRight(help, "\n"), "\n"); code != 0 || len(lines) > 80 {
@@ -33,7 +33,7 @@ func TestRunHelp(t *testing.T) {
 	}
 }
 
-// sample returns a value for a setting that is not its default.
+// sample returns a value for a setting that differs from its default.
 func sample(t *testing.T, s setting) string {
 	t.Helper()
 	if s.Name == "agentgw-limit" {
@@ -62,8 +62,8 @@ func sample(t *testing.T, s setting) string {
 	}
 }
 
-// settingsNow returns what toolsandbox config says.
-func settingsNow(t *testing.T, args ...string) (settings []setting) {
+// configSettings returns the settings that toolsandbox config prints.
+func configSettings(t *testing.T, args ...string) (settings []setting) {
 	t.Helper()
 	code, stdout, stderr := command(append([]string{"config", "--json"}, args...)...)
 	if err := json.Unmarshal([]byte(stdout), &settings); code != 0 || err != nil {
@@ -72,20 +72,20 @@ func settingsNow(t *testing.T, args ...string) (settings []setting) {
 	return settings
 }
 
-// TestConfigIsAFile gives every setting on the command line: what config prints is a file of
-// settings that says the same.
-func TestConfigIsAFile(t *testing.T) {
+// TestConfigRoundTrip sets every setting on the command line. The output of config is a settings
+// file with the same values.
+func TestConfigRoundTrip(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var args []string
-	for _, s := range settingsNow(t) {
+	for _, s := range configSettings(t) {
 		if s.Name != "json" {
 			args = append(args, "--"+s.Name+"="+sample(t, s))
 		}
 	}
 	want := make(map[string]string)
-	for _, s := range settingsNow(t, args...) {
+	for _, s := range configSettings(t, args...) {
 		if s.Source != "command line" || s.Group == "" || s.Description == "" || s.Value == s.Default {
-			t.Errorf("got %+v, want all that it says, by the command line", s)
+			t.Errorf("got %+v, want all fields set, from the command line", s)
 		}
 		want[s.Name] = s.Value
 	}
@@ -93,23 +93,24 @@ func TestConfigIsAFile(t *testing.T) {
 	if err := os.WriteFile("all.yaml", []byte(text), 0o600); code != 0 || err != nil {
 		t.Fatal(code, err)
 	}
-	for _, s := range settingsNow(t, "--config", "all.yaml") {
+	for _, s := range configSettings(t, "--config", "all.yaml") {
 		if s.Value != want[s.Name] || !strings.HasPrefix(s.Source, "all.yaml:") && s.Name != "json" {
-			t.Errorf("%s: got %q by %s, want %q by the file", s.Name, s.Value, s.Source, want[s.Name])
+			t.Errorf("%s: got %q from %s, want %q from the file", s.Name, s.Value, s.Source, want[s.Name])
 		}
 	}
 	_, text, _ = command("config")
 	if err := os.WriteFile("none.yaml", []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range settingsNow(t, "--config", "none.yaml") {
+	for _, s := range configSettings(t, "--config", "none.yaml") {
 		if s.Source != "default" && s.Name != "json" {
-			t.Errorf("%s: got %q by %s, want the default", s.Name, s.Value, s.Source)
+			t.Errorf("%s: got %q from %s, want the default", s.Name, s.Value, s.Source)
 		}
 	}
 }
 
-// TestConfigKeepsSecrets prints neither the password of an address nor a key, as a file or as JSON.
+// TestConfigKeepsSecrets checks that config prints neither an address's password nor a key, as YAML
+// or JSON.
 func TestConfigKeepsSecrets(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("OPENAI_API_KEY", "key-of-the-test")

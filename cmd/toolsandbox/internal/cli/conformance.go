@@ -44,7 +44,7 @@ type conformanceSummary struct {
 
 func newConformance() *cobra.Command {
 	options := &conformanceOptions{
-		vectors: conformance.Config{Parallel: 64, First: 3},
+		vectors: conformance.Config{Parallel: 64, MaxDifferences: 3},
 		engine:  standalone.DefaultConfig(),
 		network: pflag.NewFlagSet("network", pflag.ContinueOnError),
 	}
@@ -73,7 +73,7 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&o.packs, "pack", nil, "pack with the scenarios of trajectories, a directory or a .zip file; repeatable")
 	flags.StringVar(&o.vectors.Worlds, "worlds", "", "file with the worlds of tool calls (default: worlds.json in the file's folder or its parents, or beside --scenarios)")
 	flags.BoolVar(&o.vectors.ScoreOnly, "score-only", false, "score recorded trajectories instead of playing them")
-	flags.IntVar(&o.vectors.First, "first", o.vectors.First, "differences to print per file")
+	flags.IntVar(&o.vectors.MaxDifferences, "first", o.vectors.MaxDifferences, "differences to print per file")
 	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "concurrent cases")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
 	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
@@ -84,8 +84,8 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 
 // validate rejects flags that are out of range.
 func (o *conformanceOptions) validate() error {
-	if o.vectors.First < 0 {
-		return process.Usage("--first: %d given, expected 0 or more", o.vectors.First)
+	if o.vectors.MaxDifferences < 0 {
+		return process.Usage("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
 	}
 	if o.vectors.Parallel < 1 || o.vectors.Parallel > 10000 {
 		return process.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)

@@ -20,8 +20,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// recordServer answers records of EuroEval's task as a server of chat completions: what answers has
-// for a question that the prompt holds, else words.
+// recordServer is a chat completions server for EuroEval's records. It returns the answer for the
+// question in the prompt, otherwise a text.
 type recordServer struct {
 	*httptest.Server
 	answers map[string]string
@@ -61,7 +61,7 @@ func newRecordServer(t *testing.T, answers map[string]string) *recordServer {
 	return s
 }
 
-// writeRecords writes BFCL files of three records.
+// writeRecords writes three records to BFCL files.
 func writeRecords(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "records")
@@ -100,8 +100,8 @@ func readEuroEval(t *testing.T, out string) *runfiles.EuroEval {
 	return content
 }
 
-// TestRunRecords plays records with a model: it is asked as EuroEval asks, both graders judge what
-// it says, the table and explain show where they differ, and the run can be replayed.
+// TestRunRecords runs records with a model. The requests must be EuroEval's, and both graders grade
+// the answers. The table and explain show where they differ, and the run can be replayed.
 func TestRunRecords(t *testing.T) {
 	const extra = `{"tool_calls": [{"function": "shop.pay", "arguments": {"amount": 3, "tip": true}}]}`
 	server := newRecordServer(t, map[string]string{
@@ -147,7 +147,7 @@ func TestRunRecords(t *testing.T) {
 	checkReplayed(t, out)
 }
 
-// checkExplained wants explain to show both verdicts, and score to leave them.
+// checkExplained checks that explain shows both verdicts and that score keeps them.
 func checkExplained(t *testing.T, records, out string) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -167,7 +167,7 @@ func checkExplained(t *testing.T, records, out string) {
 	}
 }
 
-// checkReplayed wants the same files of the run without its server.
+// checkReplayed checks that a replay without the server writes the same files.
 func checkReplayed(t *testing.T, out string) {
 	t.Helper()
 	again := filepath.Join(t.TempDir(), "again")
@@ -175,7 +175,7 @@ func checkReplayed(t *testing.T, out string) {
 	if code := Main([]string{"run", "--replay", out, "--out", again, "--iterations", "3"}, &stdout, &stderr); code != 0 {
 		t.Fatalf("replay: got code %d:\n%s%s", code, &stdout, &stderr)
 	}
-	for _, name := range []string{runfiles.SummaryFile, runfiles.EuroEvalFile} { // the file for EuroEval's tools has the time
+	for _, name := range []string{runfiles.SummaryFile, runfiles.EuroEvalFile} { // EuroEval's own file contains the time
 		first, err := os.ReadFile(filepath.Join(out, name))
 		if err != nil {
 			t.Fatal(err)
@@ -190,7 +190,7 @@ func checkReplayed(t *testing.T, out string) {
 	}
 }
 
-// TestRunRecordsReasoning wants a model that reasons to be asked without a schema, with more
+// TestRunRecordsReasoning checks that requests to a reasoning model have no schema and allow more
 // tokens.
 func TestRunRecordsReasoning(t *testing.T) {
 	server := newRecordServer(t, nil)
@@ -207,8 +207,8 @@ func TestRunRecordsReasoning(t *testing.T) {
 	}
 }
 
-// TestRunRecordsRefuses lists mistakes in records, and splits that are none.
-func TestRunRecordsRefuses(t *testing.T) {
+// TestRunRecordsErrors checks errors for invalid records and splits.
+func TestRunRecordsErrors(t *testing.T) {
 	records := writeRecords(t)
 	bad := filepath.Join(t.TempDir(), "bad.jsonl")
 	if err := os.WriteFile(bad, []byte("\n{\"text\": 3}\n"), 0o644); err != nil {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestFlagsOutOfRange gives numbers and names that cannot be meant: the command ends at once with a
-// line that names the flag.
+// TestFlagsOutOfRange checks that an invalid value ends the command immediately with a line that
+// names the flag.
 func TestFlagsOutOfRange(t *testing.T) {
 	model := []string{"--agent", "openai:m", "--user", "google:m"}
 	for _, test := range []struct {
@@ -53,9 +53,9 @@ func TestFlagsOutOfRange(t *testing.T) {
 	}
 }
 
-// TestStrayVariables sets variables of no flag, of other commands and of services: only the first
-// one is told, and the run goes on.
-func TestStrayVariables(t *testing.T) {
+// TestUnknownVariables sets variables of no flag, of other commands and of services. The command
+// warns about the first only, and the run continues.
+func TestUnknownVariables(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_TRAILS", "3")
 	for _, name := range []string{"NATS_URL", "LISTEN", "TOOLHOST_DIR", "AGENTGW_ADDR", "EVALUATOR_SCORERS", "ORCHESTRATOR_NAME", "BUS_SHARDS", "NATS_PORT", "ROLLOUTS", "VECTORS"} {
 		t.Setenv("TOOLSANDBOX_"+name, "7")
@@ -68,8 +68,9 @@ func TestStrayVariables(t *testing.T) {
 	}
 }
 
-// TestUnreadableFlags gives values of other kinds: one line without the parser's words, and no run.
-func TestUnreadableFlags(t *testing.T) {
+// TestInvalidFlags gives values of the wrong type. The command prints one line without the parser's
+// text, and no run starts.
+func TestInvalidFlags(t *testing.T) {
 	for _, test := range []struct {
 		flag, value, want string
 	}{

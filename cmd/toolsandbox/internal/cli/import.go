@@ -104,11 +104,11 @@ func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
 	if err != nil {
 		return nil, err
 	}
-	tools, err := scenario.For(toolhost.Tools())
+	tools, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		return nil, err
 	}
-	tools.Impossible = true // one of the original's scenarios wants a call of a tool that it does not give
+	tools.AllowUnreachable = true // one of the original's scenarios wants a call of a tool that it does not give
 	return scenarios, scenarios.Check(tools)
 }
 

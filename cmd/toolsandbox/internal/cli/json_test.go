@@ -15,14 +15,14 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// notJSON returns the commands without --json, and why they have none.
-func notJSON() map[string]string {
+// commandsWithoutJSON returns the commands without --json and the reasons.
+func commandsWithoutJSON() map[string]string {
 	const (
-		family  = "only has subcommands"
+		group   = "only has subcommands"
 		service = "prints nothing; `--log-format json` logs JSON"
 	)
 	return map[string]string{
-		"toolsandbox": family, "toolsandbox pack": family, "toolsandbox scenario": family, "toolsandbox session": family, "toolsandbox sweep": family, "toolsandbox serve": family,
+		"toolsandbox": group, "toolsandbox pack": group, "toolsandbox scenario": group, "toolsandbox session": group, "toolsandbox sweep": group, "toolsandbox serve": group,
 		"toolsandbox serve agentgw": service, "toolsandbox serve evaluator": service, "toolsandbox serve orchestrator": service,
 		"toolsandbox serve toolhost":     service,
 		"toolsandbox serve nats":         "prints one line for people when it is ready",
@@ -37,11 +37,11 @@ func notJSON() map[string]string {
 	}
 }
 
-// TestEveryCommandHasJSON walks the commands: each has --json or a reason why it has none.
+// TestEveryCommandHasJSON checks that each command has --json or a reason why not.
 func TestEveryCommandHasJSON(t *testing.T) {
 	var without []string
 	visitCommands(newRoot(), func(cmd *cobra.Command) {
-		reason, known := notJSON()[cmd.CommandPath()]
+		reason, known := commandsWithoutJSON()[cmd.CommandPath()]
 		switch flag := cmd.Flags().Lookup("json"); {
 		case flag == nil && reason == "":
 			t.Errorf("%s: no --json and no reason why", cmd.CommandPath())
@@ -53,16 +53,15 @@ func TestEveryCommandHasJSON(t *testing.T) {
 			without = append(without, cmd.CommandPath())
 		}
 	})
-	if len(without) != len(notJSON()) {
-		t.Errorf("commands without --json: got %q, want %d", without, len(notJSON()))
+	if len(without) != len(commandsWithoutJSON()) {
+		t.Errorf("commands without --json: got %q, want %d", without, len(commandsWithoutJSON()))
 	}
 }
 
-// jsonShape is a command line with the fields of what it prints, or of its elements if that is a
-// list.
+// jsonShape is a command line with the fields of its output, or of the first element of a list.
 type jsonShape struct{ line, fields string }
 
-// jsonShapes are the shapes that programs may rely on. The page docs/cli.md shows them.
+// jsonShapes returns the fields that programs may rely on. docs/cli.md lists them.
 func jsonShapes() []jsonShape {
 	return []jsonShape{
 		{"run --agent oracle --out other --json turn_off_wifi", "category_aggregated_results git_sha per_scenario_results"},
@@ -91,7 +90,7 @@ func jsonShapes() []jsonShape {
 	}
 }
 
-// TestJSON runs commands with --json: stdout holds JSON values with these fields and nothing else.
+// TestJSON checks that stdout of commands with --json contains only JSON values with these fields.
 func TestJSON(t *testing.T) {
 	here, err := filepath.Abs(".")
 	if err != nil {
@@ -99,7 +98,7 @@ func TestJSON(t *testing.T) {
 	}
 	files := strings.NewReplacer("OFF", filepath.Join(here, "testdata", "off.json"), "VECTORS", filepath.Join(here, "..", "..", "..", "..", "e2e", "testdata", "vectors"))
 	t.Chdir(t.TempDir())
-	play(t, "--agent", "oracle", "--out", "out", "turn_off_wifi")
+	mustRun(t, "--agent", "oracle", "--out", "out", "turn_off_wifi")
 	if code, _, stderr := command("scenario", "new", "mine", "--out", "pack"); code != 0 {
 		t.Fatal(stderr)
 	}
@@ -112,8 +111,8 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// fieldsOf returns the sorted names of the fields of the first of the JSON values that a text
-// holds, or of its first element.
+// fieldsOf returns the sorted field names of the first JSON value in a text, or of its first
+// element.
 func fieldsOf(text string) (string, error) {
 	decoder := json.NewDecoder(bytes.NewReader([]byte(text)))
 	var first any

@@ -10,21 +10,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// asProgram makes the test's binary the program itself.
-const asProgram = "TEST_AS_PROGRAM"
+// runAsProgram is the variable that makes the test binary run the program.
+const runAsProgram = "TEST_AS_PROGRAM"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(asProgram) != "" {
+	if os.Getenv(runAsProgram) != "" {
 		os.Exit(Main(os.Args[1:], os.Stdout, os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }
 
-// inProcess runs the program in a process of its own, with more variables in its environment.
-func inProcess(t *testing.T, environment []string, args ...string) (code int, stderr string) {
+// runProcess runs the program in its own process with additional environment variables.
+func runProcess(t *testing.T, environment []string, args ...string) (code int, stderr string) {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), os.Args[0], args...)
-	command.Env = append(append(os.Environ(), asProgram+"=1"), environment...)
+	command.Env = append(append(os.Environ(), runAsProgram+"=1"), environment...)
 	var errs bytes.Buffer
 	command.Stderr = &errs
 	err := command.Run()

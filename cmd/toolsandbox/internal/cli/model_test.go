@@ -15,9 +15,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// chat answers as a server of chat completions whose agent switches wifi off and whose user then
-// ends the conversation.
-func chat(t *testing.T) http.HandlerFunc {
+// chatHandler is a chat completions server. Its agent turns wifi off, and its user ends the
+// conversation.
+func chatHandler(t *testing.T) http.HandlerFunc {
 	t.Helper()
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -48,9 +48,9 @@ func chat(t *testing.T) http.HandlerFunc {
 	}
 }
 
-// TestRunModel plays a scenario between a model and a user simulator, both behind one server.
+// TestRunModel runs a scenario with a model and a user simulator on one server.
 func TestRunModel(t *testing.T) {
-	server := httptest.NewServer(chat(t))
+	server := httptest.NewServer(chatHandler(t))
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
 	var stdout, stderr bytes.Buffer
@@ -82,12 +82,12 @@ func TestRunModel(t *testing.T) {
 	}
 }
 
-// TestRunModelFault plays two scenarios, in one of which the provider refuses with its key in the
-// text: the other one is scored, and the key is nowhere.
+// TestRunModelFault runs two scenarios. The provider rejects the requests of one with its key in
+// the error text. The other one has a score, and no file contains the key.
 func TestRunModelFault(t *testing.T) {
 	const key = "sk-very-secret"
 	t.Setenv("OPENAI_API_KEY", key)
-	answer := chat(t)
+	answer := chatHandler(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {

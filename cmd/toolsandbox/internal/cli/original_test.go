@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOriginalCommandLine runs command lines as the users of the original write them.
+// TestOriginalCommandLine runs command lines in the original's syntax.
 func TestOriginalCommandLine(t *testing.T) {
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
 	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
@@ -34,8 +34,8 @@ func TestOriginalCommandLine(t *testing.T) {
 	}
 }
 
-// TestLongOriginalPlayers names all players of the original, with the name of their enumeration and
-// without: the check says what each needs.
+// TestLongOriginalPlayers selects all players of the original, with and without the name of their
+// enumeration. The check reports what each needs.
 func TestLongOriginalPlayers(t *testing.T) {
 	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "GOOGLE_CLOUD_PROJECT", "CLOUD_ML_PROJECT_ID"} {
 		t.Setenv(name, "")
@@ -68,7 +68,7 @@ func TestLongOriginalPlayers(t *testing.T) {
 	}
 }
 
-// trajectories lists the scenarios that a run played.
+// trajectories lists the scenarios of a run.
 func trajectories(t *testing.T, out string) (names []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join(out, "trajectories"))
@@ -81,8 +81,7 @@ func trajectories(t *testing.T, out string) (names []string) {
 	return names
 }
 
-// TestOriginalScenarios asks for scenarios of the original that are not imported, and for some that
-// nobody knows.
+// TestOriginalScenarios selects scenarios of the original that are not imported, and unknown ones.
 func TestOriginalScenarios(t *testing.T) {
 	const known = " is a scenario of the original, not of the built-in catalogue: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR"
 	for pattern, want := range map[string]string{
@@ -102,7 +101,7 @@ func TestOriginalScenarios(t *testing.T) {
 	}
 }
 
-// TestManyScenarios gives 2,000 names after one flag.
+// TestManyScenarios passes 2,000 names to one flag.
 func TestManyScenarios(t *testing.T) {
 	args := []string{"--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"), "--scenarios"}
 	for i := range 2000 {

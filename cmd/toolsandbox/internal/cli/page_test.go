@@ -51,10 +51,10 @@ The original's spellings work, but no list shows them: underscores in names, ` +
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
 `
 
-// cell makes a text a cell of a table.
+// cell escapes a text for a table cell.
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
 
-// row is a flag as a row of a table.
+// row formats a table row for a flag.
 func row(name, kind, value, meaning string) string {
 	if value != "" {
 		value = "`" + value + "`"
@@ -64,7 +64,7 @@ func row(name, kind, value, meaning string) string {
 
 const tableHead = "\n| name | takes | default | meaning |\n|---|---|---|---|\n"
 
-// flagRow is a flag as a row of a table.
+// flagRow formats a table row for a flag.
 func flagRow(flag *pflag.Flag) string {
 	kind, meaning := pflag.UnquoteUsage(flag)
 	value := strings.Trim(flag.DefValue, "[]")
@@ -74,7 +74,7 @@ func flagRow(flag *pflag.Flag) string {
 	return row(flag.Name, kind, value, meaning)
 }
 
-// writeRunSettings writes the settings of run, a table for each group.
+// writeRunSettings writes the settings of run, with a table for each group.
 func writeRunSettings(out *strings.Builder, root *cobra.Command) {
 	run, _, _ := root.Find([]string{"run"})
 	title := ""
@@ -87,7 +87,7 @@ func writeRunSettings(out *strings.Builder, root *cobra.Command) {
 	}
 }
 
-// writeServiceSettings writes the settings of services that run does not have.
+// writeServiceSettings writes the services' settings that run lacks.
 func writeServiceSettings(out *strings.Builder, root *cobra.Command) {
 	run, _, _ := root.Find([]string{"run"})
 	serve, _, _ := root.Find([]string{"serve"})
@@ -119,7 +119,7 @@ func writeServiceSettings(out *strings.Builder, root *cobra.Command) {
 	}
 }
 
-// shapeOf returns the fields of a value as JSON.
+// shapeOf returns the JSON field names of a value.
 func shapeOf(t *testing.T, value any) string {
 	t.Helper()
 	raw, err := json.Marshal(value)
@@ -133,7 +133,7 @@ func shapeOf(t *testing.T, value any) string {
 	return fields
 }
 
-// cliPage is docs/cli.md.
+// cliPage returns docs/cli.md.
 func cliPage(t *testing.T) string {
 	t.Helper()
 	root := newRoot()
@@ -161,8 +161,8 @@ func cliPage(t *testing.T) string {
 		fmt.Fprintf(&out, "| `toolsandbox %s` | `%s` |\n", files.Replace(shape.line), strings.ReplaceAll(shape.fields, " ", "`, `"))
 	}
 	out.WriteString("\nCommands without `--json`:\n\n")
-	for _, name := range slices.Sorted(maps.Keys(notJSON())) {
-		fmt.Fprintf(&out, "- `%s`: %s\n", name, notJSON()[name])
+	for _, name := range slices.Sorted(maps.Keys(commandsWithoutJSON())) {
+		fmt.Fprintf(&out, "- `%s`: %s\n", name, commandsWithoutJSON()[name])
 	}
 	return out.String()
 }

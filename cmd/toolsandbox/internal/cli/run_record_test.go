@@ -17,14 +17,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// command runs the command line and returns the exit code and what it printed.
+// command runs the command line and returns exit code and output.
 func command(args ...string) (code int, stdout, stderr string) {
 	var out, said bytes.Buffer
 	code = Main(args, &out, &said)
 	return code, out.String(), said.String()
 }
 
-func play(t *testing.T, args ...string) (stdout string) {
+func mustRun(t *testing.T, args ...string) (stdout string) {
 	t.Helper()
 	code, stdout, stderr := command(append([]string{"run"}, args...)...)
 	if code != 0 {
@@ -33,7 +33,7 @@ func play(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-func readRun(t *testing.T, dir string) *runfiles.Run {
+func readRunFile(t *testing.T, dir string) *runfiles.Run {
 	t.Helper()
 	run, err := runfiles.ReadRun(dir)
 	if err != nil {
@@ -42,16 +42,16 @@ func readRun(t *testing.T, dir string) *runfiles.Run {
 	return run
 }
 
-// TestRunRecord says what was run without the program: who played what with which flags, and when.
-// Repeated runs differ in their times only, and a run that goes on keeps its first start.
+// TestRunRecord checks run.json: players, flags, seed and times. Repeated runs differ only in their
+// times, and a resumed run keeps its first start.
 func TestRunRecord(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_SEED", "7")
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "random", "--out", "out", "-p", "2", "turn_off_wifi"}
 	var runs []*runfiles.Run
 	for range 2 {
-		play(t, args...)
-		runs = append(runs, readRun(t, "out"))
+		mustRun(t, args...)
+		runs = append(runs, readRunFile(t, "out"))
 		if len(runs) == 1 {
 			if err := os.Rename("out", "first"); err != nil {
 				t.Fatal(err)
@@ -60,7 +60,7 @@ func TestRunRecord(t *testing.T) {
 	}
 	run := runs[0]
 	if run.Ended == nil || run.Ended.Before(run.Started) || run.Seed != 7 || run.Agent.Name != "random" || run.User.Name != "scripted" {
-		t.Errorf("got %+v, want who played with which seed, and when", run)
+		t.Errorf("got %+v, want players, seed and times", run)
 	}
 	if diff := cmp.Diff([]string{"agent", "out", "parallel", "seed"}, run.Given); diff != "" {
 		t.Errorf("flags given (-want +got):\n%s", diff)
@@ -69,7 +69,7 @@ func TestRunRecord(t *testing.T) {
 		t.Errorf("flags: got %v, want those given and the defaults", f)
 	}
 	if len(run.Packs) != 1 || run.Packs[0].From != "scenarios" || len(run.Packs[0].Digest) != 64 || run.Packs[0].Scenarios < 2 || run.Catalogue.Scenarios != 1 {
-		t.Errorf("got packs %+v and catalogue %+v, want all scenarios and the one of them that is played", run.Packs, run.Catalogue)
+		t.Errorf("got packs %+v and catalogue %+v, want all scenarios and the selected one", run.Packs, run.Catalogue)
 	}
 	if diff := cmp.Diff(program(), run.Program); diff != "" || run.Program.Go == "" {
 		t.Errorf("program (-want +got):\n%s", diff)
@@ -78,31 +78,31 @@ func TestRunRecord(t *testing.T) {
 	if diff := cmp.Diff(run, runs[1]); diff != "" {
 		t.Errorf("the same again (-first +second):\n%s", diff)
 	}
-	play(t, append(args, "--resume", "-p", "3")...)
-	again := readRun(t, "out")
-	if diff := cmp.Diff(run.Flags, again.Flags); diff != "" || !again.Started.Equal(readRun(t, "out").Started) || len(again.Resumptions) != 1 {
+	mustRun(t, append(args, "--resume", "-p", "3")...)
+	again := readRunFile(t, "out")
+	if diff := cmp.Diff(run.Flags, again.Flags); diff != "" || !again.Started.Equal(readRunFile(t, "out").Started) || len(again.Resumptions) != 1 {
 		t.Fatalf("resumed: got %+v, want the flags of the first start and one resumption (-want +got):\n%s", again, diff)
 	}
 	if diff := cmp.Diff(map[string]string{"parallel": "3"}, again.Resumptions[0].Flags); diff != "" || again.Resumptions[0].Ended == nil {
 		t.Errorf("flags of the resumption (-want +got):\n%s", diff)
 	}
-	play(t, "--replay", "out", "--out", "replayed")
-	if replayed := readRun(t, "replayed"); replayed.Seed != 7 || replayed.Packs != nil || replayed.Catalogue != run.Catalogue || replayed.Agent.Name != "random" {
+	mustRun(t, "--replay", "out", "--out", "replayed")
+	if replayed := readRunFile(t, "replayed"); replayed.Seed != 7 || replayed.Packs != nil || replayed.Catalogue != run.Catalogue || replayed.Agent.Name != "random" {
 		t.Errorf("replayed: got %+v, want what was replayed", replayed)
 	}
 }
 
-// TestNoSecrets keeps keys out of every file of a run.
+// TestNoSecrets checks that no file of a run contains keys.
 func TestNoSecrets(t *testing.T) {
 	const key = "sk-very-secret"
 	t.Setenv("OPENAI_API_KEY", key)
-	server := httptest.NewServer(chat(t))
+	server := httptest.NewServer(chatHandler(t))
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
-	play(t, "--agent", "openai:m", "--user", "scripted", "--base-url", server.URL+"/v1", "--data-dir", filepath.Join(t.TempDir(), key), "--out", out, "turn_off_wifi")
-	run := readRun(t, out)
+	mustRun(t, "--agent", "openai:m", "--user", "scripted", "--base-url", server.URL+"/v1", "--data-dir", filepath.Join(t.TempDir(), key), "--out", out, "turn_off_wifi")
+	run := readRunFile(t, out)
 	if m := run.Agent.Model; m == nil || m.Provider != "openai" || m.Model != "m" || m.BaseURL != server.URL+"/v1" {
-		t.Errorf("model: got %+v, want whose it is and where it is asked", m)
+		t.Errorf("model: got %+v, want provider and address", m)
 	}
 	err := filepath.WalkDir(out, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -119,7 +119,8 @@ func TestNoSecrets(t *testing.T) {
 	}
 }
 
-// TestLongResumeOther names what differs from the run that is to go on, before anything is changed.
+// TestLongResumeOther checks that --resume with other flags names the differences and changes
+// nothing.
 func TestLongResumeOther(t *testing.T) {
 	t.Chdir(t.TempDir())
 	turns := "- say: Wifi is off.\n"
@@ -127,8 +128,8 @@ func TestLongResumeOther(t *testing.T) {
 		t.Fatal(err)
 	}
 	first := []string{"--agent", "scripted:turns.yaml", "--out", "out", "turn_off_wifi"}
-	play(t, first...)
-	before := readRun(t, "out")
+	mustRun(t, first...)
+	before := readRunFile(t, "out")
 	const begin = "toolsandbox: --resume: the run in out started with other flags, which change results: "
 	const end = ": repeat its flags, or choose another --out\n"
 	for _, test := range []struct {
@@ -155,18 +156,19 @@ func TestLongResumeOther(t *testing.T) {
 	if want := "toolsandbox: --resume: files that flags name have changed since the run in out started: "; !strings.HasPrefix(stderr, want) {
 		t.Errorf("a changed script: got %q, want %q", stderr, want)
 	}
-	if diff := cmp.Diff(before, readRun(t, "out")); diff != "" {
+	if diff := cmp.Diff(before, readRunFile(t, "out")); diff != "" {
 		t.Errorf("%s has changed (-before +after):\n%s", runfiles.RunFile, diff)
 	}
 	if err := os.WriteFile("turns.yaml", []byte(turns), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	// Other words for the same, and flags that change no result.
-	play(t, "--agent", "scripted:turns.yaml", "--out", "out", "--resume", "--scenarios", "turn_off_w*", "--log-level", "error", "--orchestrator-respond-timeout", "50s", "-p", "1")
+	// These flags select the same scenarios or do not change results.
+	mustRun(t, "--agent", "scripted:turns.yaml", "--out", "out", "--resume", "--scenarios", "turn_off_w*", "--log-level", "error", "--orchestrator-respond-timeout", "50s", "-p", "1")
 }
 
-// TestForeignDirectory leaves a directory alone that holds anything which a run did not write.
-func TestForeignDirectory(t *testing.T) {
+// TestDirectoryOfAnotherProgram checks that run does not write to a directory with files that are
+// not of a run.
+func TestDirectoryOfAnotherProgram(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := errors.Join(os.MkdirAll("mine/trajectories", 0o755), os.MkdirAll("notes", 0o755), os.WriteFile("notes/todo.txt", nil, 0o600)); err != nil {
 		t.Fatal(err)
@@ -185,7 +187,7 @@ func TestForeignDirectory(t *testing.T) {
 	if err != nil || len(entries) != 1 {
 		t.Errorf("mine: got %v and %v, want it as it was", entries, err)
 	}
-	for _, left := range []string{".toolsandbox", "empty"} { // of a start that failed
+	for _, left := range []string{".toolsandbox", "empty"} { // from a failed start
 		if err := os.MkdirAll(filepath.Join("fresh", left), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -195,14 +197,14 @@ func TestForeignDirectory(t *testing.T) {
 			}
 		}
 	}
-	play(t, "--agent", "oracle", "--out", "fresh", "turn_off_wifi")
+	mustRun(t, "--agent", "oracle", "--out", "fresh", "turn_off_wifi")
 }
 
-// TestLongDamaged tells in one line what to do about a file that is cut.
-func TestLongDamaged(t *testing.T) {
+// TestLongDamagedFiles checks that one line says how to restore a truncated file.
+func TestLongDamagedFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}
-	play(t, args...)
+	mustRun(t, args...)
 	for _, file := range []string{"out/trajectories/turn_off_wifi/execution_context.json", "out/result_summary.json"} {
 		whole, err := os.ReadFile(file)
 		if err != nil {
@@ -220,7 +222,7 @@ func TestLongDamaged(t *testing.T) {
 				}
 			}
 		}
-		play(t, append(args, "--resume")...)
+		mustRun(t, append(args, "--resume")...)
 		again, err := os.ReadFile(file)
 		if err != nil || !bytes.Equal(whole, again) {
 			t.Errorf("%s after --resume: got %s and %v, want %s", file, again, err, whole)
@@ -244,7 +246,7 @@ func TestLongDamaged(t *testing.T) {
 	}
 }
 
-// TestVersion prints the version and the commit in one line, as a command and as a flag.
+// TestVersion checks that the command and the flag print version and commit in one line.
 func TestVersion(t *testing.T) {
 	for _, arg := range []string{"version", "--version"} {
 		if code, stdout, _ := command(arg); code != 0 || stdout != programText()+"\n" || !strings.HasPrefix(stdout, "toolsandbox ") || !strings.Contains(stdout, ", commit ") {

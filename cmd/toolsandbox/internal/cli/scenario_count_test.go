@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// TestCountOriginal counts the original's own scenarios, whose numbers are known.
+// TestCountOriginal counts the original's scenarios, whose numbers are known.
 func TestCountOriginal(t *testing.T) {
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)
@@ -25,11 +25,11 @@ func TestCountOriginal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts, err := scenario.For(toolhost.Tools())
+	opts, err := scenario.OptionsFor(toolhost.Tools())
 	if err != nil {
 		t.Fatal(err)
 	}
-	opts.Impossible = true
+	opts.AllowUnreachable = true
 	expanded := scenario.Expand(scenarios.All(), toolhost.ConfirmedTools())
 	for _, e := range expanded {
 		if e.Suffix != scenario.ConfirmationSuffix {
@@ -60,8 +60,8 @@ func TestCountOriginal(t *testing.T) {
 	}
 }
 
-// TestBuiltInCounts compares the built-in catalogue with the original's: no category is smaller,
-// and no tool is needed more rarely, nor by fewer than three base scenarios.
+// TestBuiltInCounts compares the built-in catalogue with the original's. No category is smaller. No
+// tool is needed less often, or by fewer than three base scenarios.
 func TestBuiltInCounts(t *testing.T) {
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)
@@ -101,7 +101,7 @@ func TestBuiltInCounts(t *testing.T) {
 	}
 }
 
-// TestChoose picks scenarios by patterns and variants.
+// TestChoose selects scenarios by patterns and variants.
 func TestChoose(t *testing.T) {
 	from := catalogue.Selection{PackPaths: []string{"../describe/testdata/pack"}}
 	for _, c := range []struct {

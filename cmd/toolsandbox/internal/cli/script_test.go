@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// importOff imports a scenario of the original, called off, which has no scripts, and returns its
-// pack.
+// importOff imports the original's scenario off, which has no scripts, and returns its pack.
 func importOff(t *testing.T) (pack string) {
 	t.Helper()
 	pack = filepath.Join(t.TempDir(), "original")
@@ -20,7 +19,7 @@ func importOff(t *testing.T) (pack string) {
 	return pack
 }
 
-// TestScripts lets scenarios play their own scripts, of which none, one or all have some.
+// TestScripts runs scenarios with their own scripts if none, one or all of them have scripts.
 func TestScripts(t *testing.T) {
 	off := importOff(t)
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
@@ -38,18 +37,18 @@ func TestScripts(t *testing.T) {
 		code int
 		want string
 	}{
-		"no solution":             {"--pack " + off + " --agent oracle --user scripted:" + turns, 2, noSolution + "\n"},
-		"no script":               {"--pack " + off + " --agent unhelpful", 2, "toolsandbox: " + noScript + "\n"},
-		"neither":                 {"--pack " + off + " --agent oracle", 2, noSolution + "; " + noScript + "\n"},
-		"one of two":              {"--pack " + off + " --builtin --agent oracle -s off turn_off_wifi", 0, someLack},
-		"all have what is played": {"--agent oracle turn_off_wifi", 0, ""},
-		"others play":             {"--pack " + off + " --agent unhelpful --user scripted:" + turns, 0, ""},
+		"no solution":      {"--pack " + off + " --agent oracle --user scripted:" + turns, 2, noSolution + "\n"},
+		"no script":        {"--pack " + off + " --agent unhelpful", 2, "toolsandbox: " + noScript + "\n"},
+		"neither":          {"--pack " + off + " --agent oracle", 2, noSolution + "; " + noScript + "\n"},
+		"one of two":       {"--pack " + off + " --builtin --agent oracle -s off turn_off_wifi", 0, someLack},
+		"all have scripts": {"--agent oracle turn_off_wifi", 0, ""},
+		"other players":    {"--pack " + off + " --agent unhelpful --user scripted:" + turns, 0, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
 			code := Main(append([]string{"run", "--out", out}, strings.Fields(test.args)...), &stdout, &stderr)
-			said, _, _ := strings.Cut(stderr.String(), "1/") // what follows is the progress
+			said, _, _ := strings.Cut(stderr.String(), "1/") // progress follows
 			if code != test.code || said != test.want {
 				t.Errorf("got code %d and\n%s\nwant %d and\n%s", code, said, test.code, test.want)
 			}

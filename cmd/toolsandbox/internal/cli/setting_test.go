@@ -8,7 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// writeSettings makes a file of settings in a directory of the test's own, which it enters.
+// writeSettings writes a settings file to a temporary directory and changes to it.
 func writeSettings(t *testing.T, text string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -17,24 +17,24 @@ func writeSettings(t *testing.T, text string) {
 	}
 }
 
-// TestSettingsFile plays what a file says. The command line wins over the environment, and that
-// over the file; other commands' settings may stand there too.
+// TestSettingsFile runs with a settings file. The command line overrides the environment, and the
+// environment overrides the file. The file may contain other commands' settings.
 func TestSettingsFile(t *testing.T) {
 	writeSettings(t, "agent: unhelpful\ntrials: 3\nseed: 5\nscenarios: [turn_off_wifi]\nout: out\ntoolhost-live: 5\n")
 	t.Setenv("TOOLSANDBOX_CONFIG", "mine.yaml")
 	t.Setenv("TOOLSANDBOX_TRIALS", "2")
-	play(t, "--agent", "oracle")
-	run := readRun(t, "out")
+	mustRun(t, "--agent", "oracle")
+	run := readRunFile(t, "out")
 	if run.Agent.Name != "oracle" || run.Trials != 2 || run.Seed != 5 || run.Catalogue.Scenarios != 1 {
 		t.Errorf("got %s, %d trials, seed %d and %d scenarios, want oracle, 2, 5 and 1", run.Agent.Name, run.Trials, run.Seed, run.Catalogue.Scenarios)
 	}
 	if given := strings.Join(run.Given, " "); given != "agent out scenarios seed trials" {
-		t.Errorf("given: got %s, want what file, environment and command line say", given)
+		t.Errorf("given: got %s, want the settings of file, environment and command line", given)
 	}
 }
 
-// TestSettingsFileErrors gives files with mistakes: one line names file, line and key, and nothing
-// is played.
+// TestSettingsFileErrors checks that one line names file, line and key of a mistake, and no run
+// starts.
 func TestSettingsFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"trails: 3\n":                                "mine.yaml:1: trails: no setting has this name; did you mean trials?",
@@ -45,7 +45,7 @@ func TestSettingsFileErrors(t *testing.T) {
 		"scenario-dir: out\n":                        "mine.yaml:1: scenario-dir: no setting has this name",
 		"agent: oracle\npreferred-tool-backend: X\n": "mine.yaml:2: --preferred-tool-backend: X given, but no tool in the built-in catalogue has",
 		"config: other.yaml\n":                       "mine.yaml:1: config: no setting has this name",
-		"rollouts: 5\n":                              "mine.yaml:1: rollouts: no setting has this name", // bench's, for its command line only
+		"rollouts: 5\n":                              "mine.yaml:1: rollouts: no setting has this name", // a flag of bench only
 		"sync: never\n":                              `mine.yaml:1: sync: "never" given, expected interval or always`,
 		"agentgw-limit: [opnai=rpm:5]\n":             `mine.yaml:1: agentgw-limit: no provider is called "opnai"`,
 	} {
@@ -60,8 +60,8 @@ func TestSettingsFileErrors(t *testing.T) {
 	}
 }
 
-// TestSettingsFileOfOthers gives the file to commands that are no runs.
-func TestSettingsFileOfOthers(t *testing.T) {
+// TestSettingsFileOfOtherCommands passes the file to other commands than run.
+func TestSettingsFileOfOtherCommands(t *testing.T) {
 	writeSettings(t, "max-message-bytes: 7\nagent: oracle\n")
 	const want = "toolsandbox: mine.yaml:1: --max-message-bytes: 7 given, expected at least 65536\n"
 	for _, line := range []string{

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files and the pages that commands print")
 
-// TestToolsPage compares docs/tools.md with what the command prints.
+// TestToolsPage compares docs/tools.md with the command's output.
 func TestToolsPage(t *testing.T) {
 	page := filepath.Join("..", "..", "..", "..", "docs", "tools.md")
 	var stdout, stderr strings.Builder

@@ -211,7 +211,7 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	for _, when := range order {
 		p.line("      counts only while these have not changed since %s: %s (automatic guardrails)", when, strings.Join(since[when], ", "))
 	}
-	for _, line := range scenario.SwitchedOff(s, i) {
+	for _, line := range scenario.DisablingGuardrails(s, i) {
 		p.line("      %s", line)
 	}
 	for _, trip := range s.GetProof().GetTrips() {

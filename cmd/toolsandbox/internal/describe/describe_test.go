@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestWrite describes the scenarios of a small pack that says something in every way.
+// TestWrite describes scenarios of a small pack that uses every feature.
 func TestWrite(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("testdata", "pack"), scenario.Options{})
 	if err != nil {
@@ -51,7 +51,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestDiagramsEscape checks that no text of a scenario ends a label or is read as markup.
+// TestDiagramsEscape checks that texts of a scenario cannot end a label or insert markup.
 func TestDiagramsEscape(t *testing.T) {
 	graph := &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Name: `a "b" <c> & #d; \N`}}}
 	if got, want := Mermaid(graph, nil), "flowchart TD\n    n0[\"0 a #quot;b#quot; #lt;c#gt; #amp; #35;d; \\N\"]\n"; got != want {

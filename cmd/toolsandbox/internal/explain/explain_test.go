@@ -31,8 +31,8 @@ func row1(id, name, number string) *worldv1.Row {
 	return &worldv1.Row{Cells: []*worldv1.Value{world.Text(id), world.Text(name), world.Text(number), world.Null(), world.Bool(false)}}
 }
 
-// text compares two texts of which the found one holds a control character and a line break.
-func text() *evaluatorv1.ConstraintExplanation {
+// textExplanation compares two texts. The found one contains a control character and a line break.
+func textExplanation() *evaluatorv1.ConstraintExplanation {
 	return &evaluatorv1.ConstraintExplanation{Table: messages, Measure: snapshot, Similarity: 0.8, Rows: []*evaluatorv1.RowExplanation{{
 		Wanted: proto.Int32(0), Similarity: 0.8, Cells: []*evaluatorv1.CellExplanation{
 			{
@@ -56,7 +56,7 @@ func text() *evaluatorv1.ConstraintExplanation {
 	}}}
 }
 
-func report() *Report {
+func sampleReport() *Report {
 	return &Report{
 		Name: "save_ann", Recorded: new(0.25),
 		Evaluation: &evaluationv1.Evaluation{
@@ -91,7 +91,7 @@ func report() *Report {
 					{Table: world.Reminder, Measure: guard, Reference: proto.Int32(2), ReferenceIndex: proto.Int32(0), Problem: "the same rows stand in another order"},
 				}}},
 				{Node: 1, Name: "told", Match: &evaluatorv1.NodeAt{Index: 1}, Best: &evaluatorv1.NodeAt{
-					Index: 0, Similarity: 0.8, Constraints: []*evaluatorv1.ConstraintExplanation{text()},
+					Index: 0, Similarity: 0.8, Constraints: []*evaluatorv1.ConstraintExplanation{textExplanation()},
 				}},
 				{Node: 2, Best: &evaluatorv1.NodeAt{Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{{
 					Table: messages, Measure: guard, Reference: proto.Int32(0), ReferenceIndex: proto.Int32(1),
@@ -106,7 +106,7 @@ func report() *Report {
 	}
 }
 
-func written(t *testing.T, r *Report, colour bool) string {
+func writeReport(t *testing.T, r *Report, colour bool) string {
 	t.Helper()
 	var out strings.Builder
 	if err := r.WriteText(&out, colour); err != nil {
@@ -161,32 +161,32 @@ minefield 0 told: 0, not triggered
 
 minefield 1: 0.500 at message 0, USER to AGENT: Save Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann Ann …
 `
-	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(written(t, report(), false), "\n")); diff != "" {
+	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(writeReport(t, sampleReport(), false), "\n")); diff != "" {
 		t.Errorf("WriteText (-want +got):\n%s", diff)
 	}
 }
 
 func TestColour(t *testing.T) {
-	plainText, coloured := written(t, report(), false), written(t, report(), true)
+	plainText, coloured := writeReport(t, sampleReport(), false), writeReport(t, sampleReport(), true)
 	for _, style := range []string{red, green, yellow, bold, plain} {
 		coloured = strings.ReplaceAll(coloured, style, "")
 	}
 	if diff := cmp.Diff(plainText, coloured); diff != "" {
 		t.Errorf("with colours taken away (-without +with):\n%s", diff)
 	}
-	if got := written(t, report(), true); !strings.Contains(got, "found   I "+bold+"save"+plain) {
+	if got := writeReport(t, sampleReport(), true); !strings.Contains(got, "found   I "+bold+"save"+plain) {
 		t.Errorf("common word of the found text is not bold:\n%q", got)
 	}
 }
 
 func TestFailure(t *testing.T) {
-	r := report()
+	r := sampleReport()
 	r.Failure, r.Recorded = "ValueError", new(0.0)
-	if got, want := written(t, r, false), "The rollout ended with ValueError and scores 0 whatever its messages reach.\n"; !strings.Contains(got, want) {
+	if got, want := writeReport(t, r, false), "The rollout ended with ValueError and scores 0 whatever its messages reach.\n"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to say %q", got, want)
 	}
 	r.Recorded = nil
-	if got, want := written(t, r, false), "The rollout ended with ValueError and has no score, whatever its messages reach.\n"; !strings.Contains(got, want) {
+	if got, want := writeReport(t, r, false), "The rollout ended with ValueError and has no score, whatever its messages reach.\n"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want it to say %q", got, want)
 	}
 	if raw, err := json.Marshal(r); err != nil || !strings.Contains(string(raw), `"recorded_similarity":null`) {
@@ -208,7 +208,7 @@ func TestKeep(t *testing.T) {
 		{"9", []int32{0, 1, 2}, []int32{0, 1}, false},
 		{"", []int32{0, 1, 2}, []int32{0, 1}, false},
 	} {
-		r := report()
+		r := sampleReport()
 		ok := r.Keep(test.node)
 		numbers := func(nodes []*evaluatorv1.NodeExplanation) []int32 {
 			var list []int32
@@ -222,14 +222,14 @@ func TestKeep(t *testing.T) {
 			t.Errorf("Keep(%q): got %v, %v, %v, want %v, %v, %v", test.node, ok, milestones, minefields, test.ok, test.milestones, test.minefields)
 		}
 	}
-	r := report()
+	r := sampleReport()
 	if diff := cmp.Diff([]string{"saved", "told", "told"}, r.Names()); diff != "" {
 		t.Errorf("Names (-want +got):\n%s", diff)
 	}
 }
 
 func TestMarshalJSON(t *testing.T) {
-	raw, err := json.Marshal(report())
+	raw, err := json.Marshal(sampleReport())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,13 +245,12 @@ func TestMarshalJSON(t *testing.T) {
 	if err := protojson.Unmarshal(got.Explanation, explanation); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(report().Explanation, explanation, protocmp.Transform()); got.Name != "save_ann" || got.Recorded != 0.25 || diff != "" {
+	if diff := cmp.Diff(sampleReport().Explanation, explanation, protocmp.Transform()); got.Name != "save_ann" || got.Recorded != 0.25 || diff != "" {
 		t.Errorf("got %s with %v, (-want +got):\n%s", got.Name, got.Recorded, diff)
 	}
 }
 
-// TestGuardedMinefield expects a minefield that guardrails switch off to say so, and others to say
-// nothing.
+// TestGuardedMinefield checks that only a minefield that guardrails disable says so.
 func TestGuardedMinefield(t *testing.T) {
 	constraint := &evaluatorv1.ConstraintExplanation{Table: contact, Measure: addition, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1}
 	broken := &evaluatorv1.ConstraintExplanation{
@@ -280,7 +279,7 @@ func TestGuardedMinefield(t *testing.T) {
 		}}, off},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			r := report()
+			r := sampleReport()
 			r.Explanation = &evaluatorv1.ExplainTrajectoryResponse{Minefields: []*evaluatorv1.NodeExplanation{c.node}, Result: r.Explanation.GetResult()}
 			var out strings.Builder
 			if err := r.WriteText(&out, false); err != nil {

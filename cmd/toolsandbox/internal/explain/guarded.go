@@ -33,7 +33,7 @@ func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
 			tables = append(tables, guard.GetTable())
 		}
 	}
-	return scenario.Unguard(tables)
+	return scenario.UnguardHint(tables)
 }
 
 // guarded prints why guardrails alone keep a minefield from being triggered, or nothing.

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWrongArguments checks how each sort of value is made wrong.
+// TestWrongArguments checks the wrong values for each type.
 func TestWrongArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
@@ -45,7 +45,7 @@ func TestWrongArguments(t *testing.T) {
 	}
 }
 
-// TestContains checks when a text holds a fact.
+// TestContains checks whether a text contains a fact.
 func TestContains(t *testing.T) {
 	for _, c := range []struct {
 		text, fact string
@@ -65,7 +65,7 @@ func TestContains(t *testing.T) {
 	}
 }
 
-// FuzzDecodeArguments reads what may stand in a script, and writes it again.
+// FuzzDecodeArguments checks that arguments of scripts survive decoding and encoding.
 func FuzzDecodeArguments(f *testing.F) {
 	for _, seed := range []string{"{}", `{"a": 1.50, "b": "x", "c": [1, {"d": null}]}`, `{"a": 1, "a": 2}`, "[]", `{"a": }`, "", `{"a": 1`} {
 		f.Add(seed)

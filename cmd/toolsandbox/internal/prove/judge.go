@@ -156,7 +156,7 @@ func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryRes
 // judgeTrips reports minefields that no experiment triggered.
 func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
-		if off := scenario.SwitchedOff(s.scenario, i); len(off) > 0 {
+		if off := scenario.DisablingGuardrails(s.scenario, i); len(off) > 0 {
 			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(off, "; ")))
 		}
 		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })

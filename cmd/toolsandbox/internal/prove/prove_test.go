@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// services starts all services in this process.
+// services starts all services in the process.
 func services(t *testing.T) Services {
 	t.Helper()
 	cfg := standalone.DefaultConfig()
@@ -56,7 +56,7 @@ func services(t *testing.T) Services {
 	}
 }
 
-// load reads the scenarios of a directory by name.
+// load loads the scenarios of a directory by name.
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
 	loaded, err := scenario.LoadDir(dir, scenario.Options{Confirm: toolhost.ConfirmedTools()})
@@ -74,15 +74,15 @@ func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	return out
 }
 
-// TestRight proves sound scenarios.
-func TestRight(t *testing.T) {
+// TestSoundScenarios checks that proofs of sound scenarios succeed.
+func TestSoundScenarios(t *testing.T) {
 	reports, err := Prove(t.Context(), services(t), load(t, "testdata/right"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, r := range reports {
 		if !r.Proven() {
-			t.Errorf("%s: got failures, want none:\n%s", r.Name, printed(t, r, false))
+			t.Errorf("%s: got failures, want none:\n%s", r.Name, writeReport(t, r, false))
 		}
 		if r.Killed == 0 || r.Killed+r.Equivalent != r.Mutants || r.Rollouts != len(r.Experiments) {
 			t.Errorf("%s: got %d killed and %d equivalent of %d mutants, %d rollouts and %d outcomes", r.Name, r.Killed, r.Equivalent,
@@ -94,9 +94,9 @@ func TestRight(t *testing.T) {
 	}
 }
 
-// TestWrong proves scenarios that each break a rule, and compares what is said about them with the
+// TestBrokenScenarios proves scenarios that each break a rule, and compares the reports with the
 // golden file.
-func TestWrong(t *testing.T) {
+func TestBrokenScenarios(t *testing.T) {
 	scenarios := load(t, "testdata/wrong")
 	reports, err := Prove(t.Context(), services(t), scenarios)
 	if err != nil {
@@ -107,7 +107,7 @@ func TestWrong(t *testing.T) {
 		if r.Proven() {
 			t.Errorf("%s: got proven, want a failure", r.Name)
 		}
-		got.WriteString(printed(t, r, false))
+		got.WriteString(writeReport(t, r, false))
 	}
 	const golden = "testdata/wrong.golden.txt"
 	if *update {
@@ -127,8 +127,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestGuardrails compares the automatic guardrails that people are told about with those of the
-// evaluator, for every node of the built-in catalogue.
+// TestGuardrails compares the automatic guardrails in reports with the evaluator's, for every node
+// of the built-in catalogue.
 func TestGuardrails(t *testing.T) {
 	client := evaluatorv1.NewEvaluatorServiceClient(services(t).Evaluator)
 	compared := 0
@@ -165,8 +165,8 @@ func TestGuardrails(t *testing.T) {
 	}
 }
 
-// TestTools takes a tool away from an agent whose oracle calls it, which no scenario that was
-// loaded does.
+// TestTools removes a tool that the oracle calls. The loader rejects such scenarios, so the test
+// changes a loaded one.
 func TestTools(t *testing.T) {
 	scenarios := load(t, "testdata/right")[1:2]
 	scenarios[0].Setup.Tools.Deny = []string{"add_reminder"}
@@ -175,13 +175,13 @@ func TestTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "FAIL  reminder_for_tomorrow: tool: the oracle calls add_reminder, but the agent of reminder_for_tomorrow_all_tools does not have it\n"
-	if got := printed(t, reports[0], false); !strings.Contains(got, want) {
+	if got := writeReport(t, reports[0], false); !strings.Contains(got, want) {
 		t.Errorf("got\n%swant a line\n%s", got, want)
 	}
 }
 
-// printed returns a report as people read it.
-func printed(t *testing.T, r *Report, verbose bool) string {
+// writeReport returns the text of a report.
+func writeReport(t *testing.T, r *Report, verbose bool) string {
 	t.Helper()
 	var b strings.Builder
 	if err := r.WriteText(&b, verbose); err != nil {
@@ -190,7 +190,7 @@ func printed(t *testing.T, r *Report, verbose bool) string {
 	return b.String()
 }
 
-// TestWriteText prints a report in full.
+// TestWriteText checks a verbose report.
 func TestWriteText(t *testing.T) {
 	score := 0.25
 	r := &Report{
@@ -209,11 +209,11 @@ FAIL  mine/fern.yaml:3: fern: category: not true
       oracle    oracle: 1, expected 1
       mutant    without it: 1, expected below 1; equivalent
 `
-	if diff := cmp.Diff(want, printed(t, r, true)); diff != "" {
+	if diff := cmp.Diff(want, writeReport(t, r, true)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	proven := &Report{Name: "fern", Rollouts: 30, Mutants: 12, Killed: 11, Equivalent: 1}
-	if got, want := printed(t, proven, false), "ok    fern: 30 rollouts, 11 mutants killed, 1 equivalent\n"; got != want {
+	if got, want := writeReport(t, proven, false), "ok    fern: 30 rollouts, 11 mutants killed, 1 equivalent\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -112,10 +112,10 @@ func intervalText(i runfiles.Interval) string {
 	switch {
 	case i.Mean == nil:
 		return noScore
-	case i.Radius == nil:
+	case i.Margin == nil:
 		return percent(*i.Mean)
 	default:
-		return fmt.Sprintf("%s ± %s", percent(*i.Mean), percent(*i.Radius))
+		return fmt.Sprintf("%s ± %s", percent(*i.Mean), percent(*i.Margin))
 	}
 }
 

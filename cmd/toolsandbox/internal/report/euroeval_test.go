@@ -16,7 +16,7 @@ func TestEuroEval(t *testing.T) {
 	mean, radius := 0.5, 0.125
 	content := &runfiles.EuroEval{Iterations: 10, DataSets: []runfiles.DataSet{{
 		Name: "mine", Split: "val", Answers: 4, FailedIterations: 3, Differ: 3,
-		EuroEval: runfiles.Interval{Mean: &mean, Radius: &radius}, StrictShare: runfiles.Interval{Mean: &mean},
+		EuroEval: runfiles.Interval{Mean: &mean, Margin: &radius}, StrictShare: runfiles.Interval{Mean: &mean},
 		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtra: 2},
 		Categories: []runfiles.CategoryFigures{{Category: "simple", Answers: 4, EuroEval: 0.5, Strict: 0.25, Differ: 3}},
 	}}}

@@ -10,7 +10,7 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestProgressMean shows the mean of what has a score, and no number where nothing has one.
+// TestProgressMean checks the mean of scores, and a dash without scores.
 func TestProgressMean(t *testing.T) {
 	lost := Row{Name: "lost", Result: &busv1.Result{End: &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE}}}
 	half := Row{Name: "half", Result: &busv1.Result{Similarity: 0.5, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}}
@@ -38,8 +38,8 @@ func TestProgressMean(t *testing.T) {
 	}
 }
 
-// TestProgressPace says how fast rollouts are played and how long the others will take; what was
-// done before took no time.
+// TestProgressPace checks rate and remaining time. Rollouts that were already done do not count for
+// the rate.
 func TestProgressPace(t *testing.T) {
 	for _, test := range []struct {
 		done, before, total int
@@ -61,8 +61,8 @@ func TestProgressPace(t *testing.T) {
 	}
 }
 
-// TestProgressLines prints a few lines into a log, however many rollouts there are, the last one
-// with all of them.
+// TestProgressLines checks that a log gets few lines for any number of rollouts, and that the last
+// line counts all.
 func TestProgressLines(t *testing.T) {
 	for total, want := range map[int]int{1: 1, 7: 7, 20: 20, 1032: 20} {
 		var out bytes.Buffer

@@ -14,18 +14,18 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-func ended(name string, reason busv1.EndReason, detail string) Row {
+func endedRow(name string, reason busv1.EndReason, detail string) Row {
 	return Row{Name: name, Took: time.Second, Result: &busv1.Result{MilestoneCount: 2, End: &busv1.End{Reason: reason, Detail: detail}}}
 }
 
-// TestReasons prints why rollouts ended: on one line each, whole in a pipe, and as wide as a
-// terminal is.
+// TestReasons checks that each reason is on one line: complete in a pipe, truncated to the width of
+// a terminal.
 func TestReasons(t *testing.T) {
 	rows := []Row{
-		ended("a", busv1.EndReason_END_REASON_INFRASTRUCTURE, "the server says: "+strings.Repeat("no, ", 50)+"never"),
-		ended("bb", busv1.EndReason_END_REASON_MODEL_FAILURE, "NameError: x\n\tin line 1\r\n\x1b[31mred\n"),
-		ended("c", busv1.EndReason_END_REASON_FINISHED, ""),
-		ended("d", busv1.EndReason_END_REASON_INFRASTRUCTURE, "日本語日本語日本語日本語日本語日本語日本語日本語日本語"),
+		endedRow("a", busv1.EndReason_END_REASON_INFRASTRUCTURE, "the server says: "+strings.Repeat("no, ", 50)+"never"),
+		endedRow("bb", busv1.EndReason_END_REASON_MODEL_FAILURE, "NameError: x\n\tin line 1\r\n\x1b[31mred\n"),
+		endedRow("c", busv1.EndReason_END_REASON_FINISHED, ""),
+		endedRow("d", busv1.EndReason_END_REASON_INFRASTRUCTURE, "日本語日本語日本語日本語日本語日本語日本語日本語日本語"),
 	}
 	for name, test := range map[string]struct {
 		width int
@@ -66,12 +66,12 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// TestManyRollouts shows categories and the worst rollouts of a run of more than 60, those without
-// a score first, and every row of a smaller one.
+// TestManyRollouts checks that a run with more than 60 rollouts shows categories and the worst
+// rollouts, unscored ones first. A smaller run shows every row.
 func TestManyRollouts(t *testing.T) {
 	var rows []Row
 	for i := range 61 {
-		row := ended(fmt.Sprintf("r%02d", i), busv1.EndReason_END_REASON_FINISHED, "")
+		row := endedRow(fmt.Sprintf("r%02d", i), busv1.EndReason_END_REASON_FINISHED, "")
 		row.Result.Similarity = 1 - float64(i)/100
 		rows = append(rows, row)
 	}

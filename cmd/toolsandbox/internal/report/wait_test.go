@@ -9,14 +9,15 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestWait tells what a run waits for: not at once, then once a minute, and anew after a result.
+// TestWait checks that a wait is reported after a delay, then once a minute, and starts again after
+// a result.
 func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out strings.Builder
 		var wait Wait
 		tell := func(times int, playing, queued int64) {
 			for range times {
-				time.Sleep(5 * time.Second) //nolint:forbidigo // the bubble's clock jumps
+				time.Sleep(5 * time.Second) //nolint:forbidigo // synctest's clock jumps
 				wait.Tell(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
 			}
 		}

@@ -16,7 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// remoteValues holds a value for each flag that does nothing with --remote.
+// remoteValues returns a value for each flag without effect with --remote.
 func remoteValues() map[string]string {
 	return map[string]string{
 		"agent-ca": "ca.pem", "attach-cert": "cert.pem", "attach-key": "key.pem", "attach-listen": "localhost:9", "agentgw-breaker-failures": "5",
@@ -26,8 +26,7 @@ func remoteValues() map[string]string {
 	}
 }
 
-// givenOptions returns the options of a run whose flags come from a command line, an environment
-// and a file.
+// givenOptions returns the options of a run with flags from command line, environment and file.
 func givenOptions(t *testing.T, args []string, environment map[string]string, file string) *Options {
 	t.Helper()
 	options, flags := New(runfiles.Program{}), pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -42,8 +41,8 @@ func givenOptions(t *testing.T, args []string, environment map[string]string, fi
 	return options
 }
 
-// TestRemoteFlags gives each flag that does nothing with --remote, as a flag, in the environment
-// and in a file: it is refused by name, with what to do. Without --remote it is not.
+// TestRemoteFlags checks that --remote rejects each flag without effect, from command line,
+// environment and file. The error names the flag and the remedy.
 func TestRemoteFlags(t *testing.T) {
 	values, wanted := remoteValues(), remoteFlags()
 	if diff := cmp.Diff(slices.Sorted(maps.Keys(wanted)), slices.Sorted(maps.Keys(values))); diff != "" {
@@ -63,7 +62,7 @@ func TestRemoteFlags(t *testing.T) {
 		} {
 			want := fmt.Sprintf("%s: given, but --remote ignores it here: %s", how, wanted[name])
 			err := options("true").refuseUnused()
-			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !matchesEnd(got, want) {
+			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !hasEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
 			if err := options("false").refuseUnused(); err != nil {
@@ -73,12 +72,11 @@ func TestRemoteFlags(t *testing.T) {
 	}
 }
 
-// TestAddressWithoutRemote refuses an address of services that would not be asked, if it stands on
-// the command line.
+// TestAddressWithoutRemote checks that a service address on the command line needs --remote.
 func TestAddressWithoutRemote(t *testing.T) {
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
 		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").refuseUnused()
-		if want := "--" + name + ": given, but it needs --remote: add that"; !errors.Is(err, process.ErrUsage) || !matchesEnd(fmt.Sprint(err), want) {
+		if want := "--" + name + ": given, but it needs --remote: add that"; !errors.Is(err, process.ErrUsage) || !hasEnd(fmt.Sprint(err), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").refuseUnused(); err != nil {
@@ -90,13 +88,14 @@ func TestAddressWithoutRemote(t *testing.T) {
 	}
 }
 
-// matchesEnd compares an error with its end: a file's directory stands before it.
-func matchesEnd(got, want string) bool {
+// hasEnd reports whether an error ends with a text. A file's directory may precede it.
+func hasEnd(got, want string) bool {
 	return len(got) >= len(want) && got[len(got)-len(want):] == want
 }
 
-// TestRemoteFlagsAreSorted says of every other flag of run that it does something with --remote.
-func TestRemoteFlagsAreSorted(t *testing.T) {
+// TestRemoteFlagsAreComplete checks that every flag of run is listed as with or without effect with
+// --remote.
+func TestRemoteFlagsAreComplete(t *testing.T) {
 	useful := []string{
 		"agent", "user", "base-url", "user-base-url", "temperature", "max-tokens", "model-timeout", "reasoning-effort", "user-reasoning-effort", "thinking-budget",
 		"user-thinking-budget", "spend-tokens", "spend-usd", "pack", "builtin", "scenarios", "variants", "split", "iterations", "compat-order", "test-mode", "out", "parallel", "trials", "seed", "compat",

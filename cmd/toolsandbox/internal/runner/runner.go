@@ -179,7 +179,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.models.apply(agent, user); err != nil {
 		return sweep.Spec{}, err
 	}
-	for _, s := range []seated{{"--agent", agent}, {"--user", user}} {
+	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
 		name := s.player.GetPlugin().GetAttached()
 		if name != "" && !atTerminal(s.player) && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
 			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
@@ -309,7 +309,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	if err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	if err := o.attend(ctx, connections.Conn(rpc.Orchestrator), planned, spec, collector.record, stderr); err != nil {
+	if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), planned, spec, collector.record, stderr); err != nil {
 		return standalone.Cause(ctx, err)
 	}
 	total, done, err := o.create(ctx, planned, directory, collector.record)

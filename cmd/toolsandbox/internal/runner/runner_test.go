@@ -16,8 +16,8 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// prepared returns what run makes of flags.
-func prepared(t *testing.T, args ...string) (sweep.Spec, *Options) {
+// prepareRun returns the sweep and options for flags.
+func prepareRun(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	t.Helper()
 	options := New(runfiles.Program{})
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
@@ -32,8 +32,8 @@ func prepared(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	return spec, options
 }
 
-// TestModelTimeout gives models a time for one answer. It stands in the players: how long a turn
-// may take follows from that where it is played.
+// TestModelTimeout checks that players contain the timeout of an answer, and that the timeout of a
+// turn follows from it.
 func TestModelTimeout(t *testing.T) {
 	for _, test := range []struct {
 		args              []string
@@ -45,7 +45,7 @@ func TestModelTimeout(t *testing.T) {
 		{[]string{"--agent", "openai:m", "--model-timeout", "5m", "--orchestrator-respond-timeout", "9m"}, 5 * time.Minute, 0, 9 * time.Minute},
 		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 2 * time.Minute},
 	} {
-		spec, options := prepared(t, test.args...)
+		spec, options := prepareRun(t, test.args...)
 		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.engine.Orchestrator.RespondTimeout
 		if agent != test.agent.Milliseconds() || user != test.user.Milliseconds() || turn != test.turn {
 			t.Errorf("%v: got %d ms for the agent, %d ms for the user, %s for a turn, want %s, %s and %s", test.args, agent, user, turn, test.agent, test.user, test.turn)
@@ -53,8 +53,9 @@ func TestModelTimeout(t *testing.T) {
 	}
 }
 
-// TestParallelIsTold tells the sweep how many rollouts run at once, wherever the services are.
-func TestParallelIsTold(t *testing.T) {
+// TestParallelReachesSweep checks that the sweep contains the number of concurrent rollouts, local
+// or remote.
+func TestParallelReachesSweep(t *testing.T) {
 	for _, test := range []struct {
 		args []string
 		want int
@@ -63,14 +64,13 @@ func TestParallelIsTold(t *testing.T) {
 		{[]string{"--agent", "oracle", "--parallel", "7", "--remote"}, 7},
 		{[]string{"--agent", "cli", "--parallel", "7"}, 1},
 	} {
-		if spec, _ := prepared(t, test.args...); spec.Parallel != test.want {
-			t.Errorf("%v: got %d rollouts at once, want %d", test.args, spec.Parallel, test.want)
+		if spec, _ := prepareRun(t, test.args...); spec.Parallel != test.want {
+			t.Errorf("%v: got %d concurrent rollouts, want %d", test.args, spec.Parallel, test.want)
 		}
 	}
 }
 
-// TestSpendInEnvironment bounds what models spend by the environment. It is no mistake where none
-// plays.
+// TestSpendInEnvironment sets a spend limit in the environment. Without a model it is ignored.
 func TestSpendInEnvironment(t *testing.T) {
 	environment := func(name string) (string, bool) { return "500", name == "TOOLSANDBOX_SPEND_TOKENS" }
 	model := &agentgwv1.Player{Kind: &agentgwv1.Player_Model{Model: &agentgwv1.Model{}}}
@@ -112,8 +112,8 @@ func TestRedact(t *testing.T) {
 	}
 }
 
-// TestFlagsSorted says of every flag of run whether a run may go on with another value.
-func TestFlagsSorted(t *testing.T) {
+// TestFlagsAreClassified checks that every flag of run is listed as changing results or not.
+func TestFlagsAreClassified(t *testing.T) {
 	free := []string{
 		"out", "data-dir", "parallel", "resume", "sweep-id", "json", "remote", "orchestrator-addr", "evaluator-addr", "spend-tokens", "spend-usd",
 		"agent-ca", "attach-cert", "attach-key", "attach-listen", "tls-ca", "tls-cert", "tls-key", "max-message-bytes", "log-format", "log-level",

@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
-// TestVerdict says why rollouts have no score. What a person ended is not broken, whoever else uses
-// their words.
+// TestVerdict checks the reasons for unscored rollouts. A person's end of a rollout is not a
+// failure of the infrastructure. Only the terminal's own text counts as such.
 func TestVerdict(t *testing.T) {
 	row := func(agent string, reason busv1.EndReason, detail string) report.Row {
 		p, err := player.Parse(worldv1.Role_ROLE_AGENT, agent)

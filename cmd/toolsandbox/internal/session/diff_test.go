@@ -12,7 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// reminders makes a version of REMINDER; each row is an id ("" for null), a text and a time.
+// reminders returns a version of REMINDER. Each row is an id ("" for null), a text and a time.
 func reminders(index int32, rows ...[]any) *worldv1.Table {
 	table := &worldv1.Table{Name: world.Reminder, Index: index}
 	for _, row := range rows {
@@ -27,8 +27,8 @@ func reminders(index int32, rows ...[]any) *worldv1.Table {
 	return table
 }
 
-// printed returns what a difference looks like below its first line.
-func printed(t *testing.T, diff Diff) string {
+// writeDiff returns the text of a difference after its first line.
+func writeDiff(t *testing.T, diff Diff) string {
 	t.Helper()
 	var b strings.Builder
 	changes := &Changes{Session: &toolhostv1.Session{Id: "s"}, Tables: []Diff{diff}}
@@ -93,7 +93,7 @@ func TestCompare(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			diff := Compare(reminderTable, test.from, test.to)
-			if got := printed(t, diff); got != test.want {
+			if got := writeDiff(t, diff); got != test.want {
 				t.Errorf("Compare:\ngot  %s\nwant %s", got, test.want)
 			}
 			if got, want := diff.Empty(), strings.HasPrefix(test.want, "no change"); got != want {
@@ -101,7 +101,7 @@ func TestCompare(t *testing.T) {
 			}
 			back := Compare(reminderTable, test.to, test.from)
 			if len(back.Added) != len(diff.Removed) || len(back.Removed) != len(diff.Added) || len(back.Changed) != len(diff.Changed) || back.Reordered != diff.Reordered {
-				t.Errorf("the other way round: got %+v, want the reverse of %+v", back, diff)
+				t.Errorf("reversed: got %+v, want the reverse of %+v", back, diff)
 			}
 		})
 	}

@@ -58,8 +58,7 @@ func TestWriteRecordings(t *testing.T) {
 	}
 }
 
-// TestRecordingsRoundTrip puts what services answered in the vectors into a scenario and compares
-// what the scenario makes of it.
+// TestRecordingsRoundTrip writes the vectors' service answers to a scenario, loads it and compares.
 func TestRecordingsRoundTrip(t *testing.T) {
 	const task = "round_trip:\n  categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]\n  user: {goal: None., says: Hello.}\n" +
 		"  clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
@@ -84,7 +83,7 @@ func TestRecordingsRoundTrip(t *testing.T) {
 			asked := vector.API[0]
 			if strings.Contains(string(raw), "0000000000000000000") {
 				left++
-				return // an int that YAML does not hold
+				return // YAML cannot represent the int
 			}
 			text := recordingsOf(t, answer(0, asked.URL, string(asked.Params), string(asked.Response)))
 			loaded, err := scenario.Load(fstest.MapFS{"task.yaml": {Data: []byte(task + text)}}, scenario.Options{})

@@ -40,13 +40,13 @@ const (
 	environment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
 
-// stage is an installation with a client.
-type stage struct {
+// installation is an installation with a client.
+type installation struct {
 	*Client
 	ctx context.Context
 }
 
-func newStage(t *testing.T) *stage {
+func newInstallation(t *testing.T) *installation {
 	t.Helper()
 	cfg := standalone.DefaultConfig()
 	cfg.Dir, cfg.Services, cfg.Orchestrator.Parallel = t.TempDir(), []rpc.Service{rpc.ToolHost, rpc.Orchestrator}, 0
@@ -62,7 +62,7 @@ func newStage(t *testing.T) *stage {
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	return &stage{Client: New(running.Node()), ctx: ctx}
+	return &installation{Client: New(running.Node()), ctx: ctx}
 }
 
 func setup(name string) *setupv1.Setup {
@@ -78,17 +78,16 @@ func setup(name string) *setupv1.Setup {
 	}
 }
 
-// create makes a session without a log.
-func (s *stage) create(t *testing.T, id string, setup *setupv1.Setup) {
+// create creates a session without a log.
+func (s *installation) create(t *testing.T, id string, setup *setupv1.Setup) {
 	t.Helper()
 	if _, err := s.toolHost(id).CreateSession(s.ctx, &toolhostv1.CreateSessionRequest{SessionId: id, Setup: setup}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// play executes calls, each alone but those in one text, and returns the log; change may alter what
-// is recorded.
-func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), turns ...[]string) {
+// play executes turns, writes the log and returns it. change may alter the recorded messages.
+func (s *installation) play(t *testing.T, id string, change func(*worldv1.Message), turns ...[]string) {
 	t.Helper()
 	start := setup("switches")
 	s.create(t, id, start)
@@ -133,7 +132,7 @@ func (s *stage) play(t *testing.T, id string, change func(*worldv1.Message), tur
 
 func unchanged(*worldv1.Message) {}
 
-// turns write and read; the last batch is parallel.
+// turns returns calls that write and read. The last batch is parallel.
 func turns() [][]string {
 	return [][]string{
 		{"print(set_wifi_status(on=False))"},
@@ -142,7 +141,7 @@ func turns() [][]string {
 	}
 }
 
-func (s *stage) session(t *testing.T, name string) *toolhostv1.Session {
+func (s *installation) session(t *testing.T, name string) *toolhostv1.Session {
 	t.Helper()
 	found, err := s.Find(s.ctx, name)
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *stage) session(t *testing.T, name string) *toolhostv1.Session {
 }
 
 // ids lists all sessions.
-func (s *stage) ids(t *testing.T) string {
+func (s *installation) ids(t *testing.T) string {
 	t.Helper()
 	sessions, err := s.List(s.ctx, "")
 	if err != nil {
@@ -165,10 +164,10 @@ func (s *stage) ids(t *testing.T) string {
 	return strings.Join(ids, " ")
 }
 
-// TestVerify executes another call in a session whose rollout has ended: it is not what the log
-// says any more. A fork has no log.
+// TestVerify adds a call to a session whose rollout has ended, so that it does not match its log. A
+// fork has no log.
 func TestVerify(t *testing.T) {
-	s := newStage(t)
+	s := newInstallation(t)
 	s.play(t, "s.0", unchanged, turns()...)
 	if _, err := s.Fork(s.ctx, s.session(t, "s.0"), 4, "fork"); err != nil {
 		t.Fatal(err)
@@ -190,7 +189,7 @@ func TestVerify(t *testing.T) {
 }
 
 func TestReplay(t *testing.T) {
-	s := newStage(t)
+	s := newInstallation(t)
 	s.play(t, "s.0", unchanged, turns()...)
 	if _, err := s.Fork(s.ctx, s.session(t, "s.0"), 4, "fork"); err != nil {
 		t.Fatal(err)
@@ -205,7 +204,7 @@ func TestReplay(t *testing.T) {
 	}{
 		{"switches", -1, Replayed{To: 8, Answers: 4, Versions: 3}},
 		{"s.0", 8, Replayed{To: 8, Answers: 4, Versions: 3}},
-		{"s.0", 7, Replayed{To: 7, Answers: 3, Versions: 3}}, // in the middle of the parallel batch, which is executed as one
+		{"s.0", 7, Replayed{To: 7, Answers: 3, Versions: 3}}, // inside the parallel batch, which is executed as a whole
 		{"s.0", 6, Replayed{To: 6, Answers: 2, Versions: 2}},
 		{"s.0", 2, Replayed{To: 2, Answers: 1, Versions: 1}},
 		{"s.0", 0, Replayed{To: 0}},
@@ -249,7 +248,7 @@ func TestReplayFindsDifferences(t *testing.T) {
 		{"recipient", at(8, func(m *worldv1.Message) { m.Recipient = worldv1.Role_ROLE_USER }), "message 8, recipient: stored ROLE_USER, replayed ROLE_AGENT"},
 		{"a long text", at(2, func(m *worldv1.Message) { m.GetResult().Text = proto.String("None" + long) }), `message 2, result.text: stored "Nonexxx`},
 	}
-	s := newStage(t)
+	s := newInstallation(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			id := strings.ReplaceAll(test.name, " ", "-")
@@ -266,7 +265,7 @@ func TestReplayFindsDifferences(t *testing.T) {
 }
 
 func TestReplayWithoutLog(t *testing.T) {
-	s := newStage(t)
+	s := newInstallation(t)
 	s.create(t, "alone", setup("switches"))
 	_, err := s.Replay(s.ctx, s.session(t, "alone"), -1)
 	if want := "ID: session alone has no rollout, and so no log to replay"; !errors.Is(err, process.ErrUsage) || err.Error() != want {
@@ -307,7 +306,7 @@ func TestCompareVersions(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	s := newStage(t)
+	s := newInstallation(t)
 	for _, id := range []string{"s.10", "s.2", "s.1", "s.0"} {
 		s.create(t, id, setup("switches"))
 	}
@@ -340,7 +339,7 @@ func TestFind(t *testing.T) {
 }
 
 func TestView(t *testing.T) {
-	s := newStage(t)
+	s := newInstallation(t)
 	s.play(t, "s.0", unchanged, turns()...)
 	found := s.session(t, "s.0")
 	tables, err := s.Tables(s.ctx, found, 3, []string{world.Setting, world.Contact})

@@ -48,7 +48,7 @@ func closeNow(t *testing.T, e *Engine) {
 	}
 }
 
-// TestServices starts some services: they answer and the others do not.
+// TestServices starts some services. Only they answer.
 func TestServices(t *testing.T) {
 	e := start(t, config(t, rpc.ToolHost, rpc.Orchestrator))
 	defer closeNow(t, e)
@@ -57,7 +57,7 @@ func TestServices(t *testing.T) {
 	} {
 		limit := 2 * time.Minute
 		if want != codes.OK {
-			limit = 100 * time.Millisecond // nobody is there to be waited for
+			limit = 100 * time.Millisecond // no service will answer
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		_, err := healthv1.NewHealthClient(e.Node().Conn(service)).Check(ctx, &healthv1.HealthCheckRequest{})
@@ -73,7 +73,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestInUse opens a directory twice, and again after its first user has ended.
+// TestInUse opens a directory twice, and again after the first user has closed it.
 func TestInUse(t *testing.T) {
 	cfg := config(t, rpc.ToolHost)
 	first := start(t, cfg)

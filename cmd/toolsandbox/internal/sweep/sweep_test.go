@@ -19,13 +19,13 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// orchestrator knows sweeps by the results that they have, and notes which are created.
+// orchestrator is an orchestrator with the numbers of results per sweep. It records created sweeps.
 type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	done     map[string]int64
 	created  []string
-	parallel int32                           // of the last one that was created
-	later    []*orchestratorv1.SweepProgress // what a watch is told before it ends
+	parallel int32                           // of the last created sweep
+	later    []*orchestratorv1.SweepProgress // sent by a watch before it ends
 }
 
 func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orchestratorv1.OrchestratorService_WatchSweepServer) error {
@@ -54,7 +54,7 @@ func (o *orchestrator) CreateSweep(_ context.Context, req *orchestratorv1.Create
 	return &orchestratorv1.CreateSweepResponse{Total: 10, Done: o.done[req.GetSweepId()]}, nil
 }
 
-// serve returns a connection to an orchestrator.
+// serve returns a connection to the orchestrator.
 func serve(t *testing.T, o *orchestrator) *grpc.ClientConn {
 	t.Helper()
 	listener := bufconn.Listen(1 << 16)
@@ -79,10 +79,10 @@ func serve(t *testing.T, o *orchestrator) *grpc.ClientConn {
 	return conn
 }
 
-// TestCreateLeavesEarlierRunsAlone creates a sweep whose specification ran before. The earlier runs
-// are not created again: that would change what they may spend and queue what they set aside or
-// left when they were cancelled.
-func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
+// TestCreateAfterEarlierRuns creates a sweep whose specification ran before. It must not create the
+// earlier sweeps again, because that would change their spend limit and queue their parked or
+// cancelled rollouts.
+func TestCreateAfterEarlierRuns(t *testing.T) {
 	o := &orchestrator{done: make(map[string]int64)}
 	conn := serve(t, o)
 	create := func(id string) (*sweep.Sweep, error) {
@@ -114,9 +114,9 @@ func TestCreateLeavesEarlierRunsAlone(t *testing.T) {
 	}
 }
 
-// TestParallelIsFree resumes a sweep with other numbers of rollouts at once: it is the same sweep,
-// and the orchestrator learns the number.
-func TestParallelIsFree(t *testing.T) {
+// TestParallelKeepsID resumes a sweep with other numbers of concurrent rollouts. It is the same
+// sweep, and the orchestrator receives the number.
+func TestParallelKeepsID(t *testing.T) {
 	o := &orchestrator{done: make(map[string]int64)}
 	conn := serve(t, o)
 	var id string
@@ -129,14 +129,13 @@ func TestParallelIsFree(t *testing.T) {
 			id = planned.ID()
 		}
 		if _, _, err := planned.Resume(t.Context(), id, 1, nil); err != nil || !planned.Derived(id) || o.parallel != int32(parallel) {
-			t.Errorf("%d at once: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
+			t.Errorf("%d concurrent: got %v, its id %t, %d for the orchestrator, want nil, true and the number", parallel, err, planned.Derived(id), o.parallel)
 		}
 	}
 }
 
-// TestWatchQueuesLostJobs watches a sweep that loses the jobs of some rollouts while others are
-// played: it is created again. So it is not while it has a job for each rollout that is not done,
-// nor while nobody has counted them.
+// TestWatchQueuesLostJobs watches a sweep that loses the jobs of some rollouts. The watch creates
+// it again. It does not if each unfinished rollout has a job, or before the jobs are counted.
 func TestWatchQueuesLostJobs(t *testing.T) {
 	for name, test := range map[string]struct {
 		told *orchestratorv1.SweepProgress
@@ -165,7 +164,7 @@ func TestWatchQueuesLostJobs(t *testing.T) {
 	}
 }
 
-// TestSweepID accepts what a request may carry.
+// TestSweepID checks that valid ids are those that requests accept.
 func TestSweepID(t *testing.T) {
 	for _, id := range []string{"a", "Nightly_2026-01-31", strings.Repeat("a", 100)} {
 		if err := sweep.CheckID("ID", id); err != nil {

@@ -43,7 +43,7 @@ func request() *agentv1.ActRequest {
 	}
 }
 
-// play lets somebody who enters input play one turn and returns the answer and what was shown.
+// play runs one turn with the given input and returns the answer and the output.
 func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActResponse, shown string, err error) {
 	t.Helper()
 	var out bytes.Buffer
@@ -119,8 +119,8 @@ func TestTurns(t *testing.T) {
 	}
 }
 
-// TestBothRoles plays agent and user in turns: each sees what is new to it once, and nothing of
-// what the other one sees.
+// TestBothRoles plays agent and user in turns. Each sees its new messages once, and none of the
+// other's.
 func TestBothRoles(t *testing.T) {
 	const agent, user = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	var out bytes.Buffer
@@ -164,8 +164,8 @@ func TestBothRoles(t *testing.T) {
 	}
 }
 
-// TestExamples shows a user the demonstrations before its instructions: nothing in them looks like
-// the conversation.
+// TestExamples checks that a user sees the demonstrations before its instructions, and that they
+// differ visibly from the conversation.
 func TestExamples(t *testing.T) {
 	var out bytes.Buffer
 	served, err := terminal.Serve(t.Context(), terminal.NewConsole(strings.NewReader("history\nthe neighbour\nbye\n"), &out, func() {}), worldv1.Role_ROLE_USER, "")
@@ -203,7 +203,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTurnEnds ends a turn that waits for a person.
+// TestTurnEnds cancels a turn that waits for a person.
 func TestTurnEnds(t *testing.T) {
 	in, write := io.Pipe()
 	defer func() { _ = write.Close() }()

@@ -27,12 +27,12 @@ var ErrLog = errors.New("broken rollout log")
 var ErrReopened = errors.New("rollout is played again")
 
 const (
-	// MaxMessages bounds the messages of one rollout.
+	// MaxMessages is the maximum number of messages of a rollout.
 	MaxMessages = 20_000
-	// MaxRows bounds the rows of all table versions of one rollout.
+	// MaxRows is the maximum number of rows in all table versions of a rollout.
 	MaxRows = 1 << 18
-	// MaxBytes bounds the messages and table versions of a running rollout in memory. Those of a
-	// larger rollout stay on the bus.
+	// MaxBytes is the maximum size of a running rollout's messages and table versions in memory. Those
+	// of a larger rollout stay on the bus.
 	MaxBytes = 1 << 20
 )
 
@@ -95,7 +95,7 @@ type pending struct {
 	returned         bool         // the trajectory was returned
 }
 
-// Assembler assembles rollouts. Safe for concurrent use.
+// Assembler assembles rollouts. It is safe for concurrent use.
 type Assembler struct {
 	mu      sync.Mutex
 	pending map[string]*pending
@@ -264,7 +264,7 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 	for _, table := range tables {
 		digest, err := world.Digest(table)
 		if err != nil {
-			continue // impossible: it was decoded, so its texts are UTF-8
+			continue // impossible: decoded texts are valid UTF-8
 		}
 		at := key{table.GetName(), table.GetIndex(), string(digest)}
 		if p.tables[at] == nil {

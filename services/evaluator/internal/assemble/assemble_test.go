@@ -18,14 +18,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// event is one log entry or one snapshot on its way.
+// event is the delivery of a log entry or a snapshot.
 type event struct {
 	seq      uint64
 	entry    *busv1.LogEntry
 	snapshot *busv1.Snapshot
 }
 
-// recording is a rollout as it gets on the bus, and what must become of it.
+// recording is a rollout as published on the bus, with the expected trajectory.
 type recording struct {
 	id        string
 	log       []event
@@ -37,16 +37,16 @@ func table(name string, index int32) *worldv1.Table {
 	return &worldv1.Table{Name: name, Index: index, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{{Kind: &worldv1.Value_Number{Number: float64(index)}}}}}}
 }
 
-// version names a table that table made.
+// version returns the version of table(name, index).
 func version(name string, index int32) *worldv1.TableVersion {
 	digest, err := world.Digest(table(name, index))
 	if err != nil {
-		panic(err) // there is no text in it
+		panic(err) // the table has no text
 	}
 	return &worldv1.TableVersion{Name: name, Index: index, Digest: digest}
 }
 
-// chain numbers entries as those of one log.
+// chain numbers entries as one log.
 func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
 	for i, entry := range entries {
 		if entry == nil {
@@ -60,8 +60,8 @@ func chain(entries ...*busv1.LogEntry) []*busv1.LogEntry {
 	return entries
 }
 
-// record makes a rollout of random length. Every execution stores versions of random tables; after
-// the last message there is one more, whose answers never got on the bus.
+// record returns a rollout of random length. Every execution stores versions of random tables. An
+// additional execution follows the last message, whose answers are not on the bus.
 func record(random *rand.Rand, id string) *recording {
 	r := &recording{id: id, want: &assemble.Trajectory{
 		Rollout: &busv1.Rollout{Id: id}, Starting: 2, MaxMessages: 30, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
@@ -73,7 +73,7 @@ func record(random *rand.Rand, id string) *recording {
 		log = chain(append(log, entry)...)
 		r.want.Digest = entry.GetDigest()
 		r.log = append(r.log, event{seq: seq, entry: entry})
-		seq += 1 + random.Uint64N(3) // other rollouts write in between
+		seq += 1 + random.Uint64N(3) // other rollouts have entries in between
 	}
 	message := func() *worldv1.Message {
 		m := &worldv1.Message{Index: int32(len(r.want.Messages)), Body: &worldv1.Message_Text{Text: id}, ConversationActive: proto.Bool(true)}
@@ -124,8 +124,8 @@ func record(random *rand.Rand, id string) *recording {
 	return r
 }
 
-// deliveries returns the events of a rollout in a random order: entries in order, but now and then
-// again from an earlier one on; snapshots anywhere, some of them twice.
+// deliveries returns the events of a rollout in random order. Entries are in order, sometimes
+// repeated from an earlier one. Snapshots are anywhere, some repeated.
 func (r *recording) deliveries(random *rand.Rand) []event {
 	var log []event
 	for i, e := range r.log {
@@ -144,7 +144,7 @@ func (r *recording) deliveries(random *rand.Rand) []event {
 	return merge(random, log, snapshots)
 }
 
-// merge interleaves lists at random, each in its own order.
+// merge interleaves lists randomly, each in its own order.
 func merge(random *rand.Rand, lists ...[]event) []event {
 	var merged []event
 	for {
@@ -241,7 +241,7 @@ func TestDoneRolloutsAreIgnored(t *testing.T) {
 	}
 }
 
-// A trajectory waits for a version that its log names.
+// TestIncomplete checks that a trajectory waits for a version in its log.
 func TestIncomplete(t *testing.T) {
 	versions := []*worldv1.TableVersion{version(world.Contact, 1)}
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}

@@ -14,8 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// restart gives all events again, from the beginning, to an assembler that knows what is done.
-func restart(t *testing.T, random *rand.Rand, all []*recording, scored map[string]*assemble.Trajectory, stopAfter int) {
+// redeliver delivers all events from the beginning to an assembler that knows the rollouts with
+// results.
+func redeliver(t *testing.T, random *rand.Rand, all []*recording, scored map[string]*assemble.Trajectory, stopAfter int) {
 	t.Helper()
 	done := make(map[string]int32)
 	for id := range scored {
@@ -42,7 +43,7 @@ func restart(t *testing.T, random *rand.Rand, all []*recording, scored map[strin
 		if scored[r.id] != nil {
 			t.Errorf("%s: got its trajectory again after its score, want none", r.id)
 		}
-		// Now and then the process ends between the trajectory and its score.
+		// Sometimes the process ends between the trajectory and its score.
 		if random.IntN(3) > 0 {
 			scored[r.id] = trajectory
 			a.Done(r.id, 0)
@@ -59,10 +60,10 @@ func TestRestartsAtAnyPointLoseNothing(t *testing.T) {
 		}
 		scored := make(map[string]*assemble.Trajectory)
 		for range 3 {
-			restart(t, random, all, scored, random.IntN(60))
+			redeliver(t, random, all, scored, random.IntN(60))
 		}
 		for tries := 0; len(scored) < len(all) && tries < 50; tries++ {
-			restart(t, random, all, scored, -1)
+			redeliver(t, random, all, scored, -1)
 		}
 		for _, r := range all {
 			if d := diff(r.want, scored[r.id]); d != "" {

@@ -11,7 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// add counts messages, and stores them unless the rollout exceeds MaxBytes.
+// add counts messages and stores them unless the rollout exceeds MaxBytes.
 func (p *pending) add(messages []*worldv1.Message) {
 	p.count += len(messages)
 	size := 0

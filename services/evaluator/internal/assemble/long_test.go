@@ -17,9 +17,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// TestHugeRolloutsStayOnTheBus gives rollouts that are too long to be kept: the trajectory says how
-// long it is, and reading it gives what a short one has.
-func TestHugeRolloutsStayOnTheBus(t *testing.T) {
+// TestLargeRolloutsStayOnTheBus assembles rollouts that exceed MaxBytes. The trajectory has the
+// number of messages, and reading it gives the complete one.
+func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 	text := strings.Repeat("x", assemble.MaxBytes/3)
 	message := func(index int32) *worldv1.Message {
 		return &worldv1.Message{Index: index, Body: &worldv1.Message_Text{Text: text}}

@@ -1,5 +1,6 @@
-// Package assign finds the cheapest one-to-one assignment of rows to columns of a square cost
-// matrix, by shortest augmenting paths (Jonker and Volgenant), in time cubic in the number of rows.
+// Package assign finds the assignment of rows to columns of a square cost matrix with the lowest
+// cost. It uses shortest augmenting paths (Jonker and Volgenant) in time cubic in the number of
+// rows.
 package assign
 
 import "math"

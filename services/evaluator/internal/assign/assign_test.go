@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// cheapest tries every assignment and returns the smallest sum, +Inf if none is allowed.
-func cheapest(n int, cost []float64, row int, used []bool) float64 {
+// bruteForce tries every assignment and returns the lowest sum, +Inf if none is allowed.
+func bruteForce(n int, cost []float64, row int, used []bool) float64 {
 	if row == n {
 		return 0
 	}
@@ -15,7 +15,7 @@ func cheapest(n int, cost []float64, row int, used []bool) float64 {
 	for c := range n {
 		if !used[c] {
 			used[c] = true
-			best = min(best, cost[row*n+c]+cheapest(n, cost, row+1, used))
+			best = min(best, cost[row*n+c]+bruteForce(n, cost, row+1, used))
 			used[c] = false
 		}
 	}
@@ -38,7 +38,7 @@ func TestSolveIsMinimal(t *testing.T) {
 				cost[i] = random.Float64() * 5
 			}
 		}
-		want := cheapest(n, cost, 0, make([]bool, n))
+		want := bruteForce(n, cost, 0, make([]bool, n))
 		columns, ok := solver.Solve(n, cost)
 		if ok != !math.IsInf(want, 1) {
 			t.Fatalf("trial %d: ok = %v, want %v for %v", trial, ok, !ok, cost)
@@ -67,8 +67,8 @@ func TestSolveEmpty(t *testing.T) {
 	}
 }
 
-// ten returns costs for 10 rows.
-func ten() []float64 {
+// costs10 returns costs for 10 rows.
+func costs10() []float64 {
 	random := rand.New(rand.NewPCG(5, 6))
 	cost := make([]float64, 100)
 	for i := range cost {
@@ -78,7 +78,7 @@ func ten() []float64 {
 }
 
 func TestSolveAllocatesNothing(t *testing.T) {
-	cost := ten()
+	cost := costs10()
 	var solver Solver
 	if got := testing.AllocsPerRun(100, func() { solver.Solve(10, cost) }); got != 0 {
 		t.Errorf("Solve: got %v allocations, want 0", got)
@@ -86,7 +86,7 @@ func TestSolveAllocatesNothing(t *testing.T) {
 }
 
 func BenchmarkSolve10(b *testing.B) {
-	cost := ten()
+	cost := costs10()
 	var solver Solver
 	b.ReportAllocs()
 	for b.Loop() {

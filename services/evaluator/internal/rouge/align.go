@@ -2,7 +2,7 @@ package rouge
 
 import "unicode/utf8"
 
-// maxCells bounds the dynamic programming table: texts of 2000 words each.
+// maxCells is the maximum size of the dynamic programming table: texts of 2000 words each.
 const maxCells = 4 << 20
 
 // Word is a common word: Target[TargetStart:TargetEnd] and
@@ -28,7 +28,7 @@ func Align(target, prediction string) Alignment {
 	if len(wanted) == 0 || len(found) == 0 {
 		return Alignment{}
 	}
-	common := float64(NewTarget(target).common(Tokenize(prediction)))
+	common := float64(NewTarget(target).commonLength(Tokenize(prediction)))
 	alignment := Alignment{Precision: common / float64(len(found)), Recall: common / float64(len(wanted))}
 	if len(wanted)*len(found) <= maxCells {
 		alignment.Common = subsequence(wanted, found)
@@ -79,7 +79,7 @@ func words(text string) []word {
 // subsequence returns the longest common subsequence with the earliest words.
 func subsequence(wanted, found []word) []Word {
 	width := len(found) + 1
-	longest := make([]int32, (len(wanted)+1)*width) // length of the best subsequence that begins at each pair of positions
+	longest := make([]int32, (len(wanted)+1)*width) // length of the longest subsequence from each pair of positions
 	for i := len(wanted) - 1; i >= 0; i-- {
 		for j := len(found) - 1; j >= 0; j-- {
 			if wanted[i].stem == found[j].stem {

@@ -61,7 +61,7 @@ func FuzzAlign(f *testing.F) {
 		tokens := Tokenize(prediction)
 		common := 0
 		if fast.length > 0 && len(tokens) > 0 {
-			common = fast.common(tokens)
+			common = fast.commonLength(tokens)
 		}
 		if len(got.Common) != common {
 			t.Errorf("common words of %q and %q: got %d, want %d", target, prediction, len(got.Common), common)

@@ -1,9 +1,9 @@
-// Package rouge computes the ROUGE-L F-measure of a prediction against a target text: over stemmed
-// tokens, with the longest common subsequence.
+// Package rouge computes the ROUGE-L F-measure of a prediction and a target text, which is based on
+// the longest common subsequence of stemmed tokens.
 //
-// A text is tokenized and stemmed once and may be compared many times. The bit-parallel algorithm
-// handles 64 target tokens per word: a bit is set while its position ends no longer common
-// subsequence, and one addition with carry processes one token of the prediction.
+// A text is tokenized and stemmed once for many comparisons. The bit-parallel algorithm handles 64
+// target tokens per machine word. A bit is set while its position does not end a longer common
+// subsequence. One addition with carry processes one token of the prediction.
 package rouge
 
 import (
@@ -97,7 +97,7 @@ func (t *Target) FMeasure(prediction Tokens) float64 {
 	if t.length == 0 || len(prediction) == 0 {
 		return 0
 	}
-	common := t.common(prediction)
+	common := t.commonLength(prediction)
 	if common == 0 {
 		return 0
 	}
@@ -106,10 +106,10 @@ func (t *Target) FMeasure(prediction Tokens) float64 {
 	return 2 * precision * recall / (precision + recall)
 }
 
-// common returns the length of the longest common subsequence.
-func (t *Target) common(prediction Tokens) int {
+// commonLength returns the length of the longest common subsequence.
+func (t *Target) commonLength(prediction Tokens) int {
 	if t.words > 1 {
-		return t.commonLong(prediction)
+		return t.commonLengthLong(prediction)
 	}
 	row := ^uint64(0)
 	for _, token := range prediction {
@@ -121,11 +121,11 @@ func (t *Target) common(prediction Tokens) int {
 	return bits.OnesCount64(^row & (^uint64(0) >> (64 - t.length)))
 }
 
-// stackWords is the number of 64-bit words that a comparison keeps on the stack: 1024 tokens.
+// stackWords is the number of 64-bit words on the stack of a comparison: 1024 tokens.
 const stackWords = 16
 
-// commonLong is common for targets of more than 64 tokens.
-func (t *Target) commonLong(prediction Tokens) int {
+// commonLengthLong is commonLength for targets of more than 64 tokens.
+func (t *Target) commonLengthLong(prediction Tokens) int {
 	var space [stackWords]uint64
 	row := space[:]
 	if t.words > stackWords {

@@ -51,8 +51,8 @@ func TestTokenizeOutsideASCII(t *testing.T) {
 	}
 }
 
-// plainCommon is the textbook table for the longest common subsequence.
-func plainCommon(a, b Tokens) int {
+// tableCommonLength computes the longest common subsequence by dynamic programming.
+func tableCommonLength(a, b Tokens) int {
 	row := make([]int, len(b)+1)
 	for _, x := range a {
 		diagonal := 0
@@ -81,7 +81,7 @@ func TestCommonAgreesWithTable(t *testing.T) {
 	}
 	for range 500 {
 		a, b := text(1+random.IntN(1200)), text(random.IntN(150))
-		if got, want := NewTarget(a).common(Tokenize(b)), plainCommon(Tokenize(a), Tokenize(b)); got != want {
+		if got, want := NewTarget(a).commonLength(Tokenize(b)), tableCommonLength(Tokenize(a), Tokenize(b)); got != want {
 			t.Fatalf("common of %d and %d tokens = %d, want %d", len(a)/2, len(b)/2, got, want)
 		}
 	}
@@ -98,8 +98,8 @@ func FuzzTokenize(f *testing.F) {
 	})
 }
 
-// sixty returns a target and a prediction of 60 tokens each.
-func sixty() (*Target, Tokens) {
+// texts60 returns a target and a prediction of 60 tokens each.
+func texts60() (*Target, Tokens) {
 	random := rand.New(rand.NewPCG(3, 4))
 	words := strings.Fields("the wifi has been turned on remind me to buy milk tomorrow at five in the station of trains running easily")
 	text := func() string {
@@ -113,14 +113,14 @@ func sixty() (*Target, Tokens) {
 }
 
 func TestFMeasureAllocatesNothing(t *testing.T) {
-	target, prediction := sixty()
+	target, prediction := texts60()
 	if got := testing.AllocsPerRun(100, func() { target.FMeasure(prediction) }); got != 0 {
 		t.Errorf("FMeasure: got %v allocations, want 0", got)
 	}
 }
 
 func BenchmarkFMeasure60x60(b *testing.B) {
-	target, prediction := sixty()
+	target, prediction := texts60()
 	b.ReportAllocs()
 	for b.Loop() {
 		target.FMeasure(prediction)

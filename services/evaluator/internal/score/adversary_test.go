@@ -12,13 +12,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// adversary makes cases that nothing fits well, so that bounds cut little: every text is a little
-// like every other, and the tables change all the time.
-type adversary struct{ *rand.Rand }
+// adversarialCases generates cases in which no match is good, so that bounds prune little. Every
+// text is a little similar to every other, and the tables change at every message.
+type adversarialCases struct{ *rand.Rand }
 
-func newAdversary(seed uint64) adversary { return adversary{rand.New(rand.NewPCG(seed, 5))} }
+func newAdversarialCases(seed uint64) adversarialCases {
+	return adversarialCases{rand.New(rand.NewPCG(seed, 5))}
+}
 
-func (a adversary) words(n int) string {
+func (a adversarialCases) words(n int) string {
 	var text strings.Builder
 	for range n {
 		fmt.Fprintf(&text, "w%c%c ", 'a'+a.IntN(5), 'a'+a.IntN(3))
@@ -26,7 +28,7 @@ func (a adversary) words(n int) string {
 	return text.String()
 }
 
-func (a adversary) trajectory(length int) *Trajectory {
+func (a adversarialCases) trajectory(length int) *Trajectory {
 	t := &Trajectory{Messages: make([]Message, length)}
 	for i := range t.Messages {
 		t.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String(a.words(6)), VisibleTo: []Role{User, Agent}}
@@ -54,7 +56,7 @@ func (a adversary) trajectory(length int) *Trajectory {
 	return t
 }
 
-func (a adversary) row(table world.Table) []Value {
+func (a adversarialCases) row(table world.Table) []Value {
 	row := make([]Value, len(table.Columns))
 	for j, column := range table.Columns {
 		switch column.Kind { //nolint:exhaustive // stored tables hold no other
@@ -69,7 +71,7 @@ func (a adversary) row(table world.Table) []Value {
 	return row
 }
 
-func (a adversary) constraint(reference int) Constraint {
+func (a adversarialCases) constraint(reference int) Constraint {
 	table, measure := world.Contact, Addition
 	switch a.IntN(5) {
 	case 0:
@@ -95,23 +97,23 @@ func (a adversary) constraint(reference int) Constraint {
 	return Constraint{Table: table, Measure: measure, Reference: &reference, Target: [][]Cell{{{column, String(a.words(4))}}}}
 }
 
-// shape is the form of a graph: so many nodes, so many of them side by side.
+// shape describes a graph: the number of nodes, and the number of parallel chains.
 type shape struct {
 	name         string
 	nodes, width int
 	// cross adds edges between the chains; guarded keeps the automatic guardrails.
 	cross, guarded bool
-	// join puts one node behind all others instead of before them.
+	// join puts one node after all others instead of before them.
 	join bool
-	// refer chooses the reference of a node among those before it.
-	refer func(a adversary, i, width int, before []int) int
+	// refer returns the reference of a node, one of those before it.
+	refer func(a adversarialCases, i, width int, before []int) int
 }
 
-// previous refers to the node before in the same chain, ancestor to any that comes before.
-func previous(_ adversary, i, width int, _ []int) int  { return max(i-width, 0) }
-func ancestor(a adversary, _, _ int, before []int) int { return before[a.IntN(len(before))] }
-func nothing(adversary, int, int, []int) int           { return FirstUserMessage }
-func (a adversary) compile(tb testing.TB, s *shape) *Graph {
+// previous returns the previous node of the same chain, ancestor any earlier node.
+func previous(_ adversarialCases, i, width int, _ []int) int  { return max(i-width, 0) }
+func ancestor(a adversarialCases, _, _ int, before []int) int { return before[a.IntN(len(before))] }
+func nothing(adversarialCases, int, int, []int) int           { return FirstUserMessage }
+func (a adversarialCases) compile(tb testing.TB, s *shape) *Graph {
 	tb.Helper()
 	graph, err := Compile(a.definition(s))
 	if err != nil {
@@ -120,7 +122,7 @@ func (a adversary) compile(tb testing.TB, s *shape) *Graph {
 	return graph
 }
 
-func (a adversary) definition(s *shape) Definition {
+func (a adversarialCases) definition(s *shape) Definition {
 	d := Definition{Name: "milestones"}
 	before := make([]uint64, s.nodes)
 	add := func(from, to int) {
@@ -158,7 +160,7 @@ func (a adversary) definition(s *shape) Definition {
 	return d
 }
 
-// shapes are what must be scored in time.
+// shapes are graphs that must be scored in time.
 var shapes = []shape{
 	{name: "width 4, references to the node before", nodes: 20, width: 4, refer: previous},
 	{name: "width 4, guarded", nodes: 20, width: 4, guarded: true, refer: previous},
@@ -173,16 +175,16 @@ var shapes = []shape{
 	{name: "crossed, guarded", nodes: 6, width: 3, cross: true, guarded: true, refer: ancestor},
 }
 
-// BenchmarkAdversary scores trajectories of 60 messages; max-ns is the slowest of several, each at
-// its best of several runs.
+// BenchmarkAdversary scores trajectories of 60 messages. max-ns is the slowest of several, each the
+// best of several runs.
 func BenchmarkAdversary(b *testing.B) {
 	for i := range shapes {
 		b.Run(shapes[i].name, func(b *testing.B) { benchmarkShape(b, &shapes[i], 60) })
 	}
 }
 
-// BenchmarkCrossed scores graphs of width 4 whose chains are crossed by edges and references, which
-// has no bound but maxWork.
+// BenchmarkCrossed scores graphs of width 4 with crossing edges and references, which only maxWork
+// limits.
 func BenchmarkCrossed(b *testing.B) {
 	for _, s := range []shape{
 		{name: "references to the node before", nodes: 20, width: 4, cross: true, refer: previous},
@@ -201,7 +203,7 @@ func benchmarkShape(b *testing.B, s *shape, messages int) {
 	var graphs []*Graph
 	slowest := time.Duration(0)
 	for seed := range uint64(6) {
-		a := newAdversary(seed)
+		a := newAdversarialCases(seed)
 		trajectory, graph := a.trajectory(messages), a.compile(b, s)
 		trajectories, graphs = append(trajectories, trajectory), append(graphs, graph)
 		fastest := time.Hour
@@ -219,7 +221,7 @@ func benchmarkShape(b *testing.B, s *shape, messages int) {
 	b.ReportMetric(float64(slowest.Nanoseconds()), "max-ns")
 }
 
-// work returns how much matching looks at.
+// work returns the work of matching.
 func work(t *testing.T, trajectory *Trajectory, graph *Graph) int {
 	t.Helper()
 	m := newMatcher(prepare(trajectory), graph)
@@ -229,12 +231,13 @@ func work(t *testing.T, trajectory *Trajectory, graph *Graph) int {
 	return m.work
 }
 
-// Twice the messages may mean four times the pairs of a message and a reference, and not much more.
-func TestWorkGrowsWithThePairsOfMessages(t *testing.T) {
+// TestWorkGrowsQuadratically checks that work grows with the pairs of a message and a
+// reference: twice the messages need about four times the work.
+func TestWorkGrowsQuadratically(t *testing.T) {
 	for i := range shapes {
 		s := &shapes[i]
 		t.Run(s.name, func(t *testing.T) {
-			a := newAdversary(1)
+			a := newAdversarialCases(1)
 			definition := a.definition(s)
 			graph, err := Compile(definition)
 			if err != nil {
@@ -242,7 +245,7 @@ func TestWorkGrowsWithThePairsOfMessages(t *testing.T) {
 			}
 			var before int
 			for _, messages := range []int{60, 120, 240} {
-				got := work(t, newAdversary(2).trajectory(messages), graph)
+				got := work(t, newAdversarialCases(2).trajectory(messages), graph)
 				pairs := s.nodes * messages * messages
 				if got > 40*pairs || before > 0 && got > 16*before {
 					t.Errorf("%d messages: looked at %d, want at most %d and 16 times %d", messages, got, 40*pairs, before)
@@ -253,35 +256,36 @@ func TestWorkGrowsWithThePairsOfMessages(t *testing.T) {
 	}
 }
 
-// Equal messages make every step as good as any other, which is the worst for a search that tries
-// all of the best.
+// TestWorkOnEqualMessages checks the work on equal messages. Every step is then equally good, which
+// is the worst case of a search.
 func TestWorkOnEqualMessages(t *testing.T) {
-	trajectory := newAdversary(3).trajectory(120)
+	trajectory := newAdversarialCases(3).trajectory(120)
 	for i := range trajectory.Messages[1:] {
 		trajectory.Messages[i+1] = trajectory.Messages[1]
 	}
 	trajectory.Tables = nil
 	for i := range shapes {
-		graph := newAdversary(4).compile(t, &shapes[i])
+		graph := newAdversarialCases(4).compile(t, &shapes[i])
 		if got, want := work(t, trajectory, graph), 40*shapes[i].nodes*120*120; got > want {
 			t.Errorf("%s: looked at %d, want at most %d", shapes[i].name, got, want)
 		}
 	}
 }
 
-// What is too much work is given up, whatever the trajectory.
+// TestWorkIsBounded checks that matching stops after too much work.
 func TestWorkIsBounded(t *testing.T) {
-	s := shape{name: "far back", nodes: 20, width: 1, guarded: true, refer: func(_ adversary, i, _ int, _ []int) int { return i / 2 }}
-	trajectory, graph := newAdversary(5).trajectory(400), newAdversary(6).compile(t, &s)
+	s := shape{name: "far back", nodes: 20, width: 1, guarded: true, refer: func(_ adversarialCases, i, _ int, _ []int) int { return i / 2 }}
+	trajectory, graph := newAdversarialCases(5).trajectory(400), newAdversarialCases(6).compile(t, &s)
 	result := Score(trajectory, graph, nil)
 	if !errors.Is(result.Err, ErrWork) {
 		t.Errorf("Score: got error %v, want %v", result.Err, ErrWork)
 	}
 }
 
-// So is what takes too much memory: similarities of each message with each other one.
+// TestMemoryIsBounded checks that matching stops if the similarities of all pairs of messages need
+// too much memory.
 func TestMemoryIsBounded(t *testing.T) {
-	a := newAdversary(7)
+	a := newAdversarialCases(7)
 	trajectory := &Trajectory{Messages: make([]Message, 20_000)}
 	for i := range trajectory.Messages {
 		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String("a"), VisibleTo: []Role{User, Agent}}
@@ -320,7 +324,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestTangledGraphsAreRefused(t *testing.T) {
+func TestCrossingReferencesAreRejected(t *testing.T) {
 	d := Definition{Name: "milestones"}
 	for i := range 32 {
 		node := Node{Constraints: []Constraint{say("a")}}

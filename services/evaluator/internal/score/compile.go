@@ -11,23 +11,23 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// maxNodes is how many nodes a graph may have.
+// maxNodes is the maximum number of nodes of a graph.
 const maxNodes = graphwidth.MaxNodes
 
 // noReference marks a constraint without a reference.
 const noReference = -2
 
-// tableSet is a set of places in a schema, one bit each.
+// tableSet is a bit set of table indices in a schema.
 type tableSet uint64
 
 func (s tableSet) has(place int) bool        { return s&(1<<place) != 0 }
 func (s tableSet) with(place int) tableSet   { return s | 1<<place }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
 
-// AutomaticGuardrail is added to a node by Compile: the table must be at the match as it is at the
-// reference.
+// AutomaticGuardrail is a guardrail that Compile adds to a node: the table must be the same at the
+// match and at the reference.
 type AutomaticGuardrail struct {
-	// Table names what must be equal.
+	// Table is the name of the table.
 	Table string
 	// Reference is a node number or FirstUserMessage.
 	Reference int
@@ -40,12 +40,12 @@ type Graph struct {
 	nodes    []node
 	// matched are the nodes that take part in matching.
 	matched uint64
-	// sorted are the nodes that take part, each behind all that must be matched before it.
+	// sorted are these nodes in topological order.
 	sorted []int
-	// before are the nodes that must be matched before each, near these and those that it must be
-	// matched before.
+	// before are the nodes that must be matched before each node. near are these and those that must
+	// be matched after it.
 	before, near []uint64
-	// slots is the number of constraints, which are numbered through.
+	// slots is the number of constraints, which are numbered consecutively.
 	slots int
 }
 
@@ -53,53 +53,51 @@ type Graph struct {
 type node struct {
 	constraints []constraint
 	guards      []guardrail
-	// scored is the number of constraints that are no guardrails: the degree of the root.
+	// scored is the number of constraints other than guardrails: the degree of the root.
 	scored int
-	// before are the nodes that must be matched earlier, for an edge or for a reference.
+	// before are the nodes that must be matched earlier because of an edge or a reference.
 	before uint64
-	// above are the nodes of before that are not before another one of it, reads those that needs
-	// lists.
+	// above are the nodes of before that precede no other node of it. reads are the nodes in needs.
 	above, reads uint64
 	// needs are the tables that this node compares with their state at another node's match.
 	needs []need
 }
 
-// need is what a node looks at where another one is matched.
+// need is the tables that a node compares at another node's match.
 type need struct {
 	node int
-	// compared are the tables of constraints, tables these and those of automatic guardrails.
+	// compared are the tables of constraints. tables adds those of automatic guardrails.
 	compared, tables tableSet
 }
 
-// guardrail is an AutomaticGuardrail with the place of its table.
+// guardrail is an AutomaticGuardrail with the index of its table.
 type guardrail struct{ table, reference int }
 
 // constraint is one compiled constraint.
 type constraint struct {
-	table   int // place in the schema
+	table   int // index in the schema
 	measure SnapshotMeasure
-	// own compares the version in place of measure, which is then Snapshot; nil for built-in ones.
+	// own is the pack's measure instead of measure, which is then Snapshot; nil for built-in ones.
 	own       *measure.Function
 	reference int
 	slot      int
 	target    [][]cell
-	// senders and recipients are the roles that the only target row of a SANDBOX constraint
-	// accepts, one bit each.
+	// senders and recipients are bit sets of the roles that the only target row of a SANDBOX
+	// constraint accepts.
 	senders, recipients uint8
 	extractor           *extractor
-	// fill is the column that extracted values complete, −1 if the target has none.
+	// fill is the column for extracted values, −1 if the target has none.
 	fill int
-	// template is the content to complete, nil if there is none or nothing can complete it.
+	// template is the content to complete, nil without one or if no values fit.
 	template   *template
 	tolerances map[string]float64
 }
 
-// cell is one compiled target cell. The cells of a row stand in the order in which they are
-// cheapest to compare.
+// cell is one compiled target cell. The cells of a row are sorted by the cost of comparing them.
 type cell struct {
 	column  int
 	measure ColumnMeasure
-	// own compares the cell if measure is OwnColumn.
+	// own is the pack's measure if measure is OwnColumn.
 	own       *measure.Function
 	value     Value
 	tolerance float64
@@ -110,8 +108,8 @@ type cell struct {
 // Len returns the number of nodes.
 func (g *Graph) Len() int { return len(g.nodes) }
 
-// Guardrails returns what was added automatically to a node, by reference and table. The result is
-// the caller's.
+// Guardrails returns the automatic guardrails of a node by reference and table. The caller owns the
+// result.
 func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 	var guards []AutomaticGuardrail
 	for _, guard := range g.nodes[node].guards {
@@ -120,8 +118,8 @@ func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 	return guards
 }
 
-// Compile checks a definition, derives the automatic guardrails and prepares everything that does
-// not depend on a trajectory. Its error joins one *DefinitionError per mistake.
+// Compile checks a definition, derives the automatic guardrails and prepares the parts that do not
+// depend on a trajectory. The error joins one *DefinitionError per mistake.
 func Compile(definition Definition) (*Graph, error) {
 	check := &checker{name: definition.Name}
 	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), measures: definition.Measures, nodes: make([]node, len(definition.Nodes))}
@@ -164,7 +162,7 @@ func Compile(definition Definition) (*Graph, error) {
 	return graph, nil
 }
 
-// checkMeasures notes columns whose default measure cannot compare their cells.
+// checkMeasures records columns whose default measure cannot compare their cells.
 func (g *Graph) checkMeasures(check *checker) {
 	for _, table := range g.schema.Tables() {
 		for _, column := range table.Columns {
@@ -175,8 +173,8 @@ func (g *Graph) checkMeasures(check *checker) {
 	}
 }
 
-// order sets which nodes take part and what comes before each, and returns the direct predecessors
-// by the author's edges.
+// order sets which nodes take part and which precede each. It returns the direct predecessors by
+// the author's edges.
 func (g *Graph) order(check *checker, edges []Edge) []uint64 {
 	direct := make([]uint64, len(g.nodes))
 	if len(g.nodes) == 1 {
@@ -201,7 +199,7 @@ func (g *Graph) order(check *checker, edges []Edge) []uint64 {
 	return direct
 }
 
-// orderReferences lets references come first, and notes those that can never be matched.
+// orderReferences makes references predecessors, and records those that can never be matched.
 func (g *Graph) orderReferences(check *checker, direct []uint64) {
 	later := descendants(direct)
 	for i := range g.nodes {
@@ -232,7 +230,7 @@ func (g *Graph) orderReferences(check *checker, direct []uint64) {
 	}
 }
 
-// unordered returns the nodes that lie on a cycle or behind one.
+// unordered returns the nodes on a cycle or after one.
 func (g *Graph) unordered() uint64 {
 	rest := g.matched
 	for {
@@ -248,7 +246,7 @@ func (g *Graph) unordered() uint64 {
 	}
 }
 
-// descendants returns for each node those that come after it, for an order without a cycle.
+// descendants returns the later nodes of each node in an acyclic order.
 func descendants(direct []uint64) []uint64 {
 	later := make([]uint64, len(direct))
 	for changed := true; changed; {
@@ -264,7 +262,7 @@ func descendants(direct []uint64) []uint64 {
 	return later
 }
 
-// list returns the numbers in a set, ascending.
+// list returns the numbers in a set in ascending order.
 func list(set uint64) []int {
 	numbers := make([]int, 0, bits.OnesCount64(set))
 	for ; set != 0; set &= set - 1 {

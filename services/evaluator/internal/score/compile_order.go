@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 )
 
-// checkWidth notes a graph that is too much work to match. Graphs with other mistakes are left
-// alone.
+// checkWidth records a graph that needs too much work to match. It ignores graphs with other
+// mistakes.
 func (g *Graph) checkWidth(check *checker, direct []uint64) {
 	if len(check.errors) > 0 {
 		return
@@ -28,8 +28,7 @@ func (g *Graph) checkWidth(check *checker, direct []uint64) {
 	}
 }
 
-// arrange derives from the order of the nodes what matching walks along: the nodes sorted, who is
-// next to whom.
+// arrange sorts the nodes topologically and derives each node's neighbours.
 func (g *Graph) arrange() {
 	g.before, g.near = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
 	var placed uint64
@@ -63,7 +62,7 @@ func (g *Graph) arrange() {
 	}
 }
 
-// latest returns the node of a set that is not empty which stands last in the sorted nodes.
+// latest returns the last of the sorted nodes in a set, which must not be empty.
 func (g *Graph) latest(set uint64) int {
 	if set&(set-1) != 0 {
 		for at := len(g.sorted) - 1; at >= 0; at-- {

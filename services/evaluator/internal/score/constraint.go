@@ -248,7 +248,7 @@ func (k *constraintCompiler) cell(
 	switch source.Measure {
 	case Addition, Removal, Update:
 		if value.IsNull() {
-			c.value = zero(spec.Kind)
+			c.value = nullValue(spec.Kind)
 		}
 	}
 	if c.measure == OwnColumn {

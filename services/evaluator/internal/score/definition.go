@@ -12,11 +12,11 @@ import (
 // ColumnMeasure compares one cell with its target.
 type ColumnMeasure = evaluationv1.ColumnMeasure
 
-// The column measures. The zero ColumnMeasure is none of them.
+// These are the column measures. The zero ColumnMeasure is invalid.
 const (
 	// Exact is 1 for equal values.
 	Exact = evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT
-	// Close is 1 for numbers within a tolerance and for other values that are equal.
+	// Close is 1 for numbers within a tolerance and for other equal values.
 	Close = evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE
 	// One is always 1.
 	One = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE
@@ -24,13 +24,13 @@ const (
 	Contains = evaluationv1.ColumnMeasure_COLUMN_MEASURE_CONTAINS
 	// RougeL is the ROUGE-L F-measure with stemming.
 	RougeL = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
-	// ToolTrace is 1 if a trace of the cell fits one of the target's traces.
+	// ToolTrace is 1 if a trace of the cell matches one of the target's traces.
 	ToolTrace = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
-	// OwnColumn is a measure of the pack's own.
+	// OwnColumn is a pack's measure.
 	OwnColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN
 )
 
-// measureOf returns the built-in column measure of a name; the zero value is none.
+// measureOf returns the built-in column measure of a name, the zero value if it is unknown.
 func measureOf(name string) ColumnMeasure {
 	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); m != OwnColumn && nameOf(m) == name {
 		return m
@@ -41,22 +41,22 @@ func measureOf(name string) ColumnMeasure {
 // SnapshotMeasure compares a table version with target rows.
 type SnapshotMeasure = evaluationv1.SnapshotMeasure
 
-// The snapshot measures. The zero SnapshotMeasure is none of them.
+// These are the snapshot measures. The zero SnapshotMeasure is invalid.
 const (
-	// Snapshot compares the version as a whole.
+	// Snapshot compares the complete version.
 	Snapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT
-	// Addition compares the rows that came since the reference, of which none may be missing.
+	// Addition compares the rows added since the reference. No row may have been removed.
 	Addition = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
-	// Removal compares the rows that went since the reference, to which none may have come.
+	// Removal compares the rows removed since the reference. No row may have been added.
 	Removal = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL
-	// Update compares the rows that are not in the reference, for versions of equal size.
+	// Update compares the rows that differ from the reference, for versions of equal size.
 	Update = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE
 	// ToolTraceDependant compares a message with a target completed from the traces of the
 	// reference message.
 	ToolTraceDependant = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT
 	// Guardrail is 1 if the version equals the reference's.
 	Guardrail = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
-	// OwnSnapshot compares the version as a whole by a measure of the pack's own.
+	// OwnSnapshot compares the complete version by a pack's measure.
 	OwnSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN
 )
 
@@ -69,11 +69,11 @@ func nameOf(measure fmt.Stringer) string {
 // FirstUserMessage is the reference to the first user message instead of a node.
 const FirstUserMessage = -1
 
-// Cell is one wanted cell.
+// Cell is one expected cell.
 type Cell struct {
 	// Column is a column name of the constraint's table.
 	Column string
-	// Value is what is wanted; null is meant. Roles are their names; a tool trace is a JSON text
+	// Value is the expected value, which may be null. A role is its name. A tool trace is a JSON text
 	// with one trace or a list.
 	Value Value
 }
@@ -92,63 +92,61 @@ type Override struct {
 	Column string
 	// Measure is the measure to use.
 	Measure ColumnMeasure
-	// Own names it if it is OwnColumn.
+	// Own is the name of the measure if Measure is OwnColumn.
 	Own string
-	// Tolerances are read by Close and ToolTrace.
+	// Tolerances are for Close and ToolTrace.
 	Tolerances []Tolerance
 }
 
 // Constraint is one comparison at the matched message.
 type Constraint struct {
-	// Table names what is compared.
+	// Table is the name of the compared table.
 	Table string
-	// Measure is how it is compared.
+	// Measure is the way to compare it.
 	Measure SnapshotMeasure
-	// Own names the measure if it is OwnSnapshot.
+	// Own is the name of the measure if Measure is OwnSnapshot.
 	Own string
-	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if
-	// there is none.
+	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil without a
+	// reference.
 	Reference *int
-	// Target are the wanted rows; all list the same columns.
+	// Target is the expected rows. All list the same columns.
 	Target [][]Cell
-	// Overrides are the measures that differ from the columns' defaults.
+	// Overrides replace column defaults.
 	Overrides []Override
-	// FillTo is the column that extracted values complete, tool_trace or content; for
-	// ToolTraceDependant only.
+	// FillTo is the column for extracted values, tool_trace or content, for ToolTraceDependant only.
 	FillTo string
-	// Extractor names what is taken from a trace, a built-in extractor or one of the pack's own; for
-	// ToolTraceDependant only.
+	// Extractor is the name of an extractor, built-in or of the pack, for ToolTraceDependant only.
 	Extractor string
-	// ExtractorExpression says in CEL what is taken from a trace, instead of Extractor.
+	// ExtractorExpression is an extractor in CEL, instead of Extractor.
 	ExtractorExpression string
 }
 
-// GuardMode says which tables automatic guardrails may guard.
+// GuardMode selects the tables of automatic guardrails.
 type GuardMode uint8
 
-// The guard modes.
+// These are the guard modes.
 const (
 	// GuardAll guards all tables.
 	GuardAll GuardMode = iota
 	// GuardOnly guards the listed tables.
 	GuardOnly
-	// GuardExcept guards all tables but the listed ones.
+	// GuardExcept guards all tables except the listed ones.
 	GuardExcept
 )
 
 // Guard restricts automatic guardrails. The zero Guard restricts nothing.
 type Guard struct {
-	// Mode says how Tables is meant.
+	// Mode defines the meaning of Tables.
 	Mode GuardMode
-	// Tables are the names of the listed tables. SANDBOX may be listed and has no effect.
+	// Tables are the names of the listed tables. SANDBOX has no effect.
 	Tables []string
 }
 
 // Node is one milestone or minefield.
 type Node struct {
-	// Constraints are all compared at the same message.
+	// Constraints are compared at the same message.
 	Constraints []Constraint
-	// Guard restricts the guardrails that are added automatically.
+	// Guard restricts the automatic guardrails.
 	Guard Guard
 }
 
@@ -160,15 +158,15 @@ type Edge struct {
 
 // Definition is a graph as an author writes it.
 type Definition struct {
-	// Name begins the paths in errors, e.g. milestones.
+	// Name is the prefix of paths in errors, e.g. milestones.
 	Name string
-	// Schema is that of the tables; nil is the built-in one.
+	// Schema is the schema of the tables; nil means the built-in one.
 	Schema *world.Schema
-	// Measures are the measures and extractors of the pack's own; nil is none.
+	// Measures are the pack's measures and extractors; nil means none.
 	Measures *measure.Set
-	// Nodes are the nodes; their position is their number.
+	// Nodes are the nodes. Their index is their number.
 	Nodes []Node
-	// Edges are the order. Nodes of a larger graph that no edge mentions are never matched.
+	// Edges define the order. Nodes of a larger graph that no edge mentions are never matched.
 	Edges []Edge
 }
 
@@ -181,30 +179,29 @@ func Chain(n int) []Edge {
 	return edges
 }
 
-// DefinitionError is one mistake in a Definition. Compile joins all that it finds; errors.As and
-// the Unwrap method of the joined error reach them.
+// DefinitionError is one mistake in a Definition. Compile joins all mistakes; errors.As and the
+// Unwrap method of the joined error return them.
 type DefinitionError struct {
-	// Path is the place, e.g. milestones[2].constraints[0].target[0].wifi.
+	// Path is the path of the mistake, e.g. milestones[2].constraints[0].target[0].wifi.
 	Path string
-	// Node and Constraint are the numbers of node and constraint, −1 where the mistake is not
-	// inside one.
+	// Node and Constraint are the numbers of node and constraint, −1 if the mistake is outside.
 	Node, Constraint int
-	// Field is the end of the path inside node or constraint, e.g. target[0].wifi.
+	// Field is the part of the path inside node or constraint, e.g. target[0].wifi.
 	Field string
-	// Problem says what is wrong.
+	// Problem states the mistake.
 	Problem string
 }
 
 // Error returns path and problem.
 func (e *DefinitionError) Error() string { return e.Path + ": " + e.Problem }
 
-// checker collects the mistakes of one definition.
+// checker records the mistakes of one definition.
 type checker struct {
 	name   string
 	errors []error
 }
 
-// add notes a mistake; node and constraint are −1 where there is none.
+// add records a mistake. node and constraint may be −1.
 func (c *checker) add(node, constraint int, field, format string, arguments ...any) {
 	var path strings.Builder
 	path.WriteString(c.name)

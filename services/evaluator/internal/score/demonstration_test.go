@@ -2,16 +2,15 @@ package score
 
 import "testing"
 
-// TestDemonstrationsDoNotCount shows that nothing in a demonstration is a turn, starts the
-// conversation, or reaches a milestone or a minefield: neither what is said there nor a call with
-// its answer.
+// TestDemonstrationsDoNotCount checks that messages of a demonstration, including calls and their
+// answers, are not turns, do not start the conversation and match no node.
 func TestDemonstrationsDoNotCount(t *testing.T) {
 	const trace = `{"tool_name": "buy", "arguments": {"what": "milk"}, "result": null}`
 	shown := func(from, to Role, text string) Message {
 		return Message{Sender: from, Recipient: to, Content: String(text), VisibleTo: []Role{User}}
 	}
 	answer := shown(ExecutionEnvironment, User, "None")
-	answer.ToolTrace = []string{trace} // a demonstration has none, but even that would not count
+	answer.ToolTrace = []string{trace} // demonstrations have no traces, but these would not count
 	trajectory := &Trajectory{Messages: append([]Message{
 		shown(User, Agent, "Is there milk?"),
 		shown(Agent, User, "I have bought milk"),

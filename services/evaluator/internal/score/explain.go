@@ -9,9 +9,8 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
-// Explain scores a trajectory as Score does and says how each number comes about. It is made for
-// people who wait for the answer: it costs far more than Score. Like Score it only reads its
-// arguments and is safe for concurrent use.
+// Explain scores a trajectory as Score does and explains each number. It is much slower than Score.
+// It only reads its arguments and is safe for concurrent use.
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
 	result := Score(trajectory, milestones, minefields)
 	w := prepare(trajectory)
@@ -52,12 +51,12 @@ func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExpl
 	return nodes
 }
 
-// explainer explains the nodes of a graph whose matching is known.
+// explainer explains the nodes of a matched graph.
 type explainer struct {
 	*matcher
-	// placed are the nodes that have a match.
+	// placed are the matched nodes.
 	placed uint64
-	// brief leaves out what only people read.
+	// brief omits details for readers.
 	brief bool
 }
 
@@ -74,7 +73,7 @@ func (x *explainer) node(i, index int) *evaluatorv1.NodeAt {
 	return at
 }
 
-// best returns the message for NodeExplanation.Best, −1 if there is none.
+// best returns the message for NodeExplanation.Best, −1 without one.
 func (x *explainer) best(i int, match Match) int {
 	from, ok := x.earliest(i)
 	if !ok || match.Similarity == 1 {
@@ -104,7 +103,7 @@ func (x *explainer) best(i int, match Match) int {
 	return best
 }
 
-// earliest returns the first message at which a node can be evaluated, false if one of its
+// earliest returns the first message at which a node can be evaluated. ok is false if one of its
 // references was not matched.
 func (x *explainer) earliest(i int) (from int, ok bool) {
 	from = x.first
@@ -125,8 +124,8 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 	return from, true
 }
 
-// nearness orders messages at which a node's similarity is 0 by how much of it is right there. All
-// guardrails together count less than another constraint.
+// nearness orders messages at which a node's similarity is 0 by their correct parts. All guardrails
+// together count less than another constraint.
 func (x *explainer) nearness(i, index int) float64 {
 	at := x.node(i, index)
 	sum, guarded := 0.0, 0.0
@@ -140,7 +139,7 @@ func (x *explainer) nearness(i, index int) float64 {
 	return sum + guarded/float64(4*(len(at.GetConstraints())+len(at.GetGuardrails())))
 }
 
-// constraintNearness is the similarity, or where that is 0 half the mean over the cells.
+// constraintNearness is the similarity, or half the mean over the cells if that is 0.
 func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
 	if e.GetSimilarity() > 0 || len(e.GetRows()) == 0 {
 		return e.GetSimilarity()
@@ -159,8 +158,8 @@ func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
 	return sum / float64(2*cells)
 }
 
-// traceNearness is at least a half for a call of the right tool and grows with the arguments that
-// fit.
+// traceNearness is at least a half for a call of the right tool, and grows with the matching
+// arguments.
 func traceNearness(e *evaluatorv1.TraceComparison) float64 {
 	if e.GetTool() != e.GetFoundTool() {
 		return 0
@@ -203,7 +202,7 @@ func (x *explainer) constraint(c *constraint, index int) *evaluatorv1.Constraint
 	case c.own != nil:
 		x.ownRows(e, c, index)
 	case c.table != sandbox:
-		x.stored(e, c, index)
+		x.storedTable(e, c, index)
 	case len(c.target) != 1:
 		e.Problem = fmt.Sprintf("a message is compared with 1 row, %d are wanted", len(c.target))
 	case c.measure == ToolTraceDependant:

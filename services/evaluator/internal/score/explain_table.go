@@ -11,12 +11,12 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
-// maxPairs bounds how many pairs of rows are compared to pair rows of unequal number; beyond it
-// they are paired in order.
+// maxPairs is the maximum number of compared pairs for pairing different numbers of rows. Beyond
+// it, rows are paired in order.
 const maxPairs = 1 << 16
 
-// stored explains a constraint on a stored table at a message.
-func (x *explainer) stored(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
+// storedTable explains a constraint on a stored table at a message.
+func (x *explainer) storedTable(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
 	now := h.at[index]
 	rows := h.versions[now].Rows
@@ -63,7 +63,7 @@ func (x *explainer) stored(e *evaluatorv1.ConstraintExplanation, c *constraint, 
 	}
 }
 
-// ownRows explains a comparison by a measure of the pack's own, which pairs no rows.
+// ownRows explains a comparison by a pack's measure, which does not pair rows.
 func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
 	rows := h.versions[h.at[index]].Rows
@@ -91,7 +91,7 @@ func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluato
 	return e
 }
 
-// missing explains a target row for which no row is left.
+// missing explains a target row without a row.
 func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted))}
 	for _, cell := range byColumn(target) {
@@ -104,9 +104,9 @@ func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowEx
 	return e
 }
 
-// pair returns the number of the row that each target row is paired with, −1 for none: where
-// scoring pairs them as scoring does, else such that each gets the best of those that are left.
-// problem says why scoring does not.
+// pair returns the row index for each target row, −1 for none. If scoring pairs the rows, the pairs
+// are the same; otherwise each target row gets the best remaining one, and problem explains why
+// scoring pairs none.
 func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem string) {
 	n := len(target)
 	if n != len(rows) {
@@ -134,7 +134,7 @@ func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem 
 	return x.greedy(target, rows), ""
 }
 
-// greedy pairs each target row with the nearest row that is left.
+// greedy pairs each target row with the most similar remaining row.
 func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
 	pairs := make([]int, len(target))
 	used := make([]bool, len(rows))
@@ -150,7 +150,7 @@ func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
 			if used[i] {
 				continue
 			}
-			if near := x.near(target[j], rows[i]); near > nearest {
+			if near := x.rowSimilarity(target[j], rows[i]); near > nearest {
 				best, nearest = i, near
 			}
 		}
@@ -161,8 +161,8 @@ func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
 	return pairs
 }
 
-// near returns the sum of the similarities of two rows' cells.
-func (x *explainer) near(target []cell, row []Value) float64 {
+// rowSimilarity returns the sum of the similarities of two rows' cells.
+func (x *explainer) rowSimilarity(target []cell, row []Value) float64 {
 	sum := 0.0
 	for i := range target {
 		similarity := x.compareCell(&target[i], row[target[i].column])
@@ -173,8 +173,8 @@ func (x *explainer) near(target []cell, row []Value) float64 {
 	return sum
 }
 
-// changes returns the rows that differ between two messages. If filled is true, zero values are
-// equal to null.
+// changes returns the rows that differ between two messages. If filled is set, zero values equal
+// null.
 func (x *explainer) changes(t int, reference, index int, filled bool) []*evaluatorv1.RowChange {
 	if t == sandbox {
 		return x.changedMessage(reference, index)
@@ -214,7 +214,7 @@ func (x *explainer) changes(t int, reference, index int, filled bool) []*evaluat
 	return changes
 }
 
-// changedMessage names the columns in which two messages differ.
+// changedMessage returns the columns in which two messages differ.
 func (x *explainer) changedMessage(reference, index int) []*evaluatorv1.RowChange {
 	change := &evaluatorv1.RowChange{}
 	a, b := &x.trajectory.Messages[reference], &x.trajectory.Messages[index]

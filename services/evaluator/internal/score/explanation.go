@@ -2,8 +2,7 @@ package score
 
 import evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 
-// Explanation is a score and how it comes about. All similarities are the numbers that Score
-// computes with.
+// Explanation is a score with its explanation. All similarities are those of Score.
 type Explanation struct {
 	// Result is the score.
 	Result Result

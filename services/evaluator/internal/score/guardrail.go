@@ -7,10 +7,10 @@ import (
 )
 
 // guard derives the guardrails of node i: for each of its references and direct predecessors, every
-// table that no ordinary constraint of the node, of its references or of its predecessors names.
+// table that no ordinary constraint of the node, its references or its predecessors names.
 //
-// The original looks references up in its list of nodes by position, where −1, the first user
-// message, is the last node of the list: that node's constraints count as naming tables too.
+// The original finds references in its list of nodes by position. −1, the first user message, is
+// the last node of that list, so that node's constraints count too.
 func (g *Graph) guard(i int, direct uint64, restriction *Guard) []guardrail {
 	candidates := restriction.candidates(g.schema)
 	var references uint64
@@ -44,7 +44,7 @@ func (g *Graph) guard(i int, direct uint64, restriction *Guard) []guardrail {
 	return guards
 }
 
-// candidates returns the tables that may be guarded.
+// candidates returns the tables that may have guardrails.
 func (r *Guard) candidates(schema *world.Schema) tableSet {
 	stored := tableSet(1)<<len(schema.Tables()) - 1 - 1<<sandbox
 	var listed tableSet
@@ -60,7 +60,7 @@ func (r *Guard) candidates(schema *world.Schema) tableSet {
 	return stored
 }
 
-// names returns the tables that ordinary constraints of the node name.
+// names returns the tables of the node's ordinary constraints.
 func (n *node) names() tableSet {
 	var tables tableSet
 	for i := range n.constraints {
@@ -71,7 +71,7 @@ func (n *node) names() tableSet {
 	return tables
 }
 
-// needed returns what node i compares with the state at other nodes' matches.
+// needed returns the tables that node i compares at other nodes' matches.
 func (g *Graph) needed(i int) []need {
 	var compared, tables [maxNodes]tableSet
 	var nodes uint64

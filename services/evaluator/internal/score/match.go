@@ -6,28 +6,28 @@ import (
 	"math/bits"
 )
 
-// margin is the difference below which two sums of similarities count as equal, above the rounding
-// of a sum and below any difference between 32-bit similarities that is not rounding.
+// margin is the difference below which two sums of similarities are equal. It exceeds the rounding
+// of a sum and is below any other difference between 32-bit similarities.
 const margin = 1e-11
 
 const (
-	// maxWork bounds the work on one matching: about a second of it, tens of seconds if each step
+	// maxWork is the maximum work of one matching: about a second, tens of seconds if each step
 	// compares long texts.
 	maxWork = 1 << 24
-	// maxKept bounds the similarities that one matching keeps, 8 bytes each.
+	// maxKept is the maximum number of cached similarities of one matching, 8 bytes each.
 	maxKept = 1 << 25
 )
 
-// ErrWork says that matching was given up: the trajectory is too long for how much the graph's
-// nodes depend on each other.
+// ErrWork means that matching needs too much work: the trajectory is too long for the dependences
+// between the graph's nodes.
 var ErrWork = errors.New("matching takes too much work")
 
-// unknown marks a similarity that was not evaluated yet.
+// unknown is a similarity that has not been evaluated.
 const unknown = -1
 
-// matcher finds the best matching of one graph in one world. at holds the matched index of the
-// nodes in the current partial matching; what a method calls open or left has no index yet. Places
-// are candidate indices counted from the first user message.
+// matcher finds the best matching of a graph with a trajectory. at holds the indices of matched
+// nodes in the current partial matching. Nodes without an index are open. Places are candidate
+// indices, counted from the first user message.
 type matcher struct {
 	*prepared
 	graph *Graph
@@ -39,29 +39,28 @@ type matcher struct {
 	bounds  bounds
 	solved  map[string]outcome
 	key     []byte
-	// stack holds the candidates of the searches under way.
+	// stack holds the candidates of active searches.
 	stack []candidate
-	// work counts the candidates looked at, which is what time is spent on.
+	// work counts the candidates considered, which take most of the time.
 	work int
-	// kept counts the similarities that there is memory for.
+	// kept counts the cached similarities.
 	kept int
 }
 
-// candidate is a node that could be matched next, at an index. In a search similarity is an upper
-// bound of the whole.
+// candidate is a node and an index for the next step. In a search similarity is an upper bound of
+// the whole.
 type candidate struct {
 	similarity float64
 	node       int32
 	index      int32
 }
 
-// better orders candidates as they are tried: best similarity first, then lower node, then lower
-// index.
+// better orders candidates: best similarity first, then lower node, then lower index.
 func better(a, b candidate) int {
 	return cmp.Or(cmp.Compare(b.similarity, a.similarity), cmp.Compare(a.node, b.node), cmp.Compare(a.index, b.index))
 }
 
-// newMatcher prepares matching. The world must have a first user message.
+// newMatcher prepares matching. The trajectory must have a first user message.
 func newMatcher(w *prepared, g *Graph) *matcher {
 	m := &matcher{prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first}
 	m.similar = make([][]float64, g.slots)
@@ -69,7 +68,7 @@ func newMatcher(w *prepared, g *Graph) *matcher {
 	return m
 }
 
-// match returns the index of each node, −1 where it is not matched. Its error is ErrWork.
+// match returns the index of each node, −1 if it is not matched. The error is ErrWork.
 func (m *matcher) match() ([]int, error) {
 	indices := make([]int, len(m.graph.nodes))
 	for i := range indices {
@@ -90,8 +89,8 @@ func (m *matcher) match() ([]int, error) {
 	return indices, nil
 }
 
-// next returns the first step, in the original's order, after which the nodes left can still reach
-// the sum rest.
+// next returns the first step, in the original's order, after which the remaining nodes can still
+// reach the sum rest.
 func (m *matcher) next(left uint64, last int, rest float64) candidate {
 	m.stack = m.stack[:0]
 	m.collect(left, last, rest-margin)
@@ -119,10 +118,10 @@ func (m *matcher) next(left uint64, last int, rest float64) candidate {
 	return nearest
 }
 
-// collect puts on the stack the steps after which the bounds allow a sum above least.
+// collect pushes the steps after which the bounds allow a sum above least.
 func (m *matcher) collect(left uint64, last int, least float64) {
 	var f forest
-	m.grow(&f, left)
+	m.buildForest(&f, left)
 	sums := make([]float64, m.count)
 	var rows [maxNodes]*row
 	for set := f.roots; set != 0; set &= set - 1 {
@@ -148,8 +147,8 @@ func (m *matcher) collect(left uint64, last int, least float64) {
 	}
 }
 
-// alike reports whether some tables have the same versions at two indices.
-func (m *matcher) alike(tables tableSet, a, b int) bool {
+// sameVersions reports whether tables have the same versions at two indices.
+func (m *matcher) sameVersions(tables tableSet, a, b int) bool {
 	if tables.has(sandbox) {
 		return false
 	}
@@ -161,8 +160,8 @@ func (m *matcher) alike(tables tableSet, a, b int) bool {
 	return true
 }
 
-// node returns the similarity of a node at an index: the root of the product of its constraints,
-// times its guardrails.
+// node returns the similarity of a node at an index: the geometric mean of its constraints, times
+// its guardrails.
 func (m *matcher) node(n *node, index int) float64 {
 	for _, guard := range n.guards {
 		if !m.equal(guard.table, index, m.resolve(guard.reference)) {
@@ -201,8 +200,8 @@ func (m *matcher) constraint(c *constraint, index int) float64 {
 	return m.compare(c, index, m.resolve(c.reference))
 }
 
-// compare returns the similarity of a constraint at an index with a reference, −1 if it has none,
-// from the cache where it was evaluated before.
+// compare returns the similarity of a constraint at an index with a reference, −1 without one. It
+// uses the cache.
 func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	place, places := m.place(c, index, reference)
 	cache := m.similar[c.slot]
@@ -218,15 +217,14 @@ func (m *matcher) compare(c *constraint, index, reference int) float64 {
 	}
 	if cache[place] == unknown {
 		cache[place] = m.evaluate(c, index, reference)
-		if m.own.failure != nil { // the matching is given up
+		if m.own.failure != nil { // stop matching
 			m.work = maxWork + 1
 		}
 	}
 	return cache[place]
 }
 
-// keep says whether there may be memory for so many similarities more. If not, the matching is
-// given up.
+// keep reports whether count more similarities may be cached. Otherwise matching stops.
 func (m *matcher) keep(count int) bool {
 	if m.kept += count; m.kept > maxKept {
 		m.work = maxWork + 1
@@ -234,8 +232,8 @@ func (m *matcher) keep(count int) bool {
 	return m.work <= maxWork
 }
 
-// place returns where the cache of a constraint holds the similarity for an index and a reference,
-// and how many places it has. Similarities of stored tables depend on the versions only.
+// place returns the position of an index and a reference in the cache of a constraint, and the size
+// of that cache. Similarities of stored tables depend only on the versions.
 func (m *matcher) place(c *constraint, index, reference int) (place, places int) {
 	size, at, from := m.count, index-m.first, reference-m.first
 	if c.table != sandbox {

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// bounds holds what the upper bounds of one matching are made of.
+// bounds holds the parts of the upper bounds of one matching.
 type bounds struct {
-	// fixed[node*count+place] is the product of what a node compares without a reference to another
+	// fixed[node*count+place] is the product of a node's comparisons without a reference to another
 	// node.
 	fixed []float64
 	// factors[node][need*count+at] caches factors, highest[node][need] the largest of them.
@@ -17,29 +17,29 @@ type bounds struct {
 	messages         map[string][]float64
 }
 
-// row bounds what a node and all that hangs on it in a forest can reach, by the node's place.
+// row holds upper bounds of a node and its descendants in a forest, by the node's place.
 type row struct {
-	// own is the node's part of sum; it is exact if all that the node refers to is matched.
+	// own is the node's part of sum. It is exact if all its references are matched.
 	own []float64
-	// sum is the bound, best the largest bound at this place or a later one.
+	// sum is the bound, best the largest bound at this or a later place.
 	sum, best []float64
 }
 
-// forest is a choice of one predecessor for each open node: a reference, or else a predecessor by
-// the order. What hangs on a node is bounded together with it; other dependences between open nodes
-// are bounded apart, each at its best.
+// forest is a choice of one predecessor for each open node: a reference, otherwise a predecessor by
+// order. A node and its descendants are bounded together. Other dependences between open nodes are
+// bounded separately by their best case.
 type forest struct {
 	left  uint64
 	roots uint64
-	// tree is each node with all that hangs on it, children what hangs on it directly.
+	// tree is each node with its descendants, children its direct ones.
 	tree, children [maxNodes]uint64
 	parent         [maxNodes]int8
-	// exact says that no dependence was bounded apart.
+	// exact reports that no dependence was bounded separately.
 	exact bool
 }
 
-// grow makes the forest of a set of open nodes.
-func (m *matcher) grow(f *forest, left uint64) {
+// buildForest builds the forest of a set of open nodes.
+func (m *matcher) buildForest(f *forest, left uint64) {
 	f.left, f.exact = left, true
 	for at := len(m.graph.sorted) - 1; at >= 0; at-- {
 		i := m.graph.sorted[at]
@@ -68,7 +68,7 @@ func (m *matcher) grow(f *forest, left uint64) {
 	}
 }
 
-// prepareBounds evaluates what needs no reference.
+// prepareBounds evaluates comparisons without a reference.
 func (m *matcher) prepareBounds() {
 	b := &m.bounds
 	b.factors, b.highest = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
@@ -81,7 +81,7 @@ func (m *matcher) prepareBounds() {
 	}
 }
 
-// fixedProduct returns the product of what a node compares without a reference to another node.
+// fixedProduct returns the product of a node's comparisons without a reference to another node.
 func (m *matcher) fixedProduct(n *node, index int) float64 {
 	for _, guard := range n.guards {
 		if guard.reference == FirstUserMessage && !m.equal(guard.table, index, m.first) {
@@ -104,7 +104,7 @@ func (m *matcher) fixedProduct(n *node, index int) float64 {
 	return product
 }
 
-// factor returns the product of what a node at an index compares with another node's index.
+// factor returns the product of a node's comparisons at an index with another node's index.
 func (m *matcher) factor(n *node, reference, index, at int) float64 {
 	for _, guard := range n.guards {
 		if guard.reference == reference && !m.equal(guard.table, index, at) {
@@ -122,8 +122,8 @@ func (m *matcher) factor(n *node, reference, index, at int) float64 {
 	return product
 }
 
-// factors returns by place, from that of the reference on, the factor of one of a node's needs.
-// Places at which the node can reach nothing anyway are left at 0.
+// factors returns the factor of one of a node's needs by place, from the place of the reference.
+// Places at which the node's similarity is 0 stay 0.
 func (m *matcher) factors(i, which, at int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	tables := b.factors[i]
@@ -137,7 +137,7 @@ func (m *matcher) factors(i, which, at int) []float64 {
 	}
 	need := n.needs[which]
 	first := at
-	for first > 0 && m.alike(need.tables, m.first+first-1, m.first+first) {
+	for first > 0 && m.sameVersions(need.tables, m.first+first-1, m.first+first) {
 		first--
 	}
 	if first < at {
@@ -145,7 +145,7 @@ func (m *matcher) factors(i, which, at int) []float64 {
 		return *table
 	}
 	if !m.keep(m.count) {
-		return b.fixed[i*m.count:][:m.count] // whatever: the matching is given up
+		return b.fixed[i*m.count:][:m.count] // any value: matching stops
 	}
 	factors := make([]float64, m.count)
 	fixed := b.fixed[i*m.count:]
@@ -159,7 +159,7 @@ func (m *matcher) factors(i, which, at int) []float64 {
 	return factors
 }
 
-// highest returns by place the largest factor over all places of a reference that are not later.
+// highest returns by place the largest factor over all earlier or equal places of a reference.
 func (m *matcher) highest(i, which int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	if b.highest[i] == nil {
@@ -174,7 +174,7 @@ func (m *matcher) highest(i, which int) []float64 {
 		if m.work > maxWork {
 			break
 		}
-		if at > 0 && m.alike(n.needs[which].tables, m.first+at-1, m.first+at) {
+		if at > 0 && m.sameVersions(n.needs[which].tables, m.first+at-1, m.first+at) {
 			continue
 		}
 		for place, factor := range m.factors(i, which, at) {
@@ -186,8 +186,8 @@ func (m *matcher) highest(i, which int) []float64 {
 	return *highest
 }
 
-// products returns by place the product of all that a node compares: with matched nodes as it is,
-// with open ones at most. What it compares with its parent is left out.
+// products returns by place the product of a node's comparisons: exact with matched nodes, an upper
+// bound with open ones. It excludes comparisons with its parent.
 func (m *matcher) products(f *forest, i int) []float64 {
 	n := &m.graph.nodes[i]
 	products := make([]float64, m.count)
@@ -209,7 +209,7 @@ func (m *matcher) products(f *forest, i int) []float64 {
 	return products
 }
 
-// below returns by place what hangs on a node can reach at most if the node stands there.
+// below returns by place the upper bound of a node's descendants if the node is there.
 func (m *matcher) below(f *forest, i int) []float64 {
 	sums := make([]float64, m.count)
 	for set := f.children[i]; set != 0; set &= set - 1 {
@@ -220,7 +220,7 @@ func (m *matcher) below(f *forest, i int) []float64 {
 	return sums
 }
 
-// row returns the bounds of a node that hangs on none.
+// row returns the bounds of a root.
 func (m *matcher) row(f *forest, i int) *row {
 	if known, ok := m.bounds.rows[string(m.rowKey(f, i))]; ok {
 		return known
@@ -242,14 +242,14 @@ func (m *matcher) row(f *forest, i int) *row {
 	return r
 }
 
-// message returns by the parent's place what a node and all that hangs on it can reach at most.
+// message returns by the parent's place the upper bound of a node and its descendants.
 func (m *matcher) message(f *forest, i int) []float64 {
 	if known, ok := m.bounds.messages[string(m.rowKey(f, i))]; ok {
 		return known
 	}
 	n, p := &m.graph.nodes[i], int(f.parent[i])
 	products, reach := m.products(f, i), m.below(f, i)
-	low := m.low(i, f.left, m.first) - m.first
+	low := m.firstIndex(i, f.left, m.first) - m.first
 	message := make([]float64, m.count)
 	which := slices.IndexFunc(n.needs, func(need need) bool { return need.node == p })
 	if which < 0 {
@@ -268,7 +268,7 @@ func (m *matcher) message(f *forest, i int) []float64 {
 			if m.work > maxWork {
 				break
 			}
-			if at == 0 || !m.alike(seen, m.first+at-1, m.first+at) {
+			if at == 0 || !m.sameVersions(seen, m.first+at-1, m.first+at) {
 				best := 0.0
 				factors := m.factors(i, which, at)
 				for place := m.count - 1; place >= max(at, low); place-- {
@@ -287,7 +287,7 @@ func (m *matcher) message(f *forest, i int) []float64 {
 	return message
 }
 
-// rowKey returns a key for everything that the bounds of a node and what hangs on it depend on. It
+// rowKey returns a key for everything that the bounds of a node and its descendants depend on. It
 // is valid until the next call of state or rowKey.
 func (m *matcher) rowKey(f *forest, i int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
@@ -298,7 +298,7 @@ func (m *matcher) rowKey(f *forest, i int) []byte {
 		n := &m.graph.nodes[j]
 		open |= (n.reads | n.above) & f.left
 		if n.above&^f.left != 0 {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.low(j, f.left, m.first)))
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(j, f.left, m.first)))
 		}
 		key = m.appendSeen(key, n, f.left)
 	}

@@ -8,25 +8,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// slack is how much a bound must exceed the best known sum to be worth a look, above the rounding
-// of a sum.
+// slack is the minimum excess of a bound over the best known sum. It exceeds the rounding of a sum.
 const slack = 1e-13
 
-// outcome is what is known of the best sum of a part: exactly, or at most so much.
+// outcome is the best sum of a part, exact or an upper bound.
 type outcome struct {
 	sum   float64
 	exact bool
 }
 
-// part is a set of open nodes of which no other open node is a neighbour.
+// part is a set of open nodes without open neighbours outside.
 type part struct {
 	outcome
 	nodes uint64
 }
 
-// value returns the largest sum of similarities of the nodes of left, none of which may stand
-// before last; the others that they look at have their index. If that sum is not above least, the
-// result is only an upper bound least itself.
+// value returns the largest sum of similarities of the nodes of left, from index last. Other nodes
+// to which they refer have their index. If that sum does not exceed least, the result is only an
+// upper bound not above least.
 func (m *matcher) value(left uint64, last int, least float64) float64 {
 	var space [8]part
 	parts := space[:0]
@@ -53,30 +52,30 @@ func (m *matcher) value(left uint64, last int, least float64) float64 {
 	return sum
 }
 
-// known returns what can be said of a part without a search.
+// known returns the outcome of a part without a search.
 func (m *matcher) known(part uint64, last int) outcome {
 	if known, ok := m.solved[string(m.state(part, last))]; ok {
 		return known
 	}
 	var f forest
-	m.grow(&f, part)
+	m.buildForest(&f, part)
 	o := outcome{exact: f.exact}
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		o.sum += m.row(&f, i).best[m.low(i, part, last)-m.first]
+		o.sum += m.row(&f, i).best[m.firstIndex(i, part, last)-m.first]
 	}
 	return o
 }
 
-// low returns the first index that an open node may have, as far as nodes outside left say.
-func (m *matcher) low(i int, left uint64, last int) int {
+// firstIndex returns the first possible index of an open node with regard to nodes outside left.
+func (m *matcher) firstIndex(i int, left uint64, last int) int {
 	for set := m.graph.nodes[i].above &^ left; set != 0; set &= set - 1 {
 		last = max(last, m.at[bits.TrailingZeros64(set)])
 	}
 	return last
 }
 
-// search finds the best sum of a part, as value does, by trying the indices of one node in the
+// search returns the best sum of a part, as value does. It tries the indices of one node in the
 // order of their bounds.
 func (m *matcher) search(part uint64, last int, least float64) float64 {
 	i := graphwidth.Branch(m.graph.before, m.graph.near, part)
@@ -110,33 +109,32 @@ func (m *matcher) search(part uint64, last int, least float64) float64 {
 	return best
 }
 
-// expansion says what expand put on the stack.
+// expansion describes the candidates that expand pushed.
 type expansion struct {
 	// count is the number of candidates.
 	count int
-	// bound is what the nodes can reach at most that are not bound together with the candidates'
-	// node.
+	// bound is the upper bound of the nodes that are not bounded together with the candidates' node.
 	bound float64
 }
 
-// expand puts on the stack the indices at which node i may stand, each with the bound of all that
-// hangs on it. Left out are those that follow on one with at least the same similarity where the
-// rest of the part sees the same versions: whatever continues the later one continues the earlier
-// one.
+// expand pushes the possible indices of node i, each with the bound of the node and its
+// descendants. It omits an index if an earlier one has at least the same similarity and the rest of
+// the part sees the same versions there: every continuation of the later index also continues the
+// earlier one.
 func (m *matcher) expand(part uint64, last, i int) expansion {
 	var f forest
-	m.grow(&f, part)
+	m.buildForest(&f, part)
 	var others expansion
 	for set := f.roots &^ (1 << i); set != 0; set &= set - 1 {
 		j := bits.TrailingZeros64(set)
-		others.bound += m.row(&f, j).best[m.low(j, part, last)-m.first]
+		others.bound += m.row(&f, j).best[m.firstIndex(j, part, last)-m.first]
 	}
 	r := m.row(&f, i)
 	seen := m.read(part, i)
-	best, low := float64(unknown), m.low(i, part, last)
+	best, low := float64(unknown), m.firstIndex(i, part, last)
 	for index := low; index < m.first+m.count; index++ {
 		m.work++
-		if index > low && !m.alike(seen, index-1, index) {
+		if index > low && !m.sameVersions(seen, index-1, index) {
 			best = unknown
 		}
 		if place := index - m.first; r.own[place] > best {
@@ -148,7 +146,7 @@ func (m *matcher) expand(part uint64, last, i int) expansion {
 	return others
 }
 
-// read returns which tables at the match of node i the other nodes of left look at.
+// read returns the tables that the other nodes of left compare at the match of node i.
 func (m *matcher) read(left uint64, i int) tableSet {
 	var tables tableSet
 	for set := left & m.graph.near[i]; set != 0; set &= set - 1 {
@@ -162,15 +160,15 @@ func (m *matcher) read(left uint64, i int) tableSet {
 }
 
 // state returns a key for everything that the best sum of a part depends on: its nodes, the first
-// index that each may have, and what they compare with at matched nodes. It is valid until the next
-// call of state or rowKey.
+// index of each, and their comparisons with matched nodes. It is valid until the next call of state
+// or rowKey.
 func (m *matcher) state(part uint64, last int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], part)
 	for set := part; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[i]
 		if n.before&part == 0 || n.above&^part != 0 {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.low(i, part, last)))
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(i, part, last)))
 		}
 		key = m.appendSeen(key, n, part)
 	}
@@ -178,9 +176,9 @@ func (m *matcher) state(part uint64, last int) []byte {
 	return key
 }
 
-// appendSeen appends to a key what a node compares with at nodes outside left. Of automatic
-// guardrails that is no more than which version all of them want, or that they want different ones,
-// so that the node can reach nothing.
+// appendSeen appends a node's comparisons with nodes outside left to a key. For automatic
+// guardrails this is only the version that all of them want, or that they want different ones, so
+// the node's similarity is 0.
 func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
 	if n.reads&^left == 0 {
 		return key

@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// original walks all sequences as the original does and returns the first best one.
-type original struct {
+// originalSearch walks all sequences as the original does and returns the first best one.
+type originalSearch struct {
 	*matcher
 	indices []int
 	best    []int
@@ -22,7 +22,7 @@ type original struct {
 }
 
 // walk tries all continuations.
-func (o *original) walk(left uint64, last int, sum float64) {
+func (o *originalSearch) walk(left uint64, last int, sum float64) {
 	if left == 0 {
 		if o.best == nil || sum > o.bestSum+margin {
 			o.best, o.bestSum = slices.Clone(o.indices), sum
@@ -55,20 +55,20 @@ func (o *original) walk(left uint64, last int, sum float64) {
 	}
 }
 
-// generator makes random cases full of ties. Texts have two tokens of three, so that similarities
-// of columns are 0, 0.5 and 1.
-type generator struct{ *rand.Rand }
+// randomCases generates random cases with many ties. Texts have two of three tokens, so
+// similarities of columns are 0, 0.5 and 1.
+type randomCases struct{ *rand.Rand }
 
-func (g generator) text() Value {
+func (g randomCases) text() Value {
 	return String(fmt.Sprintf("%c %c", 'a'+g.IntN(3), 'a'+g.IntN(3)))
 }
 
-// contact returns one of few rows.
-func (g generator) contact(id int) []Value {
+// contact returns one of a few rows.
+func (g randomCases) contact(id int) []Value {
 	return []Value{String(strconv.Itoa(id)), String("n"), String("p"), g.text(), Bool(false)}
 }
 
-func (g generator) trajectory(length int) *Trajectory {
+func (g randomCases) trajectory(length int) *Trajectory {
 	t := &Trajectory{Messages: make([]Message, length)}
 	roles := []Role{User, Agent}
 	for i := range t.Messages {
@@ -95,7 +95,7 @@ func (g generator) trajectory(length int) *Trajectory {
 	return t
 }
 
-func (g generator) definition(nodes int) Definition {
+func (g randomCases) definition(nodes int) Definition {
 	d := Definition{Name: "milestones"}
 	for after := range nodes {
 		for before := range after {
@@ -128,7 +128,7 @@ func (g generator) definition(nodes int) Definition {
 	return d
 }
 
-func (g generator) constraint(reference int) Constraint {
+func (g randomCases) constraint(reference int) Constraint {
 	text := []Cell{{"content", g.text()}}
 	relation := [][]Cell{{{"relationship", g.text()}}}
 	switch g.IntN(8) {
@@ -151,9 +151,9 @@ func (g generator) constraint(reference int) Constraint {
 }
 
 func TestMatchAgreesWithOriginalSearch(t *testing.T) {
-	g := generator{rand.New(rand.NewPCG(7, 11))}
+	g := randomCases{rand.New(rand.NewPCG(7, 11))}
 	for trial := range 4000 {
-		// Now and then larger, as far as the original's search comes to an end.
+		// Some cases are larger, as far as the original's search ends in time.
 		nodes, length := 1+g.IntN(4), 1+g.IntN(6)
 		if trial%20 == 0 {
 			nodes, length = 5, 3
@@ -163,7 +163,7 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 		if err != nil {
 			t.Fatalf("trial %d: Compile: %v", trial, err)
 		}
-		search := original{matcher: newMatcher(prepare(trajectory), graph), indices: make([]int, graph.Len())}
+		search := originalSearch{matcher: newMatcher(prepare(trajectory), graph), indices: make([]int, graph.Len())}
 		for i := range search.indices {
 			search.indices[i] = -1
 		}

@@ -9,19 +9,19 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// prepared is a trajectory with everything that scoring derives from it once, on first use.
+// prepared is a trajectory with the data that scoring derives from it once, on first use.
 type prepared struct {
 	trajectory *Trajectory
-	// first is the index of the first user message, −1 if there is none.
+	// first is the index of the first user message, −1 without one.
 	first int
 	texts map[string]rouge.Tokens
-	// filled holds the fillings of a constraint by reference message, targets completed texts.
+	// filled caches the fillings of a constraint by reference message, targets completed texts.
 	filled   map[*constraint][][]filling
 	targets  map[string]*rouge.Target
 	traces   [][]call
 	read     []bool
 	schema   *world.Schema
-	tables   []history // by place
+	tables   []history // by index in the schema
 	solver   assign.Solver
 	costs    []float64
 	selected [][]Value
@@ -31,22 +31,23 @@ type prepared struct {
 // history is the stored versions of one table.
 type history struct {
 	versions []Version
-	// at is the version that holds at each message index.
+	// at is the version at each message index.
 	at []int32
-	// class numbers equal versions alike: the first that is equal.
+	// class maps each version to the first equal one.
 	class []int32
-	// ids numbers the rows of each version: equal rows, null standing for zero values, have equal
-	// numbers. rows holds one of each, with zero values. Both are nil until number was called.
+	// ids holds numbers of the rows of each version. Equal rows, with null equal to zero values, have
+	// equal numbers. rows holds one row per number, with zero values. Both are nil until number is
+	// called.
 	ids  [][]int32
 	rows [][]Value
-	// count is working space of difference, all 0 between calls.
+	// count is scratch space of difference, all 0 between calls.
 	count []int32
 }
 
-// empty is the history of a table that was never stored.
+// empty is the history of a table without versions.
 var empty = []Version{{}}
 
-// prepare derives nothing yet: it makes room for a trajectory.
+// prepare allocates space for a trajectory. It derives nothing yet.
 func prepare(trajectory *Trajectory) *prepared {
 	w := &prepared{trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
 	n := len(trajectory.Messages)
@@ -71,7 +72,7 @@ func prepare(trajectory *Trajectory) *prepared {
 	return w
 }
 
-// tokens returns a text as tokens for ROUGE-L.
+// tokens returns the ROUGE-L tokens of a text.
 func (w *prepared) tokens(text string) rouge.Tokens {
 	tokens, ok := w.texts[text]
 	if !ok {
@@ -81,7 +82,7 @@ func (w *prepared) tokens(text string) rouge.Tokens {
 	return tokens
 }
 
-// calls returns the traces of a message; texts that are no trace are left out.
+// calls returns the traces of a message. It ignores texts that are not traces.
 func (w *prepared) calls(index int) []call {
 	if !w.read[index] {
 		w.read[index] = true
@@ -94,7 +95,7 @@ func (w *prepared) calls(index int) []call {
 	return w.traces[index]
 }
 
-// classOf returns the class of the version of a table that holds at a message index.
+// classOf returns the class of a table's version at a message index.
 func (w *prepared) classOf(t int, index int) int32 {
 	h := &w.tables[t]
 	if h.class == nil {
@@ -112,7 +113,7 @@ func (w *prepared) classOf(t int, index int) int32 {
 	return h.class[h.at[index]]
 }
 
-// equalRows reports whether two versions hold the same rows in the same order.
+// equalRows reports whether two versions have the same rows in the same order.
 func equalRows(a, b [][]Value) bool {
 	if len(a) != len(b) {
 		return false
@@ -125,7 +126,7 @@ func equalRows(a, b [][]Value) bool {
 	return true
 }
 
-// equalRow reports whether two rows hold the same cells.
+// equalRow reports whether two rows have the same cells.
 func equalRow(a, b []Value) bool {
 	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
 		return true
@@ -149,8 +150,8 @@ func (w *prepared) equal(t int, index, reference int) bool {
 	return w.classOf(t, index) == w.classOf(t, reference)
 }
 
-// rows compares rows of a table with target rows: the best geometric mean over all ways to pair
-// them. One pair without a result makes the original's assignment fail, which gives 0.
+// rows compares rows of a table with target rows: the best geometric mean over all pairings. As in
+// the original, one pair without a result gives 0.
 func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 	n := len(target)
 	if len(rows) != n {
@@ -187,8 +188,8 @@ func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 	return math.Exp(-sum / float64(n))
 }
 
-// evaluate returns the similarity of a constraint at a message, with the message index of its
-// reference or −1.
+// evaluate returns the similarity of a constraint at a message. reference is the message index of
+// its reference, or −1.
 func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	if c.measure == Guardrail {
 		return truth(w.equal(c.table, index, reference))
@@ -231,7 +232,7 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	return w.rows(c.target, w.selected)
 }
 
-// admits reports whether the message's roles are those of the target.
+// admits reports whether the message has roles of the target.
 func (c *constraint) admits(m *Message) bool {
 	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
 }
@@ -239,9 +240,9 @@ func (c *constraint) admits(m *Message) bool {
 // columns returns the columns of a table.
 func (w *prepared) columns(t int) []world.Column { return w.schema.Tables()[t].Columns }
 
-// difference selects the rows of version more that are not in version less, null cells replaced by
-// zero values. If complete is true it reports whether the pairs of equal rows are as many as the
-// rows of less, and selects nothing useful if they are not.
+// difference selects the rows of version more that are missing in version less, with null cells
+// replaced by zero values. If complete is set, it reports whether every row of less has an equal
+// row in more; otherwise the selection is meaningless.
 func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	h := &w.tables[t]
 	if h.ids == nil {
@@ -264,8 +265,8 @@ func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	return !complete || pairs == len(h.ids[less])
 }
 
-// number numbers the rows of all versions. Most rows of a version were in the one before it, in the
-// same order, where one may have gone in between.
+// number numbers the rows of all versions. Most rows of a version are in the previous one, in the
+// same order, with at most one removed.
 func (h *history) number(columns []world.Column) {
 	h.ids = make([][]int32, len(h.versions))
 	known := make(map[string]int32)
@@ -299,15 +300,15 @@ func (h *history) number(columns []world.Column) {
 	h.count = make([]int32, len(h.rows))
 }
 
-// equalFilled compares rows in which null stands for zero values.
+// equalFilled compares rows with null equal to zero values.
 func equalFilled(columns []world.Column, a, b []Value) bool {
 	for i := range columns {
 		x, y := a[i], b[i]
 		if x.IsNull() {
-			x = zero(columns[i].Kind)
+			x = nullValue(columns[i].Kind)
 		}
 		if y.IsNull() {
-			y = zero(columns[i].Kind)
+			y = nullValue(columns[i].Kind)
 		}
 		if !x.Equal(y) {
 			return false
@@ -316,12 +317,12 @@ func equalFilled(columns []world.Column, a, b []Value) bool {
 	return true
 }
 
-// appendRow appends a text that two rows share if equalFilled holds for them.
+// appendRow appends a text that two rows share if and only if equalFilled holds for them.
 func appendRow(key []byte, columns []world.Column, row []Value) []byte {
 	for i := range columns {
 		v := row[i]
 		if v.IsNull() {
-			v = zero(columns[i].Kind)
+			v = nullValue(columns[i].Kind)
 		}
 		key = append(key, byte(v.kind))
 		switch v.kind {
@@ -329,7 +330,7 @@ func appendRow(key []byte, columns []world.Column, row []Value) []byte {
 			number := v.number
 			switch {
 			case number == 0:
-				number = 0 // of both zeros
+				number = 0 // both zeros
 			case math.IsNaN(number):
 				number = math.NaN()
 			}
@@ -355,7 +356,7 @@ func filledRow(columns []world.Column, row []Value) []Value {
 			filled := make([]Value, len(row))
 			for j := range row {
 				if filled[j] = row[j]; row[j].IsNull() {
-					filled[j] = zero(columns[j].Kind)
+					filled[j] = nullValue(columns[j].Kind)
 				}
 			}
 			return filled

@@ -10,8 +10,8 @@ type Result struct {
 	Similarity float64
 	// TurnCount is the number of messages that count as turns.
 	TurnCount int
-	// Err is ErrWork if a graph could not be matched, measure.ErrSteps or a *measure.Error if a
-	// measure of the pack's own failed; the similarities are then of no use.
+	// Err is ErrWork if a graph could not be matched, and measure.ErrSteps or a *measure.Error if a
+	// pack's measure failed. The similarities are then meaningless.
 	Err error
 }
 
@@ -23,7 +23,7 @@ type GraphResult struct {
 	Matches []Match
 }
 
-// Match is what became of one node.
+// Match is the match of one node.
 type Match struct {
 	// Matched is false if the node took no part; the other fields are then zero.
 	Matched bool
@@ -31,15 +31,15 @@ type Match struct {
 	Index int
 	// Similarity is the node's similarity there, 0 to 1.
 	Similarity float64
-	// Constraints are the similarities of the node's constraints there, in the author's order, each
-	// with the reference where it was matched.
+	// Constraints are the similarities of the node's constraints at the matched message, in the
+	// author's order.
 	Constraints []float64
-	// Guardrails are the similarities, 0 or 1, of the automatic guardrails, in the order of
+	// Guardrails are the similarities, 0 or 1, of the automatic guardrails in the order of
 	// Graph.Guardrails.
 	Guardrails []float64
 }
 
-// Score matches both graphs in a trajectory. A graph that is nil or has no nodes has similarity 1
+// Score matches both graphs with a trajectory. A graph that is nil or has no nodes has similarity 1
 // as milestones and 0 as minefields. Score only reads its arguments and is safe for concurrent use.
 func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	w := prepare(trajectory)
@@ -54,7 +54,7 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	return result
 }
 
-// score matches one graph; its similarity is that of no nodes if it has none.
+// score matches one graph. none is the similarity of a graph without nodes.
 func (w *prepared) score(g *Graph, none float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
 		return GraphResult{Similarity: none}, nil
@@ -76,14 +76,14 @@ func (w *prepared) score(g *Graph, none float64) (GraphResult, error) {
 		result.Matches[i] = m.explain(i, index)
 		sum += result.Matches[i].Similarity
 	}
-	if m.work > maxWork { // there was no memory to say how the matches came about
+	if m.work > maxWork { // too little memory for the details of the matches
 		return result, ErrWork
 	}
 	result.Similarity = sum / float64(len(g.nodes))
 	return result, nil
 }
 
-// explain returns the match of a node with the similarities that led to it.
+// explain returns the match of a node with its similarities.
 func (m *matcher) explain(i, index int) Match {
 	n := &m.graph.nodes[i]
 	similarities := make([]float64, len(n.constraints)+len(n.guards))

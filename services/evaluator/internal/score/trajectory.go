@@ -10,10 +10,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// sandbox is the place of SANDBOX in a schema; the stored tables follow it.
+// sandbox is the index of SANDBOX in a schema. Stored tables follow it.
 const sandbox = 0
 
-// Places of the SANDBOX columns.
+// These are indices of the SANDBOX columns.
 const (
 	columnSender = iota
 	columnRecipient
@@ -26,7 +26,7 @@ const (
 	columnVisibleTo
 )
 
-// Role is who sends or receives a message. The zero Role is none.
+// Role is the role of a sender or recipient. The zero Role is invalid.
 type Role = worldv1.Role
 
 // The roles.
@@ -48,13 +48,13 @@ func newRoleNames() []string {
 	return names
 }
 
-// parseRole returns the role of that name.
+// parseRole returns a role by name.
 func parseRole(name string) (role Role, ok bool) {
 	i := slices.Index(roleNames[1:], name)
 	return Role(i + 1), i >= 0
 }
 
-// roleName returns a role's name, or "" if it is none of the four.
+// roleName returns a role's name, "" for an invalid role.
 func roleName(role Role) string {
 	if int(role) < len(roleNames) {
 		return roleNames[role]
@@ -64,15 +64,15 @@ func roleName(role Role) string {
 
 // Message is one row of SANDBOX.
 type Message struct {
-	// Sender and Recipient are who speaks to whom; 0 is null.
+	// Sender and Recipient are the roles; 0 is null.
 	Sender, Recipient Role
 	// Content, ToolCallID, FunctionName and Exception are texts or null.
 	Content, ToolCallID, FunctionName, Exception Value
-	// Active is conversation_active, a truth value or null.
+	// Active is conversation_active, a bool or null.
 	Active Value
 	// ToolTrace has one JSON text per successful call; nil is null.
 	ToolTrace []string
-	// VisibleTo lists who reads the message; nil is null.
+	// VisibleTo lists the readers; nil is null.
 	VisibleTo []Role
 }
 
@@ -117,7 +117,7 @@ func roleValue(role Role) Value {
 	return String(roleName(role))
 }
 
-// equal reports whether two messages agree in every column.
+// equal reports whether two messages are equal in every column.
 func (m *Message) equal(other *Message) bool {
 	for column := columnSender; column <= columnVisibleTo; column++ {
 		if !m.cell(column).Equal(other.cell(column)) {
@@ -127,17 +127,16 @@ func (m *Message) equal(other *Message) bool {
 	return true
 }
 
-// demonstration reports whether the message is one of the examples that only the user simulator
-// reads.
-func (m *Message) demonstration() bool {
+// isDemonstration reports whether only the simulated user reads the message.
+func (m *Message) isDemonstration() bool {
 	return len(m.VisibleTo) == 1 && m.VisibleTo[0] == User
 }
 
-// turn reports whether the message counts as a turn. A message without a list of readers does not:
-// the original compares that list, and a comparison with null holds for no row.
-func (m *Message) turn() bool {
+// isTurn reports whether the message is a turn. A message without a list of readers is not: the
+// original compares that list, and null is never equal.
+func (m *Message) isTurn() bool {
 	switch {
-	case m.Sender == System, m.VisibleTo == nil, m.demonstration():
+	case m.Sender == System, m.VisibleTo == nil, m.isDemonstration():
 		return false
 	case m.Sender == User:
 		return m.Recipient != ExecutionEnvironment
@@ -149,29 +148,29 @@ func (m *Message) turn() bool {
 
 // Version is one stored version of a table.
 type Version struct {
-	// Index is the message index from which it holds.
+	// Index is the first message index of the version.
 	Index int
-	// Rows holds the rows in order, each with a cell for each column.
+	// Rows holds the rows in order. Each has a cell for each column.
 	Rows [][]Value
 }
 
-// Trajectory is everything that happened in one rollout. Scoring only reads it.
+// Trajectory is the trajectory of one rollout. Scoring only reads it.
 type Trajectory struct {
-	// Schema is that of the session's tables; nil is the built-in one.
+	// Schema is the schema of the session's tables; nil means the built-in one.
 	Schema *world.Schema
-	// Messages are all messages from index 0 on, without gaps.
+	// Messages are all messages, with indices from 0 without gaps.
 	Messages []Message
-	// Tables are the versions of each table, by ascending index. SANDBOX is not read. A table
-	// without versions is empty.
+	// Tables are the versions of each table by ascending index. SANDBOX is ignored. A table without
+	// versions is empty.
 	Tables map[string][]Version
 }
 
 // schema returns the schema of the session's tables.
 func (t *Trajectory) schema() *world.Schema { return cmp.Or(t.Schema, world.Builtin()) }
 
-// Validate reports what would make scoring meaningless: tables that the schema does not have, rows
-// whose number of cells is not that of the table's columns, and versions that are not in ascending
-// order. Score needs a trajectory for which it returns nil.
+// Validate returns an error for unknown tables, for rows with another number of cells than the
+// table has columns, and for versions that are not in ascending order. Score requires a valid
+// trajectory.
 func (t *Trajectory) Validate() error {
 	for name := range t.Tables {
 		if t.schema().Place(name) <= sandbox {
@@ -195,22 +194,21 @@ func (t *Trajectory) Validate() error {
 	return nil
 }
 
-// firstUser returns the index of the first user message that is no demonstration, −1 if there is
-// none.
+// firstUser returns the index of the first user message outside demonstrations, −1 without one.
 func (t *Trajectory) firstUser() int {
 	for i := range t.Messages {
-		if m := &t.Messages[i]; m.Sender == User && m.Recipient == Agent && !m.demonstration() {
+		if m := &t.Messages[i]; m.Sender == User && m.Recipient == Agent && !m.isDemonstration() {
 			return i
 		}
 	}
 	return -1
 }
 
-// turns counts the messages that count as turns.
+// turns returns the number of turns.
 func (t *Trajectory) turns() int {
 	count := 0
 	for i := range t.Messages {
-		if t.Messages[i].turn() {
+		if t.Messages[i].isTurn() {
 			count++
 		}
 	}

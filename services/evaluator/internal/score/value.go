@@ -8,10 +8,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Kind says what a Value holds.
+// Kind is the type of a Value.
 type Kind uint8
 
-// The kinds of values.
+// These are the kinds of values.
 const (
 	KindNull Kind = iota
 	KindBool
@@ -25,7 +25,7 @@ func (k Kind) String() string {
 	return [...]string{"null", "boolean", "number", "text", "list"}[k]
 }
 
-// Value is one cell of a table or of a target. The zero Value is null.
+// Value is a cell of a table or target. The zero Value is null.
 type Value struct {
 	kind Kind
 	// number also holds booleans, as 0 and 1.
@@ -51,25 +51,25 @@ func Number(n float64) Value { return Value{kind: KindNumber, number: n} }
 // String returns a text.
 func String(s string) Value { return Value{kind: KindString, text: s} }
 
-// List returns a list of texts, which must not change afterwards.
+// List returns a list of texts. The caller must not change it afterwards.
 func List(texts ...string) Value { return Value{kind: KindList, list: texts} }
 
-// Kind returns what v holds.
+// Kind returns the kind of v.
 func (v Value) Kind() Kind { return v.kind }
 
 // IsNull reports whether v is null.
 func (v Value) IsNull() bool { return v.kind == KindNull }
 
-// Text returns the text of v and whether v is one.
+// Text returns the text of v. ok is false for other kinds.
 func (v Value) Text() (string, bool) { return v.text, v.kind == KindString }
 
-// Float returns the number of v and whether v is one.
+// Float returns the number of v. ok is false for other kinds.
 func (v Value) Float() (float64, bool) { return v.number, v.kind == KindNumber }
 
-// Truth returns the truth value of v and whether v is one.
+// Truth returns the bool of v. ok is false for other kinds.
 func (v Value) Truth() (bool, bool) { return v.number != 0, v.kind == KindBool }
 
-// Texts returns the list of v, which must not be changed, and whether v is one.
+// Texts returns the list of v, which must not be changed. ok is false for other kinds.
 func (v Value) Texts() ([]string, bool) { return v.list, v.kind == KindList }
 
 // Equal reports whether both values have the same kind and content. Null equals null and NaN equals
@@ -91,10 +91,10 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// zero returns the value that stands for null in a column where rows are matched.
-func zero(kind world.Kind) Value { return Value{kind: kindOf(kind)} }
+// nullValue returns the value that equals null in a column when rows are matched.
+func nullValue(kind world.Kind) Value { return Value{kind: kindOf(kind)} }
 
-// kindOf returns what the cells of a column hold where they are not null.
+// kindOf returns the kind of a column's non-null cells.
 func kindOf(kind world.Kind) Kind {
 	switch kind {
 	case world.KindBool:
@@ -109,7 +109,7 @@ func kindOf(kind world.Kind) Kind {
 	return KindNull
 }
 
-// wire returns the value's wire form. A list, which has none, becomes null.
+// wire converts the value to its wire form. Lists have none and become null.
 func (v Value) wire() *worldv1.Value {
 	switch v.kind {
 	case KindBool:
@@ -123,7 +123,7 @@ func (v Value) wire() *worldv1.Value {
 	}
 }
 
-// wireRow returns a row's wire form; nil has none.
+// wireRow converts a row to its wire form; nil stays nil.
 func wireRow(cells []Value) *worldv1.Row {
 	if cells == nil {
 		return nil

@@ -11,10 +11,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
 
-// rounding is how far numbers may lie apart that were computed in another order.
-const rounding = 1e-12
+// tolerance is the accepted difference of numbers that were computed in another order.
+const tolerance = 1e-12
 
-// mean is the geometric mean of a product of n similarities.
+// mean returns the geometric mean of a product of n similarities.
 func mean(product float64, n int) float64 {
 	switch {
 	case n <= 1 || product == 0 || product == 1:
@@ -25,18 +25,17 @@ func mean(product float64, n int) float64 {
 	return math.Pow(product, 1/float64(n))
 }
 
-// sums says where the numbers of an explanation do not follow from each other.
-type sums struct{ differences []string }
+// explanationChecker records numbers of an explanation that do not follow from each other.
+type explanationChecker struct{ differences []string }
 
 // add compares two numbers.
-func (s *sums) add(place string, got, want, tolerance float64) {
+func (s *explanationChecker) add(place string, got, want, tolerance float64) {
 	if math.IsNaN(got) || math.Abs(got-want) > tolerance {
 		s.differences = append(s.differences, fmt.Sprintf("%s: explained as %v, want %v", place, got, want))
 	}
 }
 
-// graph checks the nodes of a graph.
-func (s *sums) graph(name string, nodes []*evaluatorv1.NodeExplanation, result *score.GraphResult) {
+func (s *explanationChecker) graph(name string, nodes []*evaluatorv1.NodeExplanation, result *score.GraphResult) {
 	if len(nodes) == 0 {
 		return
 	}
@@ -62,7 +61,7 @@ func (s *sums) graph(name string, nodes []*evaluatorv1.NodeExplanation, result *
 }
 
 // node checks a node's constraints and that its similarity follows from theirs.
-func (s *sums) node(place string, node *evaluatorv1.NodeAt) {
+func (s *explanationChecker) node(place string, node *evaluatorv1.NodeAt) {
 	product, guarded, n := 1.0, 1.0, 0
 	for i := range node.Constraints {
 		c := node.Constraints[i]
@@ -82,7 +81,7 @@ func (s *sums) node(place string, node *evaluatorv1.NodeAt) {
 }
 
 // constraint checks a constraint's rows and that its similarity follows from theirs.
-func (s *sums) constraint(place string, c *evaluatorv1.ConstraintExplanation) {
+func (s *explanationChecker) constraint(place string, c *evaluatorv1.ConstraintExplanation) {
 	product, same := 1.0, 0.0
 	for i := range c.Rows {
 		s.row(fmt.Sprintf("%s.rows[%d]", place, i), c.Rows[i])
@@ -97,12 +96,12 @@ func (s *sums) constraint(place string, c *evaluatorv1.ConstraintExplanation) {
 	case c.Measure == score.Guardrail:
 		s.add(place, same, c.Similarity, 0)
 	default:
-		s.add(place, mean(product, len(c.Rows)), c.Similarity, rounding)
+		s.add(place, mean(product, len(c.Rows)), c.Similarity, tolerance)
 	}
 }
 
 // row checks a row's cells and that its similarity follows from theirs.
-func (s *sums) row(place string, row *evaluatorv1.RowExplanation) {
+func (s *explanationChecker) row(place string, row *evaluatorv1.RowExplanation) {
 	if len(row.Cells) == 0 {
 		return
 	}
@@ -118,11 +117,11 @@ func (s *sums) row(place string, row *evaluatorv1.RowExplanation) {
 	if results == 0 && len(row.Cells) == 1 {
 		product = 0
 	}
-	s.add(place, mean(product, len(row.Cells)), row.Similarity, rounding)
+	s.add(place, mean(product, len(row.Cells)), row.Similarity, tolerance)
 }
 
 // cell checks that a cell's similarity follows from its details.
-func (s *sums) cell(place string, cell *evaluatorv1.CellExplanation) {
+func (s *explanationChecker) cell(place string, cell *evaluatorv1.CellExplanation) {
 	if text := cell.Text; text != nil {
 		similarity := 0.0
 		if text.Precision > 0 {
@@ -144,7 +143,7 @@ func (s *sums) cell(place string, cell *evaluatorv1.CellExplanation) {
 	}
 }
 
-// explain explains all cases and compares each with its score.
+// explain explains all cases and compares each explanation with the score.
 func explain(t *testing.T, cases []recorded) {
 	t.Helper()
 	for _, c := range cases {
@@ -153,7 +152,7 @@ func explain(t *testing.T, cases []recorded) {
 		if diff := cmp.Diff(want, got.Result); diff != "" {
 			t.Errorf("%s: result (-scored +explained):\n%s", c.name, diff)
 		}
-		var s sums
+		var s explanationChecker
 		s.graph("milestones", got.Milestones, &want.Milestones)
 		s.graph("minefields", got.Minefields, &want.Minefields)
 		for _, difference := range s.differences {

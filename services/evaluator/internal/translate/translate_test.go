@@ -104,7 +104,7 @@ func TestTrajectory(t *testing.T) {
 	}
 }
 
-func TestTrajectoryRefuses(t *testing.T) {
+func TestTrajectoryErrors(t *testing.T) {
 	const contact = world.Contact
 	tests := []struct {
 		name     string

@@ -22,23 +22,23 @@ import (
 // evaluationFile holds the evaluation vectors.
 const evaluationFile = "evaluation/random.jsonl"
 
-// labels are the files of the trajectory vectors.
+// labels are the labels of the trajectory vectors.
 var labels = []string{
 	"follow", "parallel", "shuffled", "dropped", "corrupted", "noisy", "repeated", "mine", "unknown",
 }
 
-// recorded is a trajectory with its graphs, ready to be scored.
+// recorded is a recorded trajectory with compiled graphs.
 type recorded struct {
-	*conformance.Scoring
+	*conformance.ScoringCase
 	name       string
 	graphs     *translate.Evaluation
 	trajectory *score.Trajectory
 }
 
-// guardrails are those that the original derived, per node.
+// guardrails are the guardrails that the original derived, per node.
 type guardrails [][]score.AutomaticGuardrail
 
-// UnmarshalJSON implements json.Unmarshaler: it reads a graph.
+// UnmarshalJSON implements json.Unmarshaler for a graph.
 func (g *guardrails) UnmarshalJSON(raw []byte) error {
 	var graph struct {
 		Nodes []struct{ Guardrails []score.AutomaticGuardrail }
@@ -63,7 +63,7 @@ func (g guardrails) check(tb testing.TB, name string, graph *score.Graph) {
 }
 
 // compile compiles the graphs of a file's cases.
-func compile(tb testing.TB, file string, scorings []*conformance.Scoring, err error) []recorded {
+func compile(tb testing.TB, file string, scorings []*conformance.ScoringCase, err error) []recorded {
 	tb.Helper()
 	if err != nil {
 		tb.Fatal(err)
@@ -98,9 +98,9 @@ func evaluations(tb testing.TB) []recorded {
 func trajectories(tb testing.TB, label string) []recorded {
 	tb.Helper()
 	all, err := conformance.Trajectories(vectortest.Dir(tb, filepath.Join("trajectories", label+".jsonl")))
-	scorings := make([]*conformance.Scoring, len(all))
+	scorings := make([]*conformance.ScoringCase, len(all))
 	for i, t := range all {
-		scorings[i] = t.Scoring()
+		scorings[i] = t.ScoringCase()
 	}
 	return compile(tb, label, scorings, err)
 }
@@ -110,7 +110,7 @@ func check(t *testing.T, cases []recorded) {
 	t.Helper()
 	scored := 0
 	for _, c := range cases {
-		if !c.Scored() {
+		if !c.HasScore() {
 			continue
 		}
 		scored++
@@ -133,8 +133,8 @@ func TestTrajectories(t *testing.T) {
 	}
 }
 
-// TestGuardrails derives the guardrails of the original's scenarios and of the evaluation vectors:
-// they are those that the original derived.
+// TestGuardrails compares the guardrails of the original's scenarios and of the evaluation vectors
+// with those that the original derived.
 func TestGuardrails(t *testing.T) {
 	type derived struct {
 		Name                   string
@@ -177,10 +177,10 @@ func TestGuardrails(t *testing.T) {
 	})
 }
 
-// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over the
-// cases of each case's best of several runs.
+// benchmark scores the cases in turn and reports mean, median, 99th percentile and maximum over
+// each case's best of several runs.
 func benchmark(b *testing.B, cases []recorded) {
-	cases = slices.DeleteFunc(cases, func(c recorded) bool { return !c.Scored() })
+	cases = slices.DeleteFunc(cases, func(c recorded) bool { return !c.HasScore() })
 	times := make([]time.Duration, len(cases))
 	for i, c := range cases {
 		times[i] = time.Hour

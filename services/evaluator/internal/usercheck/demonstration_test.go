@@ -12,9 +12,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// demonstrated is view with a demonstration before it in which the user calls a tool of its own and
-// ends at a question.
-func demonstrated(agentSaid ...string) []*worldv1.Message {
+// viewWithDemonstration returns view after a demonstration in which the user calls its own tool and
+// ends after a question.
+func viewWithDemonstration(agentSaid ...string) []*worldv1.Message {
 	arguments := python.DictOf(python.Item{Key: "content", Value: python.Str("Gisela waits at 5551234")})
 	shown := []*worldv1.Message{
 		message(user, environment, sandbox.ComposeSource("example_1", "send_message", python.Repr(arguments))),
@@ -28,9 +28,9 @@ func demonstrated(agentSaid ...string) []*worldv1.Message {
 	return slices.Concat(shown, view(agentSaid...))
 }
 
-// TestDemonstratedCalls shows that calls of a demonstration are not flagged, teach the user nothing
-// and change no rule.
-func TestDemonstratedCalls(t *testing.T) {
+// TestDemonstrationCalls checks that calls of a demonstration are not flagged, add no knowledge and
+// change no rule.
+func TestDemonstrationCalls(t *testing.T) {
 	for name, test := range map[string]struct {
 		agent []string
 		said  string
@@ -50,7 +50,7 @@ func TestDemonstratedCalls(t *testing.T) {
 				recipient = environment
 			}
 			var got []string
-			for _, flag := range check(baker(), demonstrated(test.agent...), message(user, recipient, test.said)) {
+			for _, flag := range check(baker(), viewWithDemonstration(test.agent...), message(user, recipient, test.said)) {
 				got = append(got, flag.GetRule()+": "+flag.GetEvidence())
 			}
 			if diff := cmp.Diff(test.want, got); diff != "" {

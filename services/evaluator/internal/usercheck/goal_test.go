@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// TestGoals lets users read out their whole goal, as it stands and as one who speaks of oneself. A
-// goal that only says what the user does not know may be told.
+// TestGoals checks users that repeat their complete goal, verbatim and in the first person. A goal
+// that only states what the user does not know may be told.
 func TestGoals(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {

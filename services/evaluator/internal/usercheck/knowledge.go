@@ -122,7 +122,7 @@ func (k *knowledge) number(digits string) {
 	}
 }
 
-// pieces returns the parts of a numeral that stand for themselves.
+// pieces returns the parts of a numeral that are numbers by themselves.
 func pieces(text string, at []int) []span {
 	var list []span
 	written, start := text[at[0]:at[1]], 0

@@ -12,8 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// transcript reads a conversation: a line is `speaker: text`, where the speakers are those that
-// testdata/heldout.txt describes. The last line is what is checked.
+// transcript parses a conversation with lines of `speaker: text`. testdata/heldout.txt describes
+// the speakers. The last line is checked.
 func transcript(t *testing.T, text string) scene {
 	t.Helper()
 	s := scene{told: &evaluationv1.User{}}
@@ -26,8 +26,8 @@ func transcript(t *testing.T, text string) scene {
 	return s
 }
 
-// TestTranscripts checks realistic conversations: kept.txt holds what must not be flagged,
-// broken.txt what must, and as what.
+// TestTranscripts checks realistic conversations. kept.txt contains messages that must not be
+// flagged, broken.txt messages that must be flagged by a rule.
 func TestTranscripts(t *testing.T) {
 	for _, file := range []string{"kept.txt", "broken.txt"} {
 		raw, err := os.ReadFile(filepath.Join("testdata", file))

@@ -29,7 +29,7 @@ func message(sender, recipient worldv1.Role, content string) *worldv1.Message {
 	return sandboxtest.Message(sender, recipient, content)
 }
 
-// baker is what a user was told who has a new number of Emil.
+// baker returns the knowledge of a user with a new number of Emil.
 func baker() *evaluationv1.User {
 	return &evaluationv1.User{
 		Goal:      "Have the number of your old baker Emil Sand changed before the shop opens on Friday morning.",
@@ -37,12 +37,12 @@ func baker() *evaluationv1.User {
 	}
 }
 
-// check returns the flags of what is said after a conversation.
+// check returns the flags of messages after a conversation.
 func check(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) []*busv1.UserFlag {
 	return usercheck.Check(told, slices.Concat(view, said), len(view))
 }
 
-// view is the baker's conversation. It went on with what the agent said.
+// view returns the baker's conversation, followed by texts of the agent.
 func view(agentSaid ...string) []*worldv1.Message {
 	shown := message(user, agent, "My dog Rex is three, call 5559")
 	shown.VisibleTo = []worldv1.Role{user}
@@ -109,8 +109,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestEarlyEndCountsOnce lets a user try to end early several times, in one go and again when that
-// came to nothing. What was fine does not count.
+// TestEarlyEndCountsOnce checks repeated attempts to end early, in one turn and after a failed
+// call. Only the first early one counts.
 func TestEarlyEndCountsOnce(t *testing.T) {
 	end, failed := message(user, environment, ends), message(environment, user, "TypeError: no such argument")
 	for name, test := range map[string]struct {
@@ -134,7 +134,7 @@ func TestEarlyEndCountsOnce(t *testing.T) {
 	}
 }
 
-// TestFlagsAreBounded lets a user leave its role more often than is told.
+// TestFlagsAreBounded checks that a trajectory has at most MaxFlags flags.
 func TestFlagsAreBounded(t *testing.T) {
 	said := slices.Repeat([]*worldv1.Message{message(user, agent, "How can I help you?")}, 2*usercheck.MaxFlags)
 	if got := len(check(baker(), view("Who?"), said...)); got != usercheck.MaxFlags {
@@ -150,7 +150,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 }
 
-// TestHuge checks messages that nobody says: a scorer waits for the rules.
+// TestHuge checks the time for messages of unrealistic size, because a scorer waits for the rules.
 func TestHuge(t *testing.T) {
 	for name, text := range map[string]string{
 		"numbers": strings.Repeat("at 1 ", 1<<18), "names": strings.Repeat("a Emil ", 1<<18), "words": strings.Repeat("the new number is ", 1<<16), "blanks": strings.Repeat(" ", 1<<20),
@@ -167,8 +167,8 @@ func TestHuge(t *testing.T) {
 	}
 }
 
-// TestHugeTrajectory checks a conversation of 4 MiB, which is as long as one may be: what comes
-// after the first 512 KiB is not read, so that it costs no time.
+// TestHugeTrajectory checks a conversation of the maximum size, 4 MiB. Only the first 512 KiB are
+// read.
 func TestHugeTrajectory(t *testing.T) {
 	var said []*worldv1.Message
 	for i := range 256 {
@@ -180,7 +180,7 @@ func TestHugeTrajectory(t *testing.T) {
 	}
 }
 
-// TestHugeCall checks a call with very many arguments.
+// TestHugeCall checks the time for a call with very many arguments.
 func TestHugeCall(t *testing.T) {
 	list := make([]python.Value, 1<<16)
 	for i := range list {

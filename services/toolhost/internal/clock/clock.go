@@ -1,9 +1,9 @@
-// Package clock is the arithmetic of the time tools: POSIX timestamps and wall clocks of a time
-// zone, as Python's datetime without tzinfo counts them where that zone is the local one. The zone
-// database is part of the program; a system's own one goes first where there is one.
+// Package clock implements the arithmetic of the time tools: POSIX timestamps and local times of a
+// time zone. Its results are those of Python's datetime without tzinfo if that zone is the local
+// one. The zone database is built in; the system's database has precedence.
 //
-// A repeated hour, a skipped hour, the rounding to microseconds and the texts of the errors are
-// Python's. Nothing here reads a clock. Everything is safe for concurrent use.
+// Repeated and skipped hours, the rounding to microseconds and error texts are Python's. The
+// package never reads the system clock. It is safe for concurrent use.
 package clock
 
 import (
@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// The range of timestamps that tools accept, in POSIX seconds: midnight of the first day of 1980
-// and of 2050 in a zone one hour east of Greenwich.
+// These are the limits of timestamps that tools accept, in POSIX seconds: midnight of 1 January
+// 1980 and 2050 in a zone one hour east of Greenwich.
 const (
 	MinTimestamp = 315529200.0
 	MaxTimestamp = 2524604400.0
@@ -26,8 +26,8 @@ type Zone struct {
 	location *time.Location
 }
 
-// Load returns the zone of an IANA name. The error says that there is none. It reads the database
-// each time, so keep the zone.
+// Load returns the zone of an IANA name. The error names an unknown zone. Load reads the database
+// on each call, so keep the zone.
 func Load(name string) (Zone, error) {
 	location, err := time.LoadLocation(name)
 	if err != nil {
@@ -39,8 +39,8 @@ func Load(name string) (Zone, error) {
 // FromLocation returns the zone of a location, UTC for nil.
 func FromLocation(location *time.Location) Zone { return Zone{location: location} }
 
-// CheckTimestamp rejects a timestamp outside of MinTimestamp and MaxTimestamp with a ValueError
-// that names the parameter. The value must be a number.
+// CheckTimestamp returns a ValueError that names the parameter if a timestamp is outside
+// MinTimestamp to MaxTimestamp. The value must be a number.
 func CheckTimestamp(name string, timestamp python.Value) error {
 	switch {
 	case compare(timestamp, MinTimestamp) < 0:
@@ -51,8 +51,7 @@ func CheckTimestamp(name string, timestamp python.Value) error {
 	return nil
 }
 
-// Now returns what get_current_timestamp does at a time in POSIX seconds: that time in whole
-// microseconds.
+// Now implements get_current_timestamp. now is in POSIX seconds; the result has whole microseconds.
 func (z Zone) Now(now float64) (python.Value, error) {
 	at, err := z.fromTimestamp(python.Float(now))
 	if err != nil {
@@ -61,7 +60,7 @@ func (z Zone) Now(now float64) (python.Value, error) {
 	return z.timestamp(at)
 }
 
-// Year returns the year of the wall clock at a time in POSIX seconds.
+// Year returns the year of the local time at a time in POSIX seconds.
 func (z Zone) Year(now float64) (int, error) {
 	at, err := z.fromTimestamp(python.Float(now))
 	if err != nil {
@@ -70,13 +69,13 @@ func (z Zone) Year(now float64) (int, error) {
 	return at.civil().Year(), nil
 }
 
-// Midnight returns the timestamp, a float, at which a day begins on the wall clock.
+// Midnight returns the timestamp, a float, at which a day starts in the zone.
 func (z Zone) Midnight(year int, month time.Month, day int) (python.Value, error) {
 	return z.timestamp(datetime{wall: time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()})
 }
 
-// DatetimeInfo returns what timestamp_to_datetime_info does: a dict of ints that says how the
-// calendar and the wall clock stand. It checks the range of the timestamp, an int, float or bool.
+// DatetimeInfo implements timestamp_to_datetime_info: it returns date and local time as a dict of
+// ints. It checks the range of the timestamp, an int, float or bool.
 func (z Zone) DatetimeInfo(timestamp python.Value) (python.Value, error) {
 	if err := CheckTimestamp("timestamp", timestamp); err != nil {
 		return python.Value{}, err
@@ -101,8 +100,8 @@ func (z Zone) DatetimeInfo(timestamp python.Value) (python.Value, error) {
 	), nil
 }
 
-// HoursMinutesSeconds returns what seconds_to_hours_minutes_seconds does: a dict of ints that says
-// how the wall clock stands at a timestamp, an int, float or bool of any size.
+// HoursMinutesSeconds implements seconds_to_hours_minutes_seconds: it returns the local time at a
+// timestamp as a dict of ints. The timestamp is an int, float or bool of any size.
 func (z Zone) HoursMinutesSeconds(seconds python.Value) (python.Value, error) {
 	at, err := z.fromTimestamp(seconds)
 	if err != nil {
@@ -116,9 +115,8 @@ func (z Zone) HoursMinutesSeconds(seconds python.Value) (python.Value, error) {
 	), nil
 }
 
-// Diff returns what timestamp_diff does: a dict of the days and of the seconds, 0 to 86399, from
-// one wall clock to the other. It checks the ranges of the timestamps, which are ints, floats or
-// bools.
+// Diff implements timestamp_diff: it returns the days and seconds, 0 to 86399, between two local
+// times as a dict. It checks the ranges of the timestamps, which are ints, floats or bools.
 func (z Zone) Diff(from, to python.Value) (python.Value, error) {
 	if err := CheckTimestamp("timestamp_0", from); err != nil {
 		return python.Value{}, err
@@ -147,8 +145,8 @@ type Fields struct {
 	Year, Month, Day, Hour, Minute, Second python.Value
 }
 
-// Timestamp returns what datetime_info_to_timestamp does: the timestamp, a float, at which the wall
-// clock stands so for the first time.
+// Timestamp implements datetime_info_to_timestamp: it returns the timestamp, a float, of the first
+// occurrence of a local time.
 func (z Zone) Timestamp(fields Fields) (python.Value, error) {
 	at, err := fields.datetime()
 	if err != nil {
@@ -162,8 +160,8 @@ type Delta struct {
 	Weeks, Days, Hours, Minutes, Seconds python.Value
 }
 
-// Shift returns what shift_timestamp does: the timestamp, a float, of the wall clock that differs
-// by the delta. It checks the range of the timestamp, an int, float or bool.
+// Shift implements shift_timestamp: it returns the timestamp, a float, of the local time plus a
+// delta. It checks the range of the timestamp, an int, float or bool.
 func (z Zone) Shift(timestamp python.Value, by Delta) (python.Value, error) {
 	if err := CheckTimestamp("timestamp", timestamp); err != nil {
 		return python.Value{}, err

@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// tools runs the time tools by name on arguments that have passed the tools' type checks.
+// tools returns the time tools by name. Their arguments must have passed the type checks.
 func tools(z Zone, now float64) map[string]func(args *python.Dict) (python.Value, error) {
 	number := func(args *python.Dict, name string) python.Value {
 		value, ok := args.Get(name)
@@ -53,7 +53,7 @@ type vector struct {
 	Exception *string
 }
 
-// check compares a tool's answer with the vector's.
+// check compares a tool's result with the vector's.
 func check(t *testing.T, line int, c vector, zone Zone, now float64) {
 	t.Helper()
 	args, err := python.ParseJSON(c.Arguments)

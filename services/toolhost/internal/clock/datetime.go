@@ -24,15 +24,15 @@ const (
 
 	maxTimedelta = 999999999 // days
 
-	// transitionWindow is the distance at which the zone's other offset is looked up.
+	// transitionWindow is the distance at which resolve looks up the zone's other offset.
 	transitionWindow = daySeconds
 
-	// farSeconds is beyond every time whose year fits 32 bits, and far from the end of 64 bits.
+	// farSeconds is after every time whose year fits 32 bits, and far below the maximum of 64 bits.
 	farSeconds = 1e17
 )
 
-// datetime is a wall clock without its zone: seconds since 1970 as if it were UTC, microseconds,
-// and whether it is the second time that the clock stands so.
+// datetime is a local time without its zone: seconds since 1970 as if the zone were UTC, and
+// microseconds. fold marks the second occurrence of a repeated time.
 type datetime struct {
 	wall  int64
 	micro int
@@ -43,21 +43,21 @@ func (d datetime) civil() time.Time { return time.Unix(d.wall, 0).UTC() }
 
 // fromTimestamp returns datetime.fromtimestamp(timestamp).
 func (z Zone) fromTimestamp(timestamp python.Value) (datetime, error) {
-	seconds, micro, err := split(timestamp)
+	seconds, micro, err := splitMicroseconds(timestamp)
 	if err != nil {
 		return datetime{}, err
 	}
-	wall, err := z.local(seconds)
+	wall, err := z.wallTime(seconds)
 	if err != nil {
 		return datetime{}, err
 	}
-	before, err := z.local(seconds - transitionWindow)
+	before, err := z.wallTime(seconds - transitionWindow)
 	if err != nil {
 		return datetime{}, err
 	}
 	at := datetime{wall: wall, micro: micro}
 	if transition := wall - before - transitionWindow; transition < 0 {
-		earlier, err := z.local(seconds + transition)
+		earlier, err := z.wallTime(seconds + transition)
 		if err != nil {
 			return datetime{}, err
 		}
@@ -75,16 +75,16 @@ func (z Zone) timestamp(d datetime) (python.Value, error) {
 	return python.Float(float64(seconds) + float64(d.micro)/micros), nil
 }
 
-// resolve returns the POSIX seconds at which the wall clock stands at d. In a gap the clock goes on
-// as it went before it, or with fold as it goes after it.
+// resolve returns the POSIX seconds of a local time. In a gap it uses the offset before the gap, or
+// with fold the offset after it.
 func (z Zone) resolve(d datetime) (int64, error) {
-	wall, err := z.local(d.wall)
+	wall, err := z.wallTime(d.wall)
 	if err != nil {
 		return 0, err
 	}
 	offset := wall - d.wall
 	first := d.wall - offset
-	atFirst, err := z.local(first)
+	atFirst, err := z.wallTime(first)
 	if err != nil {
 		return 0, err
 	}
@@ -94,7 +94,7 @@ func (z Zone) resolve(d datetime) (int64, error) {
 		if d.fold {
 			beside = first + transitionWindow
 		}
-		if wall, err = z.local(beside); err != nil {
+		if wall, err = z.wallTime(beside); err != nil {
 			return 0, err
 		}
 		if other = wall - beside; other == offset {
@@ -102,7 +102,7 @@ func (z Zone) resolve(d datetime) (int64, error) {
 		}
 	}
 	second := d.wall - other
-	atSecond, err := z.local(second)
+	atSecond, err := z.wallTime(second)
 	if err != nil {
 		return 0, err
 	}
@@ -118,9 +118,9 @@ func (z Zone) resolve(d datetime) (int64, error) {
 	}
 }
 
-// local returns the wall clock at a time in POSIX seconds. Times whose year is not a Python year
-// are errors.
-func (z Zone) local(seconds int64) (int64, error) {
+// wallTime returns the local time at a time in POSIX seconds. The error reports a year outside
+// Python's range.
+func (z Zone) wallTime(seconds int64) (int64, error) {
 	if seconds < -farSeconds || seconds > farSeconds {
 		return 0, tooLarge()
 	}
@@ -143,9 +143,8 @@ func tooLarge() error {
 	return raise("OSError", "[Errno 75] Value too large for defined data type")
 }
 
-// split returns the whole seconds and the microseconds of a number, ties of these going to the even
-// one.
-func split(timestamp python.Value) (seconds int64, micro int, err error) {
+// splitMicroseconds splits a number into whole seconds and microseconds, rounded half to even.
+func splitMicroseconds(timestamp python.Value) (seconds int64, micro int, err error) {
 	if whole, ok := integer(timestamp); ok {
 		if !whole.IsInt64() {
 			return 0, 0, outOfRange()
@@ -172,7 +171,7 @@ func split(timestamp python.Value) (seconds int64, micro int, err error) {
 	switch {
 	case whole < math.MinInt64 || whole > -math.MinInt64:
 		return 0, 0, outOfRange()
-	case whole == -math.MinInt64: // passes Python's check and wraps
+	case whole == -math.MinInt64: // wraps after Python's check
 		whole = math.MinInt64
 	}
 	return int64(whole), int(fraction), nil
@@ -213,8 +212,8 @@ func (f Fields) datetime() (datetime, error) {
 	return datetime{wall: time.Date(year, month, n[2], n[3], n[4], n[5], 0, time.UTC).Unix()}, nil
 }
 
-// Int32 returns an int or bool as Python passes it to a C int: with an OverflowError if it does not
-// fit.
+// Int32 converts an int or bool to a C int as Python does. The error is an OverflowError if it does
+// not fit.
 func Int32(value python.Value) (int, error) {
 	whole, ok := integer(value)
 	switch {
@@ -254,7 +253,7 @@ func (d Delta) normalize() (days, seconds int64, err error) {
 	return days, rest.Int64(), nil
 }
 
-// integer returns the int that an int or bool is; it is the caller's to change.
+// integer returns the value of an int or bool as a new big.Int.
 func integer(v python.Value) (*big.Int, bool) {
 	if b, ok := v.AsBool(); ok {
 		if b {
@@ -265,7 +264,7 @@ func integer(v python.Value) (*big.Int, bool) {
 	return v.AsBigInt()
 }
 
-// compare orders a number and a limit; NaN is equal to all.
+// compare compares a number with a limit. NaN equals any limit.
 func compare(v python.Value, limit float64) int {
 	f, ok := v.Number()
 	if !ok {
@@ -284,7 +283,7 @@ func compare(v python.Value, limit float64) int {
 	}
 }
 
-// floorDivide returns the quotient that is rounded down, and its remainder.
+// floorDivide divides with the quotient rounded down.
 func floorDivide(a, b int64) (quotient, remainder int64) {
 	quotient, remainder = a/b, a%b
 	if remainder < 0 {

@@ -17,14 +17,14 @@ var codes = [...]string{
 	"SGD", "THB", "TRY", "TTD", "TWD", "UAH", "USD", "VND", "XBT", "ZAR",
 }
 
-// Valid reports whether a text is the code of an accepted currency, in letters of any case. It is
+// Valid reports whether a text is the code of an accepted currency, in upper or lower case. It is
 // safe for concurrent use.
 func Valid(code string) bool {
 	_, found := slices.BinarySearch(codes[:], strings.ToUpper(code))
 	return found
 }
 
-// Check rejects a text that is not Valid with the original's ValueError. It is safe for concurrent
+// Check returns the original's ValueError for a text that is not Valid. It is safe for concurrent
 // use.
 func Check(code string) error {
 	if Valid(code) {

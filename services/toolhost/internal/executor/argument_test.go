@@ -18,12 +18,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// exceptionPattern is how the last line of Python's traceback begins.
+// exceptionPattern matches the start of the last line of Python's traceback.
 var exceptionPattern = regexp.MustCompile(`^[A-Za-z_.]+(Error|Exception)(: |$|\n)`)
 
-// FuzzArguments calls any tool with any arguments. Every call is answered, in UTF-8; what fails has
-// the form of a Python exception and leaves no table changed; a trace is JSON; and the same call
-// answers the same twice.
+// FuzzArguments calls any tool with any arguments. Every answer must be UTF-8. A failure must have
+// the form of a Python exception and change no table. Traces must be JSON, and the same call must
+// give the same answer twice.
 func FuzzArguments(f *testing.F) {
 	for number := range tool.Builtin().All() {
 		f.Add(uint8(number), `{}`)
@@ -47,14 +47,14 @@ func FuzzArguments(f *testing.F) {
 	f.Fuzz(func(t *testing.T, number uint8, arguments string) {
 		args, err := python.ParseJSON(arguments)
 		if err != nil || args.Kind() == python.KindStr {
-			return // text stands in the source as it is: that is FuzzRun's case
+			return // the text would be part of the source, which FuzzRun covers
 		}
 		called := tools[int(number)%len(tools)]
 		source := sandbox.ComposeSource("call_1", called.Name, python.Repr(args))
 		run := func() (Answer, session.World) {
 			world := someWorld()
 			world.Frame().Services = backend
-			answers, after, err := env.Run(t.Context(), world, said(source), agent)
+			answers, after, err := env.Run(t.Context(), world, sourceMessages(source), agent)
 			if err != nil || len(answers) != 1 {
 				t.Fatalf("%s: %d answers, error %v", source, len(answers), err)
 			}

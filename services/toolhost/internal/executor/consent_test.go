@@ -14,9 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// TestGatedBatches compares batches of calls that need consent with all their orders, in worlds
-// with consents that hold, that are used up and that have expired.
-func TestGatedBatches(t *testing.T) {
+// TestConsentBatches compares batches of calls that need consent with all their orders, in worlds
+// with valid, used and expired consents.
+func TestConsentBatches(t *testing.T) {
 	const batches = 1500
 	schema, err := world.NewSchema([]*worldv1.TableSchema{world.ConsentSchema()})
 	if err != nil {
@@ -41,7 +41,7 @@ func TestGatedBatches(t *testing.T) {
 	for range batches {
 		var pool []string
 		for range 12 {
-			pool = append(pool, generated(random, ids, pick(random, gated...)))
+			pool = append(pool, generatedCall(random, ids, pick(random, gated...)))
 		}
 		base := collidingWorld(random, frame, ids)
 		base.Load(world.Consent, consents(random, base.Now(), confirm, ids), false)

@@ -30,7 +30,7 @@ const (
 
 var errRaised = errors.New("RuntimeError: raised")
 
-// raiseIf is an exception if a condition holds.
+// raiseIf returns an exception if a condition holds.
 func raiseIf(holds bool) error {
 	if holds {
 		return errRaised
@@ -44,9 +44,8 @@ func reminder(id, content string) session.Row {
 	return session.Row{python.Str(id), python.Str(content), python.Float(0), python.Float(0), python.None(), python.None()}
 }
 
-// hostileTools are tools that do to a world whatever makes the order of calls hard to tell. None of
-// them says so.
-func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each tool
+// orderSensitiveTools are tools that make the order of calls hard to analyse. They declare nothing.
+func orderSensitiveTools() []*tool.Tool { //nolint:funlen // one declaration for each tool
 	run := func(name string, act func(w *session.World) error) *tool.Tool {
 		return &tool.Tool{Name: name, Module: "hostile", Run: func(_ context.Context, w *session.World, _ tool.Args) (python.Value, error) {
 			return python.None(), act(w)
@@ -57,7 +56,7 @@ func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each t
 		return len(rows) > 0 && rows[0][0].Equal(python.Bool(true))
 	}
 	return []*tool.Tool{
-		run("reverse", func(w *session.World) error { // reads and writes a whole table, as a tool that knows no better
+		run("reverse", func(w *session.World) error { // reads and writes a whole table
 			rows := slices.Clone(w.Rows(contacts))
 			slices.Reverse(rows)
 			w.Write(contacts, rows)
@@ -67,13 +66,13 @@ func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each t
 			rows := w.Rows(contacts)
 			return raiseIf(len(rows) > 0 && !rows[0][1].Equal(python.Str("Bob")))
 		}),
-		run("peek", func(w *session.World) error { // what it reads depends on what it read
+		run("peek", func(w *session.World) error { // its reads depend on earlier reads
 			if on(w, 2) {
 				return raiseIf(w.Count(reminders, named("tea")) == 1)
 			}
 			return raiseIf(w.Count(contacts, named("Bob")) == 2)
 		}),
-		run("switch", func(w *session.World) error { // what it writes depends on what it read
+		run("switch", func(w *session.World) error { // its writes depend on its reads
 			if on(w, 1) {
 				w.Append(reminders, reminder("x", "tea"))
 				return nil
@@ -81,23 +80,23 @@ func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each t
 			w.Update(contacts, named("Bob"), session.Change{Column: 1, Value: python.Str("Rob")})
 			return nil
 		}),
-		run("half", func(w *session.World) error { // raises after it wrote
+		run("half", func(w *session.World) error { // raises after a write
 			w.Append(reminders, reminder("half", "tea"))
 			return raiseIf(!on(w, 1))
 		}),
-		run("add_odd", func(w *session.World) error { // looks into an id
+		run("add_odd", func(w *session.World) error { // depends on an id
 			_, id := w.NewID(), w.NewID()
 			w.Append(reminders, reminder(id, "odd"))
 			return raiseIf(strings.ContainsAny(id[:1], "9abc"))
 		}),
-		run("add_some", func(w *session.World) error { // draws as many ids as there are rows of a name
+		run("add_some", func(w *session.World) error { // the number of ids depends on rows
 			for range w.Count(contacts, named("Bob")) {
 				w.Append(reminders, reminder(w.NewID(), "some"))
 			}
 			return nil
 		}),
 		run("rationed", func(w *session.World) error { return raiseIf(w.Drawn() > 3) }),
-		run("rob_to_bob", func(w *session.World) error { // chooses rows by what others change
+		run("rob_to_bob", func(w *session.World) error { // selects rows by columns that others change
 			w.Update(contacts, named("Rob"), session.Change{Column: 1, Value: python.Str("Bob")}, session.Change{Column: 2, Value: python.Str("1")})
 			return nil
 		}),
@@ -114,16 +113,16 @@ func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each t
 			w.Remove(contacts, session.Where{Column: 2, Value: python.Str("1")})
 			return nil
 		}),
-		run("drop_tea", func(w *session.World) error { // does not mind that there is none
+		run("drop_tea", func(w *session.World) error { // ignores a missing row
 			w.Remove(reminders, named("tea"))
 			return nil
 		}),
-		run("remind_of_first", func(w *session.World) error { // copies what it does not see
+		run("remind_of_first", func(w *session.World) error { // copies cells without reading them
 			w.Append(reminders, reminder("y", ""), session.Copy{To: 1, Table: contacts, Where: session.All(), Cell: 0})
 			return nil
 		}),
 		run("reminded_of_a", func(w *session.World) error { return raiseIf(w.Count(reminders, named("a")) == 1) }),
-		run("own_copy", func(w *session.World) error { // reads what it wrote
+		run("own_copy", func(w *session.World) error { // reads its own write
 			w.Append(reminders, reminder("z", ""), session.Copy{To: 1, Table: contacts, Where: named("Bob"), Cell: 0})
 			return raiseIf(w.Count(reminders, named("b")) > 1)
 		}),
@@ -134,10 +133,11 @@ func hostileTools() []*tool.Tool { //nolint:funlen // one declaration for each t
 	}
 }
 
-// hostile returns an environment with all tools, those that declare nothing among them.
-func hostile(tb testing.TB) *Environment {
+// orderSensitiveEnvironment returns an environment with all tools, including those that declare
+// nothing.
+func orderSensitiveEnvironment(tb testing.TB) *Environment {
 	tb.Helper()
-	catalogue := tool.New(append(tool.Builtin().All(), hostileTools()...))
+	catalogue := tool.New(append(tool.Builtin().All(), orderSensitiveTools()...))
 	selection, err := catalogue.Select(&setupv1.ToolSelection{})
 	if err != nil {
 		tb.Fatalf("select tools: %v", err)
@@ -145,42 +145,42 @@ func hostile(tb testing.TB) *Environment {
 	return New(catalogue, selection)
 }
 
-// compareOrders compares the outcome of a batch with that of all orders, and says whether it fails
-// in a later one than the given one.
+// compareOrders compares the outcome of a batch with that of all orders. later reports whether the
+// batch fails in an order after the given one.
 func compareOrders(t *testing.T, env *Environment, base session.World, texts []string) (later bool) {
 	t.Helper()
 	calls := make([]call, len(texts))
 	for i := range texts {
-		calls[i] = env.recognised(texts[i])
+		calls[i] = env.resolveSource(texts[i])
 	}
-	wantAnswers, wantWorld := naive(calls, base)
-	gotAnswers, gotWorld, err := env.Run(t.Context(), base, said(texts...), agent)
+	wantAnswers, wantWorld := allOrders(calls, base)
+	gotAnswers, gotWorld, err := env.Run(t.Context(), base, sourceMessages(texts...), agent)
 	if err != nil {
 		t.Fatalf("Run(%q): %v", texts, err)
 	}
 	if diff := cmp.Diff(wantAnswers, gotAnswers, protocmp.Transform()); diff != "" {
-		t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, state(base), diff)
+		t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, worldText(base), diff)
 	}
-	if got, want := state(gotWorld), state(wantWorld); got != want {
+	if got, want := worldText(gotWorld), worldText(wantWorld); got != want {
 		t.Fatalf("Run(%q): got world %s\nwant %s", texts, got, want)
 	}
 	return !slices.IsSortedFunc(wantAnswers, func(a, b Answer) int { return a.Call - b.Call })
 }
 
-// TestToolsThatDeclareNothing compares batches of hostile tools, of code with several of their
-// calls and of the built-in tools with all their orders.
-func TestToolsThatDeclareNothing(t *testing.T) { toolsThatDeclareNothing(t, fewBatches/4) }
+// TestOrderSensitiveTools compares batches of orderSensitiveTools, of code that calls several of
+// them and of built-in tools with all their orders.
+func TestOrderSensitiveTools(t *testing.T) { orderSensitiveBatches(t, fewBatches/4) }
 
-func TestLongToolsThatDeclareNothing(t *testing.T) { toolsThatDeclareNothing(t, manyBatches/4) }
+func TestLongOrderSensitiveTools(t *testing.T) { orderSensitiveBatches(t, manyBatches/4) }
 
-func toolsThatDeclareNothing(t *testing.T, batches int) {
+func orderSensitiveBatches(t *testing.T, batches int) {
 	t.Helper()
-	env, random := hostile(t), rand.New(rand.NewPCG(5, 6))
+	env, random := orderSensitiveEnvironment(t), rand.New(rand.NewPCG(5, 6))
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
 	drawing := session.NewWorld(frame, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
 	own := []string{}
-	for _, declared := range hostileTools() {
+	for _, declared := range orderSensitiveTools() {
 		own = append(own, declared.Name+"()")
 	}
 	code := []string{
@@ -188,7 +188,7 @@ func toolsThatDeclareNothing(t *testing.T, batches int) {
 		"for c in search_contacts(name='Bob'): remove_contact(c['person_id'])", "x = add_contact('Bob', '+14085551111')\npeek()",
 		"rob_to_bob()\ndrop_number()\nfirst_is_bob()",
 	}
-	pools := append(pools(ids), own, slices.Concat(own, code), slices.Concat(own, own, pools(ids)[4]))
+	pools := append(callPools(ids), own, slices.Concat(own, code), slices.Concat(own, own, callPools(ids)[4]))
 	compared, later := 0, 0
 	for round := range batches {
 		pool := pools[5+round%3]
@@ -210,9 +210,9 @@ func toolsThatDeclareNothing(t *testing.T, batches int) {
 
 func pick[T any](random *rand.Rand, from ...T) T { return from[random.IntN(len(from))] }
 
-// generated returns a call of a tool with random arguments, mostly of the right types, that name
-// ids and texts of colliding worlds.
-func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
+// generatedCall returns a call of a tool with random arguments, mostly of valid types, that use ids
+// and texts of collidingWorld.
+func generatedCall(random *rand.Rand, ids []string, called *tool.Tool) string {
 	dict := &python.Dict{}
 	for _, param := range called.Params {
 		if param.Optional && random.IntN(2) > 0 {
@@ -244,20 +244,19 @@ func generated(random *rand.Rand, ids []string, called *tool.Tool) string {
 	return sandbox.ComposeSource("call_1", called.Name, python.Repr(dict.Value()))
 }
 
-// TestGeneratedBatches compares batches of calls of all tools with generated arguments with all
-// their orders.
+// TestGeneratedBatches compares batches of generated calls of all tools with all their orders.
 func TestGeneratedBatches(t *testing.T) { generatedBatches(t, fewBatches) }
 
 func TestLongGeneratedBatches(t *testing.T) { generatedBatches(t, manyBatches) }
 
 func generatedBatches(t *testing.T, batches int) {
 	t.Helper()
-	t.Run("built-in", func(t *testing.T) { compareGenerated(t, hostile(t), batches/4) })
-	t.Run("in Python", func(t *testing.T) { compareGenerated(t, inPython(t), batches/20) })
+	t.Run("built-in", func(t *testing.T) { compareGenerated(t, orderSensitiveEnvironment(t), batches/4) })
+	t.Run("in Python", func(t *testing.T) { compareGenerated(t, pythonEnvironment(t), batches/20) })
 }
 
-// inPython returns an environment in which the tools of four modules are written in Python.
-func inPython(tb testing.TB) *Environment {
+// pythonEnvironment returns an environment in which the tools of four modules are in Python.
+func pythonEnvironment(tb testing.TB) *Environment {
 	tb.Helper()
 	var modules []*setupv1.ToolModule
 	for _, name := range []string{"contact", "messaging", "reminder", "setting"} {
@@ -297,7 +296,7 @@ func compareGenerated(t *testing.T, env *Environment, batches int) {
 	for range batches {
 		var pool []string
 		for range 12 {
-			pool = append(pool, generated(random, ids, pick(random, all...)), generated(random, ids, pick(random, writing...)))
+			pool = append(pool, generatedCall(random, ids, pick(random, all...)), generatedCall(random, ids, pick(random, writing...)))
 		}
 		base := collidingWorld(random, frame, ids)
 		texts, calls := batch(random, env, pool, base)

@@ -1,46 +1,44 @@
-// Package executor is the execution environment: it runs the calls that one speaker sent and says
-// what each of them answers. It does no input or output. A call is run as it is; package interp
-// runs code.
+// Package executor is the execution environment: it executes the calls of one speaker and returns
+// their answers. It does no input or output. Package interp runs code.
 //
 // # Parallel calls
 //
-// The outcome of a batch is that of the first of all orders in which any call raises. The search
-// for it is exact. No tool declares anything for it: the world records what each run of a call
-// reads, writes and draws.
+// The outcome of a batch is that of the first order in which any call raises. The search for it is
+// exact. Tools declare nothing for it: the world records what each run of a call reads, writes and
+// draws.
 //
-// The given order is the first one, so that it is the outcome if it fails. Otherwise every call is
-// also run as the first one. Two calls are in each other's way if a write of one may change the
-// answer to a question of the other. A question is the condition and the columns that a call asked
-// for, whatever it found: a call that counted no rows asked for those that might have been there.
-// Calls that are in each other's way, directly or through others, are a group. All orders of a
-// group are explored from states that are made by running its calls.
+// The given order is the first. If it fails, it is the outcome. Otherwise the search also runs
+// every call as the first one. Two calls conflict if a write of one may change the answer to a
+// query of the other. A query is the condition and the columns for which a call asked, whatever it
+// found: a call that counted no rows asked for rows that might exist. Calls that conflict, directly
+// or through others, are a group. The search explores all orders of a group, starting from states
+// that runs of its calls produce.
 //
-// Why is that enough, when effects are known only from runs that were made? Take any order, and
-// suppose that up to some call every call did what it did in an explored run. No call outside of
-// its group changed an answer to what the group asks, because no recorded write could. So the call
-// finds the answers that it found after the same calls of its group in an explored state. A call is
-// a function of its arguments and of the answers that it gets: it asks the same next question, does
-// the same, and raises if and only if it did there. By induction every order consists of explored
-// runs. A run that shows new effects counts only once the groups follow from it: they are built
-// again until the runs that follow from them show nothing that changes them. A run that raises was
-// made in a state that an order reaches, so that it needs no argument.
+// This is sufficient although effects are known only from runs. Take any order, and suppose that up
+// to some call every call did what it did in an explored run. No call outside its group changed an
+// answer to a query of the group, because no recorded write could. So the call finds the answers
+// that it found after the same calls of its group in an explored state. A call is a function of its
+// arguments and of the answers that it gets. It therefore makes the same next query, does the same,
+// and raises if and only if it raised there. By induction every order consists of explored runs. If
+// a run shows new effects, the groups are built again, until the runs show nothing that changes the
+// groups. A run that raises was made in a state that an order reaches, so it needs no argument.
 //
-// A group need not tell all states apart. Two states are the same to it if its questions have the
-// same answers. The answers hold the columns by which calls choose rows, too: those after a call
-// then follow from those before it. What the world copies into a row for a call, and which
-// rows an update changes, the call does not learn. They count as asked only if the group reads
-// what was written.
+// A group need not distinguish all states. Two states are equal for it if its queries have the same
+// answers. The answers include the columns by which calls select rows, so the answers after a call
+// follow from those before it. A call does not see the cells that the world copies into a row for
+// it, or the rows that an update changes. They count as queried only if the group reads what was
+// written.
 //
-// Ids are drawn from one counter, so that calls that have nothing else in common are in each
-// other's way. A run of a call that draws is therefore repeated with every id that the others may
-// leave to it. If it raises with one of them, or leaves other answers to its group, ids matter: the
-// counter then counts as read by each call that draws, and these are one group.
+// Ids are drawn from one counter, so calls that have nothing else in common conflict. The search
+// therefore repeats a run that draws with every id that other calls may leave to it. If it raises
+// with one of them, or leaves other answers to its group, ids matter: the counter then counts as
+// read by each call that draws, and these calls are one group.
 //
-// The outcome is built call by call. The next call is the first one, in ascending order, that
-// raises or after which some order of the others raises. A call of a tool that only looks raises in
-// no state and is not run. A call that changes nothing that its group asks for can be made at any
-// moment, so that only the orders of the others are told apart. Of calls that are the same any one
-// stands for all. What was found about a state is kept.
+// The search builds the outcome call by call. The next call is the first one, in ascending order,
+// that raises or after which some order of the others raises. A call of a read-only tool raises in
+// no state, so the search does not run it. A call that changes nothing that its group queries can
+// be made at any time, so the search distinguishes only orders of the others. One of several equal
+// calls represents all. The search caches its results for each state.
 package executor
 
 import (
@@ -58,21 +56,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// ErrTooManyOrders says that a batch depends on the order of its calls in more ways than can be
-// tried.
+// ErrTooManyOrders means that a batch has too many different orders to try.
 var ErrTooManyOrders = errors.New("too many orders of parallel calls to try")
 
-// Answer is what one call answers.
+// Answer is the answer to one call.
 type Answer struct {
 	// Call is the position of the call in the batch.
 	Call int
 	// Tool is the real name of the tool, empty for code.
 	Tool string
-	// Content is what was printed, or the exception.
+	// Content is the output or the exception.
 	Content string
-	// Exception is the last line of the traceback, empty if nothing was raised.
+	// Exception is the last line of the traceback, empty without one.
 	Exception string
-	// Traces are the calls of tools that succeeded, in order.
+	// Traces are the successful calls of tools, in order.
 	Traces []*worldv1.ToolTrace
 }
 
@@ -83,17 +80,17 @@ type Environment struct {
 	selection *tool.Selection
 }
 
-// New returns an environment in which each role may call what the selection lets it call.
+// New returns an environment in which each role may call the tools of the selection.
 func New(catalogue *tool.Catalogue, selection *tool.Selection) *Environment {
 	return &Environment{catalogue: catalogue, selection: selection}
 }
 
-// Run executes the calls and the code of one batch on a copy of the world. It returns the answers,
+// Run executes the calls and the code of one batch on a copy of the world. It returns the answers
 // in the order in which the calls took effect, and the world after them. A call of a tool that the
-// sender may not call raises NameError. The error is ErrTooManyOrders, or the cause of ctx's end.
+// sender may not call raises NameError. The error is ErrTooManyOrders, or the context's cause.
 //
-// For several calls the outcome is that of the first order, in lexicographic order of positions, in
-// which any call raises, or that of the given order if none does.
+// The outcome of several calls is that of the first order, in lexicographic order of positions, in
+// which any call raises, otherwise that of the given order.
 func (e *Environment) Run(ctx context.Context, world session.World, batch []*worldv1.Message, sender worldv1.Role) ([]Answer, session.World, error) {
 	calls := make([]call, len(batch))
 	for i, m := range batch {
@@ -101,7 +98,7 @@ func (e *Environment) Run(ctx context.Context, world session.World, batch []*wor
 	}
 	answers, world, err := outcome(ctx, calls, world)
 	if err == nil {
-		err = context.Cause(ctx) // a call that could not wait for its answer is no outcome
+		err = context.Cause(ctx) // a call without its answer has no outcome
 	}
 	if err != nil {
 		return nil, session.World{}, err
@@ -117,7 +114,7 @@ func outcome(ctx context.Context, calls []call, world session.World) ([]Answer, 
 	return firstFailing(ctx, calls, world)
 }
 
-// call is one recognised call, a program, or the exception that its source raises at once.
+// call is a resolved call, a program, or the exception that resolving raised.
 type call struct {
 	program *program
 	tool    *tool.Tool
@@ -125,24 +122,23 @@ type call struct {
 	raises  error
 }
 
-// resolve turns what a message carries into a call.
+// resolve converts a message to a call.
 func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
 	if stated := m.GetCall(); stated != nil {
-		return e.stated(stated, sender)
+		return e.toolCall(stated, sender)
 	}
-	return e.code(sandbox.Content(m), sender)
+	return e.compileCode(sandbox.Content(m), sender)
 }
 
-// stated resolves a call as a role states it. Arguments that are a text with an object in it are
-// that object.
-func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call {
+// toolCall resolves a ToolCall. Arguments that are a text with a JSON object are that object.
+func (e *Environment) toolCall(stated *worldv1.ToolCall, sender worldv1.Role) call {
 	args, err := sandbox.Arguments(stated)
 	if err != nil {
-		args = python.Str("") // any text: it is no mapping
+		args = python.Str("") // any text, because it is not a mapping
 	}
 	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
 		if args, err = syntax.ParseLiteral(strings.TrimSpace(text)); err != nil {
-			return e.code(sandbox.Source(stated), sender)
+			return e.compileCode(sandbox.Source(stated), sender)
 		}
 	}
 	if number, found := python.NonFinite(args); found {
@@ -153,11 +149,11 @@ func (e *Environment) stated(stated *worldv1.ToolCall, sender worldv1.Role) call
 		return call{raises: undefined(stated.GetTool())}
 	}
 	bound, err := t.BindMapping(args)
-	return checked(call{tool: t, args: bound, raises: err})
+	return withArgumentError(call{tool: t, args: bound, raises: err})
 }
 
-// code compiles source.
-func (e *Environment) code(text string, sender worldv1.Role) call {
+// compileCode compiles source.
+func (e *Environment) compileCode(text string, sender worldv1.Role) call {
 	compiled, err := syntax.Parse(text)
 	if err != nil {
 		return call{raises: err}
@@ -165,8 +161,8 @@ func (e *Environment) code(text string, sender worldv1.Role) call {
 	return call{program: &program{source: text, compiled: compiled, environment: e, sender: sender}}
 }
 
-// called resolves a call that a program makes.
-func (e *Environment) called(name string, positional []python.Value, keyword *python.Dict, sender worldv1.Role) call {
+// programCall resolves a call from a program.
+func (e *Environment) programCall(name string, positional []python.Value, keyword *python.Dict, sender worldv1.Role) call {
 	t := e.find(name, sender)
 	if t == nil {
 		return call{raises: undefined(name)}
@@ -177,18 +173,18 @@ func (e *Environment) called(name string, positional []python.Value, keyword *py
 		}
 	}
 	bound, err := t.Bind(positional, keyword)
-	return checked(call{tool: t, args: bound, raises: err})
+	return withArgumentError(call{tool: t, args: bound, raises: err})
 }
 
-// checked adds what the arguments raise in any world.
-func checked(c call) call {
+// withArgumentError adds the exception that the arguments raise in any world.
+func withArgumentError(c call) call {
 	if c.raises == nil {
 		c.raises = c.tool.CheckArgs(c.args)
 	}
 	return c
 }
 
-// find returns the tool of that name if the role may call it.
+// find returns a tool by name if the role may call it.
 func (e *Environment) find(name string, sender worldv1.Role) *tool.Tool {
 	return e.selection.Tool(e.catalogue, name, sender)
 }
@@ -197,12 +193,12 @@ func undefined(name string) error {
 	return &python.Exception{Type: "NameError", Text: "name '" + name + "' is not defined"}
 }
 
-// looks says whether the call changes nothing and raises in no world.
-func (c *call) looks() bool {
+// isReadOnly reports whether the call changes nothing and raises in no world.
+func (c *call) isReadOnly() bool {
 	return c.raises == nil && c.tool != nil && c.tool.Answer != nil
 }
 
-// evaluate executes the call on a world and returns what the tool returns, None for a program.
+// evaluate executes the call on a world and returns the tool's result, None for a program.
 func (c *call) evaluate(ctx context.Context, w *session.World) (python.Value, error) {
 	if c.raises != nil {
 		return python.Value{}, c.raises
@@ -214,7 +210,7 @@ func (c *call) evaluate(ctx context.Context, w *session.World) (python.Value, er
 	return c.tool.Call(ctx, w, c.args)
 }
 
-// run executes the call on a world and says what it answers.
+// run executes the call on a world and returns its answer.
 func (c *call) run(ctx context.Context, w *session.World) Answer {
 	if c.program != nil {
 		answer, _ := c.program.run(ctx, w)
@@ -224,32 +220,31 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	if c.tool != nil {
 		answer.Tool = c.tool.Name
 	}
-	if c.looks() { // nothing that it reads decides whether it raises
+	if c.isReadOnly() { // its reads cannot make it raise
 		unwatched := *w
 		unwatched.Watch(nil)
 		w = &unwatched
 	}
 	result, err := c.evaluate(ctx, w)
 	if err != nil {
-		return answer.raised(err)
+		return answer.withException(err)
 	}
 	answer.Traces = []*worldv1.ToolTrace{trace(c.tool.Name, c.args, result)}
 	answer.Content = python.Repr(result)
 	return answer
 }
 
-// printed returns output as an answer has it: a message is UTF-8, the text need not be; and white
-// space at its ends is lost.
-func printed(output string) string {
+// outputText returns output as an answer contains it: valid UTF-8 without surrounding white space.
+func outputText(output string) string {
 	return strings.TrimFunc(strings.ToValidUTF8(output, "\uFFFD"), isSpace)
 }
 
-// isSpace says what Python's str.strip removes.
+// isSpace reports whether Python's str.strip removes a character.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// raised makes an answer of an exception: only the last line of its text survives, unless the
+// withException adds an exception to an answer. Only the last line of its text remains, unless the
 // source does not compile.
-func (a Answer) raised(err error) Answer {
+func (a Answer) withException(err error) Answer {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
 	var compile *syntax.Error
 	if errors.As(err, &compile) {
@@ -262,7 +257,7 @@ func (a Answer) raised(err error) Answer {
 	return a
 }
 
-// trace returns what is remembered of a successful call.
+// trace returns the trace of a successful call.
 func trace(name string, args tool.Args, result python.Value) *worldv1.ToolTrace {
 	return &worldv1.ToolTrace{Tool: name, ArgumentsJson: python.JSON(args.Trace()), ResultJson: python.JSON(result)}
 }

@@ -39,7 +39,7 @@ func TestRunOne(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(test.source), agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -67,8 +67,8 @@ func TestCallable(t *testing.T) {
 		{"agent, the user's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, agent, "end_conversation()", false},
 		{"user, its own tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "end_conversation()", true},
 		{"user, the agent's tool", &setupv1.ToolSelection{Allow: []string{"get_wifi_status", "end_conversation"}}, user, "get_wifi_status()", false},
-		{"user, in its own hands", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
-		{"user, in its own hands though denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}, User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
+		{"user, its own", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
+		{"user, its own though denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}, User: []string{"get_wifi_status"}}, user, "get_wifi_status()", true},
 		{"user with own tools, another", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "search_contacts(name='ann')", false},
 		{"user with own tools ends", &setupv1.ToolSelection{User: []string{"get_wifi_status"}}, user, "end_conversation()", true},
 		{"agent, what the user has and it was denied", &setupv1.ToolSelection{Deny: []string{"get_wifi_status"}, User: []string{"get_wifi_status"}}, agent, "get_wifi_status()", false},
@@ -82,7 +82,7 @@ func TestCallable(t *testing.T) {
 			if err != nil {
 				t.Fatalf("select tools: %v", err)
 			}
-			answers, _, err := New(catalogue, selection).Run(t.Context(), someWorld(), said(test.source), test.sender)
+			answers, _, err := New(catalogue, selection).Run(t.Context(), someWorld(), sourceMessages(test.source), test.sender)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -93,14 +93,14 @@ func TestCallable(t *testing.T) {
 	}
 }
 
-// FuzzRun checks that no source breaks the environment and that every answer is UTF-8.
+// FuzzRun checks that every source gets an answer in UTF-8.
 func FuzzRun(f *testing.F) {
 	for _, source := range sources() {
 		f.Add(source)
 	}
 	env := environment(f)
 	f.Fuzz(func(t *testing.T, source string) {
-		answers, _, err := env.Run(t.Context(), someWorld(), said(source), agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(source), agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("Run(%q): %d answers, error %v", source, len(answers), err)
 		}

@@ -9,8 +9,8 @@ import (
 
 const environmentRole = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 
-// said returns what the original's source texts are: calls or code.
-func said(sources ...string) []*worldv1.Message {
+// sourceMessages returns messages for source texts of the original: calls or code.
+func sourceMessages(sources ...string) []*worldv1.Message {
 	messages := make([]*worldv1.Message, len(sources))
 	for i, source := range sources {
 		messages[i] = sandboxtest.Message(agent, environmentRole, source)
@@ -18,15 +18,16 @@ func said(sources ...string) []*worldv1.Message {
 	return messages
 }
 
-// recognised resolves a source text as Run does.
-func (e *Environment) recognised(source string) call { return e.resolve(said(source)[0], agent) }
+// resolveSource resolves a source text as Run does.
+func (e *Environment) resolveSource(source string) call {
+	return e.resolve(sourceMessages(source)[0], agent)
+}
 
-// traced returns traces by their texts.
+// traced returns traces with the given texts.
 func traced(texts ...string) []*worldv1.ToolTrace {
 	return sandboxtest.Read(environmentRole, agent, sandbox.Row{ToolTrace: texts}).GetResult().GetTraces()
 }
 
-// traces returns the texts of an answer's traces.
 func traces(answer Answer) []string {
 	var texts []string
 	for _, trace := range answer.Traces {

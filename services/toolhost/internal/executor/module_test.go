@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// TestSlowModuleTools bounds the search for a failing order by the work of a pack's tools.
+// TestSlowModuleTools checks that the steps of a pack's tools limit the search for a failing order.
 func TestSlowModuleTools(t *testing.T) {
 	const source = `
 def slow(name: str) -> int:
@@ -43,7 +43,7 @@ def slow(name: str) -> int:
 		for i := range test.calls {
 			texts = append(texts, fmt.Sprintf("print(repr(slow(name='%d')))", i))
 		}
-		answers, _, err := env.Run(t.Context(), someWorld(), said(texts...), agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(texts...), agent)
 		if !errors.Is(err, test.want) || err == nil && len(answers) != test.calls {
 			t.Errorf("%d calls: got %d answers and %v, want %v", test.calls, len(answers), err, test.want)
 		}
@@ -53,8 +53,8 @@ def slow(name: str) -> int:
 			}
 		}
 	}
-	// Code pays for the steps of the tools that it calls, and cannot catch the end.
-	answers, _, err := env.Run(t.Context(), someWorld(), said("while True:\n  try:\n    slow('x')\n  except BaseException:\n    print('caught')\n"), agent)
+	// The steps of tools count for the code that calls them, and it cannot catch the limit.
+	answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages("while True:\n  try:\n    slow('x')\n  except BaseException:\n    print('caught')\n"), agent)
 	if err != nil || len(answers) != 1 || answers[0].Content != errSteps.Error() || len(answers[0].Traces) != 3 {
 		t.Errorf("code that goes on calling: got %+v and %v, want three calls and %v", answers, err, errSteps)
 	}

@@ -13,45 +13,45 @@ import (
 )
 
 const (
-	// maxSteps bounds how many calls are run in search of a failing order: eight calls of tools
-	// that all change everything stay below it. It bounds the memory of the search too, which keeps
-	// a few dozen bytes for each step at most.
+	// maxSteps is the maximum number of runs in a search. Eight calls of tools that all change
+	// everything need fewer. It also limits the memory of the search, which stores a few dozen bytes
+	// per step.
 	maxSteps = 150_000
-	// maxParallel bounds the calls of one batch: a set of calls is a bit mask.
+	// maxParallel is the maximum number of calls in a batch, because callSet is a bit mask.
 	maxParallel = 64
 )
 
-// set is a set of calls by their positions.
-type set uint64
+// callSet is a set of calls by position.
+type callSet uint64
 
-func (s set) has(i int) bool    { return s&(1<<i) != 0 }
-func (s set) without(i int) set { return s &^ (1 << i) }
+func (s callSet) has(i int) bool        { return s&(1<<i) != 0 }
+func (s callSet) without(i int) callSet { return s &^ (1 << i) }
 
-// search looks for the first failing order of a batch whose given order does not fail. The package
-// comment says why it is exact.
+// search finds the first failing order of a batch whose given order does not fail. The package
+// comment explains why it is exact.
 type search struct {
 	calls []call
 	base  session.World
-	// twins holds for each call the first one that is the same, if only itself.
-	twins []int
-	// effects are what each call was seen to do in any state; calls that are the same share them.
-	// grown says that there are more than when they were analysed.
-	effects []*session.Record
-	grown   bool
+	// duplicateOf maps each call to the first equal call.
+	duplicateOf []int
+	// effects are the effects of each call in all observed states. Equal calls share them. effectsGrew
+	// reports new effects since the last analysis.
+	effects     []*session.Record
+	effectsGrew bool
 	*analysis
-	// counted says that ids matter to what calls do, so that the number of drawn ids counts as read
-	// by whoever draws one.
-	counted bool
-	// known says of states whether some order of the calls of a group that are left raises.
-	known map[[sha256.Size]byte]bool
-	// buffer is where keys are written, record where a run is recorded.
+	// readsCounter reports that ids matter, so the counter of ids counts as read by each call that
+	// draws one.
+	readsCounter bool
+	// failing maps states to whether some order of a group's remaining calls raises.
+	failing map[[sha256.Size]byte]bool
+	// buffer is for encoding keys, record for recording runs.
 	buffer []byte
 	record session.Record
 	steps  int
 }
 
-// errAgain says that the calls were grouped anew, so that the groups must be explored again.
-var errAgain = errors.New("calls are grouped anew")
+// errRegrouped means that the groups changed and must be explored again.
+var errRegrouped = errors.New("calls are grouped anew")
 
 // reordered marks the context of calls in another order than the given one.
 type reordered struct{}
@@ -60,23 +60,23 @@ type reordered struct{}
 func Reordered(ctx context.Context) bool { return ctx.Value(reordered{}) != nil }
 
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic
-// order of positions, or that of the given order if there is none. The error is ErrTooManyOrders,
-// or the cause of ctx's end.
+// order of positions, otherwise that of the given order. The error is ErrTooManyOrders, or the
+// context's cause.
 func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answer, session.World, error) {
 	if len(calls) > maxParallel {
 		return nil, session.World{}, ErrTooManyOrders
 	}
 	s := &search{calls: calls, base: base}
-	given, world := s.given(ctx)
+	given, world := s.runGiven(ctx)
 	writes := func(record *session.Record) bool { return len(record.Writes) > 0 }
 	failed := func(answer Answer) bool { return answer.Exception != "" }
 	if slices.ContainsFunc(given, failed) || !slices.ContainsFunc(s.effects, writes) {
 		return given, world, nil
 	}
 	ctx = context.WithValue(ctx, reordered{}, true)
-	s.share()
-	all := ^set(0) >> (maxParallel - len(calls))
-	fails, err := s.first(ctx)
+	s.shareEffects()
+	all := ^callSet(0) >> (maxParallel - len(calls))
+	fails, err := s.runFirst(ctx)
 	if err == nil && !fails {
 		fails, err = s.canFail(ctx, &base, all)
 	}
@@ -89,8 +89,8 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 	return s.build(ctx, base, all, make([]Answer, 0, len(calls)))
 }
 
-// given runs the calls in the given order and records what each does.
-func (s *search) given(ctx context.Context) ([]Answer, session.World) {
+// runGiven executes the calls in the given order and records their effects.
+func (s *search) runGiven(ctx context.Context) ([]Answer, session.World) {
 	world, answers := s.base, make([]Answer, len(s.calls))
 	s.effects = make([]*session.Record, len(s.calls))
 	for i := range s.calls {
@@ -100,19 +100,20 @@ func (s *search) given(ctx context.Context) ([]Answer, session.World) {
 	return answers, world
 }
 
-// run executes a call, records what it does and says what it answers.
+// run executes a call, records its effects and returns its answer.
 func (s *search) run(ctx context.Context, i int, world *session.World) Answer {
 	world.Watch(&s.record)
 	answer := s.calls[i].run(ctx, world)
 	world.Watch(nil)
-	s.grown = s.effects[i].Add(&s.record) || s.grown
+	s.effectsGrew = s.effects[i].Add(&s.record) || s.effectsGrew
 	answer.Call = i
 	return answer
 }
 
-// first makes every call the first one, records what it does and says whether any raises.
-func (s *search) first(ctx context.Context) (fails bool, err error) {
-	for i, twin := range s.twins {
+// runFirst executes every call as the first one and records its effects. fails reports whether any
+// raises.
+func (s *search) runFirst(ctx context.Context) (fails bool, err error) {
+	for i, twin := range s.duplicateOf {
 		if i != twin {
 			continue
 		}
@@ -126,10 +127,10 @@ func (s *search) first(ctx context.Context) (fails bool, err error) {
 	return fails, nil
 }
 
-// share lets calls that are the same share what they were seen to do.
-func (s *search) share() {
-	s.twins, s.grown = twins(s.calls), true
-	for i, first := range s.twins {
+// shareEffects merges the effects of equal calls.
+func (s *search) shareEffects() {
+	s.duplicateOf, s.effectsGrew = duplicates(s.calls), true
+	for i, first := range s.duplicateOf {
 		if first != i {
 			s.effects[first].Add(s.effects[i])
 			s.effects[i] = s.effects[first]
@@ -137,8 +138,8 @@ func (s *search) share() {
 	}
 }
 
-// twins returns for each call the first one that is the same call, if only itself.
-func twins(calls []call) []int {
+// duplicates maps each call to the first equal call.
+func duplicates(calls []call) []int {
 	first, positions := make(map[string]int, len(calls)), make([]int, len(calls))
 	for i := range calls {
 		positions[i] = i
@@ -160,9 +161,8 @@ func twins(calls []call) []int {
 	return positions
 }
 
-// build appends the answers of the first failing order of the calls that are left. There must be
-// one.
-func (s *search) build(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World, error) {
+// build appends the answers of the first failing order of the remaining calls. One must exist.
+func (s *search) build(ctx context.Context, world session.World, left callSet, answers []Answer) ([]Answer, session.World, error) {
 	for i := range s.calls {
 		if !left.has(i) {
 			continue
@@ -170,7 +170,7 @@ func (s *search) build(ctx context.Context, world session.World, left set, answe
 		after := world
 		answer := s.run(ctx, i, &after)
 		if answer.Exception != "" {
-			answers, after = s.rest(ctx, after, left.without(i), append(answers, answer))
+			answers, after = s.runRest(ctx, after, left.without(i), append(answers, answer))
 			return answers, after, nil
 		}
 		fails, err := s.canFail(ctx, &after, left.without(i))
@@ -181,17 +181,17 @@ func (s *search) build(ctx context.Context, world session.World, left set, answe
 			return s.build(ctx, after, left.without(i), append(answers, answer))
 		}
 	}
-	answers, world = s.rest(ctx, world, left, answers)
+	answers, world = s.runRest(ctx, world, left, answers)
 	return answers, world, nil
 }
 
-// canFail says whether any order of the calls that are left raises. What was found about groups
-// that turn out to be too small is forgotten, and that no order raises is found again.
-func (s *search) canFail(ctx context.Context, world *session.World, left set) (bool, error) {
+// canFail reports whether any order of the remaining calls raises. If groups turn out to be too
+// small, it discards their results and searches again.
+func (s *search) canFail(ctx context.Context, world *session.World, left callSet) (bool, error) {
 	s.regroup()
 	for {
 		fails, err := s.anyCanFail(ctx, world, left)
-		if err != nil && !errors.Is(err, errAgain) {
+		if err != nil && !errors.Is(err, errRegrouped) {
 			return false, err
 		}
 		if again := s.regroup() || err != nil; fails || !again {
@@ -200,23 +200,23 @@ func (s *search) canFail(ctx context.Context, world *session.World, left set) (b
 	}
 }
 
-// regroup groups the calls anew if they were seen to do more, and says whether that changed
-// anything.
+// regroup groups the calls again if new effects were observed. It reports whether the groups
+// changed.
 func (s *search) regroup() bool {
-	if !s.grown {
+	if !s.effectsGrew {
 		return false
 	}
-	s.grown = false
+	s.effectsGrew = false
 	next := s.analyse()
-	if s.analysis != nil && s.same(next) {
+	if s.analysis != nil && s.equal(next) {
 		return false
 	}
-	s.analysis, s.known, s.steps = next, make(map[[sha256.Size]byte]bool), 0
+	s.analysis, s.failing, s.steps = next, make(map[[sha256.Size]byte]bool), 0
 	return true
 }
 
-// anyCanFail says whether any order of the calls of a group that are left raises.
-func (s *search) anyCanFail(ctx context.Context, world *session.World, left set) (bool, error) {
+// anyCanFail reports whether any order of a group's remaining calls raises.
+func (s *search) anyCanFail(ctx context.Context, world *session.World, left callSet) (bool, error) {
 	for i := range s.groups {
 		fails, err := s.groupCanFail(ctx, &s.groups[i], world, left&s.groups[i].calls)
 		if fails || err != nil {
@@ -226,34 +226,34 @@ func (s *search) anyCanFail(ctx context.Context, world *session.World, left set)
 	return false, nil
 }
 
-// groupCanFail says whether any order of those calls of a group that are left raises.
-func (s *search) groupCanFail(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
+// groupCanFail reports whether any order of the remaining calls of one group raises.
+func (s *search) groupCanFail(ctx context.Context, g *group, world *session.World, left callSet) (bool, error) {
 	if left == 0 {
 		return false, nil
 	}
 	key := s.key(g, world, left)
-	fails, ok := s.known[key]
+	fails, ok := s.failing[key]
 	if ok {
 		return fails, nil
 	}
 	fails, err := s.explore(ctx, g, world, left)
 	if err == nil {
-		s.known[key] = fails
+		s.failing[key] = fails
 	}
 	return fails, err
 }
 
-// explore tries every call of a group that is left, and then every order of the others after each
-// of those that change what the group sees. Of calls that are the same it tries the first.
-func (s *search) explore(ctx context.Context, g *group, world *session.World, left set) (bool, error) {
+// explore tries every remaining call of a group, then every order of the others after each call
+// that changes the group's queries. Of equal calls it tries the first.
+func (s *search) explore(ctx context.Context, g *group, world *session.World, left callSet) (bool, error) {
 	var next []int
 	var worlds []session.World
-	var tried set
+	var tried callSet
 	for i := range s.calls {
-		if !left.has(i) || tried.has(s.twins[i]) {
+		if !left.has(i) || tried.has(s.duplicateOf[i]) {
 			continue
 		}
-		tried |= 1 << s.twins[i]
+		tried |= 1 << s.duplicateOf[i]
 		after, raised, err := s.try(ctx, i, *world)
 		if raised || err != nil {
 			return raised, err
@@ -266,7 +266,7 @@ func (s *search) explore(ctx context.Context, g *group, world *session.World, le
 		}
 	}
 	if len(next) > 0 && s.regroup() {
-		return false, errAgain
+		return false, errRegrouped
 	}
 	for n, i := range next {
 		fails, err := s.groupCanFail(ctx, g, &worlds[n], left.without(i))
@@ -277,12 +277,12 @@ func (s *search) explore(ctx context.Context, g *group, world *session.World, le
 	return false, nil
 }
 
-// try runs a call on a copy of a world and records what it does.
+// try executes a call on a copy of a world and records its effects.
 func (s *search) try(ctx context.Context, i int, world session.World) (after session.World, raised bool, err error) {
-	if s.calls[i].looks() {
+	if s.calls[i].isReadOnly() {
 		return world, false, nil
 	}
-	if s.steps += s.calls[i].weight(); s.steps > maxSteps {
+	if s.steps += s.calls[i].cost(); s.steps > maxSteps {
 		return world, false, ErrTooManyOrders
 	}
 	if ctx.Err() != nil {
@@ -291,15 +291,15 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 	world.Watch(&s.record)
 	_, exception := s.calls[i].evaluate(ctx, &world)
 	world.Watch(nil)
-	s.grown = s.effects[i].Add(&s.record) || s.grown
+	s.effectsGrew = s.effects[i].Add(&s.record) || s.effectsGrew
 	return world, exception != nil, nil
 }
 
-// tryIDs runs a call that draws ids with each id that calls outside of its group may leave to it.
-// The error is errAgain if that may make a difference to the group. after is the world that the
-// call left with the ids of this one.
+// tryIDs executes a call that draws ids with each id that calls outside its group may leave to it.
+// The error is errRegrouped if the id may matter to the group. after is the world after the call
+// with the ids of world.
 func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *session.World) error {
-	if !g.loose || s.effects[i].Draws == 0 {
+	if !g.idsVary || s.effects[i].Draws == 0 {
 		return nil
 	}
 	want := s.conflicts.AppendAnswers(nil, after, g.reads)
@@ -314,15 +314,15 @@ func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *sess
 			return err
 		}
 		if raised || !bytes.Equal(want, s.conflicts.AppendAnswers(nil, &other, g.reads)) {
-			s.counted, s.grown = true, true
-			return errAgain
+			s.readsCounter, s.effectsGrew = true, true
+			return errRegrouped
 		}
 	}
 	return nil
 }
 
-// rest runs the calls that are left in ascending order, whether they raise or not.
-func (s *search) rest(ctx context.Context, world session.World, left set, answers []Answer) ([]Answer, session.World) {
+// runRest executes the remaining calls in ascending order, whether they raise or not.
+func (s *search) runRest(ctx context.Context, world session.World, left callSet, answers []Answer) ([]Answer, session.World) {
 	for i := range s.calls {
 		if left.has(i) {
 			answers = append(answers, s.run(ctx, i, &world))
@@ -331,9 +331,9 @@ func (s *search) rest(ctx context.Context, world session.World, left set, answer
 	return answers, world
 }
 
-// key identifies a set of calls of a group and the answers to what the group asks of the state
-// before them.
-func (s *search) key(g *group, world *session.World, left set) [sha256.Size]byte {
+// key returns the digest of a set of a group's calls and of the answers to the group's queries in
+// the state before them.
+func (s *search) key(g *group, world *session.World, left callSet) [sha256.Size]byte {
 	key := binary.LittleEndian.AppendUint64(s.buffer[:0], uint64(left))
 	s.buffer = s.conflicts.AppendAnswers(key, world, g.reads)
 	return sha256.Sum256(s.buffer)

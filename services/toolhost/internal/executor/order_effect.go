@@ -6,48 +6,47 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// group is a set of calls that get into each other's way, together with what they ask of the world.
-// No call outside of it changes the answers.
+// group is a set of conflicting calls with their queries. No call outside changes the answers.
 type group struct {
-	calls set
-	// shaping are those of the calls that change the answers.
-	shaping set
+	calls callSet
+	// shaping are the calls that change the answers.
+	shaping callSet
 	reads   []session.Read
-	// loose says that calls of the group draw ids, and that which ids they get depends on calls
-	// that do not shape the answers.
-	loose bool
+	// idsVary reports that calls of the group draw ids, and that the ids depend on calls that do not
+	// change the answers.
+	idsVary bool
 }
 
-// analysis is what follows from the effects that calls were seen to have.
+// analysis follows from the observed effects of calls.
 type analysis struct {
 	conflicts *session.Conflicts
 	groups    []group
-	// draws is how many ids the batch draws at most.
+	// draws is the maximum number of ids that the batch draws.
 	draws int64
 }
 
-// same says whether nothing follows from more effects that did not follow before.
-func (a *analysis) same(b *analysis) bool {
+// equal reports whether two analyses are the same.
+func (a *analysis) equal(b *analysis) bool {
 	return a.draws == b.draws && a.conflicts.Same(b.conflicts) && slices.EqualFunc(a.groups, b.groups, func(g, h group) bool {
-		return g.calls == h.calls && g.shaping == h.shaping && g.loose == h.loose && slices.EqualFunc(g.reads, h.reads, session.Read.Same)
+		return g.calls == h.calls && g.shaping == h.shaping && g.idsVary == h.idsVary && slices.EqualFunc(g.reads, h.reads, session.Read.Same)
 	})
 }
 
-// maxIDs bounds how many ids are tried for each run of a call.
+// maxIDs is the maximum number of ids to try for each run of a call.
 const maxIDs = 256
 
-// analyse groups the calls by the effects that they were seen to have.
+// analyse groups the calls by their observed effects.
 func (s *search) analyse() *analysis {
 	a := &analysis{conflicts: session.NewConflicts(&s.base, s.effects)}
-	var drawers set
+	var drawers callSet
 	for i, effects := range s.effects {
 		if a.draws += int64(effects.Draws); effects.Draws > 0 {
 			drawers |= 1 << i
 		}
 	}
-	s.counted = s.counted || a.draws > maxIDs
+	s.readsCounter = s.readsCounter || a.draws > maxIDs
 	for i := range s.calls {
-		next := s.reach(a.conflicts, i)
+		next := s.groupOf(a.conflicts, i)
 		a.groups = slices.DeleteFunc(a.groups, func(g group) bool {
 			if g.calls&next.calls == 0 {
 				return false
@@ -60,24 +59,24 @@ func (s *search) analyse() *analysis {
 	for i := range a.groups {
 		g := &a.groups[i]
 		if g.calls&drawers != 0 {
-			if g.loose = drawers&(drawers-1) != 0 && drawers&^g.shaping != 0; !g.loose {
+			if g.idsVary = drawers&(drawers-1) != 0 && drawers&^g.shaping != 0; !g.idsVary {
 				session.AddReads(&g.reads, []session.Read{session.Drawing()})
 			}
 		}
 		g.reads = slices.DeleteFunc(g.reads, func(read session.Read) bool { return !s.changes(a.conflicts, read) })
 	}
-	a.groups = slices.DeleteFunc(a.groups, func(g group) bool { // its calls see in any order what they saw in the given one
-		return !g.loose && (g.shaping == 0 || g.calls&(g.calls-1) == 0)
+	a.groups = slices.DeleteFunc(a.groups, func(g group) bool { // its calls see the same in any order
+		return !g.idsVary && (g.shaping == 0 || g.calls&(g.calls-1) == 0)
 	})
 	return a
 }
 
-// reach returns the group of one call: what it reads, the calls that change the answers, what they
-// read, and what is copied into rows that they write, the calls that change these answers, and so
-// on. Calls that are the same belong together.
-func (s *search) reach(conflicts *session.Conflicts, i int) group {
+// groupOf returns the group of a call: its queries, the calls that change their answers, the
+// queries of these, the calls that change cells copied into rows that they write, and so on. Equal
+// calls are in one group.
+func (s *search) groupOf(conflicts *session.Conflicts, i int) group {
 	g := group{}
-	s.join(&g, s.twins[i])
+	s.join(&g, s.duplicateOf[i])
 	for grown := true; grown; {
 		grown = false
 		for j, effects := range s.effects {
@@ -85,7 +84,7 @@ func (s *search) reach(conflicts *session.Conflicts, i int) group {
 				if !conflicts.Matter(effects.Writes, g.reads) {
 					continue
 				}
-				s.join(&g, s.twins[j])
+				s.join(&g, s.duplicateOf[j])
 				g.shaping, grown = g.shaping|1<<j, true
 				session.AddReads(&g.reads, effects.Shapes)
 			}
@@ -95,15 +94,15 @@ func (s *search) reach(conflicts *session.Conflicts, i int) group {
 	return g
 }
 
-// join adds a call, and those that are the same, to a group.
+// join adds a call and equal calls to a group.
 func (s *search) join(g *group, first int) {
 	for i := range s.calls {
-		if s.twins[i] == first {
+		if s.duplicateOf[i] == first {
 			g.calls |= 1 << i
 		}
 	}
 	session.AddReads(&g.reads, s.effects[first].Reads)
-	if s.counted && s.effects[first].Draws > 0 {
+	if s.readsCounter && s.effects[first].Draws > 0 {
 		session.AddReads(&g.reads, []session.Read{session.Drawing()})
 	}
 }
@@ -114,7 +113,7 @@ func (g *group) join(other group) {
 	session.AddReads(&g.reads, other.reads)
 }
 
-// changes says whether any call changes the answer to a question.
+// changes reports whether any call changes the answer to a query.
 func (s *search) changes(conflicts *session.Conflicts, read session.Read) bool {
 	reads := []session.Read{read}
 	return slices.ContainsFunc(s.effects, func(effects *session.Record) bool { return conflicts.Matter(effects.Writes, reads) })

@@ -36,7 +36,7 @@ func environment(tb testing.TB) *Environment {
 	return New(catalogue, selection)
 }
 
-// someWorld returns a world with settings and a few contacts, one of them the owner of the phone.
+// someWorld returns a world with settings and a few contacts. One of them is the phone's owner.
 func someWorld() session.World {
 	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
 	w.Load(world.Setting, []session.Row{{
@@ -49,7 +49,7 @@ func someWorld() session.World {
 	return w
 }
 
-// sources are calls that get into each other's way in many ways.
+// sources returns calls that conflict in many ways.
 func sources() []string {
 	return []string{
 		"print(repr(set_wifi_status(False)))",
@@ -76,9 +76,9 @@ func sources() []string {
 	}
 }
 
-// naive runs every order, as the original does, and keeps the first one that fails, else the given
-// one. Orders share the run of what they begin with.
-func naive(calls []call, base session.World) ([]Answer, session.World) {
+// allOrders runs every order, as the original does, and returns the outcome of the first that
+// fails, otherwise of the given one. Orders share runs of common prefixes.
+func allOrders(calls []call, base session.World) ([]Answer, session.World) {
 	var given []Answer
 	var givenWorld session.World
 	used := make([]bool, len(calls))
@@ -112,8 +112,8 @@ func naive(calls []call, base session.World) ([]Answer, session.World) {
 	return given, givenWorld
 }
 
-// state prints everything of a world that can be seen later.
-func state(w session.World) string {
+// worldText returns all visible state of a world as text.
+func worldText(w session.World) string {
 	text := fmt.Sprint(w.Drawn(), w.Active())
 	for _, table := range w.Tables() {
 		name := table.Name
@@ -122,9 +122,8 @@ func state(w session.World) string {
 	return text
 }
 
-// pools are calls that get into each other's way, by what they are about; together they are calls
-// of all tools.
-func pools(ids []string) [][]string {
+// callPools returns conflicting calls by topic. Together they contain all tools.
+func callPools(ids []string) [][]string {
 	contacts := []string{
 		"add_contact('Dan', '+14085551111')", "add_contact('Eve', '+14085552222', is_self=True)", "add_contact('Fay', 'no number')",
 		"search_contacts(name='bob')", "print(search_contacts(is_self=True)[0]['name'])", "send_message_with_phone_number('+14085550000', 'hi')",
@@ -157,7 +156,7 @@ func pools(ids []string) [][]string {
 	return [][]string{contacts, reminders, settings, slices.Concat(contacts, reminders), slices.Concat(contacts, reminders, settings, others)}
 }
 
-// recorded returns answers to the requests that the calls in the pools make.
+// recorded returns answers to the requests of the calls in callPools.
 func recorded(t *testing.T) service.Backend {
 	t.Helper()
 	backend, err := service.NewRecorded([]*setupv1.RecordedAnswer{
@@ -220,12 +219,12 @@ func collidingWorld(random *rand.Rand, frame *session.Frame, ids []string) sessi
 	return w
 }
 
-// batch returns two to six calls of a pool, of which most do not raise in the given order.
+// batch returns two to six calls of a pool. Most batches do not raise in the given order.
 func batch(random *rand.Rand, env *Environment, pool []string, world session.World) (texts []string, calls []call) {
 	for range 2 + min(random.IntN(5), random.IntN(5)) {
 		for range 8 {
 			text := pool[random.IntN(len(pool))]
-			c, after := env.recognised(text), world
+			c, after := env.resolveSource(text), world
 			if c.run(context.Background(), &after).Exception != "" && random.IntN(60) > 0 {
 				continue
 			}
@@ -236,7 +235,7 @@ func batch(random *rand.Rand, env *Environment, pool []string, world session.Wor
 	return texts, calls
 }
 
-// How many random batches are compared with all their orders. The few are the first of the many.
+// These are numbers of random batches to compare. The few are the first of the many.
 const (
 	fewBatches  = 2_000
 	manyBatches = 22_000
@@ -252,7 +251,7 @@ func equalsAllOrders(t *testing.T, batches int) {
 	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
 	drawing := session.NewWorld(frame, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
-	all := pools(ids)
+	all := callPools(ids)
 	compared, givenFails, laterFails := 0, 0, 0
 	for round := range batches {
 		pool := all[round%len(all)]
@@ -261,15 +260,15 @@ func equalsAllOrders(t *testing.T, batches int) {
 		if len(calls) < 2 {
 			continue
 		}
-		wantAnswers, wantWorld := naive(calls, base)
-		gotAnswers, gotWorld, err := env.Run(t.Context(), base, said(texts...), agent)
+		wantAnswers, wantWorld := allOrders(calls, base)
+		gotAnswers, gotWorld, err := env.Run(t.Context(), base, sourceMessages(texts...), agent)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", texts, err)
 		}
 		if diff := cmp.Diff(wantAnswers, gotAnswers, protocmp.Transform()); diff != "" {
-			t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, state(base), diff)
+			t.Fatalf("Run(%q) in %s: answers (-all orders +got):\n%s", texts, worldText(base), diff)
 		}
-		if got, want := state(gotWorld), state(wantWorld); got != want {
+		if got, want := worldText(gotWorld), worldText(wantWorld); got != want {
 			t.Fatalf("Run(%q): got world %s\nwant %s", texts, got, want)
 		}
 		compared++
@@ -321,7 +320,7 @@ func TestFirstFailingBounds(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), said(test.sources...), agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(test.sources...), agent)
 			if !errors.Is(err, test.want) {
 				t.Fatalf("got error %v, want %v", err, test.want)
 			}
@@ -332,7 +331,6 @@ func TestFirstFailingBounds(t *testing.T) {
 	}
 }
 
-// benchmark is one batch to measure.
 type benchmark struct {
 	name    string
 	sources []string
@@ -386,7 +384,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := env.Run(b.Context(), world, said(bench.sources...), agent); err != nil {
+				if _, _, err := env.Run(b.Context(), world, sourceMessages(bench.sources...), agent); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -20,60 +20,60 @@ type program struct {
 	compiled    *syntax.Module
 	environment *Environment
 	sender      worldv1.Role
-	// steps is how much work the last run was.
+	// steps is the number of steps of the last run.
 	steps int
 }
 
-// stepsPerCall is how many steps of a program count as one call in the search for a failing order.
+// stepsPerCall is the number of a program's steps that count as one call in the search.
 const stepsPerCall = 100
 
-// weight says how many calls of a tool a run of the call is worth, by its last run.
-func (c *call) weight() int {
+// cost returns the number of calls as which a run of the call counts, according to its last run.
+func (c *call) cost() int {
 	if c.program == nil {
 		return 1 + c.args.Steps()/stepsPerCall
 	}
 	return 1 + c.program.steps/stepsPerCall
 }
 
-// run executes the program on a world and says what it answers. The error is what ended it, if
-// anything did: what it changed until then stays, and the calls that it made have their traces.
+// run executes the program on a world and returns its answer. The error is the one that ended the
+// program. Its changes and the traces of its calls remain.
 func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	tools := &programTools{ctx: ctx, program: p, world: w}
 	outcome := interp.Run(ctx, p.compiled, tools)
 	p.steps = outcome.Steps + tools.steps
-	answer := Answer{Content: printed(outcome.Output), Traces: tools.traces}
+	answer := Answer{Content: outputText(outcome.Output), Traces: tools.traces}
 	if outcome.Err == nil {
 		return answer, nil
 	}
-	raised := answer.raised(outcome.Err)
+	raised := answer.withException(outcome.Err)
 	if answer.Content != "" {
 		raised.Content = answer.Content + "\n" + raised.Content
 	}
 	return raised, outcome.Err
 }
 
-// programTools are the tools that a program calls on its world.
+// programTools provides tools to a program.
 type programTools struct {
 	ctx     context.Context
 	program *program
 	world   *session.World
 	traces  []*worldv1.ToolTrace
-	// steps is how much work the tools of a pack were.
+	// steps is the number of steps of a pack's tools.
 	steps int
 }
 
-// errSteps ends a program whose calls of a pack's tools take more steps than a run may. It is no
-// exception that the program can catch.
+// errSteps ends a program if the pack's tools that it calls exceed the steps of a run. The program
+// cannot catch it.
 var errSteps = fmt.Errorf("TimeoutError: more than %d steps are needed", limit.Steps)
 
-// Callable says whether the speaker may call the tool.
+// Callable reports whether the speaker may call the tool.
 func (t *programTools) Callable(name string) bool {
 	return t.program.environment.find(name, t.program.sender) != nil
 }
 
-// Call calls a tool and keeps its trace.
+// Call calls a tool and stores its trace.
 func (t *programTools) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	c := t.program.environment.called(name, positional, keyword, t.program.sender)
+	c := t.program.environment.programCall(name, positional, keyword, t.program.sender)
 	result, err := c.evaluate(t.ctx, t.world)
 	if t.steps += c.args.Steps(); t.steps > limit.Steps {
 		return python.Value{}, errSteps
@@ -85,7 +85,7 @@ func (t *programTools) Call(name string, positional []python.Value, keyword *pyt
 	return result, nil
 }
 
-// exception makes what a tool raises an exception that the program can catch, unless the context
+// exception converts an exception of a tool to one that the program can catch, unless the context
 // has ended.
 func (t *programTools) exception(err error) error {
 	var exception *python.Exception

@@ -64,7 +64,7 @@ func TestProgram(t *testing.T) {
 	env := environment(t)
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), agent)
+			answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(test.source), agent)
 			if err != nil {
 				t.Fatalf("Run(%q): %v", test.source, err)
 			}
@@ -75,14 +75,14 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// TestProgramKeepsWorld checks that what a program did before it failed stays.
+// TestProgramKeepsWorld checks that changes of a program before its failure remain.
 func TestProgramKeepsWorld(t *testing.T) {
 	env := environment(t)
-	_, world, err := env.Run(t.Context(), someWorld(), said("set_wifi_status(False)\n1/0"), agent)
+	_, world, err := env.Run(t.Context(), someWorld(), sourceMessages("set_wifi_status(False)\n1/0"), agent)
 	if err != nil {
 		t.Fatal(err)
 	}
-	answers, _, err := env.Run(t.Context(), world, said("get_wifi_status()"), agent)
+	answers, _, err := env.Run(t.Context(), world, sourceMessages("get_wifi_status()"), agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,7 +109,7 @@ func TestProgramCallable(t *testing.T) {
 		{"x = [end_conversation()]", worldv1.Role_ROLE_USER, ""},
 		{"x = [get_wifi_status()]", worldv1.Role_ROLE_USER, "NameError: name 'get_wifi_status' is not defined"},
 	} {
-		answers, _, err := env.Run(t.Context(), someWorld(), said(test.source), test.sender)
+		answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(test.source), test.sender)
 		if err != nil {
 			t.Fatalf("Run(%q): %v", test.source, err)
 		}
@@ -119,8 +119,7 @@ func TestProgramCallable(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatch checks that the search for a failing order runs programs on worlds of their
-// own.
+// TestProgramsInBatch checks that the search runs programs on copies of the world.
 func TestProgramsInBatch(t *testing.T) {
 	pool := append(sources(),
 		"if get_wifi_status(): set_wifi_status(False)\nelse: 1/0",
@@ -137,17 +136,17 @@ func TestProgramsInBatch(t *testing.T) {
 				texts := []string{pool[j], pool[i], pool[k]}
 				calls := make([]call, len(texts))
 				for n := range texts {
-					calls[n] = env.recognised(texts[n])
+					calls[n] = env.resolveSource(texts[n])
 				}
-				wantAnswers, wantWorld := naive(calls, someWorld())
-				gotAnswers, gotWorld, err := env.Run(t.Context(), someWorld(), said(texts...), agent)
+				wantAnswers, wantWorld := allOrders(calls, someWorld())
+				gotAnswers, gotWorld, err := env.Run(t.Context(), someWorld(), sourceMessages(texts...), agent)
 				if err != nil {
 					t.Fatalf("Run(%q): %v", texts, err)
 				}
 				if diff := cmp.Diff(wantAnswers, gotAnswers, protocmp.Transform()); diff != "" {
 					t.Fatalf("Run(%q): answers (-all orders +got):\n%s", texts, diff)
 				}
-				if got, want := state(gotWorld), state(wantWorld); got != want {
+				if got, want := worldText(gotWorld), worldText(wantWorld); got != want {
 					t.Fatalf("Run(%q): got world %s\nwant %s", texts, got, want)
 				}
 			}
@@ -155,22 +154,22 @@ func TestProgramsInBatch(t *testing.T) {
 	}
 }
 
-// TestProgramsInBatchAreBounded checks that many long programs cannot keep the search busy: their
-// steps count, not the time that they take on this machine.
+// TestProgramsInBatchAreBounded checks that the steps of programs limit the search, independent of
+// the machine's speed.
 func TestProgramsInBatchAreBounded(t *testing.T) {
 	texts := make([]string, 8)
 	for i := range texts {
 		texts[i] = "for i in range(15000):\n    x = i + " + string(rune('0'+i)) + "\nsearch_contacts(name='A')\nadd_contact('A', '+14085551111')"
 	}
-	_, _, err := environment(t).Run(t.Context(), someWorld(), said(texts...), agent)
+	_, _, err := environment(t).Run(t.Context(), someWorld(), sourceMessages(texts...), agent)
 	if !errors.Is(err, ErrTooManyOrders) {
 		t.Errorf("got error %v, want %v", err, ErrTooManyOrders)
 	}
 }
 
-// TestRawSourceForm runs the sources that go beyond a single call: each answers output, or an error
-// in the original's form.
-func TestRawSourceForm(t *testing.T) {
+// TestSourceErrors runs sources beyond a single call. Each answers output, or an error in the
+// original's format.
+func TestSourceErrors(t *testing.T) {
 	form := regexp.MustCompile(`^(Error: The given code was incomplete|  File "<input>", line \d+\n|[\w.]+(: .*)?\n?$)`)
 	env, played, failed := environment(t), 0, 0
 	vectortest.Lines(t, vectortest.Dir(t, "tools/raw_source.jsonl"), func(number int, raw []byte) {
@@ -181,7 +180,7 @@ func TestRawSourceForm(t *testing.T) {
 		if c.Expect == "equal" { // compared through the service
 			return
 		}
-		answers, _, err := env.Run(t.Context(), someWorld(), said(c.Source), agent)
+		answers, _, err := env.Run(t.Context(), someWorld(), sourceMessages(c.Source), agent)
 		if err != nil || len(answers) != 1 {
 			t.Fatalf("line %d: %d answers, error %v", number, len(answers), err)
 		}

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// Match is a choice found by Extract.
+// Match is a choice that Extract returns.
 type Match struct {
 	Index int
 	Score float64 // 0 to 100
 }
 
-// Extract returns the choices whose WRatio with the query reaches the cutoff, both texts after
-// default processing: best first, equal ones in their order, at most limit. choice returns the i-th
-// of n texts; ok is false for a null, which never matches.
+// Extract returns the choices whose WRatio with the query is at least cutoff, both after default
+// processing. The best is first, equal ones are in the order of choices, and there are at most
+// limit. choice returns text i of n. ok is false for a null, which never matches.
 func Extract(query string, n int, choice func(i int) (text string, ok bool), cutoff float64, limit int) []Match {
 	wanted := Prepare(query)
 	var (

@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// tolerance is how far a score may be from the vector's.
+// tolerance is the largest accepted difference from a vector's score.
 const tolerance = 1e-9
 
 func TestScorers(t *testing.T) {
@@ -106,7 +106,7 @@ func TestExtract(t *testing.T) {
 	t.Logf("extract.jsonl: %d cases", cases)
 }
 
-// choices reads texts of which some are null.
+// choices returns the choice function for texts. Some may be null.
 func choices(texts []*string) func(i int) (string, bool) {
 	return func(i int) (string, bool) {
 		if texts[i] == nil {
@@ -116,7 +116,7 @@ func choices(texts []*string) func(i int) (string, bool) {
 	}
 }
 
-// FuzzCommon compares the bit-parallel subsequence with the textbook's table.
+// FuzzCommon compares the bit-parallel algorithm with dynamic programming.
 func FuzzCommon(f *testing.F) {
 	f.Add("search contacts", "search messages")
 	f.Add("é"+strings.Repeat("ab", 100), strings.Repeat("ba", 90)+"é😀")
@@ -126,18 +126,18 @@ func FuzzCommon(f *testing.F) {
 			return
 		}
 		var p pattern
-		p.set(x)
-		if got, want := p.common(y), tableCommon(x, y); got != want {
+		p.prepare(x)
+		if got, want := p.commonLength(y), tableCommonLength(x, y); got != want {
 			t.Errorf("common(%q, %q) = %d, want %d", a, b, got, want)
 		}
 		texts := [2]*Text{Prepare(a), Prepare(b)}
 		if got, back := WRatio(texts[0], texts[1]), WRatio(texts[1], texts[0]); got < 0 || got > maxScore || math.Abs(got-back) > tolerance {
-			t.Errorf("WRatio(%q, %q) = %v, the other way round %v", a, b, got, back)
+			t.Errorf("WRatio(%q, %q) = %v, with the arguments swapped %v", a, b, got, back)
 		}
 	})
 }
 
-func tableCommon(a, b []rune) int {
+func tableCommonLength(a, b []rune) int {
 	row := make([]int, len(b)+1)
 	for _, x := range a {
 		diagonal := 0

@@ -2,11 +2,11 @@ package fuzzy
 
 import "math"
 
-// offsetRange is a range of offsets of the shorter text in the longer one. Both ends are scored.
+// offsetRange is a range of offsets of the shorter text in the longer one. Both ends have a score.
 type offsetRange struct{ first, last int }
 
-// partialRatio returns the best ratio of the shorter text and any part of the longer one that is as
-// long, or shorter at either end; 0 below the cutoff.
+// partialRatio returns the best ratio of the shorter text and a part of the longer one. A part has
+// the same length, or is shorter at either end. The result is 0 below the cutoff.
 func (s *scorer) partialRatio(a, b []rune, cutoff float64) float64 {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -27,12 +27,12 @@ func (s *scorer) partialRatio(a, b []rune, cutoff float64) float64 {
 	return score
 }
 
-// partial is partialRatio for texts that are not empty, a not the longer one.
+// partial is partialRatio for two non-empty texts. a must not be longer than b.
 func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
-	s.part.set(a)
+	s.part.prepare(a)
 	score := 0.0
 	if len(b) > len(a) {
-		whole := s.windows(len(a), b, cutoff)
+		whole := s.bestWindow(len(a), b, cutoff)
 		if whole == maxScore {
 			return maxScore
 		}
@@ -41,12 +41,12 @@ func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
 		}
 	}
 	for i := 1; i < len(a); i++ {
-		if s.part.has(b[i-1]) {
+		if s.part.contains(b[i-1]) {
 			score, cutoff = s.scorePart(b[:i], score, cutoff)
 		}
 	}
 	for i := len(b) - len(a); i < len(b) && score != maxScore; i++ {
-		if s.part.has(b[i]) {
+		if s.part.contains(b[i]) {
 			score, cutoff = s.scorePart(b[i:], score, cutoff)
 		}
 	}
@@ -61,10 +61,10 @@ func (s *scorer) scorePart(part []rune, score, cutoff float64) (newScore, newCut
 	return score, cutoff
 }
 
-// windows scores the parts of b of the given size, except the last. It halves ranges of offsets and
-// drops those whose ends show that nothing between them can be better: neighbours differ by two
-// edits at most. The result is negative if no part reaches the cutoff.
-func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
+// bestWindow returns the best score of the parts of b of the given size, except the last part. It
+// bisects ranges of offsets. The scores of neighbours differ by at most two edits, so it skips a
+// range whose ends exclude a better part. The result is negative if no part reaches the cutoff.
+func (s *scorer) bestWindow(size int, b []rune, cutoff float64) float64 {
 	maximum := 2 * size
 	limit := int(math.Ceil(float64(maximum) * min(1, 1-cutoff/maxScore+cutoffSlack)))
 	closest := math.MaxInt32
@@ -81,9 +81,9 @@ func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 		}
 		return s.distances[i]
 	}
-	s.open = append(s.open[:0], offsetRange{0, len(b) - size - 1})
-	for next := 0; next < len(s.open) && closest > 0; next++ {
-		w := s.open[next]
+	s.pending = append(s.pending[:0], offsetRange{0, len(b) - size - 1})
+	for next := 0; next < len(s.pending) && closest > 0; next++ {
+		w := s.pending[next]
 		first, last := at(w.first), at(w.last)
 		span := w.last - w.first
 		if span <= 1 {
@@ -92,7 +92,7 @@ func (s *scorer) windows(size int, b []rune, cutoff float64) float64 {
 		known := max(first, last) - min(first, last)
 		if min(first, last)-(span-known/2)/2*2 < limit {
 			middle := w.first + span/2
-			s.open = append(s.open, offsetRange{w.first, middle}, offsetRange{middle, w.last})
+			s.pending = append(s.pending, offsetRange{w.first, middle}, offsetRange{middle, w.last})
 		}
 	}
 	return (1 - float64(closest)/float64(maximum)) * maxScore

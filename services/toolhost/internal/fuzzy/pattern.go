@@ -7,15 +7,15 @@ const (
 	asciiSize = 128
 )
 
-// pattern is a text laid out for the bit-parallel longest common subsequence: per code point the
-// set of its positions.
+// pattern is a text prepared for the bit-parallel longest common subsequence: the set of positions
+// of each code point.
 type pattern struct {
 	size  int
 	first block
 	rest  []block
 }
 
-// block holds the positions of 64 places of the pattern.
+// block holds 64 positions of the pattern.
 type block struct {
 	ascii [asciiSize]uint64
 	other []positions
@@ -52,8 +52,8 @@ func (b *block) get(r rune) uint64 {
 	return 0
 }
 
-// set lays out a text and reuses p's memory.
-func (p *pattern) set(text []rune) {
+// prepare sets p to a text and reuses p's memory.
+func (p *pattern) prepare(text []rune) {
 	p.size = len(text)
 	p.first.ascii = [asciiSize]uint64{}
 	p.first.other = p.first.other[:0]
@@ -70,8 +70,8 @@ func (p *pattern) set(text []rune) {
 	}
 }
 
-// has reports whether r occurs in the pattern.
-func (p *pattern) has(r rune) bool {
+// contains reports whether r occurs in the pattern.
+func (p *pattern) contains(r rune) bool {
 	if p.first.get(r) != 0 {
 		return true
 	}
@@ -84,13 +84,13 @@ func (p *pattern) has(r rune) bool {
 }
 
 // distance returns the number of insertions and deletions between the pattern and a text.
-func (p *pattern) distance(text []rune) int { return p.size + len(text) - 2*p.common(text) }
+func (p *pattern) distance(text []rune) int { return p.size + len(text) - 2*p.commonLength(text) }
 
-// common returns the length of the longest common subsequence of the pattern and a text. A zero bit
-// of the state stands for a place where the subsequence grows.
-func (p *pattern) common(text []rune) int {
+// commonLength returns the length of the longest common subsequence of the pattern and a text. A
+// zero bit of the state marks a position at which the subsequence grows.
+func (p *pattern) commonLength(text []rune) int {
 	if len(p.rest) > 0 {
-		return p.commonLong(text)
+		return p.commonLengthLong(text)
 	}
 	state := ^uint64(0)
 	for _, r := range text {
@@ -100,7 +100,7 @@ func (p *pattern) common(text []rune) int {
 	return bits.OnesCount64(^state)
 }
 
-func (p *pattern) commonLong(text []rune) int {
+func (p *pattern) commonLengthLong(text []rune) int {
 	var few [16]uint64
 	n := len(p.rest) + 1
 	states := few[:min(n, len(few))]

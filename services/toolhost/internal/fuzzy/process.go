@@ -14,24 +14,23 @@ import (
 //go:embed process.txt
 var bundled string
 
-// change is what default processing does with a run of code points: they become a space, or offset
-// is added to them.
-type change struct {
+// runeMapping maps a range of code points in default processing: to a space, or by adding offset.
+type runeMapping struct {
 	first, last, offset rune
 	space               bool
 }
 
-// changes returns the runs of process.txt, ascending. It reads them once.
-var changes = sync.OnceValue(func() []change {
+// mappings returns the ranges of process.txt in ascending order. It decodes the file once.
+var mappings = sync.OnceValue(func() []runeMapping {
 	list, err := decode(bundled)
 	if err != nil {
-		panic(fmt.Sprintf("fuzzy: process.txt: %v", err)) // the file is part of the program
+		panic(fmt.Sprintf("fuzzy: process.txt: %v", err)) // the file is built in
 	}
 	return list
 })
 
-func decode(text string) ([]change, error) {
-	var list []change
+func decode(text string) ([]runeMapping, error) {
+	var list []runeMapping
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 || fields[0] == "#" {
@@ -48,7 +47,7 @@ func decode(text string) ([]change, error) {
 		if err != nil {
 			return nil, err
 		}
-		c := change{first: rune(first), last: rune(last), space: fields[2] == "space"}
+		c := runeMapping{first: rune(first), last: rune(last), space: fields[2] == "space"}
 		if !c.space {
 			offset, err := strconv.ParseInt(fields[2], 10, 32)
 			if err != nil {
@@ -61,7 +60,7 @@ func decode(text string) ([]change, error) {
 	return list, nil
 }
 
-// processRune returns what default processing makes of a character.
+// processRune applies default processing to a character.
 func processRune(r rune) rune {
 	switch {
 	case r >= 'a' && r <= 'z' || r >= '0' && r <= '9':
@@ -71,8 +70,8 @@ func processRune(r rune) rune {
 	case r < utf8.RuneSelf:
 		return ' '
 	}
-	list := changes()
-	i, _ := slices.BinarySearchFunc(list, r, func(c change, r rune) int { return cmp.Compare(c.last, r) })
+	list := mappings()
+	i, _ := slices.BinarySearchFunc(list, r, func(c runeMapping, r rune) int { return cmp.Compare(c.last, r) })
 	switch {
 	case i == len(list) || r < list[i].first:
 		return r

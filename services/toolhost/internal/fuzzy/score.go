@@ -5,77 +5,76 @@ import "slices"
 const (
 	maxScore = 100.0
 
-	// cutoffSlack is the slack between a similarity cutoff and the corresponding distance cutoff.
+	// cutoffSlack is added when a similarity cutoff is converted to a distance cutoff.
 	cutoffSlack = 0.00001
 
-	wordsScale = 0.95 // of scores that disregard the order of words
-	partScale  = 0.9  // of scores of a part, up to longParts
-	longScale  = 0.6  // of scores of a part from longParts on
-	wholeUntil = 1.5  // ratio of the lengths from which parts are scored
-	longParts  = 8.0
+	tokenScale         = 0.95 // weight of scores that ignore the order of words
+	partialScale       = 0.9  // weight of partial scores below longLengthRatio
+	longPartialScale   = 0.6  // weight of partial scores from longLengthRatio
+	partialLengthRatio = 1.5  // ratio of lengths from which WRatio uses partial scores
+	longLengthRatio    = 8.0
 )
 
-// Ratio returns the share of both texts that their longest common subsequence covers.
+// Ratio returns the length of the longest common subsequence relative to both texts.
 func Ratio(a, b *Text) float64 { return new(scorer).ratio(a.whole, b.whole, 0) }
 
 // PartialRatio returns the best Ratio of the shorter text and a part of the longer one.
 func PartialRatio(a, b *Text) float64 { return new(scorer).partialRatio(a.whole, b.whole, 0) }
 
-// TokenSortRatio is the Ratio of the texts with their words sorted.
+// TokenSortRatio returns the Ratio of the texts with sorted words.
 func TokenSortRatio(a, b *Text) float64 { return new(scorer).ratio(a.sorted, b.sorted, 0) }
 
-// TokenSetRatio compares the words that both texts have, and those with each text's other words.
+// TokenSetRatio compares the common words of both texts, and the common words followed by each
+// text's other words.
 func TokenSetRatio(a, b *Text) float64 {
 	if len(a.words) == 0 || len(b.words) == 0 {
 		return 0
 	}
 	s := new(scorer)
-	s.split(a, b)
+	s.splitWords(a, b)
 	return s.setRatio(0, 0)
 }
 
-// TokenRatio is the greater of TokenSortRatio and TokenSetRatio.
+// TokenRatio returns the greater of TokenSortRatio and TokenSetRatio.
 func TokenRatio(a, b *Text) float64 { return new(scorer).tokenRatio(a, b, 0) }
 
-// PartialTokenSortRatio is the PartialRatio of the texts with their words sorted.
+// PartialTokenSortRatio returns the PartialRatio of the texts with sorted words.
 func PartialTokenSortRatio(a, b *Text) float64 {
 	return new(scorer).partialRatio(a.sorted, b.sorted, 0)
 }
 
-// PartialTokenSetRatio is 100 for texts with a word in common, else the PartialRatio of their
-// sorted distinct words.
+// PartialTokenSetRatio returns 100 for texts with a common word, otherwise the PartialRatio of
+// their sorted distinct words.
 func PartialTokenSetRatio(a, b *Text) float64 {
 	if len(a.words) == 0 || len(b.words) == 0 {
 		return 0
 	}
 	s := new(scorer)
-	if s.split(a, b); len(s.shared) > 0 {
+	if s.splitWords(a, b); len(s.shared) > 0 {
 		return maxScore
 	}
 	return s.partialRatio(s.joinedA, s.joinedB, 0)
 }
 
-// PartialTokenRatio is the greater of PartialTokenSortRatio and PartialTokenSetRatio.
+// PartialTokenRatio returns the greater of PartialTokenSortRatio and PartialTokenSetRatio.
 func PartialTokenRatio(a, b *Text) float64 { return new(scorer).partialTokenRatio(a, b, 0) }
 
-// WRatio returns the best of the other scores, each weighted for how much it disregards. It is 0 if
-// a text is empty.
+// WRatio returns the best of the other scores, each with its weight. It is 0 if a text is empty.
 func WRatio(a, b *Text) float64 { return new(scorer).weighted(a, b, 0) }
 
-// scorer holds the memory that scoring uses, to be used again for the next pair.
+// scorer holds memory that scoring reuses.
 type scorer struct {
 	pattern, part pattern
 
-	shared, onlyA, onlyB [][]rune // words, by the text that has them
-	joinedA, joinedB     []rune   // onlyA and onlyB with spaces between
-	sharedSize           int      // of the shared words with spaces between
+	shared, onlyA, onlyB [][]rune // words of both texts, or of one
+	joinedA, joinedB     []rune   // onlyA and onlyB joined by spaces
+	sharedSize           int      // size of the shared words joined by spaces
 
 	distances []int
-	open      []offsetRange
+	pending   []offsetRange
 }
 
-// similarity returns the score of a distance between texts of the given total length, 0 below the
-// cutoff.
+// similarity converts a distance between texts of a total length to a score, 0 below the cutoff.
 func similarity(distance, total int, cutoff float64) float64 {
 	score := 1.0
 	if total > 0 {
@@ -87,7 +86,7 @@ func similarity(distance, total int, cutoff float64) float64 {
 	return score * maxScore
 }
 
-// setSimilarity is similarity with the rounding of the scores of word sets.
+// setSimilarity is similarity with the rounding that word sets need.
 func setSimilarity(distance, total int, cutoff float64) float64 {
 	score := maxScore
 	if total > 0 {
@@ -103,7 +102,7 @@ func (s *scorer) distance(a, b []rune) int {
 	if len(a) > len(b) {
 		a, b = b, a
 	}
-	s.pattern.set(a)
+	s.pattern.prepare(a)
 	return s.pattern.distance(b)
 }
 
@@ -111,21 +110,21 @@ func (s *scorer) ratio(a, b []rune, cutoff float64) float64 {
 	return similarity(s.distance(a, b), len(a)+len(b), cutoff)
 }
 
-// split divides the distinct words of both texts into the shared ones and each text's own.
-func (s *scorer) split(a, b *Text) {
+// splitWords divides the distinct words into those of both texts and those of one.
+func (s *scorer) splitWords(a, b *Text) {
 	s.shared, s.onlyA, s.onlyB = s.shared[:0], s.onlyA[:0], s.onlyB[:0]
 	i, j := 0, 0
 	for i < len(a.words) || j < len(b.words) {
 		switch order := compareNext(a.words, b.words, i, j); {
 		case order < 0:
 			s.onlyA = append(s.onlyA, a.words[i])
-			i = skip(a.words, i)
+			i = skipEqual(a.words, i)
 		case order > 0:
 			s.onlyB = append(s.onlyB, b.words[j])
-			j = skip(b.words, j)
+			j = skipEqual(b.words, j)
 		default:
 			s.shared = append(s.shared, a.words[i])
-			i, j = skip(a.words, i), skip(b.words, j)
+			i, j = skipEqual(a.words, i), skipEqual(b.words, j)
 		}
 	}
 	s.joinedA, s.joinedB = join(s.joinedA[:0], s.onlyA), join(s.joinedB[:0], s.onlyB)
@@ -135,7 +134,7 @@ func (s *scorer) split(a, b *Text) {
 	}
 }
 
-// compareNext orders the next words of both lists; a list that is at its end comes last.
+// compareNext compares the next words of both lists. The end of a list is greater than any word.
 func compareNext(a, b [][]rune, i, j int) int {
 	switch {
 	case i == len(a):
@@ -147,8 +146,8 @@ func compareNext(a, b [][]rune, i, j int) int {
 	}
 }
 
-// skip returns the place of the first word after i that differs from it.
-func skip(words [][]rune, i int) int {
+// skipEqual returns the index of the first word after i that differs from it.
+func skipEqual(words [][]rune, i int) int {
 	next := i + 1
 	for next < len(words) && slices.Equal(words[i], words[next]) {
 		next++
@@ -156,7 +155,7 @@ func skip(words [][]rune, i int) int {
 	return next
 }
 
-// setRatio compares the word sets that split has found; score is what other ratios have reached.
+// setRatio compares the word sets of splitWords. score is the best score so far.
 func (s *scorer) setRatio(score, cutoff float64) float64 {
 	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
 		return maxScore
@@ -177,7 +176,7 @@ func (s *scorer) tokenRatio(a, b *Text, cutoff float64) float64 {
 	if cutoff > maxScore {
 		return 0
 	}
-	s.split(a, b)
+	s.splitWords(a, b)
 	if len(s.shared) > 0 && (len(s.onlyA) == 0 || len(s.onlyB) == 0) {
 		return maxScore
 	}
@@ -188,7 +187,7 @@ func (s *scorer) partialTokenRatio(a, b *Text, cutoff float64) float64 {
 	if cutoff > maxScore {
 		return 0
 	}
-	if s.split(a, b); len(s.shared) > 0 {
+	if s.splitWords(a, b); len(s.shared) > 0 {
 		return maxScore
 	}
 	score := s.partialRatio(a.sorted, b.sorted, cutoff)
@@ -198,22 +197,22 @@ func (s *scorer) partialTokenRatio(a, b *Text, cutoff float64) float64 {
 	return max(score, s.partialRatio(s.joinedA, s.joinedB, max(cutoff, score)))
 }
 
-// weighted is WRatio; scores below the cutoff may come out lower, down to 0.
+// weighted is WRatio. A score below the cutoff may be too low.
 func (s *scorer) weighted(a, b *Text, cutoff float64) float64 {
 	if cutoff > maxScore || len(a.whole) == 0 || len(b.whole) == 0 {
 		return 0
 	}
 	lengths := float64(max(len(a.whole), len(b.whole))) / float64(min(len(a.whole), len(b.whole)))
 	score := s.ratio(a.whole, b.whole, cutoff)
-	if lengths < wholeUntil {
-		return max(score, s.tokenRatio(a, b, max(cutoff, score)/wordsScale)*wordsScale)
+	if lengths < partialLengthRatio {
+		return max(score, s.tokenRatio(a, b, max(cutoff, score)/tokenScale)*tokenScale)
 	}
-	scale := partScale
-	if lengths >= longParts {
-		scale = longScale
+	scale := partialScale
+	if lengths >= longLengthRatio {
+		scale = longPartialScale
 	}
 	cutoff = max(cutoff, score) / scale
 	score = max(score, s.partialRatio(a.whole, b.whole, cutoff)*scale)
-	cutoff = max(cutoff, score) / wordsScale
-	return max(score, s.partialTokenRatio(a, b, cutoff)*wordsScale*scale)
+	cutoff = max(cutoff, score) / tokenScale
+	return max(score, s.partialTokenRatio(a, b, cutoff)*tokenScale*scale)
 }

@@ -1,21 +1,20 @@
-// Package fuzzy scores how alike two texts are, with the numbers of rapidfuzz 3.9: WRatio and the
-// scorers it is made of, the default processing of texts, and the search for the best matches among
-// many.
+// Package fuzzy scores the similarity of texts with the results of rapidfuzz 3.9. It has WRatio,
+// the scorers that WRatio uses, default processing, and a search for the best matches.
 //
-// Scores run from 0 to 100. All functions are pure; a Text may be used concurrently.
+// Scores are 0 to 100. All functions are pure. A Text is safe for concurrent use.
 package fuzzy
 
 import "slices"
 
-// Text is a text prepared for scoring. Its memory is about eight times that of the text.
+// Text is a text prepared for scoring. It needs about eight times the memory of the text.
 type Text struct {
 	whole  []rune
 	words  [][]rune // sorted
 	sorted []rune   // the sorted words, joined by single spaces
 }
 
-// Prepare returns the text after default processing: every character that is neither letter nor
-// digit becomes a space, the others their lower case, then both ends are trimmed.
+// Prepare returns the text after default processing. It replaces characters that are neither
+// letters nor digits by spaces, converts to lower case and trims both ends.
 func Prepare(text string) *Text {
 	t := &Text{}
 	t.fill(text, true)
@@ -29,10 +28,10 @@ func Raw(text string) *Text {
 	return t
 }
 
-// Process returns what default processing makes of a text.
+// Process returns a text after default processing.
 func Process(text string) string { return string(Prepare(text).whole) }
 
-// fill sets t to the text and reuses its memory.
+// fill sets t to a text and reuses t's memory.
 func (t *Text) fill(text string, process bool) {
 	t.whole, t.words, t.sorted = t.whole[:0], t.words[:0], t.sorted[:0]
 	for _, r := range text {
@@ -65,7 +64,7 @@ func (t *Text) fill(text string, process bool) {
 	t.sorted = join(t.sorted, t.words)
 }
 
-// isSpace reports whether words end at r.
+// isSpace reports whether r separates words.
 func isSpace(r rune) bool {
 	switch {
 	case r <= ' ':
@@ -77,7 +76,7 @@ func isSpace(r rune) bool {
 	}
 }
 
-// join appends the words, with single spaces between them, to an empty dst.
+// join appends the words, separated by spaces, to an empty dst.
 func join(dst []rune, words [][]rune) []rune {
 	for i, word := range words {
 		if i > 0 {

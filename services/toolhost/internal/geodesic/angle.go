@@ -2,10 +2,10 @@ package geodesic
 
 import "math"
 
-// degree is a degree in radians: the rounded pi divided by 180.
+// degree is one degree in radians: rounded pi divided by 180.
 const degree float64 = float64(math.Pi) / 180
 
-// direction is an angle by its sine and cosine.
+// direction is an angle as sine and cosine.
 type direction struct {
 	sin, cos float64
 }
@@ -24,7 +24,7 @@ func directionOf(angle float64) direction {
 
 func square(x float64) float64 { return float64(x * x) }
 
-// exactSum returns the rounded sum and what the rounding took away.
+// exactSum returns the rounded sum and its rounding error.
 func exactSum(u, v float64) (sum, rest float64) {
 	sum = u + v
 	up := sum - v
@@ -37,9 +37,8 @@ func exactSum(u, v float64) (sum, rest float64) {
 	return sum, 0 - (up + vpp)
 }
 
-// wrap returns a longitude beyond 180 degrees within a half turn of zero, and zero without its
-// sign.
-func wrap(longitude float64) float64 {
+// wrapLongitude converts a longitude to -180 to 180 degrees, and -0 to 0.
+func wrapLongitude(longitude float64) float64 {
 	if math.Abs(longitude) > 180 {
 		longitude = math.Mod(longitude, 360)
 		switch {
@@ -52,7 +51,7 @@ func wrap(longitude float64) float64 {
 	return longitude + 0
 }
 
-// longitudeDifference returns y-x in -180 to 180 degrees, and what the rounding took away.
+// longitudeDifference returns y-x in -180 to 180 degrees, and its rounding error.
 func longitudeDifference(x, y float64) (difference, rest float64) {
 	d, rest := exactSum(math.Remainder(-x, 360), math.Remainder(y, 360))
 	d, rest = exactSum(math.Remainder(d, 360), rest)
@@ -66,7 +65,8 @@ func longitudeDifference(x, y float64) (difference, rest float64) {
 	return d, rest
 }
 
-// roundTiny drops what is too small beside 1/16 of a degree, so that hardly any result underflows.
+// roundTiny removes bits that are negligible relative to 1/16 of a degree. This avoids most
+// underflows.
 func roundTiny(x float64) float64 {
 	const coarse = 1.0 / 16
 	y := math.Abs(x)
@@ -76,22 +76,22 @@ func roundTiny(x float64) float64 {
 	return math.Copysign(y, x)
 }
 
-// degreesDirection returns the direction of an angle in degrees, -180 to 180; multiples of 90 are
-// exact.
+// degreesDirection returns the direction of an angle of -180 to 180 degrees. It is exact for
+// multiples of 90.
 func degreesDirection(x float64) direction {
 	quarter := math.RoundToEven(x / 90)
 	return quarterDirection(x, quarter, x-float64(90*quarter))
 }
 
-// degreesDirectionRounded returns the direction of x+rest degrees, x in -180 to 180, with what is
-// left beside a multiple of 90 rounded by roundTiny.
+// degreesDirectionRounded returns the direction of x+rest degrees, for x of -180 to 180. roundTiny
+// rounds the difference from a multiple of 90.
 func degreesDirectionRounded(x, rest float64) direction {
 	quarter := math.RoundToEven(x / 90)
 	return quarterDirection(x, quarter, roundTiny(x-float64(90*quarter)+rest))
 }
 
-// quarterDirection returns the direction of some quarter turns and degrees. If its sine is zero, it
-// has the sign of x.
+// quarterDirection returns the direction of quarter turns plus degrees. A sine of zero has the sign
+// of x.
 func quarterDirection(x, quarter, degrees float64) direction {
 	d := directionOf(degrees * degree)
 	switch int(quarter) & 3 {

@@ -2,12 +2,12 @@ package geodesic
 
 import "math"
 
-// sinCos, atan2 and powerThird return the float nearest to the exact result: they work with twice
-// the digits and round once. Unlike those of package math, their results do not depend on the
-// architecture.
+// sinCos, atan2 and powerThird return the float nearest to the exact result. They compute with
+// double precision doubled and round once. Unlike package math, they give the same results on all
+// architectures.
 
-// doubleDouble is the exact sum of two floats, the second of which is below the rounding of the
-// first: about 106 bits.
+// doubleDouble is the exact sum of two floats with about 106 bits. The second is smaller than the
+// rounding error of the first.
 type doubleDouble struct {
 	high, low float64
 }
@@ -48,7 +48,7 @@ func (p doubleDouble) over(x float64) doubleDouble {
 	return sum(q, (rest.high+rest.low)/x)
 }
 
-// sinCos returns the sine and the cosine of an angle of -4 to 4 radians.
+// sinCos returns sine and cosine of an angle from -4 to 4 radians.
 func sinCos(angle float64) (sin, cos float64) {
 	s, c := sinCosPair(angle)
 	if s.high == 0 {
@@ -80,13 +80,13 @@ func sinCosPair(angle float64) (sin, cos doubleDouble) {
 	return sin, cos
 }
 
-// atan2 returns the angle in radians of the vector with these coordinates.
+// atan2 returns the angle of a vector in radians.
 func atan2(y, x float64) float64 {
 	angle := math.Atan2(y, x)
 	if x == 0 || y == 0 {
 		return angle
 	}
-	if math.Abs(y) < smallSine*x { // a quotient less a third of its cube
+	if math.Abs(y) < smallSine*x { // the quotient minus a third of its cube
 		quotient := y / x
 		rest := -math.FMA(quotient, x, -y) / x
 		return quotient + (rest - float64(square(quotient)*quotient)/3)
@@ -94,18 +94,18 @@ func atan2(y, x float64) float64 {
 	_, exponent := math.Frexp(math.Max(math.Abs(x), math.Abs(y)))
 	y, x = math.Ldexp(y, -exponent), math.Ldexp(x, -exponent)
 	sin, cos := sinCosPair(angle)
-	across := cos.timesFloat(y).minus(sin.timesFloat(x)) // the vector turned back by the angle
+	across := cos.timesFloat(y).minus(sin.timesFloat(x)) // the vector rotated back by the angle
 	along := float64(cos.high*x) + float64(sin.high*y)
 	return angle + across.high/along
 }
 
-// powerThird returns x to the power of the float that is nearest to 1/3, with the sign of x. That
-// power is a little less than the cube root.
+// powerThird returns x to the power of the float nearest to 1/3, with the sign of x. The result is
+// slightly smaller than the cube root.
 func powerThird(x float64) float64 {
 	if x == 0 {
 		return x
 	}
-	const lacking = 0x1p-54 / 3 // between the float and 1/3
+	const lacking = 0x1p-54 / 3 // 1/3 minus the float
 	size := math.Abs(x)
 	root := math.Cbrt(size)
 	rest := doubleDouble{size, 0}.minus(product(root, root).timesFloat(root))
@@ -113,8 +113,8 @@ func powerThird(x float64) float64 {
 	return math.Copysign(root+correction, x)
 }
 
-// hypotenuse returns the length of a vector as Python 3.9 computes it: summed in units of the
-// larger coordinate, with the rounding errors of the sum carried along.
+// hypotenuse returns the length of a vector as Python 3.9 computes it: scaled by the larger
+// coordinate, with compensated summation.
 func hypotenuse(x, y float64) float64 {
 	x, y = math.Abs(x), math.Abs(y)
 	unit := math.Max(x, y)

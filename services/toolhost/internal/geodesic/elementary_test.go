@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	digits = 300  // binary, of the exact results
-	trials = 2000 // random arguments of each function
+	precision = 300  // bits of the exact results
+	trials    = 2000 // random arguments per function
 )
 
-func exact(x float64) *big.Float { return new(big.Float).SetPrec(digits).SetFloat64(x) }
+func exact(x float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(x) }
 
 func times(x, y *big.Float) *big.Float { return new(big.Float).Mul(x, y) }
 
-// exactSinCos returns the sine and the cosine by Taylor's series.
+// exactSinCos returns sine and cosine by their Taylor series.
 func exactSinCos(x *big.Float) (sin, cos *big.Float) {
 	sin, cos = exact(0), exact(0)
 	term := exact(1)
@@ -36,7 +36,8 @@ func exactSinCos(x *big.Float) (sin, cos *big.Float) {
 	return sin, cos
 }
 
-// exactLog returns the natural logarithm by the series of the area tangent, for arguments about 1.
+// exactLog returns the natural logarithm of a number near 1 by the series of the inverse hyperbolic
+// tangent.
 func exactLog(x *big.Float) *big.Float {
 	ratio := new(big.Float).Sub(x, exact(1))
 	ratio.Quo(ratio, new(big.Float).Add(x, exact(1)))
@@ -48,8 +49,8 @@ func exactLog(x *big.Float) *big.Float {
 	return log
 }
 
-// middles returns the points half way from a float to its neighbours.
-func middles(x float64) (below, above *big.Float) {
+// midpoints returns the points half way between a float and its neighbours.
+func midpoints(x float64) (below, above *big.Float) {
 	half := func(y float64) *big.Float {
 		sum := new(big.Float).Add(exact(x), exact(y))
 		return sum.Quo(sum, exact(2))
@@ -73,7 +74,7 @@ func TestSinCosNearest(t *testing.T) {
 
 func TestAtan2Nearest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
-	// left reports whether the vector lies to the left of an angle.
+	// left reports whether the vector is to the left of an angle.
 	left := func(y, x float64, angle *big.Float) bool {
 		sin, cos := exactSinCos(angle)
 		return times(exact(y), cos).Cmp(times(exact(x), sin)) > 0
@@ -87,7 +88,7 @@ func TestAtan2Nearest(t *testing.T) {
 			y, x = 0x1p-53, 1-0x1p-53*float64(n/8)
 		}
 		got := atan2(y, x)
-		if below, above := middles(got); !left(y, x, below) || left(y, x, above) {
+		if below, above := midpoints(got); !left(y, x, below) || left(y, x, above) {
 			t.Errorf("atan2(%v, %v) = %v, not the nearest", y, x, got)
 		}
 	}
@@ -105,9 +106,9 @@ func TestPowerThirdNearest(t *testing.T) {
 	for range trials {
 		x := 0.1 + 3*random.Float64()
 		got := powerThird(x)
-		below, above := middles(got)
-		// The cube is x to the power 1-2^-54, that is x*(1-u+u^2/2) with this u to far more digits
-		// than matter.
+		below, above := midpoints(got)
+		// The cube is x to the power 1-2^-54, that is x*(1-u+u^2/2) for this u, with far higher precision
+		// than needed.
 		u := times(exact(0x1p-54), exactLog(exact(x)))
 		factor := new(big.Float).Sub(exact(1), u)
 		factor.Add(factor, times(times(u, u), exact(0.5)))

@@ -11,21 +11,21 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// The vectors' C library does not always round to the nearest float. So this share of a file's
+// The vectors' C library does not always round to the nearest float. This share of a file's
 // distances may differ, by this many kilometres.
 const (
-	tolerance  = 4e-12
-	otherShare = 0.01
+	tolerance         = 4e-12
+	maxDifferentShare = 0.01
 )
 
-// tally counts the outcomes of comparing with a vector file.
-type tally struct {
+// vectorCounts counts the results of comparing with a vector file.
+type vectorCounts struct {
 	cases, distances, rounded, unbound int
 }
 
-// check compares the text of the distance of arguments that have passed the type checks with the
-// vector's content.
-func (n *tally) check(t *testing.T, line int, args *python.Dict, content string, isException bool) {
+// check compares the text of a distance with the vector's content. The arguments must have passed
+// the type checks.
+func (n *vectorCounts) check(t *testing.T, line int, args *python.Dict, content string, isException bool) {
 	t.Helper()
 	n.cases++
 	get := func(name string) python.Value {
@@ -58,18 +58,18 @@ func (n *tally) check(t *testing.T, line int, args *python.Dict, content string,
 	t.Logf("line %d: Between(%s) = %v, want %s: rounded otherwise", line, python.Repr(args.Value()), got, content)
 }
 
-// finish reports the counts and fails if too many distances differ.
-func (n *tally) finish(t *testing.T, file string) {
+// finish logs the counts and fails if too many distances differ.
+func (n *vectorCounts) finish(t *testing.T, file string) {
 	t.Helper()
 	t.Logf("%s: %d cases, %d distances of which %d are rounded otherwise, %d calls that fail in binding or type checks",
 		file, n.cases, n.distances, n.rounded, n.unbound)
-	if limit := otherShare * float64(n.distances); float64(n.rounded) > limit {
+	if limit := maxDifferentShare * float64(n.distances); float64(n.rounded) > limit {
 		t.Errorf("%s: %d distances are rounded otherwise, want at most %g", file, n.rounded, limit)
 	}
 }
 
 func TestVectors(t *testing.T) {
-	var n tally
+	var n vectorCounts
 	vectortest.Lines(t, vectortest.Dir(t, "tools/geodesic.jsonl"), func(line int, raw []byte) {
 		vector, err := python.ParseJSON(raw)
 		if err != nil {
@@ -84,7 +84,7 @@ func TestVectors(t *testing.T) {
 }
 
 func TestCallVectors(t *testing.T) {
-	var n tally
+	var n vectorCounts
 	vectortest.Lines(t, vectortest.Dir(t, "tools/calls/calculate_lat_lon_distance.jsonl"), func(line int, raw []byte) {
 		var c struct {
 			Arguments, Content string

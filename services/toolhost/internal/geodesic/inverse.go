@@ -2,25 +2,25 @@ package geodesic
 
 import "math"
 
-// Tolerances of the iteration.
+// These are tolerances of the iteration.
 const (
-	epsilon    = 0x1p-52
-	tiny       = 0x1p-511 // its square is the smallest normal number
-	smallSine  = 0x1p-26  // the root of epsilon
-	cutWidth   = 200 * epsilon
-	cutLength  = 1000 * smallSine
-	newtonEnd  = 20                  // steps after which Newton's method gives way to bisection
-	bisectEnd  = newtonEnd + 53 + 10 // steps after which the iteration stops
-	shortAngle = 0.5
+	epsilon        = 0x1p-52
+	tiny           = 0x1p-511 // its square is the smallest normal float
+	smallSine      = 0x1p-26  // square root of epsilon
+	cutWidth       = 200 * epsilon
+	cutLength      = 1000 * smallSine
+	maxNewtonSteps = 20                       // bisection follows after this many steps
+	maxSteps       = maxNewtonSteps + 53 + 10 // the iteration stops after this many steps
+	shortAngle     = 0.5
 )
 
-// ellipsoid holds what depends on the ellipsoid alone.
+// ellipsoid holds the values that depend only on the ellipsoid.
 type ellipsoid struct {
-	a, b, f  float64 // radii and flattening
-	f1       float64 // 1-f
-	ep2, n   float64 // second eccentricity squared, third flattening
-	shortEnd float64 // angle below which a line is short
-	series   longitudeSeries
+	a, b, f         float64 // radii and flattening
+	f1              float64 // 1-f
+	ep2, n          float64 // second eccentricity squared, third flattening
+	shortAngleLimit float64 // lines of a smaller angle are short
+	series          longitudeSeries
 }
 
 func newEllipsoid(a, f float64) *ellipsoid {
@@ -28,13 +28,13 @@ func newEllipsoid(a, f float64) *ellipsoid {
 	e.b = a * e.f1
 	e.ep2 = float64(f*(2-f)) / square(e.f1)
 	e.n = f / (2 - f)
-	e.shortEnd = 0.1 * smallSine / math.Sqrt(float64(max(0.001, f)*min(1, 1-f/2))/2)
+	e.shortAngleLimit = 0.1 * smallSine / math.Sqrt(float64(max(0.001, f)*min(1, 1-f/2))/2)
 	e.series = newLongitudeSeries(e.n)
 	return e
 }
 
-// inverseProblem is an inverse problem in normal position: point 1 is at least as far from the
-// equator as point 2 and not north of it, and the longitude difference is in 0 to 180 degrees.
+// inverseProblem is an inverse problem in normal position. Point 1 is at least as far from the
+// equator as point 2 and not north of it. The longitude difference is 0 to 180 degrees.
 type inverseProblem struct {
 	*ellipsoid
 	beta1, beta2 direction // reduced latitudes
@@ -43,8 +43,8 @@ type inverseProblem struct {
 	lambdaAngle  float64
 }
 
-// reduced returns the reduced latitude of a latitude in degrees.
-func (e *ellipsoid) reduced(latitude float64) direction {
+// reducedLatitude returns the reduced latitude of a latitude in degrees.
+func (e *ellipsoid) reducedLatitude(latitude float64) direction {
 	beta := degreesDirection(latitude)
 	beta.sin = float64(beta.sin * e.f1)
 	beta = beta.normalize()
@@ -74,13 +74,13 @@ func (e *ellipsoid) distance(latitude1, longitude1, latitude2, longitude2 float6
 	if t.beta1.sin == 0 && supplement >= float64(e.f*180) {
 		return e.a * t.lambdaAngle // along the equator
 	}
-	return t.general() + 0
+	return t.iterate() + 0
 }
 
-// setLatitudes sets what depends on the latitudes, given in degrees, alone. Opposite and equal
-// latitudes are made so exactly.
+// setLatitudes sets the values that depend only on the latitudes, in degrees. Opposite and equal
+// latitudes become so exactly.
 func (t *inverseProblem) setLatitudes(latitude1, latitude2 float64) {
-	t.beta1, t.beta2 = t.reduced(latitude1), t.reduced(latitude2)
+	t.beta1, t.beta2 = t.reducedLatitude(latitude1), t.reducedLatitude(latitude2)
 	if t.beta1.cos < -t.beta1.sin {
 		if t.beta2.cos == t.beta1.cos {
 			t.beta2.sin = math.Copysign(t.beta1.sin, t.beta2.sin)
@@ -92,7 +92,7 @@ func (t *inverseProblem) setLatitudes(latitude1, latitude2 float64) {
 	t.dn2 = math.Sqrt(1 + float64(t.ep2*square(t.beta2.sin)))
 }
 
-// meridian returns the distance along the meridian if that is the shortest way.
+// meridian returns the distance along the meridian if that is the shortest.
 func (t *inverseProblem) meridian() (float64, bool) {
 	a := newArc(
 		direction{t.beta1.sin, float64(t.lambda.cos * t.beta1.cos)},

@@ -2,33 +2,33 @@ package geodesic
 
 import "math"
 
-// general returns the distance of points that are neither on one meridian nor both on the equator.
-func (t *inverseProblem) general() float64 {
-	alpha, short, isShort := t.start()
+// iterate returns the distance of two points that are neither on one meridian nor on the equator.
+func (t *inverseProblem) iterate() float64 {
+	alpha, short, isShort := t.startingAzimuth()
 	if isShort {
 		return short
 	}
 	low, high := direction{tiny, 1}, direction{tiny, -1}
 	nearly, bisected := false, false
 	for step := 0; ; {
-		a, miss, slope := t.longitude(alpha, step < newtonEnd)
+		a, longitudeError, slope := t.longitude(alpha, step < maxNewtonSteps)
 		limit := epsilon
 		if nearly {
 			limit = 8 * epsilon
 		}
-		if bisected || !(math.Abs(miss) >= limit) || step == bisectEnd {
+		if bisected || !(math.Abs(longitudeError) >= limit) || step == maxSteps {
 			return a.length() * t.b
 		}
 		switch cot := alpha.cos / alpha.sin; {
-		case miss > 0 && (step > newtonEnd || cot > high.cos/high.sin):
+		case longitudeError > 0 && (step > maxNewtonSteps || cot > high.cos/high.sin):
 			high = alpha
-		case miss < 0 && (step > newtonEnd || cot < low.cos/low.sin):
+		case longitudeError < 0 && (step > maxNewtonSteps || cot < low.cos/low.sin):
 			low = alpha
 		}
 		step++
-		if step < newtonEnd && slope > 0 {
-			if next, ok := alpha.turn(-miss / slope); ok {
-				alpha, nearly = next, math.Abs(miss) <= 16*epsilon
+		if step < maxNewtonSteps && slope > 0 {
+			if next, ok := alpha.turn(-longitudeError / slope); ok {
+				alpha, nearly = next, math.Abs(longitudeError) <= 16*epsilon
 				continue
 			}
 		}
@@ -39,7 +39,7 @@ func (t *inverseProblem) general() float64 {
 	}
 }
 
-// turn adds an angle; ok is false if that leaves 0 to 180 degrees.
+// turn adds an angle. ok is false if the result is outside 0 to 180 degrees.
 func (d direction) turn(angle float64) (turned direction, ok bool) {
 	if math.Abs(angle) >= math.Pi {
 		return d, false
@@ -56,15 +56,15 @@ func (d direction) turn(angle float64) (turned direction, ok bool) {
 }
 
 // longitude follows the geodesic that leaves point 1 at azimuth alpha to the latitude of point 2.
-// It returns the arc, by how much its longitude misses, and if wanted the derivative of that by
-// alpha.
-func (t *inverseProblem) longitude(alpha direction, wantSlope bool) (a arc, miss, slope float64) {
+// It returns the arc and the error of its longitude. With wantSlope it also returns the derivative
+// of the error by alpha.
+func (t *inverseProblem) longitude(alpha direction, wantSlope bool) (a arc, longitudeError, slope float64) {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta1.sin == 0 && alpha.cos == 0 {
-		alpha.cos = -tiny // so that the derivative exists
+		alpha.cos = -tiny // makes the derivative finite
 	}
 	alpha0 := direction{float64(alpha.sin * beta1.cos), hypotenuse(alpha.cos, float64(alpha.sin*beta1.sin))}
-	cosAlpha2 := t.arrival(alpha)
+	cosAlpha2 := t.cosAzimuth2(alpha)
 	sigma1 := direction{beta1.sin, float64(alpha.cos * beta1.cos)}
 	sigma2 := direction{beta2.sin, float64(cosAlpha2 * beta2.cos)}
 	omega1 := direction{float64(alpha0.sin * beta1.sin), sigma1.cos}
@@ -75,8 +75,8 @@ func (t *inverseProblem) longitude(alpha direction, wantSlope bool) (a arc, miss
 	eta := atan2(
 		float64(sinOmega*t.lambda.cos)-float64(cosOmega*t.lambda.sin),
 		float64(cosOmega*t.lambda.cos)+float64(sinOmega*t.lambda.sin))
-	b := between(a.sigma1, a.sigma2, t.series.coefficients(a.eps))
-	miss = eta - float64(float64(float64(t.f*t.series.scale(a.eps))*alpha0.sin)*(a.sigma+b))
+	b := sineDifference(a.sigma1, a.sigma2, t.series.coefficients(a.eps))
+	longitudeError = eta - float64(float64(float64(t.f*t.series.scale(a.eps))*alpha0.sin)*(a.sigma+b))
 	switch {
 	case !wantSlope:
 	case cosAlpha2 == 0:
@@ -84,12 +84,12 @@ func (t *inverseProblem) longitude(alpha direction, wantSlope bool) (a arc, miss
 	default:
 		slope = t.reducedLength(a) * (t.f1 / float64(cosAlpha2*beta2.cos))
 	}
-	return a, miss, slope
+	return a, longitudeError, slope
 }
 
-// arrival returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at
+// cosAzimuth2 returns the cosine of the azimuth at point 2 of the geodesic that leaves point 1 at
 // azimuth alpha.
-func (t *inverseProblem) arrival(alpha direction) float64 {
+func (t *inverseProblem) cosAzimuth2(alpha direction) float64 {
 	beta1, beta2 := t.beta1, t.beta2
 	if beta2.cos == beta1.cos && math.Abs(beta2.sin) == -beta1.sin {
 		return math.Abs(alpha.cos)

@@ -1,12 +1,13 @@
 package geodesic
 
-// order is the power of the expansion parameter to which all series go.
+// order is the highest power of the expansion parameter in all series.
 const order = 6
 
-// coefficients are those of the terms 1 to order of a Fourier series of sines; the first is unused.
+// coefficients are the terms 1 to order of a Fourier sine series. The first element is unused.
 type coefficients [order + 1]float64
 
-// fraction is a polynomial with whole coefficients, the highest power's first, over a whole number.
+// fraction is a polynomial with integer coefficients, from the highest power, divided by an
+// integer.
 type fraction struct {
 	numerator   []float64
 	denominator float64
@@ -14,8 +15,7 @@ type fraction struct {
 
 func (f fraction) at(x float64) float64 { return polynomial(x, f.numerator) / f.denominator }
 
-// polynomial returns the value at x of the polynomial with these coefficients, the highest power's
-// first.
+// polynomial returns the value at x of a polynomial. Its coefficients start at the highest power.
 func polynomial(x float64, terms []float64) float64 {
 	y := 0.0
 	for _, term := range terms {
@@ -24,8 +24,8 @@ func polynomial(x float64, terms []float64) float64 {
 	return y
 }
 
-// expand returns the coefficients that are polynomials in eps squared, times eps to the number of
-// the term.
+// expand returns coefficients of a series. Coefficient n is eps to the n times a polynomial in eps
+// squared.
 func expand(eps float64, terms [order]fraction) coefficients {
 	var c coefficients
 	power := eps
@@ -36,14 +36,13 @@ func expand(eps float64, terms [order]fraction) coefficients {
 	return c
 }
 
-// a1 returns A1 less 1, Karney's equation 17: the mean scale of distance along the auxiliary
-// sphere.
+// a1 returns A1 - 1, Karney's equation 17: the mean scale of distance along the auxiliary sphere.
 func a1(eps float64) float64 {
 	t := fraction{[]float64{1, 4, 64, 0}, 256}.at(square(eps))
 	return (t + eps) / (1 - eps)
 }
 
-// c1 returns the coefficients of equation 18, for the distance.
+// c1 returns the coefficients of equation 18 for the distance.
 func c1(eps float64) coefficients {
 	return expand(eps, [order]fraction{
 		{[]float64{-1, 6, -16}, 32},
@@ -55,13 +54,13 @@ func c1(eps float64) coefficients {
 	})
 }
 
-// a2 returns A2 less 1, equation 42: the like of a1 for the reduced length.
+// a2 returns A2 - 1, equation 42: the mean scale for the reduced length.
 func a2(eps float64) float64 {
 	t := fraction{[]float64{-11, -28, -192, 0}, 256}.at(square(eps))
 	return (t - eps) / (1 + eps)
 }
 
-// c2 returns the coefficients of equation 43, for the reduced length.
+// c2 returns the coefficients of equation 43 for the reduced length.
 func c2(eps float64) coefficients {
 	return expand(eps, [order]fraction{
 		{[]float64{1, 2, 16}, 32},
@@ -73,14 +72,14 @@ func c2(eps float64) coefficients {
 	})
 }
 
-// longitudeSeries are the coefficients of equations 24 and 25, polynomials in eps, for one
-// ellipsoid.
+// longitudeSeries holds the coefficients of equations 24 and 25 for one ellipsoid, as polynomials
+// in eps.
 type longitudeSeries struct {
-	a3 []float64        // the highest power's first
-	c3 [order][]float64 // of the l-th coefficient, without the factor eps to the l; the first is unused
+	a3 []float64        // from the highest power
+	c3 [order][]float64 // coefficient l without the factor eps to the l; the first element is unused
 }
 
-// newLongitudeSeries returns the coefficients for the third flattening n.
+// newLongitudeSeries returns the series for the third flattening n.
 func newLongitudeSeries(n float64) longitudeSeries {
 	s := longitudeSeries{a3: values(n,
 		fraction{[]float64{-3}, 128},
@@ -127,7 +126,7 @@ func values(x float64, terms ...fraction) []float64 {
 // scale returns A3, the mean scale of longitude.
 func (s *longitudeSeries) scale(eps float64) float64 { return polynomial(eps, s.a3) }
 
-// coefficients returns C3; the series ends one term earlier than the others.
+// coefficients returns C3. This series has one term less than the others.
 func (s *longitudeSeries) coefficients(eps float64) []float64 {
 	c := make([]float64, order)
 	power := 1.0
@@ -138,7 +137,7 @@ func (s *longitudeSeries) coefficients(eps float64) []float64 {
 	return c
 }
 
-// sines returns the sum of c[n]*sin(2*n*x), n from 1, by Clenshaw's summation.
+// sines returns the sum of c[n]*sin(2*n*x) for n from 1, by Clenshaw's summation.
 func sines(x direction, c []float64) float64 {
 	twice := float64(2*(x.cos-x.sin)) * (x.cos + x.sin)
 	next, afterNext := 0.0, 0.0
@@ -148,5 +147,5 @@ func sines(x direction, c []float64) float64 {
 	return float64(float64(float64(2*x.sin)*x.cos) * next)
 }
 
-// between returns by how much the sum of sines grows from one direction to another.
-func between(from, to direction, c []float64) float64 { return sines(to, c) - sines(from, c) }
+// sineDifference returns the difference of sines between two directions.
+func sineDifference(from, to direction, c []float64) float64 { return sines(to, c) - sines(from, c) }

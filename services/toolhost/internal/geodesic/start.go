@@ -2,8 +2,9 @@ package geodesic
 
 import "math"
 
-// start returns a first azimuth at point 1 for the iteration, or the distance if the line is short.
-func (t *inverseProblem) start() (alpha direction, short float64, isShort bool) {
+// startingAzimuth returns the starting value of the azimuth at point 1, or the distance if the line
+// is short.
+func (t *inverseProblem) startingAzimuth() (alpha direction, short float64, isShort bool) {
 	beta1, beta2 := t.beta1, t.beta2
 	difference := float64(beta2.sin*beta1.cos) - float64(beta2.cos*beta1.sin)
 	sum := float64(beta2.sin*beta1.cos) + float64(beta2.cos*beta1.sin)
@@ -27,7 +28,7 @@ func (t *inverseProblem) start() (alpha direction, short float64, isShort bool) 
 		hypotenuse(alpha.sin, alpha.cos),
 		float64(beta1.sin*beta2.sin) + float64(float64(beta1.cos*beta2.cos)*omega.cos),
 	}
-	if near && sigma.sin < t.shortEnd {
+	if near && sigma.sin < t.shortAngleLimit {
 		return alpha, float64(atan2(sigma.sin, sigma.cos)*t.b) * meanScale, true
 	}
 	if sigma.cos < 0 && sigma.sin < float64(float64(6*t.n)*math.Pi)*square(beta1.cos) {
@@ -39,8 +40,8 @@ func (t *inverseProblem) start() (alpha direction, short float64, isShort bool) 
 	return alpha.normalize(), 0, false
 }
 
-// antipodal returns a first azimuth for points that are nearly opposite; sum is the sine of the sum
-// of the latitudes.
+// antipodal returns the starting azimuth for nearly antipodal points. sum is the sine of the sum of
+// the latitudes.
 func (t *inverseProblem) antipodal(sum float64) direction {
 	beta1, beta2 := t.beta1, t.beta2
 	eps := expansion(float64(square(beta1.sin) * t.ep2))
@@ -52,7 +53,7 @@ func (t *inverseProblem) antipodal(sum float64) direction {
 		return direction{sin, -math.Sqrt(1 - square(sin))}
 	}
 	k := astroid(x, y)
-	omega := directionOf(scale * (float64(-x*k) / (1 + k))) // less than half a turn by this angle
+	omega := directionOf(scale * (float64(-x*k) / (1 + k))) // the supplement of omega
 	omega.cos = -omega.cos
 	return direction{
 		beta2.cos * omega.sin,

@@ -5,17 +5,17 @@ import "time"
 const (
 	observed = " (observed)"
 
-	// uniformMonday is the year from which several holidays are on Mondays.
+	// uniformMonday is the first year in which several holidays are on Mondays.
 	uniformMonday = 1971
 )
 
-// calendar collects the holidays of a year.
+// calendar holds the holidays of a year.
 type calendar struct {
 	year int
 	days []Day
 }
 
-// addFixed adds the holidays of the first part of the list, most of which have an observed day.
+// addFixed adds the first part of the list. Most of these holidays have an observed day.
 func (c *calendar) addFixed() {
 	c.addObserved(time.January, 1, "New Year's Day")
 	c.addSubstitute(time.Date(c.year+1, time.January, 1, 0, 0, 0, 0, time.UTC), "New Year's Day")
@@ -43,7 +43,7 @@ func (c *calendar) addFixed() {
 	c.addObserved(time.December, 25, "Christmas Day")
 }
 
-// addMovable adds the holidays of the second part of the list, which have no observed day.
+// addMovable adds the second part of the list. These holidays have no observed day.
 func (c *calendar) addMovable() {
 	if c.year >= 1986 {
 		c.addNthWeekday(3, time.January, time.Monday, "Martin Luther King Jr. Day")
@@ -75,7 +75,8 @@ func (c *calendar) addObserved(month time.Month, day int, name string) {
 	c.addSubstitute(date, name)
 }
 
-// addSubstitute adds the observed day of a holiday on a weekend if it is in the calendar's year.
+// addSubstitute adds the observed day of a holiday on a weekend if that day is in the calendar's
+// year.
 func (c *calendar) addSubstitute(date time.Time, name string) {
 	switch date.Weekday() {
 	case time.Saturday:
@@ -90,14 +91,14 @@ func (c *calendar) addSubstitute(date time.Time, name string) {
 	}
 }
 
-// addNthWeekday adds the n-th such weekday of a month.
+// addNthWeekday adds the n-th occurrence of a weekday in a month.
 func (c *calendar) addNthWeekday(n int, month time.Month, weekday time.Weekday, name string) {
 	first := c.date(month, 1)
 	skip := (int(weekday-first.Weekday()) + 7) % 7
 	c.add(first.AddDate(0, 0, skip+7*(n-1)), name)
 }
 
-// addLastWeekday adds the last such weekday of a month.
+// addLastWeekday adds the last occurrence of a weekday in a month.
 func (c *calendar) addLastWeekday(month time.Month, weekday time.Weekday, name string) {
 	end := c.date(month+1, 0)
 	skip := (int(end.Weekday()-weekday) + 7) % 7

@@ -1,7 +1,7 @@
-// Package holiday is the federal calendar of the United States as python-holidays 0.51 gives it,
-// observed days included, and the search for a day by its name.
+// Package holiday computes the federal holidays of the United States, including observed days, with
+// the results of python-holidays 0.51. It also searches a holiday by name.
 //
-// Everything is a pure function and safe for concurrent use.
+// All functions are pure and safe for concurrent use.
 package holiday
 
 import (
@@ -16,12 +16,12 @@ import (
 )
 
 const (
-	// firstYear is the first year with federal holidays, lastYear the last one whose next year has
-	// a date.
+	// firstYear is the first year with federal holidays. lastYear is the last year whose next year is
+	// in Python's range.
 	firstYear = 1871
 	lastYear  = 9998
 
-	// cutoff is the score, of 100, that a name must exceed to be found.
+	// cutoff is the score, of 100, above which a name matches.
 	cutoff = 90.0
 )
 
@@ -31,10 +31,10 @@ type Day struct {
 	Name string
 }
 
-// Search returns what search_holiday does: the timestamp, a float, at which the day whose name
-// matches best begins in the zone, or None. Of equally good days the later one wins. The year is an
-// int or bool of any size, or None for that of the zone at the time now, in POSIX seconds. The
-// error is an OverflowError or a ValueError for a year too large.
+// Search implements search_holiday: it returns the timestamp, a float, at which the best matching
+// holiday starts in the zone, or None. Of equal matches it returns the last. year is an int or bool
+// of any size, or None for the current year. now is in POSIX seconds. The error is an OverflowError
+// or a ValueError for a year that is too large.
 func Search(zone clock.Zone, now float64, name string, year python.Value) (python.Value, error) {
 	number, err := resolveYear(zone, now, year)
 	if err != nil {
@@ -59,7 +59,7 @@ func Search(zone clock.Zone, now float64, name string, year python.Value) (pytho
 	return zone.Midnight(found.Date.Year(), found.Date.Month(), found.Date.Day())
 }
 
-// resolveYear returns the year to search; years before the first are all the same.
+// resolveYear returns the year to search. All years before firstYear give the same result.
 func resolveYear(zone clock.Zone, now float64, year python.Value) (int, error) {
 	if year.IsNone() {
 		return zone.Year(now)
@@ -70,8 +70,8 @@ func resolveYear(zone clock.Zone, now float64, year python.Value) (int, error) {
 	return clock.Int32(year)
 }
 
-// Federal returns the holidays of a year in the order in which the original lists them: none before
-// 1871. The error is a ValueError for years from 9999 on.
+// Federal returns the holidays of a year in the original's order, none before 1871. The error is a
+// ValueError for years from 9999.
 func Federal(year int) ([]Day, error) {
 	if year < firstYear {
 		return nil, nil

@@ -13,10 +13,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
 )
 
-// nowLocal is the local time at which all vectors were printed.
+// nowLocal is the local time of all vectors.
 var nowLocal = time.Date(2024, time.May, 22, 10, 30, 0, 0, time.UTC)
 
-// load returns a zone and the POSIX seconds of the vectors' now in it.
+// load returns a zone and the vectors' time in it, in POSIX seconds.
 func load(t *testing.T, name string) (clock.Zone, float64) {
 	t.Helper()
 	zone, err := clock.Load(name)
@@ -58,7 +58,7 @@ func TestFederalVectors(t *testing.T) {
 	t.Logf("us_holidays.jsonl: %d cases", cases)
 }
 
-// check compares the search with the vector's content.
+// check compares the result of a search with the vector's content.
 func check(t *testing.T, line int, zone clock.Zone, now float64, args *python.Dict, content string) {
 	t.Helper()
 	name, _ := args.Get("holiday_name")

@@ -11,12 +11,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// sizes are those of a session's own tables as they are stored. Tables of the setup are shared and
+// sizes are the stored sizes of a session's own tables in bytes. Tables of the setup are shared and
 // have none.
 type sizes map[string]int
 
-// with returns the sizes with those of new table versions.
-func (s sizes) with(tables ...*worldv1.Table) sizes {
+// withTables returns the sizes with those of new table versions.
+func (s sizes) withTables(tables ...*worldv1.Table) sizes {
 	next := make(sizes, len(s)+len(tables))
 	maps.Copy(next, s)
 	for _, table := range tables {
@@ -32,48 +32,48 @@ func (s sizes) sum() (bytes int) {
 	return bytes
 }
 
-// cache keeps the sessions that were used last, as many as are allowed and as there is room for.
-// Safe for concurrent use.
+// cache is an LRU cache of sessions with a limit on their number and on the bytes of their tables.
+// It is safe for concurrent use.
 type cache struct {
-	room int // bytes of tables
+	maxBytes int // of tables
 
-	mu   sync.Mutex
-	kept *simplelru.LRU[string, *openSession]
-	used int
+	mu        sync.Mutex
+	sessions  *simplelru.LRU[string, *openSession]
+	usedBytes int
 }
 
 func newCache(sessions, room int) (*cache, error) {
-	c := &cache{room: room}
+	c := &cache{maxBytes: room}
 	var err error
-	c.kept, err = simplelru.NewLRU(sessions, func(_ string, gone *openSession) { c.used -= gone.sizes.sum() })
+	c.sessions, err = simplelru.NewLRU(sessions, func(_ string, gone *openSession) { c.usedBytes -= gone.sizes.sum() })
 	if err != nil {
 		return nil, fmt.Errorf("make cache of sessions: %w", err)
 	}
 	return c, nil
 }
 
-// Get returns a session, false if it is not kept.
+// Get returns a session. ok is false if it is not in the cache.
 func (c *cache) Get(id string) (*openSession, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept.Get(id)
+	return c.sessions.Get(id)
 }
 
-// Add keeps a session in place of what was kept of it, for as long as there is room.
+// Add stores a session, replacing an earlier state of it.
 func (c *cache) Add(id string, l *openSession) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept.Remove(id)
-	c.used += l.sizes.sum()
-	c.kept.Add(id, l)
-	for c.used > c.room && c.kept.Len() > 0 {
-		c.kept.RemoveOldest()
+	c.sessions.Remove(id)
+	c.usedBytes += l.sizes.sum()
+	c.sessions.Add(id, l)
+	for c.usedBytes > c.maxBytes && c.sessions.Len() > 0 {
+		c.sessions.RemoveOldest()
 	}
 }
 
-// Remove forgets a session.
+// Remove removes a session.
 func (c *cache) Remove(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept.Remove(id)
+	c.sessions.Remove(id)
 }

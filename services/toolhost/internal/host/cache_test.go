@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// TestCacheHoldsNoMoreThanItsRoom grows one session after the other: those that were used last
-// stay, one that is larger than the room does not.
+// TestCacheHoldsNoMoreThanItsRoom adds growing sessions. The most recently used ones stay, except
+// one that exceeds the limit itself.
 func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 	c, err := newCache(10, 1000)
 	if err != nil {
@@ -33,7 +33,7 @@ func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 		c.Add(strconv.Itoa(i), of(300))
 	}
 	kept("0", "1", "2")
-	c.Add("1", of(500)) // in place of its 300
+	c.Add("1", of(500)) // replaces 300
 	kept("1", "2")
 	c.Add("3", of(1001))
 	kept()
@@ -41,8 +41,8 @@ func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 	c.Remove("0")
 	c.Add("1", of(1000))
 	kept("1")
-	if c.used != 1000 {
-		t.Errorf("bytes: got %d, want 1000", c.used)
+	if c.usedBytes != 1000 {
+		t.Errorf("bytes: got %d, want 1000", c.usedBytes)
 	}
 	small, err := newCache(1, 1000)
 	if err != nil {
@@ -50,7 +50,7 @@ func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
 	}
 	small.Add("0", of(600))
 	small.Add("1", of(600))
-	if _, ok := small.Get("1"); !ok || small.used != 600 {
-		t.Errorf("a second session where one is allowed: got %v and %d bytes, want it and 600", ok, small.used)
+	if _, ok := small.Get("1"); !ok || small.usedBytes != 600 {
+		t.Errorf("a second session where one is allowed: got %v and %d bytes, want it and 600", ok, small.usedBytes)
 	}
 }

@@ -21,24 +21,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// Observer is told about the executed calls, in the order of the answers, and when they began.
+// Observer receives the executed calls in the order of the answers, and the time at which execution
+// began.
 type Observer func(began time.Time, calls []*worldv1.Message, answers []executor.Answer)
 
-// Batch is what one speaker has executed at once.
+// Batch is the messages that one speaker sends to the execution environment.
 type Batch struct {
-	// Index is that of the first answer.
+	// Index is the index of the first answer.
 	Index int32
-	// Calls are the messages. Without any, the next event interrupts the conversation.
+	// Calls are the messages. Without calls, the next event interrupts the conversation.
 	Calls []*worldv1.Message
-	// Now is the virtual time; nil follows from Index. It is set where there are no calls.
+	// Now is the virtual time, required without calls. If nil, it follows from Index.
 	Now *float64
-	// Digest is the one that the session must have before; empty is not checked.
+	// Digest is the expected digest of the session before the batch. Empty disables the check.
 	Digest []byte
 }
 
-// Execute runs calls at a message index, once: repeating it returns what was answered then. The
-// outcome is committed and its table versions are announced before it returns. observe may be nil.
-// The error is ErrElsewhere, and nothing was run, if the session does not have the batch's digest.
+// Execute executes calls at a message index exactly once; a repeated request gets the first
+// response. Before it returns, it commits the outcome and publishes its table versions. observe may
+// be nil. The error is ErrStateMismatch, and nothing was executed, if the session has another
+// digest than the batch.
 func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Observer) (*toolhostv1.ExecuteResponse, error) {
 	if len(batch.Calls) > h.cfg.MaxCalls {
 		return nil, fmt.Errorf("session %s: %w: %d calls at once, at most %d", id, ErrQuota, len(batch.Calls), h.cfg.MaxCalls)
@@ -52,7 +54,7 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 		return h.repeat(ctx, id, l, batch)
 	}
 	if len(batch.Digest) > 0 && !bytes.Equal(batch.Digest, l.digest) {
-		return nil, fmt.Errorf("session %s: %w: its digest is %.12x, expected %.12x", id, ErrElsewhere, l.digest, batch.Digest)
+		return nil, fmt.Errorf("session %s: %w: its digest is %.12x, expected %.12x", id, ErrStateMismatch, l.digest, batch.Digest)
 	}
 	next, outcome, snapshot, err := h.run(ctx, id, l, batch, observe)
 	if err != nil {
@@ -62,10 +64,10 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 		return nil, err
 	}
 	h.live.Add(id, next)
-	return outcome.GetResponse(), h.announce(ctx, snapshot)
+	return outcome.GetResponse(), h.publish(ctx, snapshot)
 }
 
-// run executes a batch in a session and returns what is to be committed of it.
+// run executes a batch in a session and returns what to commit.
 func (h *Host) run(
 	ctx context.Context, id string, l *openSession, batch Batch, observe Observer,
 ) (next *openSession, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
@@ -83,11 +85,11 @@ func (h *Host) run(
 			snapshot.Tables = append(snapshot.Tables, session.Encode(table.Name, index, world.Rows(table.Name)))
 		}
 	}
-	callsDigest, err := digestOf(batch.Calls)
+	callsDigest, err := callsDigest(batch.Calls)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
-	next = l.advance(index, &world, max(len(answers.calls), 1), snapshot.GetTables())
+	next = l.afterExecution(index, &world, max(len(answers.calls), 1), snapshot.GetTables())
 	outcome = &toolhostv1.OutcomeRecord{
 		CallsDigest: callsDigest,
 		Response:    respond(batch, answers, l, next),
@@ -105,17 +107,18 @@ func (h *Host) run(
 	return next, outcome, snapshot, h.withinQuota(id, &world, outcome, snapshot)
 }
 
-// performed is what came of a batch: the answers to its calls or, without any, an event's message.
-type performed struct {
+// batchResult is the result of a batch: the answers to its calls, or the message of an event
+// without calls.
+type batchResult struct {
 	calls []executor.Answer
 	event *worldv1.Message
 }
 
-// perform runs the calls of a batch, or lets the next event take place, on a copy of the session's
-// world. given are the answers of hosted services.
+// perform executes the calls of a batch, or the next event, on a copy of the session's world. given
+// are the answers of hosted services.
 func (h *Host) perform(
 	ctx context.Context, id string, l *openSession, batch Batch,
-) (world session.World, answers performed, given []*toolhostv1.ServiceAnswer, err error) {
+) (world session.World, answers batchResult, given []*toolhostv1.ServiceAnswer, err error) {
 	before := l.world
 	before.SetNow(l.setup.now(batch.Index - 1))
 	if batch.Now != nil {
@@ -134,14 +137,13 @@ func (h *Host) perform(
 		err = fmt.Errorf("%w: %w", ErrQuota, err)
 	}
 	if err != nil {
-		return session.World{}, performed{}, nil, err
+		return session.World{}, batchResult{}, nil, err
 	}
 	world.SetFrame(l.world.Frame())
 	return world, answers, recorder.given(), nil
 }
 
-// digestAfter returns the digest of a session after an execution, of which the response has none
-// yet.
+// digestAfter returns the digest of a session after an execution. The response has no digest yet.
 func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) ([]byte, error) {
 	raw := binary.BigEndian.AppendUint32(slices.Clone(before), uint32(index))
 	raw = append(raw, outcome.GetCallsDigest()...)
@@ -153,9 +155,9 @@ func digestAfter(before []byte, index int32, outcome *toolhostv1.OutcomeRecord) 
 	return sum[:], nil
 }
 
-// digestOf identifies a batch of calls by what is executed and what the answers repeat.
-// conversation_active is not part of it: it may be learned only from the outcome.
-func digestOf(calls []*worldv1.Message) ([]byte, error) {
+// callsDigest returns the digest of a batch: the parts that determine execution and answers. It
+// excludes conversation_active, which may only be known after the execution.
+func callsDigest(calls []*worldv1.Message) ([]byte, error) {
 	var raw []byte
 	for _, call := range calls {
 		body := &worldv1.Message{Sender: call.GetSender(), Body: call.GetBody()}
@@ -183,18 +185,18 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 	return nil
 }
 
-// advance returns the session after an execution, still without its digest.
-func (l *openSession) advance(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
+// afterExecution returns the session after an execution, without its digest.
+func (l *openSession) afterExecution(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
 	next := *l
 	next.lastIndex = index + int32(answers) - 1
-	next.newest, next.sizes = l.newest.with(written...), l.sizes.with(written...)
+	next.newest, next.sizes = l.newest.withTables(written...), l.sizes.withTables(written...)
 	next.world = *world
 	next.world.Settle()
 	return &next
 }
 
-// respond makes the answers' messages.
-func respond(batch Batch, answers performed, before, after *openSession) *toolhostv1.ExecuteResponse {
+// respond builds the response with the messages of the answers.
+func respond(batch Batch, answers batchResult, before, after *openSession) *toolhostv1.ExecuteResponse {
 	calls, index := batch.Calls, batch.Index
 	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.setup.schema)}
 	after.setTimes(response, batch.Now)
@@ -224,7 +226,7 @@ func respond(batch Batch, answers performed, before, after *openSession) *toolho
 	return response
 }
 
-// commit stores an outcome with everything that follows from it.
+// commit stores an outcome and all state that follows from it.
 func (h *Host) commit(ctx context.Context, id string, index int32, next *openSession, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
 	meta, err := proto.Marshal(next.record())
 	if err != nil {
@@ -240,29 +242,29 @@ func (h *Host) commit(ctx context.Context, id string, index int32, next *openSes
 		if err != nil {
 			return fmt.Errorf("session %s: %w", id, err)
 		}
-		versions[i] = store.Version{Table: next.setup.place(table.GetName()), Index: table.GetIndex(), Data: data}
+		versions[i] = store.Version{Table: next.setup.tableNumber(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
 	if err := h.store.Commit(ctx, id, index, meta, versions, stored, next.lastIndex); err != nil {
-		// What is in memory may be behind what is stored now.
+		// The cached state may be older than the stored one.
 		h.live.Remove(id)
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	return nil
 }
 
-// announce publishes new versions, if there are any.
-func (h *Host) announce(ctx context.Context, snapshot *busv1.Snapshot) error {
+// publish publishes new versions, if there are any.
+func (h *Host) publish(ctx context.Context, snapshot *busv1.Snapshot) error {
 	if len(snapshot.GetTables()) == 0 {
 		return nil
 	}
 	if err := h.bus.PublishSnapshot(ctx, snapshot); err != nil {
-		return fmt.Errorf("session %s: %w: %w", snapshot.GetSessionId(), ErrAnnounce, err)
+		return fmt.Errorf("session %s: %w: %w", snapshot.GetSessionId(), ErrPublish, err)
 	}
 	return nil
 }
 
-// repeat returns the outcome of an earlier execution. Its versions are announced again: the first
-// announcement may have been lost with the process that committed them.
+// repeat returns the outcome of an earlier execution. It publishes the versions again, because the
+// process that committed them may have died before.
 func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batch) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {
@@ -271,7 +273,7 @@ func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batc
 	if err != nil {
 		return nil, err
 	}
-	callsDigest, err := digestOf(batch.Calls)
+	callsDigest, err := callsDigest(batch.Calls)
 	if err != nil {
 		return nil, fmt.Errorf("session %s: %w", id, err)
 	}
@@ -283,11 +285,11 @@ func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batc
 			return nil, err
 		}
 		if !bytes.Equal(digest, outcome.GetResponse().GetSessionDigest()) {
-			return nil, fmt.Errorf("session %s, index %d: %w: the calls or what came before them were others", id, batch.Index, ErrElsewhere)
+			return nil, fmt.Errorf("session %s, index %d: %w: the calls or the history before them differ", id, batch.Index, ErrStateMismatch)
 		}
 	}
 	if was := outcome.GetResponse().Now; batch.Now != nil && (was == nil || *was != *batch.Now) {
-		return nil, fmt.Errorf("session %s, index %d: %w: it was at another time", id, batch.Index, ErrElsewhere)
+		return nil, fmt.Errorf("session %s, index %d: %w: its time differs", id, batch.Index, ErrStateMismatch)
 	}
 	if !bytes.Equal(outcome.GetCallsDigest(), callsDigest) {
 		return nil, fmt.Errorf("session %s, index %d: %w", id, batch.Index, ErrConflict)
@@ -296,14 +298,13 @@ func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batc
 	if snapshot.Tables, err = h.written(id, l.setup, batch.Index, outcome); err != nil {
 		return nil, err
 	}
-	return outcome.GetResponse(), h.announce(ctx, snapshot)
+	return outcome.GetResponse(), h.publish(ctx, snapshot)
 }
 
-// written returns the table versions that an execution stored.
 func (h *Host) written(id string, start *compiledSetup, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
 	var tables []*worldv1.Table
 	for _, name := range outcome.GetWritten() {
-		data, at, ok, err := h.store.Versions(id, start.place(name), index)
+		data, at, ok, err := h.store.Versions(id, start.tableNumber(name), index)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// Fork makes a session that shares another's history up to a message. Repeating it returns the
-// same. The shared versions are announced as the new session's own. With replay the new session
-// asks nothing of the network.
+// Fork creates a session that shares another session's history up to a message. It is idempotent.
+// It publishes the shared versions as the new session's. With replay the new session makes no
+// network requests.
 func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, replay bool) (*toolhostv1.Session, error) {
 	defer h.lock(id, newID)()
 	l, err := h.load(id)
@@ -45,7 +45,7 @@ func (h *Host) Fork(ctx context.Context, id string, index int32, newID string, r
 		return nil, err
 	}
 	slices.SortFunc(snapshot.Tables, l.setup.schema.Compare)
-	return describe(newID, record), h.announce(ctx, snapshot)
+	return describe(newID, record), h.publish(ctx, snapshot)
 }
 
 // fork stores a new session.
@@ -65,8 +65,8 @@ func (h *Host) fork(ctx context.Context, id string, l *openSession, index int32,
 	if err := h.stateAt(id, parent, index, record); err != nil {
 		return nil, err
 	}
-	// The parent learns of the fork first: a count that is too high keeps it longer, one that is
-	// too low would lose history.
+	// Count the fork first: a count that is too high only keeps the parent longer, a count that is too
+	// low would lose history.
 	parent.Forks++
 	if err := h.update(ctx, id, parent); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (h *Host) fork(ctx context.Context, id string, l *openSession, index int32,
 	return record, h.store.Create(ctx, newID, meta, nil, index)
 }
 
-// stateAt fills in what holds after the last execution that is not later than index.
+// stateAt sets the fields of a record to the state after the last execution up to index.
 func (h *Host) stateAt(id string, record *toolhostv1.SessionRecord, index int32, into *toolhostv1.SessionRecord) error {
 	for {
 		found := false
@@ -120,8 +120,8 @@ func (h *Host) update(ctx context.Context, id string, record *toolhostv1.Session
 	return nil
 }
 
-// Delete removes a session. What its forks share stays until they are gone too. Deleting a missing
-// session succeeds.
+// Delete removes a session. The part of its history that forks share stays until they are deleted.
+// Deleting a missing session succeeds.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	for id != "" {
 		parent, err := h.deleteOne(ctx, id)
@@ -133,7 +133,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteOne deletes one session and returns its parent if that is to go as well.
+// deleteOne deletes one session. It returns the parent if that must be deleted too.
 func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err error) {
 	unlock := h.lock(id)
 	record, err := h.record(id)
@@ -160,7 +160,8 @@ func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err err
 	return h.releaseParent(ctx, record.GetParentId())
 }
 
-// releaseParent counts one fork less and returns the parent's id if nothing keeps it any more.
+// releaseParent decrements the parent's number of forks. It returns the parent's id if nothing
+// needs it.
 func (h *Host) releaseParent(ctx context.Context, id string) (string, error) {
 	defer h.lock(id)()
 	record, err := h.record(id)

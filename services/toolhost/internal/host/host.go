@@ -1,5 +1,5 @@
-// Package host owns the sessions of one shard: it keeps them in the store, executes calls in them
-// exactly once, and announces new table versions.
+// Package host owns the sessions of one shard. It stores them, executes calls in them exactly once
+// and publishes new table versions.
 package host
 
 import (
@@ -23,56 +23,55 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// Errors that a caller can act on.
+// Callers can handle these errors.
 var (
-	// ErrNotFound says that there is no such session.
+	// ErrNotFound means that the session does not exist.
 	ErrNotFound = errors.New("no such session")
-	// ErrExists says that the id belongs to another session.
+	// ErrExists means that the id belongs to another session.
 	ErrExists = errors.New("session id is taken")
-	// ErrConflict says that the index was executed with other calls.
+	// ErrConflict means that other calls were executed at the index.
 	ErrConflict = errors.New("other calls were executed at this index")
-	// ErrElsewhere says that a session does not stand where the caller says.
-	ErrElsewhere = errors.New("session stands elsewhere")
-	// ErrDiverged says that an execution that ran again came out otherwise.
-	ErrDiverged = errors.New("execution came out otherwise")
-	// ErrIndex says that an index is not where the session can go on or be forked.
-	ErrIndex = errors.New("message index out of place")
-	// ErrSetup says that a setup breaks a rule.
+	// ErrStateMismatch means that the session is not in the state that the caller expects.
+	ErrStateMismatch = errors.New("session is in another state")
+	// ErrDiverged means that a repeated execution had another outcome.
+	ErrDiverged = errors.New("repeated execution has another outcome")
+	// ErrIndex means that the session cannot continue or be forked at the index.
+	ErrIndex = errors.New("invalid message index")
+	// ErrSetup means that a setup breaks a rule.
 	ErrSetup = errors.New("invalid setup")
-	// ErrNoSetup says that no setup with a digest is stored.
+	// ErrNoSetup means that no setup with the digest is stored.
 	ErrNoSetup = errors.New("no such setup")
-	// ErrQuota says that a session would become too large, or an execution too long.
+	// ErrQuota means that a session would become too large, or an execution too long.
 	ErrQuota = errors.New("session quota exceeded")
-	// ErrAnnounce says that what was stored could not be announced. Repeating the request announces
-	// it.
-	ErrAnnounce = errors.New("new table versions could not be announced")
+	// ErrPublish means that stored versions could not be published. A retry publishes them.
+	ErrPublish = errors.New("cannot publish new table versions")
 )
 
-// locks is the number of locks that sessions share; two sessions seldom meet at one.
+// locks is the number of locks that sessions share.
 const locks = 4096
 
-// Bus announces new table versions and holds setups; *bus.Bus is one.
+// Bus publishes new table versions and stores setups; *bus.Bus implements it.
 type Bus interface {
 	PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error
-	// Setup returns the setup with a digest, bus.ErrNotFound if there is none.
+	// Setup returns the setup with a digest, or bus.ErrNotFound.
 	Setup(ctx context.Context, digest string) (*setupv1.Setup, error)
 }
 
-// Config bounds what sessions may use.
+// Config limits the resources of sessions.
 type Config struct {
-	// Live is the number of sessions and of setups that stay in memory.
+	// Live is the number of sessions, and of setups, in memory.
 	Live int
-	// LiveBytes bounds the tables of the sessions that stay in memory.
+	// LiveBytes is the maximum size of the tables of sessions in memory, in bytes.
 	LiveBytes int
-	// MaxRows is the number of rows that the tables of a session may hold together.
+	// MaxRows is the maximum number of rows in a session's tables.
 	MaxRows int
-	// MaxCalls is the number of calls of one batch.
+	// MaxCalls is the maximum number of calls in a batch.
 	MaxCalls int
-	// MaxBytes is the size of the outcome and of the table versions of one execution.
+	// MaxBytes is the maximum size of an execution's outcome and table versions, in bytes.
 	MaxBytes int
 }
 
-// Host owns sessions. Safe for concurrent use; calls on one session wait for each other.
+// Host owns sessions. It is safe for concurrent use. It serializes calls for one session.
 type Host struct {
 	cfg       Config
 	store     *store.Store
@@ -92,19 +91,19 @@ type openSession struct {
 	newest    versions
 	sizes     sizes
 	lastIndex int32
-	// digest is that of the session's history, as toolhostv1.ExecuteResponse.session_digest has it.
+	// digest is the digest of the session's history, as in toolhostv1.ExecuteResponse.session_digest.
 	digest []byte
-	// parent is the session that this was forked from at forkedAt, empty if none; forks is how many
-	// were forked from this.
+	// parent is the session from which this one was forked at forkedAt, empty if none. forks is the
+	// number of forks of this session.
 	parent          string
 	forkedAt, forks int32
-	// services says what answers requests to hosted services, replay that nothing is asked of the
-	// network.
+	// services is the source of answers to requests to hosted services. replay disables network
+	// requests.
 	services toolhostv1.HostedServices
 	replay   bool
 }
 
-// record returns what is stored about the session.
+// record returns the stored record of the session.
 func (l *openSession) record() *toolhostv1.SessionRecord {
 	return &toolhostv1.SessionRecord{
 		SetupName:      l.setup.name,
@@ -121,8 +120,8 @@ func (l *openSession) record() *toolhostv1.SessionRecord {
 	}
 }
 
-// New returns a host on an open store. The store and the clients of the hosted services and of the
-// tool servers stay the caller's.
+// New returns a host for an open store. The caller closes the store and the clients of hosted
+// services and tool servers.
 func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client, servers *toolserver.Client) (*Host, error) {
 	starts, err := lru.New[string, *compiledSetup](cfg.Live)
 	if err != nil {
@@ -135,15 +134,15 @@ func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services 
 	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, setups: starts, live: sessions}, nil
 }
 
-// lock locks one session or two and returns the function that unlocks them.
+// lock locks one or two sessions and returns the function that unlocks them.
 func (h *Host) lock(id string, other ...string) func() {
-	first := stripe(id)
-	if len(other) == 0 || stripe(other[0]) == first {
+	first := lockIndex(id)
+	if len(other) == 0 || lockIndex(other[0]) == first {
 		h.locks[first].Lock()
 		return h.locks[first].Unlock
 	}
-	second := stripe(other[0])
-	first, second = min(first, second), max(first, second) // everyone locks in this order
+	second := lockIndex(other[0])
+	first, second = min(first, second), max(first, second) // a fixed order avoids deadlocks
 	h.locks[first].Lock()
 	h.locks[second].Lock()
 	return func() {
@@ -152,24 +151,24 @@ func (h *Host) lock(id string, other ...string) func() {
 	}
 }
 
-// stripe returns the number of the lock that a session shares with others.
-func stripe(id string) uint32 {
+// lockIndex returns the index of the lock for a session.
+func lockIndex(id string) uint32 {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(id))
 	return hash.Sum32() % locks
 }
 
-// Create makes a session. Repeating it with the same setup, however it is given, and the same
-// services returns the same. The response is shared: do not change it.
+// Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
+// services. The response is shared: do not change it.
 func (h *Host) Create(ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
 	return h.create(ctx, id, origin, services, nil)
 }
 
-// create makes a session; one with a recording asks nothing of the network.
+// create creates a session. With a recording the session makes no network requests.
 func (h *Host) create(
 	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, recorded *recording,
 ) (*toolhostv1.CreateSessionResponse, error) {
-	start, err := h.startOf(ctx, origin)
+	start, err := h.setupFor(ctx, origin)
 	if err != nil {
 		return nil, err
 	}
@@ -177,18 +176,18 @@ func (h *Host) create(
 	return h.createLocked(ctx, id, start, services, recorded)
 }
 
-// begin returns a session that nothing was executed in.
-func (s *compiledSetup) begin(services toolhostv1.HostedServices, replay bool) *openSession {
+// newSession returns a session without executions.
+func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bool) *openSession {
 	l := &openSession{setup: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
 	l.world.SetFrame(s.frame(services))
 	return l
 }
 
-// createLocked is create for a session that is locked.
+// createLocked is create for a locked session.
 func (h *Host) createLocked(
 	ctx context.Context, id string, start *compiledSetup, services toolhostv1.HostedServices, recorded *recording,
 ) (*toolhostv1.CreateSessionResponse, error) {
-	l := start.begin(services, recorded != nil)
+	l := start.newSession(services, recorded != nil)
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -196,7 +195,7 @@ func (h *Host) createLocked(
 	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
 		h.live.Add(id, l)
-		return start.response, h.seed(ctx, id, recorded)
+		return start.response, h.storeAnswers(ctx, id, recorded)
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -208,10 +207,10 @@ func (h *Host) createLocked(
 		existing.GetReplay() != l.replay || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
-	return start.response, h.seed(ctx, id, recorded)
+	return start.response, h.storeAnswers(ctx, id, recorded)
 }
 
-// load returns a session from memory or from the store. The session must be locked.
+// load returns a session from the cache or the store. The session must be locked.
 func (h *Host) load(id string) (*openSession, error) {
 	if l, ok := h.live.Get(id); ok {
 		return l, nil
@@ -231,9 +230,9 @@ func (h *Host) load(id string) (*openSession, error) {
 	return l, nil
 }
 
-// restore builds the newest state of a stored session.
+// restore builds the current state of a stored session.
 func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSession, error) {
-	start, err := h.storedStart(record.GetSetupDigest())
+	start, err := h.storedSetup(record.GetSetupDigest())
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +255,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		ever[name] = ever[name] || len(table.GetRows()) > 0
 		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest.index(name) {
-			l.newest, l.sizes = l.newest.with(table), l.sizes.with(table)
+			l.newest, l.sizes = l.newest.withTables(table), l.sizes.withTables(table)
 			l.world.Load(name, session.Decode(table.GetRows()), false)
 		}
 	})
@@ -271,8 +270,8 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 	return l, nil
 }
 
-// history calls visit with every version that was stored after the start, those shared with parents
-// included, in no order.
+// history calls visit for every version after the start, including those shared with parents, in
+// any order.
 func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*worldv1.Table)) error {
 	until := record.GetLastIndex()
 	for {
@@ -300,12 +299,12 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 	}
 }
 
-// versionAt returns the version of a table that holds at a message, following forks to their
-// parents. Before the first version it is the first one; nil if the table has none.
+// versionAt returns the version of a table at a message, including those shared with parents.
+// Before the first version it returns the first; it is nil if the table has none.
 func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*worldv1.Table, error) {
 	parent, forkedAt := l.parent, l.forkedAt
 	for {
-		data, _, ok, err := h.store.Versions(id, l.setup.place(name), at)
+		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), at)
 		if err != nil {
 			return nil, err
 		}
@@ -328,7 +327,7 @@ func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*wor
 	}
 }
 
-// record reads what is stored about a session, deleted or not.
+// record reads the stored record of a session, deleted or not.
 func (h *Host) record(id string) (*toolhostv1.SessionRecord, error) {
 	stored, err := h.store.Load(id)
 	if errors.Is(err, store.ErrNotFound) {

@@ -12,12 +12,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// interrupt lets the next event take place. It returns the world without the event, and the
-// message. The error is ErrElsewhere if no event is due at now.
+// interrupt executes the next event. It returns the world without the event, and the message. The
+// error is ErrStateMismatch if no event is due at now.
 func (l *openSession) interrupt(before session.World, index int32, now float64) (session.World, *worldv1.Message, error) {
 	event, place, ok := l.nextEvent(&before)
 	if !ok || event.Due > now {
-		return session.World{}, nil, fmt.Errorf("%w: no event is due at %v", ErrElsewhere, now)
+		return session.World{}, nil, fmt.Errorf("%w: no event is due at %v", ErrStateMismatch, now)
 	}
 	before.Write(world.Event, slices.Delete(slices.Clone(before.Rows(world.Event)), place, place+1))
 	return before, &worldv1.Message{
@@ -30,7 +30,7 @@ func (l *openSession) interrupt(before session.World, index int32, now float64) 
 	}, nil
 }
 
-// nextEvent returns the event of a world that takes place next.
+// nextEvent returns the next event of a world.
 func (l *openSession) nextEvent(w *session.World) (event world.ScheduledEvent, place int, ok bool) {
 	if !l.setup.schema.HasEvents() {
 		return world.ScheduledEvent{}, 0, false
@@ -38,7 +38,7 @@ func (l *openSession) nextEvent(w *session.World) (event world.ScheduledEvent, p
 	return world.NextEvent(session.Encode(world.Event, 0, w.Rows(world.Event)).GetRows())
 }
 
-// setTimes adds to a response when the execution took place and when the next event is due.
+// setTimes sets the time of the execution and of the next event in a response.
 func (l *openSession) setTimes(response *toolhostv1.ExecuteResponse, now *float64) {
 	response.Now = now
 	if event, _, ok := l.nextEvent(&l.world); ok {

@@ -11,10 +11,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// maxScan bounds how many stored entries are looked at for one page of sessions.
+// maxScan is the maximum number of stored entries to read for one page of sessions.
 const maxScan = 10_000
 
-// Tables returns the versions that hold at a message; no names means all tables.
+// Tables returns the table versions at a message. Without names it returns all tables.
 func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)
@@ -37,7 +37,7 @@ func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table,
 	return tables, nil
 }
 
-// Versions returns every version of a session's tables, those shared with parents included, by
+// Versions returns every version of a session's tables, including those shared with parents, by
 // table, then index.
 func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	defer h.lock(id)()
@@ -53,7 +53,7 @@ func (h *Host) Versions(id string) ([]*worldv1.Table, error) {
 	return tables, nil
 }
 
-// Get describes a session.
+// Get returns the description of a session.
 func (h *Host) Get(id string) (*toolhostv1.Session, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)
@@ -80,7 +80,7 @@ func describe(id string, record *toolhostv1.SessionRecord) *toolhostv1.Session {
 	}
 }
 
-// List returns up to limit sessions after the given id and whether there are more.
+// List returns up to limit sessions after an id. more reports whether further sessions exist.
 func (h *Host) List(prefix, after string, limit int) (sessions []*toolhostv1.Session, more bool, err error) {
 	for range maxScan / max(limit, 1) {
 		more, err = h.store.List(prefix, after, limit, func(id string, meta []byte, _ int32) error {

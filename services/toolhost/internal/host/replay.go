@@ -10,13 +10,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// recording is what hosted services answered to a session that is replayed, in the order in which
-// it was asked.
+// recording holds the answers of hosted services for a replay, in the order of the requests.
 type recording struct{ answers []*toolhostv1.ServiceAnswer }
 
-// CreateReplay is Create for a session that asks nothing of the network: hosted services answer
-// what is given here to the same request at the same message, and any other request fails. It may
-// be repeated with the same answers. The error is ErrSetup if one of them cannot be read.
+// CreateReplay is Create for a session without network requests. Hosted services give the answers
+// in answers to the same request at the same message, and any other request fails. It is idempotent
+// for the same answers. The error is ErrSetup if an answer is invalid.
 func (h *Host) CreateReplay(
 	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, answers []*toolhostv1.ServiceAnswer,
 ) (*toolhostv1.CreateSessionResponse, error) {
@@ -27,7 +26,7 @@ func (h *Host) CreateReplay(
 	return h.create(ctx, id, origin, services, recorded)
 }
 
-// newRecording checks answers. The error is ErrSetup.
+// newRecording validates answers. The error is ErrSetup.
 func newRecording(origin Origin, answers []*toolhostv1.ServiceAnswer) (*recording, error) {
 	for i, answer := range answers {
 		if _, err := decodeAnswer(answer); err != nil {
@@ -37,9 +36,9 @@ func newRecording(origin Origin, answers []*toolhostv1.ServiceAnswer) (*recordin
 	return &recording{answers: answers}, nil
 }
 
-// seed stores the answers as if the session had been given them. It is repeated with each creation,
-// since the one before may have died halfway. The session must be locked.
-func (h *Host) seed(ctx context.Context, id string, recorded *recording) error {
+// storeAnswers stores the answers as if the session had received them. Each creation repeats it,
+// because an earlier one may have been interrupted. The session must be locked.
+func (h *Host) storeAnswers(ctx context.Context, id string, recorded *recording) error {
 	if recorded == nil {
 		return nil
 	}

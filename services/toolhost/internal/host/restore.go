@@ -15,26 +15,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// maxShown bounds how much of an execution's outcome an error shows.
+// maxShown is the maximum size of an outcome in an error, in bytes.
 const maxShown = 400
 
-// Creation is how a session is made.
+// Creation describes how to create a session.
 type Creation struct {
 	Origin   Origin
 	Services toolhostv1.HostedServices
-	// Replay says that the session asks nothing of the network but plays the Answers.
+	// Replay disables network requests. The session uses Answers instead.
 	Replay  bool
 	Answers []*toolhostv1.ServiceAnswer
 }
 
-// Restore brings a session to where a log says that it stands, and announces all versions that its
-// executions stored. It makes a session that is missing, takes back what the log does not know, and
-// runs again what the session does not know, with the log's answers of hosted services. It returns
-// how many executions ran again and how many were taken back. The error is ErrDiverged, with both
-// outcomes, if one came out otherwise than the log says, and ErrElsewhere if the session would have
-// to be taken back behind a fork.
+// Restore brings a session to the state of a log and publishes all versions that its executions
+// stored. It creates a missing session, rolls back executions that the log lacks, and repeats
+// executions that the session lacks, with the log's answers of hosted services. It returns the
+// numbers of repeated and of dropped executions. The error is ErrDiverged, with both outcomes, if a
+// repeated execution has another outcome than the log. It is ErrStateMismatch if the rollback would
+// pass a fork.
 func (h *Host) Restore(ctx context.Context, id string, made Creation, executions []*toolhostv1.Execution) (repeated, dropped int, err error) {
-	start, err := h.startOf(ctx, made.Origin)
+	start, err := h.setupFor(ctx, made.Origin)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -52,22 +52,22 @@ func (h *Host) Restore(ctx context.Context, id string, made Creation, executions
 	if err != nil {
 		return 0, 0, err
 	}
-	known, last, err := h.common(id, executions)
+	known, last, err := h.commonExecutions(id, executions)
 	if err != nil {
 		return 0, 0, err
 	}
 	if want := start.digestAt(executions[:known]); !bytes.Equal(l.digest, want) {
-		if l, dropped, err = h.rewind(ctx, id, l, last, executions[:known]); err != nil {
+		if l, dropped, err = h.rollBack(ctx, id, l, last, executions[:known]); err != nil {
 			return 0, 0, err
 		}
 	}
 	for _, execution := range executions[known:] {
-		if l, err = h.rerun(ctx, id, l, execution); err != nil {
+		if l, err = h.repeatExecution(ctx, id, l, execution); err != nil {
 			return repeated, dropped, err
 		}
 		repeated++
 	}
-	return repeated, dropped, h.announceAll(ctx, id, start, executions)
+	return repeated, dropped, h.publishAll(ctx, id, start, executions)
 }
 
 // digestAt returns the digest of a session after executions.
@@ -78,8 +78,9 @@ func (s *compiledSetup) digestAt(executions []*toolhostv1.Execution) []byte {
 	return executions[len(executions)-1].GetOutcome().GetSessionDigest()
 }
 
-// common returns how many of the executions a session knows, and the outcome of the last of these.
-func (h *Host) common(id string, executions []*toolhostv1.Execution) (known int, last *toolhostv1.OutcomeRecord, err error) {
+// commonExecutions returns the number of leading executions that a session has, and the outcome of
+// the last of these.
+func (h *Host) commonExecutions(id string, executions []*toolhostv1.Execution) (known int, last *toolhostv1.OutcomeRecord, err error) {
 	for _, execution := range executions {
 		outcome, err := h.outcome(id, execution.GetIndex())
 		if errors.Is(err, store.ErrNotFound) {
@@ -96,13 +97,13 @@ func (h *Host) common(id string, executions []*toolhostv1.Execution) (known int,
 	return known, last, nil
 }
 
-// rewind takes a session back to where it stood after executions, of which last is the outcome of
-// the last one.
-func (h *Host) rewind(
+// rollBack rolls a session back to its state after executions. last is the outcome of the last of
+// them.
+func (h *Host) rollBack(
 	ctx context.Context, id string, l *openSession, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
 ) (back *openSession, dropped int, err error) {
 	if l.forks > 0 {
-		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log, and %d sessions are forks of it: delete those first", id, ErrElsewhere, l.forks)
+		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log and has %d forks: delete those first", id, ErrStateMismatch, l.forks)
 	}
 	record := l.record()
 	record.LastIndex, record.Digest = l.setup.lastIndex, l.setup.digestAt(executions)
@@ -133,14 +134,14 @@ func (h *Host) rewind(
 	return back, dropped, err
 }
 
-// rerun executes again what a log says was executed, with the answers that hosted services gave
-// then, and commits it if it comes out the same.
-func (h *Host) rerun(ctx context.Context, id string, l *openSession, execution *toolhostv1.Execution) (*openSession, error) {
+// repeatExecution repeats an execution of a log with the recorded answers of hosted services. It
+// commits the outcome if that is the same.
+func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, execution *toolhostv1.Execution) (*openSession, error) {
 	index, want := execution.GetIndex(), execution.GetOutcome()
 	if index <= l.lastIndex {
-		return nil, fmt.Errorf("session %s: %w: execution %d stands before message %d", id, ErrIndex, index, l.lastIndex)
+		return nil, fmt.Errorf("session %s: %w: execution %d is before message %d", id, ErrIndex, index, l.lastIndex)
 	}
-	if err := h.seed(ctx, id, &recording{answers: want.GetServiceAnswers()}); err != nil {
+	if err := h.storeAnswers(ctx, id, &recording{answers: want.GetServiceAnswers()}); err != nil {
 		return nil, err
 	}
 	offline := *l
@@ -150,8 +151,8 @@ func (h *Host) rerun(ctx context.Context, id string, l *openSession, execution *
 		return nil, err
 	}
 	if !bytes.Equal(outcome.GetResponse().GetSessionDigest(), want.GetSessionDigest()) {
-		return nil, fmt.Errorf("session %s: %w: execution %d: the log says %s, running it again gave %s",
-			id, ErrDiverged, index, shown(want), shown(outcome.GetResponse()))
+		return nil, fmt.Errorf("session %s: %w: execution %d: the log has %s, the repeated execution %s",
+			id, ErrDiverged, index, outcomeText(want), outcomeText(outcome.GetResponse()))
 	}
 	next.replay = l.replay
 	if err := h.commit(ctx, id, index, next, outcome, snapshot.GetTables()); err != nil {
@@ -161,8 +162,8 @@ func (h *Host) rerun(ctx context.Context, id string, l *openSession, execution *
 	return next, nil
 }
 
-// shown is an outcome for people.
-func shown(response *toolhostv1.ExecuteResponse) string {
+// outcomeText returns an outcome as text for an error.
+func outcomeText(response *toolhostv1.ExecuteResponse) string {
 	text := protojson.MarshalOptions{}.Format(response)
 	if len(text) > maxShown {
 		return fmt.Sprintf("%.*s… (%d bytes)", maxShown, text, len(text))
@@ -170,8 +171,8 @@ func shown(response *toolhostv1.ExecuteResponse) string {
 	return text
 }
 
-// announceAll publishes every version that executions stored.
-func (h *Host) announceAll(ctx context.Context, id string, start *compiledSetup, executions []*toolhostv1.Execution) error {
+// publishAll publishes every version that executions stored.
+func (h *Host) publishAll(ctx context.Context, id string, start *compiledSetup, executions []*toolhostv1.Execution) error {
 	snapshot := &busv1.Snapshot{SessionId: id}
 	for _, execution := range executions {
 		outcome, err := h.outcome(id, execution.GetIndex())
@@ -184,5 +185,5 @@ func (h *Host) announceAll(ctx context.Context, id string, start *compiledSetup,
 		}
 		snapshot.Tables = append(snapshot.Tables, tables...)
 	}
-	return h.announce(ctx, snapshot)
+	return h.publish(ctx, snapshot)
 }

@@ -25,33 +25,33 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// setupPrefix begins the ids under which setups are stored. No session id can begin with it.
+// setupPrefix is the prefix of the ids of stored setups. Session ids cannot start with it.
 const setupPrefix = "~setup."
 
-// compiledSetup is a setup that sessions start from. They share it; it is immutable.
+// compiledSetup is a setup that sessions share. It is immutable.
 type compiledSetup struct {
 	digest      string
-	sum         []byte // the same in bytes
+	sum         []byte // digest in bytes
 	name        string
 	world       session.World
 	schema      *world.Schema
-	declared    []*worldv1.TableSchema // of schema, beside the built-in ones
+	declared    []*worldv1.TableSchema // tables of schema besides the built-in ones
 	newest      versions
-	tables      []*worldv1.Table // by table, then index
+	tables      []*worldv1.Table // sorted by table, then index
 	lastIndex   int32
 	clock       *setupv1.Clock
 	environment *executor.Environment
 	servers     []*setupv1.ToolServer
 	response    *toolhostv1.CreateSessionResponse
-	// recorded are the setup's recordings; hasRecordings says whether there are any.
+	// recorded are the setup's recordings. hasRecordings reports whether there are any.
 	recorded      *service.Recorded
 	hasRecordings bool
-	// fromRecordings and offline are the frames of sessions whose hosted services are one of these.
+	// fromRecordings and offline are the frames of sessions with these sources of hosted services.
 	fromRecordings, offline *session.Frame
 }
 
-// frame returns what no call of a session changes. Live answers are up to each execution: no frame
-// holds them.
+// frame returns the constant part of sessions with a source of hosted services. It contains no live
+// answers, which depend on each execution.
 func (s *compiledSetup) frame(services toolhostv1.HostedServices) *session.Frame {
 	switch {
 	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
@@ -62,27 +62,26 @@ func (s *compiledSetup) frame(services toolhostv1.HostedServices) *session.Frame
 	}
 }
 
-// now returns the virtual time while the world's newest message has the given index.
+// now returns the virtual time when the last message has the given index.
 func (s *compiledSetup) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
-// Origin is the setup that a session begins with: itself or, without it, the digest of one that is
-// stored.
+// Origin is the setup of a new session: the setup itself, or the digest of a stored one.
 type Origin struct {
 	Setup  *setupv1.Setup
 	Digest string
 }
 
-// String names the setup in errors.
+// String returns the name of the setup for errors.
 func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
 
-// startOf returns what a session begins with. A setup that is new to the host is compiled and
-// stored; one that is named only is read from the bus.
-func (h *Host) startOf(ctx context.Context, origin Origin) (*compiledSetup, error) {
+// setupFor returns a compiled setup. It compiles and stores a new setup, and reads one given by
+// digest from the bus.
+func (h *Host) setupFor(ctx context.Context, origin Origin) (*compiledSetup, error) {
 	setup := origin.Setup
 	if setup == nil {
-		compiled, err := h.storedStart(origin.Digest)
+		compiled, err := h.storedSetup(origin.Digest)
 		if !errors.Is(err, store.ErrNotFound) {
 			return compiled, err
 		}
@@ -110,8 +109,8 @@ func (h *Host) startOf(ctx context.Context, origin Origin) (*compiledSetup, erro
 	return compiled, nil
 }
 
-// storedStart returns a setup that was stored before.
-func (h *Host) storedStart(digest string) (*compiledSetup, error) {
+// storedSetup returns a setup that was stored before.
+func (h *Host) storedSetup(digest string) (*compiledSetup, error) {
 	if compiled, ok := h.setups.Get(digest); ok {
 		return compiled, nil
 	}
@@ -140,7 +139,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
-	selection, err := selected(catalogue, setup)
+	selection, err := selectTools(catalogue, setup)
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -179,23 +178,23 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	}
 	s.world = session.NewWorld(s.frame(toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED), setup.GetClock().GetNow())
 	slices.SortStableFunc(s.tables, schema.Compare)
-	if err := s.load(); err != nil {
+	if err := s.loadTables(); err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
 	for _, message := range setup.GetMessages() {
-		if message.ConversationActive != nil { // what is unset carries over
+		if message.ConversationActive != nil { // unset keeps the previous value
 			s.world.SetActive(message.GetConversationActive())
 		}
 	}
-	if s.response, err = created(setup, selection); err != nil {
+	if s.response, err = newSessionResponse(setup, selection); err != nil {
 		return nil, err
 	}
 	s.response.Versions = s.newest.list(schema)
 	return s, nil
 }
 
-// selected returns the tools of a setup, behind a gate where the agent needs consent.
-func selected(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selection, error) {
+// selectTools returns the tools of a setup, gated where the agent needs consent.
+func selectTools(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selection, error) {
 	selection, err := catalogue.Select(setup.GetTools())
 	if err != nil {
 		return nil, err
@@ -206,9 +205,9 @@ func selected(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selection,
 	return catalogue.Gate(selection, setup.GetConfirm())
 }
 
-// created returns what is said of a new session's tools: the selected ones, or the functions of a
-// task that executes none.
-func created(setup *setupv1.Setup, selection *tool.Selection) (response *toolhostv1.CreateSessionResponse, err error) {
+// newSessionResponse returns the tools of a new session: the selected ones, or the functions of a
+// task without execution.
+func newSessionResponse(setup *setupv1.Setup, selection *tool.Selection) (response *toolhostv1.CreateSessionResponse, err error) {
 	response = &toolhostv1.CreateSessionResponse{AgentTools: selection.Agent, UserTools: selection.User}
 	if task := setup.GetFunctionCalling(); task != nil {
 		response.AgentTools, response.UserTools = task.GetFunctions(), nil
@@ -217,10 +216,10 @@ func created(setup *setupv1.Setup, selection *tool.Selection) (response *toolhos
 	return response, err
 }
 
-// load checks the starting tables and puts their newest versions into the world.
-func (s *compiledSetup) load() error {
+// loadTables checks the starting tables and puts their newest versions into the world.
+func (s *compiledSetup) loadTables() error {
 	for i, version := range s.tables {
-		if err := s.check(version); err != nil {
+		if err := s.checkVersion(version); err != nil {
 			return fmt.Errorf("table %s: %w", version.GetName(), err)
 		}
 		if i > 0 && s.schema.Compare(s.tables[i-1], version) == 0 {
@@ -228,12 +227,12 @@ func (s *compiledSetup) load() error {
 		}
 		s.world.Load(version.GetName(), session.Decode(version.GetRows()), false)
 	}
-	s.newest = s.newest.with(s.tables...)
+	s.newest = s.newest.withTables(s.tables...)
 	return nil
 }
 
-// check says what is wrong with a starting version.
-func (s *compiledSetup) check(version *worldv1.Table) error {
+// checkVersion returns an error for an invalid starting version.
+func (s *compiledSetup) checkVersion(version *worldv1.Table) error {
 	table, ok := s.schema.Table(version.GetName())
 	if !ok || version.GetName() == world.Sandbox {
 		return errors.New("it cannot start with rows")
@@ -257,11 +256,11 @@ func (s *compiledSetup) check(version *worldv1.Table) error {
 	return nil
 }
 
-// place returns the number under which versions of a table are stored.
-func (s *compiledSetup) place(table string) uint8 { return uint8(s.schema.Place(table)) }
+// tableNumber returns the number of a table in the store's keys.
+func (s *compiledSetup) tableNumber(table string) uint8 { return uint8(s.schema.Place(table)) }
 
-// versionAt returns the starting version that holds at a message: before the first one it is the
-// first one.
+// versionAt returns the starting version of a table at a message. Before the first version it
+// returns the first.
 func (s *compiledSetup) versionAt(name string, at int32) *worldv1.Table {
 	var found *worldv1.Table
 	for _, version := range s.tables {
@@ -272,18 +271,18 @@ func (s *compiledSetup) versionAt(name string, at int32) *worldv1.Table {
 	return found
 }
 
-// version is one of a table: the index at which it begins to hold, and its digest.
+// version identifies a table version by its index and digest.
 type version struct {
 	index  int32
 	digest []byte
 }
 
-// versionOf names a version. One that was decoded or made by a tool holds UTF-8 only, so that it
-// has a digest.
+// versionOf returns the index and digest of a table version. Decoded tables and those from tools
+// contain only UTF-8, so they have a digest.
 func versionOf(table *worldv1.Table) version {
 	digest, err := world.Digest(table)
 	if err != nil {
-		digest = nil // it names nothing that could be stored
+		digest = nil // such a table cannot be stored
 	}
 	return version{index: table.GetIndex(), digest: digest}
 }
@@ -291,7 +290,7 @@ func versionOf(table *worldv1.Table) version {
 // versions holds the newest version of each table.
 type versions map[string]version
 
-// index returns the index of a table's newest version, -1 if it has none.
+// index returns the index of a table's newest version, -1 without one.
 func (v versions) index(table string) int32 {
 	if version, ok := v[table]; ok {
 		return version.index
@@ -299,8 +298,8 @@ func (v versions) index(table string) int32 {
 	return -1
 }
 
-// with returns the versions with newer ones of some tables.
-func (v versions) with(tables ...*worldv1.Table) versions {
+// withTables returns the versions with newer ones of some tables.
+func (v versions) withTables(tables ...*worldv1.Table) versions {
 	next := make(versions, len(v)+len(tables))
 	maps.Copy(next, v)
 	for _, table := range tables {

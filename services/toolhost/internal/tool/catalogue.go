@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// order is the original's own order of its tools, which is the order in which agents see them and
-// in which ties are broken.
-func order() []string {
+// originalOrder is the order of tools in the original. Agents see tools in this order, and it
+// breaks ties.
+func originalOrder() []string {
 	return []string{
 		"add_contact", "modify_contact", "remove_contact", "search_contacts", "get_cellular_service_status",
 		"search_messages", "send_message_with_phone_number", "convert_currency", "get_current_location",
@@ -40,11 +40,11 @@ func Builtin() *Catalogue {
 	))
 }
 
-// New returns a catalogue of tools in the original's order; tools that the original does not have
-// come last, in the given order. Names must differ. The tools belong to catalogues then.
+// New returns a catalogue of tools in the original's order. Other tools follow in the given order.
+// Names must be unique. Catalogues own the tools.
 func New(tools []*Tool) *Catalogue {
-	place := make(map[string]int, len(order()))
-	for i, name := range order() {
+	place := make(map[string]int, len(originalOrder()))
+	for i, name := range originalOrder() {
 		place[name] = i
 	}
 	at := func(t *Tool) int {
@@ -57,15 +57,15 @@ func New(tools []*Tool) *Catalogue {
 	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })
 	for _, t := range c.tools {
 		c.byName[t.Name] = t
-		if t.signature.Func == "" { // otherwise it is in another catalogue too
-			t.sign()
+		if t.signature.Func == "" { // set if the tool is in another catalogue
+			t.setSignature()
 		}
 	}
 	return c
 }
 
-// All returns all tools in order. Do not change the slice.
+// All returns all tools in order. The slice must not be changed.
 func (c *Catalogue) All() []*Tool { return c.tools }
 
-// Find returns the tool of that name, nil if there is none.
+// Find returns a tool by name, nil if it is unknown.
 func (c *Catalogue) Find(name string) *Tool { return c.byName[name] }

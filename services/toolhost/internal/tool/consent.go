@@ -224,7 +224,7 @@ func allowTool(actions []confirmed) *Tool {
 		})
 		return python.None(), nil
 	}
-	t.sign()
+	t.setSignature()
 	return t
 }
 

@@ -13,11 +13,11 @@ import (
 const (
 	contactModule = "contact"
 	contactTable  = world.Contact
-	// contactCutoff is the score from which a name or a relationship matches a search.
+	// contactCutoff is the minimum score of a matching name or relationship.
 	contactCutoff = 90
 )
 
-// contactTools declares the tools of the address book.
+// contactTools returns the tools of the address book.
 func contactTools() []*Tool {
 	return []*Tool{
 		{
@@ -77,7 +77,7 @@ func contactTools() []*Tool {
 func addContact(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	id := python.Str(w.NewID())
 	if args.Bool("is_self") {
-		if err := refuseSecondSelf(w, python.None()); err != nil {
+		if err := checkSingleSelf(w, python.None()); err != nil {
 			return python.Value{}, err
 		}
 	}
@@ -88,13 +88,12 @@ func addContact(_ context.Context, w *session.World, args Args) (python.Value, e
 	return id, nil
 }
 
-// self selects the owner of the phone.
-func self() session.Where { return with(contactTable, "is_self", python.Bool(true)) }
+// isSelf selects the contact of the phone's owner.
+func isSelf() session.Where { return whereEqual(contactTable, "is_self", python.Bool(true)) }
 
-// refuseSecondSelf raises if there are contacts that are the owner of the phone, but not the one of
-// the given id.
-func refuseSecondSelf(w *session.World, id python.Value) error {
-	selves := w.Find(contactTable, self(), columnOf(contactTable, "person_id"))
+// checkSingleSelf raises if another contact than the one with the given id is the phone's owner.
+func checkSingleSelf(w *session.World, id python.Value) error {
+	selves := w.Find(contactTable, isSelf(), columnOf(contactTable, "person_id"))
 	if slices.ContainsFunc(selves, func(row session.Row) bool { return row[0].Equal(id) }) {
 		return nil
 	}
@@ -104,7 +103,7 @@ func refuseSecondSelf(w *session.World, id python.Value) error {
 	return nil
 }
 
-// contactFields are what modify_contact can change.
+// contactFields returns the fields that modify_contact can change.
 func contactFields() []string { return []string{"name", "phone_number", "relationship", "is_self"} }
 
 func checkModifyContact(args Args) error {
@@ -119,11 +118,11 @@ func checkGivenPhone(args Args) error { return checkPhones(args, "phone_number")
 
 func modifyContact(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	if args.Bool("is_self") {
-		if err := refuseSecondSelf(w, args.Value("person_id")); err != nil {
+		if err := checkSingleSelf(w, args.Value("person_id")); err != nil {
 			return python.Value{}, err
 		}
 	}
-	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), given(contactTable, args, contactFields())...)
+	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), givenChanges(contactTable, args, contactFields())...)
 }
 
 func contactSearch() search {

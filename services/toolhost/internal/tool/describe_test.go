@@ -11,8 +11,8 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// TestSelectDescriptions replaces texts of one tool, with and without scrambling; the catalogue's
-// own tool stays as it is.
+// TestSelectDescriptions replaces texts of one tool, with and without scrambling. The catalogue's
+// tool must not change.
 func TestSelectDescriptions(t *testing.T) {
 	catalogue := Builtin()
 	selection := &setupv1.ToolSelection{

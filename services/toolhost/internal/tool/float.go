@@ -8,7 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// toFloat is Python's float(v).
+// toFloat implements Python's float(v).
 func toFloat(v python.Value) (python.Value, error) {
 	if number, ok := v.Number(); ok {
 		return python.Float(number), nil
@@ -28,10 +28,10 @@ func toFloat(v python.Value) (python.Value, error) {
 	}
 }
 
-// parseFloat reads a number as Python writes it: white space around it, digits of any script and
-// single underscores between digits are fine, hexadecimal digits are not.
+// parseFloat parses a number in Python's syntax: with surrounding white space, digits of any script
+// and single underscores between digits, without hexadecimal digits.
 func parseFloat(text string) (number float64, ok bool) {
-	text = strings.Map(decimal, strings.TrimFunc(text, isSpace))
+	text = strings.Map(asciiDigit, strings.TrimFunc(text, isSpace))
 	var plain strings.Builder
 	for i := range len(text) {
 		if text[i] != '_' {
@@ -46,7 +46,7 @@ func parseFloat(text string) (number float64, ok bool) {
 		return 0, false
 	}
 	number, err := strconv.ParseFloat(plain.String(), 64)
-	if err != nil && number == 0 { // a number too large is infinite
+	if err != nil && number == 0 { // too large numbers become infinite
 		return 0, false
 	}
 	return number, true
@@ -54,11 +54,11 @@ func parseFloat(text string) (number float64, ok bool) {
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// isSpace says what Python's str.strip removes.
+// isSpace reports whether Python's str.strip removes a character.
 func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
-// decimal turns a decimal digit of any script into the ASCII one.
-func decimal(r rune) rune {
+// asciiDigit converts a decimal digit of any script to ASCII.
+func asciiDigit(r rune) rune {
 	if r < unicode.MaxASCII || !unicode.Is(unicode.Nd, r) {
 		return r
 	}

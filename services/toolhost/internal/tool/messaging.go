@@ -12,12 +12,11 @@ import (
 const (
 	messagingModule = "messaging"
 	messagingTable  = world.Messaging
-	// contentCutoff is the score from which the text of a message or of a reminder matches a
-	// search.
+	// contentCutoff is the minimum score of a matching text of a message or reminder.
 	contentCutoff = 50
 )
 
-// messagingTools declares the tools of the text messages.
+// messagingTools returns the tools of text messages.
 func messagingTools() []*Tool {
 	return []*Tool{
 		{
@@ -62,7 +61,7 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 		return python.Value{}, raise("ConnectionError", "Cellular service is not enabled")
 	}
 	id := python.Str(w.NewID())
-	if selves := w.Count(contactTable, self()); selves != 1 {
+	if selves := w.Count(contactTable, isSelf()); selves != 1 {
 		return python.Value{}, raise(duplicateError,
 			"1 and only 1 self entry should exist in contacts database, instead found "+strconv.Itoa(selves))
 	}
@@ -74,19 +73,19 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 	if err != nil {
 		return python.Value{}, err
 	}
-	person, none := with(contactTable, "phone_number", number), python.None()
+	person, none := whereEqual(contactTable, "phone_number", number), python.None()
 	err = addRow(w, messagingTable, session.Row{id, none, none, none, number, args.Value("content"), now},
-		ofContact("sender_person_id", self(), "person_id"),
-		ofContact("sender_phone_number", self(), "phone_number"),
-		ofContact("recipient_person_id", person, "person_id"))
+		copyFromContact("sender_person_id", isSelf(), "person_id"),
+		copyFromContact("sender_phone_number", isSelf(), "phone_number"),
+		copyFromContact("recipient_person_id", person, "person_id"))
 	if err != nil {
 		return python.Value{}, err
 	}
 	return id, nil
 }
 
-// ofContact fills a cell of a message from the first contact that a condition selects.
-func ofContact(to string, contact session.Where, column string) session.Copy {
+// copyFromContact copies a cell of a message from the first contact that a condition selects.
+func copyFromContact(to string, contact session.Where, column string) session.Copy {
 	return session.Copy{To: columnOf(messagingTable, to), Table: contactTable, Where: contact, Cell: columnOf(contactTable, column)}
 }
 

@@ -13,25 +13,25 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// Bounds of the files of a pack, which are part of every setup.
+// These are limits of a pack's files, which are part of every setup.
 const (
 	maxModules = 64
-	maxSource  = 1 << 17 // bytes in all
+	maxSource  = 1 << 17 // bytes of all files
 )
 
-// Pack is what a pack adds to the tools of a session.
+// Pack is a pack's part of a session's tools.
 type Pack struct {
 	Modules []*setupv1.ToolModule
 	// Servers are the pack's tool servers.
 	Servers []*setupv1.ToolServer
-	// Backend is the preferred one; empty is DEFAULT.
+	// Backend is the preferred backend. Empty means DEFAULT.
 	Backend string
-	// Schema has the tables that the tools may use. One without the built-in tables leaves no tools
-	// but the pack's and those of the user.
+	// Schema has the tables that tools may use. Without the built-in tables, only the pack's tools and
+	// the user's built-in ones are available.
 	Schema *world.Schema
 }
 
-// PackOf returns the pack of a setup whose tables have been checked.
+// PackOf returns the pack of a setup. The setup's tables must be valid.
 func PackOf(setup *setupv1.Setup) Pack {
 	return Pack{
 		Modules: setup.GetToolModules(), Servers: setup.GetToolServers(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema()),
@@ -43,7 +43,7 @@ func PackOf(setup *setupv1.Setup) Pack {
 // implementations it has the one of the preferred backend, without that the one of DEFAULT, and
 // else the first. The error is source.Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
-	if !pack.Schema.Extends() {
+	if !pack.Schema.HasBuiltin() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))
 	}
 	if len(pack.Modules) == 0 && len(pack.Servers) == 0 {
@@ -74,14 +74,14 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
-	return New(preferred(tools, pack.Backend)), nil
+	return New(preferBackend(tools, pack.Backend)), nil
 }
 
-// implementation is one of a tool's, which backends tell apart.
+// implementation identifies an implementation of a tool by its backend.
 type implementation struct{ tool, backend string }
 
-// preferred returns one implementation of each tool, where its first one is.
-func preferred(tools []*Tool, backend string) []*Tool {
+// preferBackend returns one implementation of each tool, at the position of the first.
+func preferBackend(tools []*Tool, backend string) []*Tool {
 	places := make(map[string]int, len(tools))
 	var chosen []*Tool
 	for _, t := range tools {
@@ -97,16 +97,16 @@ func preferred(tools []*Tool, backend string) []*Tool {
 	return chosen
 }
 
-// toolName is what providers of models accept as the name of a function.
+// toolName matches the function names that model providers accept.
 var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 
-// module is a file of tools while it is read.
+// module is the state of reading a file of tools.
 type module struct {
 	name, source string
 	schema       *world.Schema
-	// taken says whose an implementation of a tool is.
+	// taken maps each implementation to its owner for messages.
 	taken map[implementation]string
-	// confirm says of each tool that was read whether it needs consent.
+	// confirm maps each tool to whether it needs consent.
 	confirm  map[string]bool
 	program  *syntax.Module
 	defs     map[string]*syntax.Def
@@ -119,7 +119,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 	m.mistakes.Add("tools/"+m.name+".py", m.source, at, function, format, args...)
 }
 
-// compile makes tools of the public functions.
+// compile converts the public functions to tools.
 func (m *module) compile() {
 	m.program, m.defs = source.Read(m.source, "tools may import json and typing; the world is there as world", m.fail)
 	if m.program == nil {
@@ -143,8 +143,8 @@ func (m *module) compile() {
 	m.mistakes.Sort()
 }
 
-// suggest returns what may help with a misspelt name.
-func suggest(name string, known []string) string {
+// hint returns a suggestion for an unknown name.
+func hint(name string, known []string) string {
 	if near := spelling.Nearest(name, known, 2); near != "" {
 		return fmt.Sprintf("; did you mean %q?", near)
 	}

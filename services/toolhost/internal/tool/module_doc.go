@@ -8,9 +8,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// docstring is what a function says about itself, in Google's style.
+// docstring is the docstring of a function in Google's style.
 type docstring struct {
-	at          int // its offset
+	at          int // offset in the source
 	description string
 	args        []docArg
 }
@@ -21,7 +21,7 @@ type docArg struct {
 	name, text string
 }
 
-// arg returns the entry of a parameter, nil if there is none.
+// arg returns the entry of a parameter, nil if it is missing.
 func (d docstring) arg(name string) *docArg {
 	if i := slices.IndexFunc(d.args, func(a docArg) bool { return a.name == name }); i >= 0 {
 		return &d.args[i]
@@ -29,15 +29,15 @@ func (d docstring) arg(name string) *docArg {
 	return nil
 }
 
-// sections are the headings that end a description.
-func sections() []string {
+// sectionHeadings are the headings that end a description.
+func sectionHeadings() []string {
 	return []string{"Args:", "Returns:", "Raises:", "Example:", "Examples:", "Note:", "Notes:"}
 }
 
-// entry is the first line of an entry under Args: "name: text" or "name (type): text".
-var entry = regexp.MustCompile(`^(\w+)\s*(?:\([^)]*\))?:\s*(.*)$`)
+// entryPattern matches the first line of an entry under Args: "name: text" or "name (type): text".
+var entryPattern = regexp.MustCompile(`^(\w+)\s*(?:\([^)]*\))?:\s*(.*)$`)
 
-// docstring reads that of a tool.
+// docstring parses the docstring of a tool.
 func (m *module) docstring(def *syntax.Def) docstring {
 	d := docstring{at: def.Offset()}
 	if def.Function.Doc == "" {
@@ -48,7 +48,7 @@ func (m *module) docstring(def *syntax.Def) docstring {
 	var paragraphs []string
 	section, margin, start := "", -1, d.at
 	for i, raw := range strings.Split(def.Function.Doc, "\n") {
-		if i > 0 { // lines of the text are those of the source, but for escapes
+		if i > 0 { // lines of the text are lines of the source, except for escapes
 			if next := strings.IndexByte(m.source[start:], '\n'); next >= 0 {
 				start += next + 1
 			}
@@ -56,7 +56,7 @@ func (m *module) docstring(def *syntax.Def) docstring {
 		line := strings.TrimSpace(raw)
 		indent := len(raw) - len(strings.TrimLeft(raw, " \t"))
 		switch {
-		case slices.Contains(sections(), line):
+		case slices.Contains(sectionHeadings(), line):
 			section, margin = line, -1
 		case section == "":
 			paragraphs = describe(paragraphs, line)
@@ -73,7 +73,7 @@ func (m *module) docstring(def *syntax.Def) docstring {
 	return d
 }
 
-// describe adds a line to paragraphs, which blank lines separate.
+// describe appends a line to paragraphs, which blank lines separate.
 func describe(paragraphs []string, line string) []string {
 	last := len(paragraphs) - 1
 	switch {
@@ -87,13 +87,13 @@ func describe(paragraphs []string, line string) []string {
 	}
 }
 
-// argument reads a line under Args, which begins an entry or goes on with one.
+// argument parses a line under Args, which starts or continues an entry.
 func (m *module) argument(def *syntax.Def, d *docstring, at int, line string, begins bool) {
 	if !begins {
 		d.args[len(d.args)-1].text += " " + line
 		return
 	}
-	parts := entry.FindStringSubmatch(line)
+	parts := entryPattern.FindStringSubmatch(line)
 	if parts == nil {
 		m.fail(at, def.Name.ID, "Args: %q is no entry; write name: what it is, and indent lines that go on with one", line)
 		parts = []string{"", "", ""}

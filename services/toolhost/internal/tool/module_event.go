@@ -10,26 +10,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// eventsOnly says how the table of events is changed.
+// eventsOnly is the error for other changes of the table of events.
 const eventsOnly = "events are changed by world.schedule and world.unschedule alone"
 
-// Whom an event is told, as tools say it.
+// These are the recipients of an event.
 const (
 	toAgent = "agent"
 	toUser  = "user"
 )
 
-// eventMethods change the table of events.
+// eventMethods returns the methods that change the table of events.
 func eventMethods() []string { return []string{scheduleMethod, unscheduleMethod} }
 
-// events says whether a table is that of the session's events.
-func (m moduleWorld) events(table string) bool {
+// isEventTable reports whether a table is the session's table of events.
+func (m moduleWorld) isEventTable(table string) bool {
 	return table == world.Event && m.world.Frame().HasEvents()
 }
 
-// event schedules an event, or takes one back.
+// event schedules or unschedules an event.
 func (m moduleWorld) event(method string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	if !m.events(world.Event) {
+	if !m.isEventTable(world.Event) {
 		return python.Value{}, raise("KeyError", python.Repr(python.Str(world.AuthorText(world.Event))))
 	}
 	params := []string{"event_id"}
@@ -84,8 +84,7 @@ func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
 	return python.Str(id), nil
 }
 
-// unschedule takes an event back that has not taken place. Unlike Remove it takes back the last
-// one, too.
+// unschedule removes a scheduled event. Unlike Remove it can remove the last one.
 func (m moduleWorld) unschedule(id python.Value) error {
 	rows := m.world.Rows(world.Event)
 	at := slices.IndexFunc(rows, func(row session.Row) bool { return row[0].Equal(id) })

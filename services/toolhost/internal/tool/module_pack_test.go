@@ -15,7 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// TestBackends has one implementation of each tool, that of the preferred backend if there is one.
+// TestBackends checks that a catalogue has one implementation of each tool, preferably of the
+// preferred backend.
 func TestBackends(t *testing.T) {
 	const doc = "\n    \"\"\"Acts.\"\"\"\n    return "
 	plain := "def act() -> str:" + doc + "'default'\n\n\n@backend('FAST')\ndef look() -> str:" + doc + "'fast only'\n"
@@ -24,11 +25,11 @@ func TestBackends(t *testing.T) {
 	for _, test := range []struct {
 		backend, act, wifi string
 	}{{"", "'default'", "None"}, {"FAST", "'fast'", "'mine'"}, {"OTHER", "'default'", "None"}} {
-		catalogue, err := Builtin().Extend(Pack{Modules: modules, Backend: test.backend, Schema: desk(t)})
+		catalogue, err := Builtin().Extend(Pack{Modules: modules, Backend: test.backend, Schema: noteSchema(t)})
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := worldOf(t)
+		w := noteWorld(t)
 		w.Load(world.Setting, []session.Row{make(session.Row, 7)}, false)
 		got := []string{call(t, catalogue, w, "act", "{}"), call(t, catalogue, w, "look", "{}"), call(t, catalogue, w, "get_wifi_status", "{}")}
 		if diff := cmp.Diff([]string{test.act, "'fast only'", test.wifi}, got); diff != "" {
@@ -39,16 +40,16 @@ func TestBackends(t *testing.T) {
 		}
 	}
 	modules[0].Source += "\n\n@backend('FAST')\ndef look() -> str:" + doc + "'again'\n"
-	if _, err := Builtin().Extend(Pack{Modules: modules, Schema: desk(t)}); err == nil || !strings.Contains(err.Error(), "give it a @backend of its own") {
+	if _, err := Builtin().Extend(Pack{Modules: modules, Schema: noteSchema(t)}); err == nil || !strings.Contains(err.Error(), "give it a @backend of its own") {
 		t.Errorf("two implementations of one backend: got %v, want a mistake", err)
 	}
 }
 
-// TestRandom draws the same numbers from the same seed, and others from another one.
+// TestRandom checks that random numbers depend only on the seed.
 func TestRandom(t *testing.T) {
-	catalogue := extended(t, "def draw() -> list:\n    \"\"\"Draws.\"\"\"\n    return [world.random() for _ in range(100)]\n")
+	catalogue := extendWith(t, "def draw() -> list:\n    \"\"\"Draws.\"\"\"\n    return [world.random() for _ in range(100)]\n")
 	draws := func(seed int64) []python.Value {
-		w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: desk(t), Seed: seed}, 0)
+		w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: noteSchema(t), Seed: seed}, 0)
 		args, err := catalogue.Find("draw").Bind(nil, &python.Dict{})
 		if err != nil {
 			t.Fatal(err)
@@ -77,10 +78,10 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestStandalone has a pack's tools and those of the user alone where the built-in tables are
-// missing.
+// TestStandalone checks that a catalogue without the built-in tables has only the pack's tools and
+// the user's built-in ones.
 func TestStandalone(t *testing.T) {
-	schema, err := world.NewSchema([]*worldv1.TableSchema{world.Alone()})
+	schema, err := world.NewSchema([]*worldv1.TableSchema{world.Standalone()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,9 +100,9 @@ func TestStandalone(t *testing.T) {
 	}
 }
 
-// TestContainers takes lists and dicts as arguments.
+// TestContainers checks lists and dicts as arguments.
 func TestContainers(t *testing.T) {
-	catalogue := extended(t, `
+	catalogue := extendWith(t, `
 def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str, Any]]] = None) -> str:
     """Acts.
 
@@ -129,7 +130,7 @@ def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str,
 		`{"names": [], "rates": {}, "rows": 1}`: "TypeError: Parameter 'rows' is of type '<class 'int'>', " +
 			"but expected 'typing.Optional[typing.List[typing.Dict[str, typing.Any]]]'.",
 	} {
-		if got := call(t, catalogue, worldOf(t), "act", arguments); got != want {
+		if got := call(t, catalogue, noteWorld(t), "act", arguments); got != want {
 			t.Errorf("%s: got %s, want %s", arguments, got, want)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// desk is a schema with a table of notes.
-func desk(tb testing.TB) *world.Schema {
+// noteSchema returns a schema with a table of notes.
+func noteSchema(tb testing.TB) *world.Schema {
 	tb.Helper()
 	schema, err := world.NewSchema([]*worldv1.TableSchema{{Name: "NOTE", Columns: []*worldv1.Column{
 		{Name: "note_id", Type: worldv1.CellType(world.KindText), Measure: world.DefaultMeasure},
@@ -35,20 +35,20 @@ func desk(tb testing.TB) *world.Schema {
 	return schema
 }
 
-// extended returns the built-in tools and those of one file.
-func extended(tb testing.TB, source string) *Catalogue {
+// extendWith returns the built-in tools and those of one file.
+func extendWith(tb testing.TB, source string) *Catalogue {
 	tb.Helper()
-	catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: source}}, Schema: desk(tb)})
+	catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: source}}, Schema: noteSchema(tb)})
 	if err != nil {
 		tb.Fatalf("tools: %v\n%s", err, source)
 	}
 	return catalogue
 }
 
-// worldOf returns a world with two notes.
-func worldOf(tb testing.TB) *session.World {
+// noteWorld returns a world with notes.
+func noteWorld(tb testing.TB) *session.World {
 	tb.Helper()
-	w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: desk(tb)}, 1_700_000_000)
+	w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: noteSchema(tb)}, 1_700_000_000)
 	w.Load("NOTE", []session.Row{
 		{python.Str("a"), python.Str("Old door code"), python.None(), python.Bool(true)},
 		{python.Str("b"), python.Str("Tax papers"), python.Float(12), python.Bool(false)},
@@ -57,7 +57,7 @@ func worldOf(tb testing.TB) *session.World {
 	return &w
 }
 
-// call calls a tool with arguments in JSON and returns the answer or the exception.
+// call calls a tool with JSON arguments and returns the answer or the exception.
 func call(tb testing.TB, catalogue *Catalogue, w *session.World, name, arguments string) string {
 	tb.Helper()
 	parsed, err := python.ParseJSON(arguments)
@@ -79,12 +79,12 @@ func call(tb testing.TB, catalogue *Catalogue, w *session.World, name, arguments
 	return python.Repr(result)
 }
 
-// body is a file with one tool whose lines are given.
-func body(lines ...string) string {
+// toolSource returns a file with one tool that has the given lines.
+func toolSource(lines ...string) string {
 	return "def act(x: float = 1.0) -> str:\n    \"\"\"Acts.\n\n    Args:\n        x: A number.\n    \"\"\"\n    " + strings.Join(lines, "\n    ") + "\n"
 }
 
-// TestWorldMethods calls each method, rightly and wrongly.
+// TestWorldMethods calls each method with valid and invalid arguments.
 func TestWorldMethods(t *testing.T) {
 	for _, test := range []struct{ line, want string }{
 		{`return world.rows("note", ["title"], pinned=False, pages__min=12)`, "[{'title': 'Tax papers'}]"},
@@ -126,33 +126,34 @@ func TestWorldMethods(t *testing.T) {
 		{`return {"a": (1, [2]), 3: None}`, "{'a': [1, [2]], '3': None}"},
 		{`return {2}`, "TypeError: Object of type set is not JSON serializable"},
 	} {
-		if got := call(t, extended(t, body(test.line)), worldOf(t), "act", "{}"); got != test.want {
+		if got := call(t, extendWith(t, toolSource(test.line)), noteWorld(t), "act", "{}"); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.line, got, test.want)
 		}
 	}
 }
 
-// TestHostileTools ends calls that would take all time or memory, or that answer what is no value.
+// TestHostileTools checks that calls that would exhaust time or memory, or return an invalid value,
+// end with an exception.
 func TestHostileTools(t *testing.T) {
 	for _, test := range []struct{ source, want string }{
-		{body("while True:", "    pass"), "TimeoutError: more than 200000 steps are needed"},
-		{body("while True:", "    try:", "        while True: pass", "    except Exception:", "        pass"), "TimeoutError: more than 200000 steps are needed"},
-		{body("return 'x' * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
-		{body("return [0] * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
-		{body("return act(x)"), "RecursionError: maximum recursion depth exceeded"},
-		{body("return act"), "TypeError: Object of type function is not JSON serializable"},
-		{body("return NOT_GIVEN"), "TypeError: Object of type object is not JSON serializable"},
-		{body("return world.rows"), "TypeError: Object of type function is not JSON serializable"},
-		{body("a = []", "a.append(a)", "return a"), "RecursionError: maximum recursion depth exceeded"},
-		{body("for i in range(1000):", "    world.add('note', {'title': 'x' * 1000})"), "TimeoutError: more than 200000 steps are needed"},
-		{body("raise SystemExit(3)"), "SystemExit: 3"},
-		{body("world.rows = 5"), "AttributeError: 'module' object has no attribute 'rows'"},
-		{body("getattr(check_phone, '__globals__')"), "AttributeError: 'function' object has no attribute '__globals__'"},
-		{body("print('x' * 10 ** 6)"), "MemoryError: more than 262144 bytes were printed"},
-		{"LOG = []\n" + body("LOG.append(x)", "return len(LOG)"), "1"},
+		{toolSource("while True:", "    pass"), "TimeoutError: more than 200000 steps are needed"},
+		{toolSource("while True:", "    try:", "        while True: pass", "    except Exception:", "        pass"), "TimeoutError: more than 200000 steps are needed"},
+		{toolSource("return 'x' * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
+		{toolSource("return [0] * 10 ** 9"), "MemoryError: more than 8388608 bytes are needed"},
+		{toolSource("return act(x)"), "RecursionError: maximum recursion depth exceeded"},
+		{toolSource("return act"), "TypeError: Object of type function is not JSON serializable"},
+		{toolSource("return NOT_GIVEN"), "TypeError: Object of type object is not JSON serializable"},
+		{toolSource("return world.rows"), "TypeError: Object of type function is not JSON serializable"},
+		{toolSource("a = []", "a.append(a)", "return a"), "RecursionError: maximum recursion depth exceeded"},
+		{toolSource("for i in range(1000):", "    world.add('note', {'title': 'x' * 1000})"), "TimeoutError: more than 200000 steps are needed"},
+		{toolSource("raise SystemExit(3)"), "SystemExit: 3"},
+		{toolSource("world.rows = 5"), "AttributeError: 'module' object has no attribute 'rows'"},
+		{toolSource("getattr(check_phone, '__globals__')"), "AttributeError: 'function' object has no attribute '__globals__'"},
+		{toolSource("print('x' * 10 ** 6)"), "MemoryError: more than 262144 bytes were printed"},
+		{"LOG = []\n" + toolSource("LOG.append(x)", "return len(LOG)"), "1"},
 	} {
-		catalogue, w := extended(t, test.source), worldOf(t)
-		for range 2 { // nothing is left of the first call
+		catalogue, w := extendWith(t, test.source), noteWorld(t)
+		for range 2 { // calls share no state
 			if got := call(t, catalogue, w, "act", "{}"); got != test.want {
 				t.Errorf("%s: got %s, want %s", test.source, got, test.want)
 			}
@@ -160,17 +161,17 @@ func TestHostileTools(t *testing.T) {
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	loops := extended(t, body("while True:", "    pass")).Find("act")
+	loops := extendWith(t, toolSource("while True:", "    pass")).Find("act")
 	args, err := loops.Bind(nil, &python.Dict{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := loops.Call(ended, worldOf(t), args); !errors.Is(err, context.Canceled) {
+	if _, err := loops.Call(ended, noteWorld(t), args); !errors.Is(err, context.Canceled) {
 		t.Errorf("a call whose context has ended: got %v, want context.Canceled", err)
 	}
 }
 
-// TestHints reads types and defaults, and checks arguments as those of built-in tools.
+// TestHints checks types and defaults of hints, and type errors of arguments.
 func TestHints(t *testing.T) {
 	for _, test := range []struct{ param, argument, want, schema string }{
 		{"x: str", `5`, "TypeError: Parameter 'x' is of type '<class 'int'>', but expected '<class 'str'>'.", "string"},
@@ -184,8 +185,8 @@ func TestHints(t *testing.T) {
 		{"x: Union[float, None, NotGiven] = NOT_GIVEN", `"a"`,
 			"TypeError: Parameter 'x' is of type '<class 'str'>', but expected 'typing.Union[float, NoneType, tool_sandbox.common.utils.NotGiven]'.", "number"},
 	} {
-		catalogue := extended(t, "def act("+test.param+") -> str:\n  '''Acts.\n\n  Args:\n    x (any): What\n      it is.\n\n  Returns:\n    x\n  '''\n  return x\n")
-		if got := call(t, catalogue, worldOf(t), "act", `{"x": `+test.argument+`}`); got != test.want {
+		catalogue := extendWith(t, "def act("+test.param+") -> str:\n  '''Acts.\n\n  Args:\n    x (any): What\n      it is.\n\n  Returns:\n    x\n  '''\n  return x\n")
+		if got := call(t, catalogue, noteWorld(t), "act", `{"x": `+test.argument+`}`); got != test.want {
 			t.Errorf("%s with %s: got %s, want %s", test.param, test.argument, got, test.want)
 		}
 		required := `["x"]`
@@ -199,7 +200,7 @@ func TestHints(t *testing.T) {
 	}
 }
 
-// TestModuleMistakes finds what is wrong before anything is called.
+// TestModuleMistakes checks mistakes that are found without a call.
 func TestModuleMistakes(t *testing.T) {
 	const doc = "\n  '''Acts.'''\n"
 	for _, test := range []struct {
@@ -237,17 +238,17 @@ func TestModuleMistakes(t *testing.T) {
 			"1:35: act: x may be NotGiven; its default is NOT_GIVEN"}},
 		{"def act(x: Union[str, bool]) -> None:\n  '''Acts.\n\n  Args:\n    x: X.\n  '''\n", []string{
 			"1:12: act: the type of x is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]"}},
-		{body("w = world", "return f'{wrold}'"), []string{
+		{toolSource("w = world", "return f'{wrold}'"), []string{
 			"7:9: act: world is no value to keep or pass on; call world.rows, world.add, world.update, world.remove, world.now, world.new_id, world.random, world.schedule, world.unschedule",
 			`8:12: act: name "wrold" is not defined`}},
-		{body("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
+		{toolSource("world.update('note', {'titel': 1}, paegs=2)", "world.rows('note', ['nothing'], title__lik='x')", "world.rows(pages=1)"), []string{
 			`7:27: act: table note has no column titel; did you mean "title"?`,
 			`7:46: act: table note has no column paegs; did you mean "pages"?`,
 			"8:25: act: table note has no column nothing; expected one of note_id, title, pages, pinned",
 			"8:48: act: table note has no column title__lik; expected one of note_id, title, pages, pinned",
 			"9:5: act: world.rows needs a table first"}},
 	} {
-		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: desk(t)})
+		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: noteSchema(t)})
 		var mistakes source.Mistakes
 		if !errors.As(err, &mistakes) {
 			t.Errorf("%s: got %v, want mistakes", test.source, err)
@@ -263,7 +264,7 @@ func TestModuleMistakes(t *testing.T) {
 	}
 }
 
-// TestDecoratedTools reads who sees a tool, and whether it only looks.
+// TestDecoratedTools checks which role has a tool, and whether it is read-only.
 func TestDecoratedTools(t *testing.T) {
 	const source = `
 @user
@@ -281,7 +282,7 @@ def _now():
 def _draw():
     return [_draw, world.new_id()][1]
 `
-	catalogue := extended(t, source)
+	catalogue := extendWith(t, source)
 	if look := catalogue.Find("look"); !look.User || !look.ReadOnly {
 		t.Errorf("look: got user %t and read only %t, want both", look.User, look.ReadOnly)
 	}
@@ -307,7 +308,7 @@ def _draw():
 	}
 }
 
-// BenchmarkModuleCall calls tools of the folder testdata, and the built-in ones that they rewrite.
+// BenchmarkModuleCall calls tools of testdata and the built-in tools that they reimplement.
 func BenchmarkModuleCall(b *testing.B) {
 	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", "setting.py"))
 	if err != nil {
@@ -318,7 +319,7 @@ func BenchmarkModuleCall(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	own := extended(b, body("return ''"))
+	own := extendWith(b, toolSource("return ''"))
 	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
 	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}}, false)
 	for _, test := range []struct {
@@ -342,7 +343,7 @@ func BenchmarkModuleCall(b *testing.B) {
 	}
 }
 
-// BenchmarkModuleCompile reads two files of tools.
+// BenchmarkModuleCompile compiles two files of tools.
 func BenchmarkModuleCompile(b *testing.B) {
 	var modules []*setupv1.ToolModule
 	for _, name := range []string{contactModule, settingModule} {
@@ -360,7 +361,7 @@ func BenchmarkModuleCompile(b *testing.B) {
 	}
 }
 
-// FuzzModule reads any source, and calls the tools that it makes.
+// FuzzModule compiles any source and calls the resulting tools.
 func FuzzModule(f *testing.F) {
 	for _, name := range []string{contactModule, messagingModule, reminderModule, settingModule} {
 		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
@@ -369,10 +370,10 @@ func FuzzModule(f *testing.F) {
 		}
 		f.Add(string(source))
 	}
-	f.Add(body("return world.rows('note', ['title'], pages__min=x)"))
+	f.Add(toolSource("return world.rows('note', ['title'], pages__min=x)"))
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: desk(t)})
+		catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: text}}, Schema: noteSchema(t)})
 		var mistakes source.Mistakes
 		switch {
 		case errors.As(err, &mistakes):
@@ -388,7 +389,7 @@ func FuzzModule(f *testing.F) {
 		for _, declared := range catalogue.All()[len(Builtin().All()):] {
 			args, err := declared.Bind(nil, &python.Dict{})
 			if err == nil {
-				_, _ = declared.Call(t.Context(), worldOf(t), args) // it ends
+				_, _ = declared.Call(t.Context(), noteWorld(t), args) // it ends
 			}
 		}
 	})

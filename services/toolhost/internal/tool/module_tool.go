@@ -13,22 +13,22 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// The decorators of tools.
+// These are the decorators of tools.
 const (
-	// userDecorator makes a tool one of the user.
+	// userDecorator marks a tool of the user.
 	userDecorator = "user"
-	// confirmDecorator lets the agent call a tool with the user's consent alone.
+	// confirmDecorator marks a tool that needs the user's consent.
 	confirmDecorator = "confirm"
-	// uncheckedDecorator leaves type checks to the function.
+	// uncheckedDecorator disables type checks of arguments.
 	uncheckedDecorator = "unchecked"
-	// backendDecorator names which of several implementations of a tool the function is.
+	// backendDecorator sets the backend of an implementation.
 	backendDecorator = "backend"
 	defaultBackend   = "DEFAULT"
 )
 
 func decorators() []string { return []string{confirmDecorator, uncheckedDecorator, userDecorator} }
 
-// decorators checks those of a function.
+// decorators checks the decorators of a function.
 func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
 		call, called := x.(*syntax.Call)
@@ -38,7 +38,7 @@ func (m *module) decorators(def *syntax.Def) {
 		}
 		name, ok := of.(*syntax.Name)
 		switch {
-		case ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID): // it is found where names are
+		case ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID): // reported by names
 		case ok && name.Place == syntax.PlaceBuiltin && name.ID == backendDecorator:
 			if !called || len(call.Args) != 1 || backendOf(def) != "" && !backendName.MatchString(backendOf(def)) {
 				m.fail(x.Offset(), def.Name.ID, `write @backend("NAME") with up to 60 capital letters, digits and underscores`)
@@ -51,7 +51,7 @@ func (m *module) decorators(def *syntax.Def) {
 
 var backendName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,59}$`)
 
-// backendOf returns the backend that a function's decorator names; empty without one.
+// backendOf returns the backend in a function's decorator, empty without one.
 func backendOf(def *syntax.Def) string {
 	for _, x := range def.Decorators {
 		call, ok := x.(*syntax.Call)
@@ -59,7 +59,7 @@ func backendOf(def *syntax.Def) string {
 			continue
 		}
 		if of, ok := call.Func.(*syntax.Name); ok && of.ID == backendDecorator {
-			name, _ := textOf(call.Args[0].X)
+			name, _ := literalText(call.Args[0].X)
 			if name == defaultBackend {
 				return ""
 			}
@@ -76,7 +76,7 @@ func decorated(def *syntax.Def, with string) bool {
 	})
 }
 
-// tool makes a tool of a function.
+// tool converts a function to a tool.
 func (m *module) tool(def *syntax.Def) *Tool {
 	f, name := def.Function, def.Name.ID
 	backend := backendOf(def)
@@ -99,7 +99,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	doc := m.docstring(def)
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
-		Backend: backend, ReadOnly: !m.changes(name, make(map[string]bool)), program: true,
+		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), program: true,
 	}
 	m.confirmed(def, t)
 	for i := range f.Params {
@@ -119,7 +119,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	return t
 }
 
-// confirmed reads whether a tool needs consent.
+// confirmed sets whether a tool needs consent.
 func (m *module) confirmed(def *syntax.Def, t *Tool) {
 	confirm := decorated(def, confirmDecorator)
 	if confirm {
@@ -134,7 +134,7 @@ func (m *module) confirmed(def *syntax.Def, t *Tool) {
 	m.confirm[t.Name] = confirm
 }
 
-// param makes a parameter of a tool of a function's.
+// param converts a parameter of a function to one of a tool.
 func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 	name := def.Name.ID
 	out := Param{Name: p.Name, Optional: p.Default != nil}
@@ -149,20 +149,20 @@ func (m *module) param(def *syntax.Def, p *syntax.Param, doc docstring) Param {
 		return out
 	}
 	var ok bool
-	if out.Type, ok = hinted(p.Hint); !ok {
+	if out.Type, ok = hintType(p.Hint); !ok {
 		m.fail(p.Hint.Offset(), name, "the type of %s is none that a model can give; write str, bool, int, float, List[…] or Dict[str, …], perhaps in Optional[…] or Union[…, NotGiven]", p.Name)
 		return out
 	}
 	if out.Optional {
-		m.defaultOf(def, p, &out)
+		m.parseDefault(def, p, &out)
 	} else if out.Type.NotGiven {
 		m.fail(p.Hint.Offset(), name, "%s may be left out; give it the default NOT_GIVEN", p.Name)
 	}
 	return out
 }
 
-// defaultOf reads a default.
-func (m *module) defaultOf(def *syntax.Def, p *syntax.Param, out *Param) {
+// parseDefault parses the default of a parameter.
+func (m *module) parseDefault(def *syntax.Def, p *syntax.Param, out *Param) {
 	at, name := p.Default.Offset(), def.Name.ID
 	if word, ok := p.Default.(*syntax.Name); ok && word.ID == "NOT_GIVEN" {
 		if !out.Type.NotGiven {
@@ -180,7 +180,7 @@ func (m *module) defaultOf(def *syntax.Def, p *syntax.Param, out *Param) {
 	}
 }
 
-// constant returns the value of a literal that is no container.
+// constant returns the value of a scalar literal.
 func constant(x syntax.Expr) (python.Value, bool) {
 	switch x := x.(type) {
 	case *syntax.Constant:
@@ -200,8 +200,8 @@ func constant(x syntax.Expr) (python.Value, bool) {
 	return python.None(), false
 }
 
-// hinted returns the type that a hint names; ok is false if no tool can take it.
-func hinted(hint syntax.Expr) (t Type, ok bool) {
+// hintType returns the type of a hint. ok is false for a type that tools do not support.
+func hintType(hint syntax.Expr) (t Type, ok bool) {
 	var parts []syntax.Expr
 	if parts, ok = source.Alternatives(hint, nil); !ok {
 		return Type{}, false

@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// What tools in Python know of the session.
+// These are the names of the session in Python tools.
 const (
 	worldName    = "world"
 	rowsMethod   = "rows"
@@ -35,13 +35,13 @@ func worldMethods() []string {
 	return []string{rowsMethod, addMethod, updateMethod, removeMethod, nowMethod, idMethod, randomMethod, scheduleMethod, unscheduleMethod}
 }
 
-// readingMethods change nothing.
+// readingMethods returns the methods that do not change the world.
 func readingMethods() []string { return []string{rowsMethod, nowMethod} }
 
-// tableMethods have a table as their first argument.
+// tableMethods returns the methods whose first argument is a table.
 func tableMethods() []string { return []string{rowsMethod, addMethod, updateMethod, removeMethod} }
 
-// library is what tools in Python know besides Python itself.
+// library is the API for tools in Python besides builtins.
 var library = sync.OnceValue(func() *interp.Library {
 	functions := []string{phoneName}
 	for _, method := range worldMethods() {
@@ -52,10 +52,10 @@ var library = sync.OnceValue(func() *interp.Library {
 	})
 })
 
-// moduleWorld is the world as tools in Python see it. What they do there the world records.
+// moduleWorld is the API of the world for tools in Python. The world records its uses.
 type moduleWorld struct{ world *session.World }
 
-// Callable implements interp.Host: every function of the library is known by its name.
+// Callable implements interp.Host. The library contains all functions by name.
 func (moduleWorld) Callable(string) bool { return false }
 
 // Call implements interp.Host.
@@ -79,10 +79,10 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 	case idMethod:
 		return python.Str(m.world.NewID()), nil
 	case randomMethod:
-		return python.Float(fraction(m.world.NewID())), nil
+		return python.Float(idFraction(m.world.NewID())), nil
 	}
 	table, err := m.table(positional[0])
-	if err == nil && method != rowsMethod && m.events(table.Name) {
+	if err == nil && method != rowsMethod && m.isEventTable(table.Name) {
 		err = raise("TypeError", eventsOnly)
 	}
 	if err != nil {
@@ -100,9 +100,9 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 	}
 }
 
-// fraction returns the number from 0 to below 1 that an id stands for, by its digits before that of
-// the version: the same seed draws the same numbers.
-func fraction(id string) float64 {
+// idFraction converts an id to a number from 0 to below 1 by its digits before the version. The
+// same seed gives the same numbers.
+func idFraction(id string) float64 {
 	const digits = 12
 	drawn, err := strconv.ParseUint(strings.ReplaceAll(id, "-", "")[:digits], 16, 64)
 	if err != nil {
@@ -118,41 +118,40 @@ func optionalParams(method string) []string {
 	return nil
 }
 
-// storedTable returns a table by the name that authors write.
+// storedTable returns a table by its name in files.
 func storedTable(schema *world.Schema, name string) (world.Table, bool) {
 	table, ok := schema.Table(world.Name(name))
-	return table, ok && !hidden(table.Name) && name == world.AuthorText(table.Name)
+	return table, ok && !isHidden(table.Name) && name == world.AuthorText(table.Name)
 }
 
-// hidden says whether tools of packs do not know a table: messages are none of theirs, and only the
-// user gives consent.
-func hidden(table string) bool { return table == world.Sandbox || table == world.Consent }
+// isHidden reports whether tools of packs cannot access a table: messages, and consents, which only
+// the user gives.
+func isHidden(table string) bool { return table == world.Sandbox || table == world.Consent }
 
-// table returns a table of the session; one that it does not have raises KeyError.
+// table returns a table of the session. An unknown one raises KeyError.
 func (m moduleWorld) table(name python.Value) (world.Table, error) {
 	text, _ := name.AsStr()
-	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && !hidden(table.Name) && text == world.AuthorText(table.Name) {
+	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && !isHidden(table.Name) && text == world.AuthorText(table.Name) {
 		return table, nil
 	}
 	return world.Table{}, raise("KeyError", python.Repr(name))
 }
 
-// The endings of conditions, behind the column.
+// These are suffixes of column names in conditions.
 const (
-	likeEnding  = "__like"
-	aboutEnding = "__about"
-	leastEnding = "__min"
-	mostEnding  = "__max"
+	likeSuffix  = "__like"
+	aboutSuffix = "__about"
+	minSuffix   = "__min"
+	maxSuffix   = "__max"
 )
 
-// condition returns the column and the filter that a named argument stands for. Endings are for
-// questions alone.
+// condition returns column and filter of a named argument. Only queries may have suffixes.
 func condition(table world.Table, name string, endings bool) (column int, f filter, known bool) {
 	if column = table.Column(name); column >= 0 {
 		return column, filter{column: name}, true
 	}
 	for ending, f := range map[string]filter{
-		likeEnding: {cutoff: contactCutoff}, aboutEnding: {cutoff: contentCutoff}, leastEnding: {comparison: atLeast}, mostEnding: {comparison: atMost},
+		likeSuffix: {cutoff: contactCutoff}, aboutSuffix: {cutoff: contentCutoff}, minSuffix: {comparison: atLeast}, maxSuffix: {comparison: atMost},
 	} {
 		of, found := strings.CutSuffix(name, ending)
 		if column = table.Column(of); endings && found && column >= 0 {
@@ -165,7 +164,7 @@ func condition(table world.Table, name string, endings bool) (column int, f filt
 
 func noColumn(name string) error { return raise(columnNotFoundError, name) }
 
-// rows returns those that meet all conditions as dicts of the wanted columns, or of all.
+// rows returns the rows that meet all conditions as dicts of the wanted columns, by default of all.
 func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions *python.Dict) (python.Value, error) {
 	wanted, err := wantedColumns(table, columns)
 	if err != nil {
@@ -204,7 +203,7 @@ func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions 
 	return dicts(shown, rows), nil
 }
 
-// wantedColumns returns the places of the columns that a question names, or of all.
+// wantedColumns returns the indices of the columns in a query, by default of all.
 func wantedColumns(table world.Table, columns []python.Value) ([]int, error) {
 	if len(columns) == 0 || columns[0].IsNone() {
 		all := make([]int, len(table.Columns))
@@ -231,7 +230,7 @@ func wantedColumns(table world.Table, columns []python.Value) ([]int, error) {
 	return wanted, nil
 }
 
-// cells returns the places and the values of a dict by column, in the order of the columns.
+// cells returns the indices and values of a dict by column, in the order of the columns.
 func cells(table world.Table, values python.Value) ([]session.Change, error) {
 	dict, ok := values.AsDict()
 	if !ok {
@@ -243,7 +242,7 @@ func cells(table world.Table, values python.Value) ([]session.Change, error) {
 		if column < 0 {
 			return nil, noColumn(item.Key)
 		}
-		if err := fits(table.Columns[column], item.Value); err != nil {
+		if err := checkValue(table.Columns[column], item.Value); err != nil {
 			return nil, err
 		}
 		changes = append(changes, session.Change{Column: column, Value: item.Value})
@@ -252,8 +251,8 @@ func cells(table world.Table, values python.Value) ([]session.Change, error) {
 	return changes, nil
 }
 
-// fits raises for a value that a column does not hold.
-func fits(column world.Column, value python.Value) error {
+// checkValue raises for a value that a column cannot hold.
+func checkValue(column world.Column, value python.Value) error {
 	number, isNumber := value.Number()
 	var ok bool
 	switch column.Kind {
@@ -273,7 +272,7 @@ func fits(column world.Column, value python.Value) error {
 	return raise("TypeError", "column "+column.Name+" holds "+column.Kind.String()+", not '"+value.TypeName()+"'")
 }
 
-// add adds a row. Columns that are not named are None.
+// add adds a row. Missing columns are None.
 func (m moduleWorld) add(table world.Table, values python.Value) error {
 	changes, err := cells(table, values)
 	if err != nil {
@@ -286,8 +285,8 @@ func (m moduleWorld) add(table world.Table, values python.Value) error {
 	return addRow(m.world, table.Name, row)
 }
 
-// only returns the one condition that an update or removal has; ok is false without any.
-func only(table world.Table, conditions *python.Dict) (column string, value python.Value, ok bool, err error) {
+// singleCondition returns the only condition of an update or removal. ok is false without one.
+func singleCondition(table world.Table, conditions *python.Dict) (column string, value python.Value, ok bool, err error) {
 	if conditions.Len() > 1 {
 		return "", value, false, raise("TypeError", "rows are changed and removed by one column; ask with world.rows first")
 	}
@@ -299,16 +298,16 @@ func only(table world.Table, conditions *python.Dict) (column string, value pyth
 	if at < 0 {
 		return "", value, false, noColumn(item.Key)
 	}
-	return item.Key, item.Value, true, compared(item.Value, table.Columns[at].Kind)
+	return item.Key, item.Value, true, checkComparable(item.Value, table.Columns[at].Kind)
 }
 
-// update changes the one row that the condition selects; without one it changes all.
+// update changes the only row that the condition selects; without a condition it changes all rows.
 func (m moduleWorld) update(table world.Table, values python.Value, conditions *python.Dict) error {
 	changes, err := cells(table, values)
 	if err != nil {
 		return err
 	}
-	column, value, one, err := only(table, conditions)
+	column, value, one, err := singleCondition(table, conditions)
 	switch {
 	case err != nil:
 		return err
@@ -319,7 +318,7 @@ func (m moduleWorld) update(table world.Table, values python.Value, conditions *
 		if err := encodable(changes[i].Value); err != nil {
 			return err
 		}
-		changes[i].Value = converted(table.Columns[changes[i].Column], changes[i].Value)
+		changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
 	}
 	m.world.Update(table.Name, session.All(), changes...)
 	return nil
@@ -327,7 +326,7 @@ func (m moduleWorld) update(table world.Table, values python.Value, conditions *
 
 // remove removes the rows that the condition selects.
 func (m moduleWorld) remove(table world.Table, conditions *python.Dict) error {
-	column, value, one, err := only(table, conditions)
+	column, value, one, err := singleCondition(table, conditions)
 	if err == nil && !one {
 		err = raise("TypeError", "world.remove() needs a condition such as "+table.Columns[0].Name+"=…")
 	}

@@ -7,9 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
 )
 
-// rank returns the names of all other tools, those that distract most from the given ones first:
-// tools of the same modules before others, and each part by likeness of name. Ties stay in the
-// original's order.
+// rank returns the names of all other tools, most distracting first. Tools of the same modules are
+// before others, and similar names before others in each part. The original's order breaks ties.
 func (c *Catalogue) rank(wanted []string) []string {
 	type candidate struct {
 		name  string

@@ -13,10 +13,10 @@ import (
 
 const rapidModule = "rapid_api_search_tools"
 
-// placeLimit is how many places a search asks for.
+// placeLimit is the maximum number of places in a search.
 const placeLimit = 4
 
-// rapidTools declares the tools that ask hosted services.
+// rapidTools returns the tools that use hosted services.
 func rapidTools() []*Tool {
 	latitude := Param{Name: "latitude", Type: OptionalFloat(), Optional: true, Description: "Latitude in degrees, the phone's own if both are left out."}
 	longitude := Param{Name: "longitude", Type: OptionalFloat(), Optional: true, Description: "Longitude in degrees, the phone's own if both are left out."}
@@ -76,7 +76,7 @@ func rapidTools() []*Tool {
 	}
 }
 
-// checkPoint checks coordinates that may be left out together.
+// checkPoint checks that coordinates are both given or both missing.
 func checkPoint(args Args) error {
 	if err := inEarthRange(args); err != nil {
 		return err
@@ -87,7 +87,7 @@ func checkPoint(args Args) error {
 	return nil
 }
 
-// point returns the given coordinates or those of the phone.
+// point returns the given coordinates, by default those of the phone.
 func point(w *session.World, args Args) (latitude, longitude python.Value, err error) {
 	latitude, longitude = args.Value("latitude"), args.Value("longitude")
 	if !latitude.IsNone() {
@@ -103,7 +103,7 @@ func point(w *session.World, args Args) (latitude, longitude python.Value, err e
 	return latitude, longitude, nil
 }
 
-// request asks a hosted service.
+// request sends a request to a hosted service.
 func request(ctx context.Context, w *session.World, url string, params ...python.Item) (python.Value, error) {
 	if err := needWifi(w); err != nil {
 		return python.Value{}, err
@@ -115,8 +115,8 @@ func request(ctx context.Context, w *session.World, url string, params ...python
 	return w.Frame().Services.Get(ctx, url, dict)
 }
 
-// dig indexes a value again and again.
-func dig(value python.Value, keys ...python.Value) (python.Value, error) {
+// getPath indexes a value repeatedly.
+func getPath(value python.Value, keys ...python.Value) (python.Value, error) {
 	for _, key := range keys {
 		var err error
 		if value, err = python.Index(value, key); err != nil {
@@ -126,9 +126,8 @@ func dig(value python.Value, keys ...python.Value) (python.Value, error) {
 	return value, nil
 }
 
-// missing says whether an error means that an answer lacks something, rather than that it is
-// malformed.
-func missing(err error) bool {
+// isMissing reports whether an error means that a part of an answer is missing, not malformed.
+func isMissing(err error) bool {
 	var exception *python.Exception
 	return errors.As(err, &exception) && (exception.Type == "KeyError" || exception.Type == "IndexError")
 }
@@ -142,8 +141,8 @@ func searchAddress(ctx context.Context, w *session.World, args Args) (python.Val
 	if err != nil {
 		return python.Value{}, err
 	}
-	address, err := dig(answer, python.Str("results"), python.Int(0), python.Str("address"))
-	if missing(err) {
+	address, err := getPath(answer, python.Str("results"), python.Int(0), python.Str("address"))
+	if isMissing(err) {
 		return python.None(), nil
 	}
 	return address, err
@@ -165,8 +164,8 @@ func searchPlaces(ctx context.Context, w *session.World, args Args) (python.Valu
 	if err != nil {
 		return python.Value{}, err
 	}
-	found, err := dig(answer, python.Str("data"))
-	if missing(err) {
+	found, err := getPath(answer, python.Str("data"))
+	if isMissing(err) {
 		return python.List(), nil
 	}
 	if err != nil {
@@ -175,8 +174,8 @@ func searchPlaces(ctx context.Context, w *session.World, args Args) (python.Valu
 	return withoutKeys(found, "business_id", "place_id", "place_link", "verified", "photos")
 }
 
-// withoutKeys removes keys from each dict of a list. Other values than a list of dicts raise what
-// they raise in Python.
+// withoutKeys removes keys from each dict of a list. Other values raise the same exceptions as in
+// Python.
 func withoutKeys(list python.Value, keys ...string) (python.Value, error) {
 	switch list.Kind() {
 	case python.KindList:
@@ -203,7 +202,7 @@ func withoutKeys(list python.Value, keys ...string) (python.Value, error) {
 	return python.List(kept...), nil
 }
 
-// without copies a dict except for some keys.
+// without copies a dict except some keys.
 func without(value python.Value, keys ...string) *python.Dict {
 	leave := make(map[string]bool, len(keys))
 	for _, key := range keys {
@@ -228,19 +227,19 @@ func searchStock(ctx context.Context, w *session.World, args Args) (python.Value
 	if err != nil {
 		return python.Value{}, err
 	}
-	stock, err := dig(answer, python.Str("data"), python.Str("stock"), python.Int(0))
+	stock, err := getPath(answer, python.Str("data"), python.Str("stock"), python.Int(0))
 	if err == nil {
-		stock, err = cutSymbol(stock)
+		stock, err = withoutExchange(stock)
 	}
-	if missing(err) {
+	if isMissing(err) {
 		return python.None(), nil
 	}
 	return stock, err
 }
 
-// cutSymbol copies a stock without the exchange in its symbol.
-func cutSymbol(stock python.Value) (python.Value, error) {
-	symbol, err := dig(stock, python.Str("symbol"))
+// withoutExchange copies a stock without the exchange in its symbol.
+func withoutExchange(stock python.Value) (python.Value, error) {
+	symbol, err := getPath(stock, python.Str("symbol"))
 	if err != nil {
 		return python.Value{}, err
 	}
@@ -263,8 +262,8 @@ func convertCurrency(ctx context.Context, w *session.World, args Args) (python.V
 	if err != nil {
 		return python.Value{}, err
 	}
-	amount, err := dig(answer, python.Str("result"), python.Str("convertedAmount"))
-	if missing(err) {
+	amount, err := getPath(answer, python.Str("result"), python.Str("convertedAmount"))
+	if isMissing(err) {
 		return python.Value{}, raise("RuntimeError", "Conversion failed")
 	}
 	if err != nil {

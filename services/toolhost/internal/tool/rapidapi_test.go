@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// parsed reads JSON text.
+// parsed parses JSON text.
 func parsed(t *testing.T, text string) python.Value {
 	t.Helper()
 	value, err := python.ParseJSON(text)
@@ -20,7 +20,7 @@ func parsed(t *testing.T, text string) python.Value {
 	return value
 }
 
-// outcome returns what Python prints for a value, or the error.
+// outcome returns Python's text of a value, or the error.
 func outcome(value python.Value, err error) string {
 	if err != nil {
 		return err.Error()
@@ -68,7 +68,7 @@ func TestUpdate(t *testing.T) {
 	for _, test := range tests {
 		dict := &python.Dict{}
 		dict.Set("a", python.Int(1))
-		err := update(dict, parsed(t, test.value))
+		err := dictUpdate(dict, parsed(t, test.value))
 		if got := outcome(dict.Value(), err); got != test.want {
 			t.Errorf("update with %s: got %s, want %s", test.value, got, test.want)
 		}
@@ -83,7 +83,7 @@ func TestMetric(t *testing.T) {
 	}
 }
 
-// TestOffline calls the tools of hosted services in a world without recordings.
+// TestOffline calls tools of hosted services without recordings.
 func TestOffline(t *testing.T) {
 	const may = 1716399000
 	services, err := service.NewOffline(may)

@@ -14,7 +14,7 @@ const (
 	reminderTable  = world.Reminder
 )
 
-// reminderTools declares the tools of the reminders.
+// reminderTools returns the tools of reminders.
 func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 	return []*Tool{
 		{
@@ -101,7 +101,7 @@ func addReminder(_ context.Context, w *session.World, args Args) (python.Value, 
 	return id, nil
 }
 
-// reminderFields are what modify_reminder can change.
+// reminderFields returns the fields that modify_reminder can change.
 func reminderFields() []string {
 	return []string{"content", "reminder_timestamp", "latitude", "longitude"}
 }
@@ -122,7 +122,7 @@ func modifyReminder(_ context.Context, w *session.World, args Args) (python.Valu
 	if err != nil {
 		return python.Value{}, err
 	}
-	changes := append(given(reminderTable, args, reminderFields()),
+	changes := append(givenChanges(reminderTable, args, reminderFields()),
 		session.Change{Column: columnOf(reminderTable, "creation_timestamp"), Value: now})
 	return python.None(), modifyRow(w, reminderTable, "reminder_id", args.Value("reminder_id"), changes...)
 }

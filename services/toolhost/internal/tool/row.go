@@ -13,15 +13,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// The exceptions of polars that tools raise by name.
+// These are exceptions of polars that tools raise.
 const (
 	noDataError         = "polars.exceptions.NoDataError"
 	duplicateError      = "polars.exceptions.DuplicateError"
 	columnNotFoundError = "polars.exceptions.ColumnNotFoundError"
 )
 
-// checkPhone raises what the original's phone number library raises for a value that is no phone
-// number.
+// checkPhone raises the exceptions of the original's phone number library for an invalid number.
 func checkPhone(v python.Value) error {
 	switch v.Kind() {
 	case python.KindStr:
@@ -39,7 +38,7 @@ func checkPhone(v python.Value) error {
 	}
 }
 
-// checkPhones checks those of the named arguments that were given.
+// checkPhones checks the given ones of the named arguments.
 func checkPhones(args Args, names ...string) error {
 	for _, name := range names {
 		if !args.Given(name) {
@@ -52,7 +51,7 @@ func checkPhones(args Args, names ...string) error {
 	return nil
 }
 
-// anyGiven says whether any of the named arguments was given.
+// anyGiven reports whether any of the named arguments was given.
 func anyGiven(args Args, names []string) bool {
 	for _, name := range names {
 		if args.Given(name) {
@@ -62,7 +61,7 @@ func anyGiven(args Args, names []string) bool {
 	return false
 }
 
-// columnOf returns the place of a column in a built-in table.
+// columnOf returns the index of a column in a built-in table.
 func columnOf(name, column string) int {
 	table, _ := world.Builtin().Table(name)
 	return table.Column(column)
@@ -74,22 +73,22 @@ func addRow(w *session.World, name string, row session.Row, copies ...session.Co
 		return err
 	}
 	for i := range row {
-		row[i] = converted(w.Table(name).Columns[i], row[i])
+		row[i] = toColumnType(w.Table(name).Columns[i], row[i])
 	}
 	w.Append(name, row, copies...)
 	return nil
 }
 
-// converted returns a value as a column stores it: columns of numbers make floats of numbers and
-// truth values.
-func converted(column world.Column, value python.Value) python.Value {
+// toColumnType converts a value to a column's type: columns of numbers store numbers and bools as
+// floats.
+func toColumnType(column world.Column, value python.Value) python.Value {
 	if number, ok := value.Number(); ok && column.Kind == world.KindNumber {
 		return python.Float(number)
 	}
 	return value
 }
 
-// inClockRange raises ValueError for a timestamp outside of the range that tools accept.
+// inClockRange raises ValueError for a timestamp outside the range of tools.
 func inClockRange(args Args, names ...string) error {
 	for _, name := range names {
 		if err := args.InRange(name, clock.MinTimestamp, clock.MaxTimestamp); err != nil {
@@ -99,7 +98,7 @@ func inClockRange(args Args, names ...string) error {
 	return nil
 }
 
-// inEarthRange raises ValueError for a latitude or longitude that is no place on Earth.
+// inEarthRange raises ValueError for an invalid latitude or longitude.
 func inEarthRange(args Args) error {
 	if err := args.InRange("latitude", -geodesic.MaxLatitude, geodesic.MaxLatitude); err != nil {
 		return err
@@ -107,7 +106,7 @@ func inEarthRange(args Args) error {
 	return args.InRange("longitude", -geodesic.MaxLongitude, geodesic.MaxLongitude)
 }
 
-// encodable raises what storing a text with a lone surrogate raises.
+// encodable raises the exception of storing a text with a lone surrogate.
 func encodable(values ...python.Value) error {
 	for _, value := range values {
 		text, ok := value.AsStr()
@@ -119,8 +118,7 @@ func encodable(values ...python.Value) error {
 	return nil
 }
 
-// surrogates says where the first run of lone surrogates in a text stands. The text is WTF-8 and
-// has one.
+// surrogates describes the first run of lone surrogates in a WTF-8 text, which must have one.
 func surrogates(text string) string {
 	const size = 3 // bytes of a surrogate
 	position, rest := 0, text
@@ -142,8 +140,8 @@ func surrogates(text string) string {
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
 }
 
-// with selects the rows of a built-in table that have a value in a column.
-func with(name, column string, value python.Value) session.Where {
+// whereEqual selects the rows of a built-in table with a value in a column.
+func whereEqual(name, column string, value python.Value) session.Where {
 	return session.Where{Column: columnOf(name, column), Value: value}
 }
 
@@ -155,7 +153,7 @@ func removeRows(w *session.World, name, column string, id python.Value) error {
 	return nil
 }
 
-// comparisonText returns the beginning of a comparison as polars prints it.
+// comparisonText returns the start of a comparison as polars prints it.
 func comparisonText(column string, value python.Value) string {
 	const shown = 30
 	text := `[([(col("` + column + `")) == (`
@@ -170,8 +168,8 @@ func comparisonText(column string, value python.Value) string {
 	return text
 }
 
-// modifyRow changes cells of the one row with an id and moves the row to the end. The changes are
-// in the order of the columns.
+// modifyRow changes cells of the only row with an id and moves the row to the end. The changes must
+// be in the order of the columns.
 func modifyRow(w *session.World, name, column string, id python.Value, changes ...session.Change) error {
 	table := w.Table(name)
 	switch row := (session.Where{Column: table.Column(column), Value: id}); w.Count(name, row) {
@@ -182,7 +180,7 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 			if err := encodable(changes[i].Value); err != nil {
 				return err
 			}
-			changes[i].Value = converted(table.Columns[changes[i].Column], changes[i].Value)
+			changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
 		}
 		w.Update(name, row, changes...)
 		return nil
@@ -191,9 +189,8 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 	}
 }
 
-// given returns new values of those of the named columns of a built-in table that were given as
-// arguments of that name.
-func given(name string, args Args, columns []string) []session.Change {
+// givenChanges returns the new values of the named columns that were given as arguments.
+func givenChanges(name string, args Args, columns []string) []session.Change {
 	var changes []session.Change
 	for _, column := range columns {
 		if args.Given(column) {

@@ -11,43 +11,42 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrSelection says that a tool selection cannot be met.
+// ErrSelection means that a tool selection is invalid.
 var ErrSelection = errors.New("tool selection")
 
-// Numbers of distraction tools.
+// These are numbers of distraction tools.
 const (
 	fewDistractions  = 3
 	manyDistractions = 10
 )
 
-// show says which parts of a tool an agent gets to see.
-type show struct {
+// visibility states the parts of a tool that an agent sees.
+type visibility struct {
 	name, description, argDescription, argType bool
 }
 
-func everything() show {
-	return show{name: true, description: true, argDescription: true, argType: true}
+func allVisible() visibility {
+	return visibility{name: true, description: true, argDescription: true, argType: true}
 }
 
-// Selection is which tools exist in a session and how its roles see them. It is immutable.
+// Selection is the tools of a session as its roles see them. It is immutable.
 type Selection struct {
-	// Agent and User are what the roles see, in the original's order.
+	// Agent and User are the tools that the roles see, in the original's order.
 	Agent, User []*worldv1.Tool
 
-	// open lets everyone call every tool: without a list of allowed or denied tools nothing is
-	// restricted, as in the original.
-	open bool
-	// owns says that the user has tools of its own: it may call those, and none else even where
-	// everyone else may.
-	owns  bool
-	agent map[string]bool
-	user  map[string]bool
-	// gated are the agent's tools that need consent, allow is what gives it; see Gate.
+	// unrestricted lets both roles call every tool. As in the original, this holds without allowed or
+	// denied tools.
+	unrestricted bool
+	// hasUserTools restricts the user to its own tools, even if unrestricted.
+	hasUserTools bool
+	agent        map[string]bool
+	user         map[string]bool
+	// gated are the agent's tools that need consent. allow is the tool that gives it; see Gate.
 	gated map[string]*Tool
 	allow *Tool
 }
 
-// Tool returns the tool of that real name as a role calls it, nil if it may not.
+// Tool returns a tool by real name as a role calls it, nil if the role may not call it.
 func (s *Selection) Tool(c *Catalogue, name string, role worldv1.Role) *Tool {
 	switch user := role == worldv1.Role_ROLE_USER; {
 	case s.allow != nil && user && name == allowName:
@@ -61,12 +60,12 @@ func (s *Selection) Tool(c *Catalogue, name string, role worldv1.Role) *Tool {
 	}
 }
 
-// Callable says whether a role may call the tool of that real name in a catalogue.
+// Callable reports whether a role may call a tool by real name.
 func (s *Selection) Callable(name string, role worldv1.Role) bool {
 	if role == worldv1.Role_ROLE_USER {
-		return s.open && !s.owns || s.user[name]
+		return s.unrestricted && !s.hasUserTools || s.user[name]
 	}
-	return s.open || s.agent[name]
+	return s.unrestricted || s.agent[name]
 }
 
 // Select returns the tools of a session. An empty list of allowed tools allows all. The error is
@@ -80,10 +79,10 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		return nil, err
 	}
 	s := &Selection{
-		open:  allowed == nil && len(selection.GetDeny()) == 0,
-		owns:  len(selection.GetUser()) > 0,
-		agent: make(map[string]bool),
-		user:  make(map[string]bool),
+		unrestricted: allowed == nil && len(selection.GetDeny()) == 0,
+		hasUserTools: len(selection.GetUser()) > 0,
+		agent:        make(map[string]bool),
+		user:         make(map[string]bool),
 	}
 	for _, t := range c.tools {
 		if !t.User && slices.Contains(selection.GetUser(), t.Name) {
@@ -109,7 +108,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 	return s, nil
 }
 
-// check refuses names of tools and arguments that there are not. The error is ErrSelection.
+// check rejects unknown names of tools and arguments. The error is ErrSelection.
 func (c *Catalogue) check(selection *setupv1.ToolSelection) error {
 	for _, name := range slices.Concat(selection.GetAllow(), selection.GetDeny(), selection.GetUser()) {
 		if c.byName[name] == nil {
@@ -130,9 +129,9 @@ func (c *Catalogue) check(selection *setupv1.ToolSelection) error {
 	return nil
 }
 
-// augment returns what the augmentations leave visible and the allowed tools, nil for all.
-func (c *Catalogue) augment(selection *setupv1.ToolSelection) (show, []string, error) {
-	shown, distractions := everything(), 0
+// augment returns the visible parts for the augmentations, and the allowed tools, nil for all.
+func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []string, error) {
+	shown, distractions := allVisible(), 0
 	for _, augmentation := range selection.GetAugmentations() {
 		switch augmentation {
 		case setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS:
@@ -151,9 +150,9 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (show, []string, e
 			shown.argType = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see Gate
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
-			return show{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
+			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:
-			return show{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
+			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		}
 	}
 	if len(selection.GetAllow()) == 0 {
@@ -180,7 +179,7 @@ func scramble(tools []*Tool) map[string]string {
 	return names
 }
 
-// described returns the tool with the texts that a selection gives it instead of its own.
+// described returns the tool with a selection's replacements of texts.
 func (t *Tool) described(texts []*setupv1.ToolDescription) *Tool {
 	at := slices.IndexFunc(texts, func(text *setupv1.ToolDescription) bool { return text.GetTool() == t.Name })
 	if at < 0 {
@@ -201,10 +200,10 @@ func (t *Tool) described(texts []*setupv1.ToolDescription) *Tool {
 	return &own
 }
 
-// Shown returns the tool with everything that is known about it.
-func (t *Tool) Shown() *worldv1.Tool { return t.shown(everything()) }
+// Shown returns the tool without augmentations.
+func (t *Tool) Shown() *worldv1.Tool { return t.shown(allVisible()) }
 
-func (t *Tool) shown(s show) *worldv1.Tool {
+func (t *Tool) shown(s visibility) *worldv1.Tool {
 	shown := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}
 	if !s.description && len(t.Params) > 0 { // the original keeps the description of tools without arguments
 		shown.Description = ""

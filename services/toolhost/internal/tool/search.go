@@ -10,10 +10,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// fuzzyLimit is how many rows one fuzzy filter lets through.
+// fuzzyLimit is the maximum number of rows that pass a fuzzy filter.
 const fuzzyLimit = 5
 
-// comparison is how a filter compares a cell with its argument.
+// comparison is the way a filter compares a cell with its argument.
 type comparison uint8
 
 const (
@@ -26,18 +26,18 @@ const (
 type filter struct {
 	column, param string
 	comparison    comparison
-	// cutoff is the least score of a fuzzy match; 0 compares exactly.
+	// cutoff is the minimum score of a fuzzy match; 0 compares exactly.
 	cutoff float64
 }
 
-// search finds rows of a built-in table that pass every filter whose argument was given.
+// search finds rows of a built-in table that pass every filter with a given argument.
 type search struct {
 	table   string
 	filters []filter
 }
 
-// check raises what arguments raise that cannot be compared with their columns, in the order of the
-// filters.
+// check raises the exceptions of arguments that cannot be compared with their columns, in the order
+// of the filters.
 func (s search) check(args Args) error {
 	if !s.anyGiven(args) {
 		return raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
@@ -57,7 +57,7 @@ func (s search) check(args Args) error {
 // check raises for a value that cannot be compared with cells of a kind.
 func (f filter) check(wanted python.Value, kind world.Kind) error {
 	if f.cutoff == 0 {
-		return compared(wanted, kind)
+		return checkComparable(wanted, kind)
 	}
 	if _, ok := wanted.AsStr(); !ok && !wanted.IsNone() {
 		return raise("TypeError", "sentence must be a String")
@@ -65,8 +65,8 @@ func (f filter) check(wanted python.Value, kind world.Kind) error {
 	return nil
 }
 
-// run returns the rows as a list of dicts. Filters apply one after the other, in their order; a
-// fuzzy one orders the rows by score and lets five through.
+// run returns the rows as a list of dicts. It applies the filters in order. A fuzzy filter sorts
+// rows by score and passes at most fuzzyLimit.
 func (s search) run(w *session.World, args Args) python.Value {
 	rows := w.Rows(s.table)
 	for _, f := range s.filters {
@@ -95,7 +95,7 @@ func (s search) columns() string {
 	return "(" + strings.Join(names, ", ") + ")"
 }
 
-// apply returns the rows whose cell at a place passes.
+// apply returns the rows whose cell at an index passes.
 func (f filter) apply(rows []session.Row, at int, wanted python.Value) []session.Row {
 	if f.cutoff > 0 {
 		return fuzzyRows(rows, at, wanted, f.cutoff)
@@ -109,7 +109,7 @@ func (f filter) apply(rows []session.Row, at int, wanted python.Value) []session
 	return kept
 }
 
-// holds compares a cell that is not null.
+// holds compares a non-null cell.
 func (c comparison) holds(cell, wanted python.Value) bool {
 	if c == equalTo {
 		return cell.Equal(wanted)
@@ -125,7 +125,7 @@ func (c comparison) holds(cell, wanted python.Value) bool {
 	return number <= bound
 }
 
-// fuzzyRows returns the best matches of a text, best first; None matches nothing.
+// fuzzyRows returns the best matches of a text, the best first. None matches nothing.
 func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) []session.Row {
 	query, ok := wanted.AsStr()
 	if !ok {
@@ -139,11 +139,10 @@ func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) 
 	return kept
 }
 
-// compared raises what polars raises for a value that cannot be compared with a column.
-func compared(v python.Value, kind world.Kind) error {
+// checkComparable raises polars' exception for a value that cannot be compared with a column.
+func checkComparable(v python.Value, kind world.Kind) error {
 	if v.Kind() == python.KindDict {
-		// The last line of polars' message is a hint; the exception's type stands on an earlier
-		// one.
+		// The last line of polars' message is a hint; the exception's type is in an earlier line.
 		return &python.Exception{Type: "Hint", Text: "Pass `allow_object=True` to accept any value and create a literal of type Object."}
 	}
 	if err := encodable(v); err != nil || kind != world.KindText {

@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// ServerScheme begins the addresses under which answers of tool servers are recorded: the names of
-// server and tool follow.
+// ServerScheme is the scheme of addresses of recorded answers of tool servers. The names of server
+// and tool follow.
 const ServerScheme = "tools://"
 
 // packFile declares the servers. The reader of a pack knows on which line.
@@ -54,7 +54,7 @@ func serverTools(servers []*setupv1.ToolServer, schema *world.Schema, taken map[
 	return tools, mistakes
 }
 
-// serverTool makes a tool of what a server says of it.
+// serverTool converts a server's declaration to a tool.
 func serverTool(server *setupv1.ToolServer, declared *toolsv1.Tool, schema *world.Schema) (*Tool, error) {
 	t := &Tool{
 		Name: declared.GetName(), Module: server.GetName(), Description: declared.GetDescription(), User: declared.GetUser(),
@@ -93,8 +93,8 @@ func serverTool(server *setupv1.ToolServer, declared *toolsv1.Tool, schema *worl
 	return t, nil
 }
 
-// serverRequest returns what decides the answer to a call: its arguments, and what the tool
-// declares that it needs of the session.
+// serverRequest returns the parts that determine the answer to a call: its arguments and the
+// declared data of the session.
 func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python.Dict, error) {
 	given, params := &python.Dict{}, &python.Dict{}
 	for i := range args.bound {
@@ -131,7 +131,7 @@ func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python
 	return params, nil
 }
 
-// declaredRows returns rows as tools in Python see them.
+// declaredRows returns rows in the format of Python tools.
 func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
 	columns := make([]python.Value, len(read.GetColumns()))
 	for i, column := range read.GetColumns() {
@@ -144,18 +144,18 @@ func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
 	return moduleWorld{w}.Call(worldName+"."+rowsMethod, of, &python.Dict{})
 }
 
-// errNoAnswer says that a recording of a tool server's answer is not one.
+// errNoAnswer means that a recorded answer of a tool server is malformed.
 var errNoAnswer = errors.New("a recorded answer of a tool server is an object with value and changes, or with raised")
 
-// serverAnswer makes the changes of an answer, as a tool in Python would, and returns its value.
+// serverAnswer applies the changes of an answer as a Python tool would, and returns its value.
 func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
 	answer, ok := body.AsDict()
 	if !ok {
 		return python.Value{}, errNoAnswer
 	}
 	if raised, ok := answer.Get(toolserver.FieldRaised); ok {
-		kind, _ := member(raised, toolserver.FieldType).AsStr()
-		text, _ := member(raised, toolserver.FieldText).AsStr()
+		kind, _ := field(raised, toolserver.FieldType).AsStr()
+		text, _ := field(raised, toolserver.FieldText).AsStr()
 		return python.Value{}, raise(kind, text)
 	}
 	value, ok := answer.Get(toolserver.FieldValue)
@@ -172,31 +172,31 @@ func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
 	return value, nil
 }
 
-// makeChange makes one change through the methods of tools in Python.
+// makeChange applies one change through the methods of Python tools.
 func makeChange(m moduleWorld, change python.Value) error {
-	table := member(change, toolserver.FieldTable)
+	table := field(change, toolserver.FieldTable)
 	method, positional, where := addMethod, []python.Value{table}, &python.Dict{}
 	switch dict, _ := change.AsDict(); {
 	case dict == nil:
 		return errNoAnswer
 	case has(dict, toolserver.FieldAdd):
-		positional = append(positional, member(change, toolserver.FieldAdd))
+		positional = append(positional, field(change, toolserver.FieldAdd))
 	case has(dict, toolserver.FieldUpdate):
-		update := member(change, toolserver.FieldUpdate)
-		method, positional = updateMethod, append(positional, member(update, toolserver.FieldValues))
-		where = selecting(update)
+		update := field(change, toolserver.FieldUpdate)
+		method, positional = updateMethod, append(positional, field(update, toolserver.FieldValues))
+		where = changeCondition(update)
 	default:
-		method, where = removeMethod, selecting(member(change, toolserver.FieldRemove))
+		method, where = removeMethod, changeCondition(field(change, toolserver.FieldRemove))
 	}
 	_, err := m.Call(worldName+"."+method, positional, where)
 	return err
 }
 
-// selecting returns the one condition of an update or removal.
-func selecting(of python.Value) *python.Dict {
+// changeCondition returns the only condition of an update or removal.
+func changeCondition(of python.Value) *python.Dict {
 	where := &python.Dict{}
-	column, _ := member(of, toolserver.FieldColumn).AsStr()
-	where.Set(column, member(of, toolserver.FieldCell))
+	column, _ := field(of, toolserver.FieldColumn).AsStr()
+	where.Set(column, field(of, toolserver.FieldCell))
 	return where
 }
 
@@ -205,8 +205,8 @@ func has(dict *python.Dict, key string) bool {
 	return ok
 }
 
-// member returns a field of an object, null without it.
-func member(of python.Value, key string) python.Value {
+// field returns a field of an object, null if it is missing.
+func field(of python.Value, key string) python.Value {
 	dict, ok := of.AsDict()
 	if !ok {
 		return python.None()

@@ -8,18 +8,18 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// maxParams bounds the parameters of a tool of a server.
+// maxParams is the maximum number of parameters of a server's tool.
 const maxParams = 64
 
-// schemaParams returns the parameters that a JSON Schema of arguments declares, and the definitions
-// that they refer to. Types that Python has are checked as those of built-in tools; of others only
-// the server knows what fits.
+// schemaParams returns the parameters in a JSON Schema of arguments, and the definitions to which
+// they refer. The tool host checks types that Python has, as for built-in tools. Only the server
+// checks other types.
 func schemaParams(schema python.Value) (params []Param, definitions []python.Item, err error) {
 	top, ok := schema.AsDict()
 	if !ok {
 		return nil, nil, errors.New("parameters are no JSON Schema: expected an object")
 	}
-	if kind, _ := member(schema, "type").AsStr(); kind != "object" {
+	if kind, _ := field(schema, "type").AsStr(); kind != "object" {
 		return nil, nil, fmt.Errorf("the type of its parameters is %q, expected object", kind)
 	}
 	for _, item := range top.Items() {
@@ -28,19 +28,19 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 		}
 	}
 	var required []string
-	list, _ := member(schema, "required").AsList()
+	list, _ := field(schema, "required").AsList()
 	for _, name := range list {
 		text, _ := name.AsStr()
 		required = append(required, text)
 	}
-	properties, _ := member(schema, "properties").AsDict()
+	properties, _ := field(schema, "properties").AsDict()
 	for _, item := range properties.Items() {
 		property, ok := item.Value.AsDict()
-		if !ok { // true, which takes anything
+		if !ok { // true, which accepts anything
 			property = &python.Dict{}
 		}
 		param := Param{Name: item.Key, Optional: !slices.Contains(required, item.Key), Property: property}
-		param.Description, _ = member(item.Value, "description").AsStr()
+		param.Description, _ = field(item.Value, "description").AsStr()
 		fallback, hasDefault := property.Get("default")
 		param.Type = schemaType(item.Value, param.Optional && !hasDefault)
 		if hasDefault {
@@ -59,7 +59,7 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 	return params, definitions, nil
 }
 
-// schemaType returns the type of a property; one that stands for no type of Python takes anything.
+// schemaType returns the type of a property. One without a Python type accepts anything.
 func schemaType(property python.Value, maybe bool) Type {
 	kinds, nullable, items := alternativesOf(property)
 	of := slices.IndexFunc(named(), func(c class) bool { return len(kinds) == 1 && c.schema == kinds[0] })
@@ -72,18 +72,18 @@ func schemaType(property python.Value, maybe bool) Type {
 	return typeOf(classes, nullable, maybe)
 }
 
-// alternativesOf returns the types that a property may have but for null, whether it may be null,
-// and the type of a list's items. Without a plain answer there are no kinds.
+// alternativesOf returns the types of a property except null, whether it may be null, and the type
+// of a list's items. kinds is empty for complex schemas.
 func alternativesOf(property python.Value) (kinds []string, nullable bool, items string) {
-	choices, several := member(property, "anyOf").AsList()
+	choices, several := field(property, "anyOf").AsList()
 	if !several {
-		choices, several = member(property, "oneOf").AsList()
+		choices, several = field(property, "oneOf").AsList()
 	}
 	if !several {
 		choices = []python.Value{property}
 	}
 	for _, choice := range choices {
-		names := []python.Value{member(choice, "type")}
+		names := []python.Value{field(choice, "type")}
 		if list, ok := names[0].AsList(); ok {
 			names = list
 		}
@@ -93,15 +93,15 @@ func alternativesOf(property python.Value) (kinds []string, nullable bool, items
 				nullable = true
 			default:
 				kinds = append(kinds, text)
-				items, _ = member(member(choice, "items"), "type").AsStr()
+				items, _ = field(field(choice, "items"), "type").AsStr()
 			}
 		}
 	}
 	return kinds, nullable, items
 }
 
-// shownProperty returns the schema of a parameter as a server states it, without what is scrambled.
-func shownProperty(p *Param, s show) *python.Dict {
+// shownProperty returns a server's schema of a parameter without the scrambled parts.
+func shownProperty(p *Param, s visibility) *python.Dict {
 	out := &python.Dict{}
 	for _, item := range p.Property.Items() {
 		if described := item.Key == "description"; !described && s.argType || described && s.argDescription {
@@ -118,7 +118,7 @@ func shownProperty(p *Param, s show) *python.Dict {
 	return plain
 }
 
-// undescribed returns a schema without the descriptions in it.
+// undescribed returns a schema without descriptions.
 func undescribed(schema python.Value) python.Value {
 	if list, ok := schema.AsList(); ok {
 		plain := make([]python.Value, len(list))

@@ -13,10 +13,10 @@ const (
 	settingTable  = world.Setting
 )
 
-// toggle is one of the phone's services that can be turned on and off.
-type toggle struct {
+// phoneService is one of the phone's services that can be turned on and off.
+type phoneService struct {
 	column string
-	// title begins the message that low battery mode keeps the service off.
+	// title is the service's name in error texts.
 	title string
 	// lowBatteryFirst checks low battery mode before the argument's type.
 	lowBatteryFirst bool
@@ -24,15 +24,15 @@ type toggle struct {
 
 const lowBatteryColumn = "low_battery_mode"
 
-func services() []toggle {
-	return []toggle{
+func phoneServices() []phoneService {
+	return []phoneService{
 		{column: "cellular", title: "Cellular service"},
 		{column: "wifi", title: "Wifi"},
 		{column: "location_service", title: "Location service", lowBatteryFirst: true},
 	}
 }
 
-// settingTools declares the tools of the phone's settings.
+// settingTools returns the tools of the phone's settings.
 func settingTools() []*Tool {
 	on := func(what string) []Param {
 		return []Param{{Name: "on", Type: Bool(), Description: "true turns " + what + " on, false turns it off."}}
@@ -44,7 +44,7 @@ func settingTools() []*Tool {
 			Answer:      func(w *session.World, _ Args) python.Value { return setting(w, column) },
 		}
 	}
-	setter := func(name, what string, s toggle) *Tool {
+	setter := func(name, what string, s phoneService) *Tool {
 		return &Tool{
 			Name: name, Module: settingModule, CheckLate: true,
 			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
@@ -54,7 +54,7 @@ func settingTools() []*Tool {
 			},
 		}
 	}
-	known := services()
+	known := phoneServices()
 	return []*Tool{
 		setter("set_cellular_service_status", "cellular service", known[0]),
 		getter("get_cellular_service_status", "cellular service", known[0].column),
@@ -79,7 +79,7 @@ func settingTools() []*Tool {
 	}
 }
 
-// setting returns a cell of the only row of the settings; None without a row.
+// setting returns a cell of the only row of settings, None without a row.
 func setting(w *session.World, column string) python.Value {
 	rows := w.Find(settingTable, session.All(), columnOf(settingTable, column))
 	if len(rows) == 0 {
@@ -88,18 +88,18 @@ func setting(w *session.World, column string) python.Value {
 	return rows[0][0]
 }
 
-// changed returns a new value of a setting. As in the original, a null cell stays null.
-func changed(column string, value python.Value) session.Change {
+// settingChange returns a change of a setting. As in the original, a null cell stays null.
+func settingChange(column string, value python.Value) session.Change {
 	return session.Change{Column: columnOf(settingTable, column), Value: value, KeepNull: true}
 }
 
-// isOn says whether a setting is on; null is off.
+// isOn reports whether a setting is on. Null is off.
 func isOn(w *session.World, column string) bool {
 	on, _ := setting(w, column).AsBool()
 	return on
 }
 
-func setService(w *session.World, args Args, s toggle) error {
+func setService(w *session.World, args Args, s phoneService) error {
 	refused := func() error {
 		if truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
 			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
@@ -115,15 +115,15 @@ func setService(w *session.World, args Args, s toggle) error {
 			return err
 		}
 	}
-	if err := unchanged(w, args, s.column); err != nil {
+	if err := checkDifferent(w, args, s.column); err != nil {
 		return err
 	}
-	w.Update(settingTable, session.All(), changed(s.column, args.Value("on")))
+	w.Update(settingTable, session.All(), settingChange(s.column, args.Value("on")))
 	return nil
 }
 
-// unchanged raises if a setting has the wanted value already; null counts as off.
-func unchanged(w *session.World, args Args, column string) error {
+// checkDifferent raises if a setting already has the wanted value. Null counts as off.
+func checkDifferent(w *session.World, args Args, column string) error {
 	if isOn(w, column) != args.Bool("on") {
 		return nil
 	}
@@ -135,13 +135,13 @@ func unchanged(w *session.World, args Args, column string) error {
 }
 
 func setLowBattery(w *session.World, args Args) error {
-	if err := unchanged(w, args, lowBatteryColumn); err != nil {
+	if err := checkDifferent(w, args, lowBatteryColumn); err != nil {
 		return err
 	}
-	changes := []session.Change{changed(lowBatteryColumn, args.Value("on"))}
+	changes := []session.Change{settingChange(lowBatteryColumn, args.Value("on"))}
 	if args.Bool("on") {
-		for _, s := range services() {
-			changes = append(changes, changed(s.column, python.Bool(false)))
+		for _, s := range phoneServices() {
+			changes = append(changes, settingChange(s.column, python.Bool(false)))
 		}
 	}
 	w.Update(settingTable, session.All(), changes...)
@@ -174,7 +174,7 @@ func currentLocation(w *session.World) (python.Value, error) {
 	), nil
 }
 
-// truthy is Python's bool(v).
+// truthy implements Python's bool(v).
 func truthy(v python.Value) bool {
 	switch v.Kind() {
 	case python.KindNone:

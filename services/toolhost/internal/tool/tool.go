@@ -1,5 +1,5 @@
-// Package tool holds the tools that act on a session's world. Each tool is declared in one place,
-// with everything that is known about it; one file holds the tools of one module.
+// Package tool contains the tools of a session's world. Each tool is declared in one place with all
+// its properties. A file contains the tools of one module.
 package tool
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// funcPrefix begins the qualified name of every tool's function in Python's messages.
+// funcPrefix is the prefix of qualified function names in Python's messages.
 const funcPrefix = "tool_sandbox.tools."
 
-// Need is something that must be on for a tool to work.
+// Need is a service that must be on for a tool to work.
 type Need string
 
-// The needs.
+// These are the services.
 const (
 	NeedWifi            Need = "wifi"
 	NeedCellular        Need = "cellular"
@@ -28,65 +28,63 @@ const (
 type Param struct {
 	Name string
 	Type Type
-	// Optional parameters may be left out; Default is then their value, or NotGiven where the type
-	// has that.
+	// Optional reports that the parameter may be omitted. Default is then its value, or NotGiven if
+	// the type has it.
 	Optional bool
 	Default  python.Value
-	// Choices are the values that its schema lists; empty lists none.
+	// Choices are the enumerated values of its schema; empty allows any.
 	Choices []string
 	// Description is what an agent reads.
 	Description string
-	// Property is the JSON Schema that a server states for the parameter; nil in other tools.
+	// Property is the JSON Schema of a parameter of a server's tool, nil for other tools.
 	Property *python.Dict
 }
 
-// Tool is one tool.
+// Tool is a tool that a role can call.
 type Tool struct {
 	Name   string
 	Module string
 	// Description is what an agent reads.
 	Description string
 	Params      []Param
-	// Definitions are those that a server's schemas of the parameters refer to.
+	// Definitions are the definitions to which a server's parameter schemas refer.
 	Definitions []python.Item
-	// User says that the user may call it; otherwise the agent may.
+	// User reports whether the user has the tool; otherwise the agent has it.
 	User bool
-	// Needs is what must be on for every call, DefaultNeeds what must be on as well if the optional
-	// arguments are left out.
+	// Needs are the services that every call needs. DefaultNeeds are additional ones if the optional
+	// arguments are omitted.
 	Needs, DefaultNeeds []Need
-	// Backend tells implementations of one tool apart; empty is DEFAULT.
+	// Backend is the backend of the implementation. Empty means DEFAULT.
 	Backend string
-	// Confirm is what the tool does, as the user allows it: send a text message. A tool that has it
-	// needs the user's consent where a setup says so; see Catalogue.Gate.
+	// Confirm is the action in the user's words, e.g. send a text message. A tool with an action needs
+	// the user's consent if a setup says so; see Catalogue.Gate.
 	Confirm string
-	// ReadOnly tools never change the world, whatever their arguments.
+	// ReadOnly reports that the tool never changes the world.
 	ReadOnly bool
-	// Unchecked tools leave type checks to what they do with their arguments.
+	// Unchecked disables type checks of arguments.
 	Unchecked bool
-	// CheckLate lets the tool check types itself, in its own order, by calling Args.Check.
+	// CheckLate reports that the tool checks types itself by calling Args.Check, in its own order.
 	CheckLate bool
-	// Check looks at the arguments for what no world can change, once their types are known to be
-	// right; it may be nil. It is called once for each call, Run perhaps many times.
+	// Check raises for arguments that are invalid in every world. It may be nil. Types are checked
+	// before. It is called once per call, while Run may be called several times.
 	Check func(args Args) error
-	// KeepsArgs tools keep their argument descriptions where they are scrambled away, a quirk of
-	// the original.
+	// KeepsArgs keeps argument descriptions that scrambling would remove, as the original does.
 	KeepsArgs bool
-	// Run executes the call. The text of an error is the last line of Python's traceback. Once ctx
-	// has ended, what it returns means nothing: the caller must look.
+	// Run executes the call. The text of an error is the last line of Python's traceback. If ctx has
+	// ended, the caller must ignore the result.
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
-	// Answer stands instead of Run in a tool that only looks: with arguments that passed Check no
-	// world makes it raise.
+	// Answer replaces Run for a read-only tool that cannot raise with valid arguments.
 	Answer func(w *session.World, args Args) python.Value
 
 	signature python.Signature
-	// program says that the tool is a function of a pack.
+	// program reports that the tool is a function of a pack.
 	program bool
 }
 
-// OfPack says whether the tool is a function of a pack.
+// OfPack reports whether the tool is a function of a pack.
 func (t *Tool) OfPack() bool { return t.program }
 
-// VisibleTo returns the role that may call the tool.
+// VisibleTo returns the role that has the tool.
 func (t *Tool) VisibleTo() worldv1.Role {
 	if t.User {
 		return worldv1.Role_ROLE_USER
@@ -98,11 +96,11 @@ func (t *Tool) VisibleTo() worldv1.Role {
 type Args struct {
 	tool  *Tool
 	bound []python.Arg
-	// steps is how much work the last run was; nil unless the tool is a program.
+	// steps is the number of steps of the last run, nil unless the tool is a Python function.
 	steps *int
 }
 
-// Steps returns how many steps of the interpreter the last run took, 0 for a built-in tool.
+// Steps returns the number of interpreter steps of the last run, 0 for a built-in tool.
 func (a Args) Steps() int {
 	if a.steps == nil {
 		return 0
@@ -110,7 +108,7 @@ func (a Args) Steps() int {
 	return *a.steps
 }
 
-// Value returns an argument, given or default.
+// Value returns an argument or its default.
 func (a Args) Value(name string) python.Value {
 	for i := range a.bound {
 		if a.bound[i].Name == name {
@@ -120,7 +118,7 @@ func (a Args) Value(name string) python.Value {
 	return python.None()
 }
 
-// Given says whether the call named the argument.
+// Given reports whether the call has the argument.
 func (a Args) Given(name string) bool {
 	for i := range a.bound {
 		if a.bound[i].Name == name {
@@ -130,19 +128,19 @@ func (a Args) Given(name string) bool {
 	return false
 }
 
-// Str returns an argument as text; empty if it is none.
+// Str returns an argument as text, empty for other types.
 func (a Args) Str(name string) string {
 	s, _ := a.Value(name).AsStr()
 	return s
 }
 
-// Bool returns an argument as a truth value; false if it is none.
+// Bool returns an argument as bool, false for other types.
 func (a Args) Bool(name string) bool {
 	b, _ := a.Value(name).AsBool()
 	return b
 }
 
-// Check checks the types in parameter order, in Python's words.
+// Check checks the types in parameter order with Python's error texts.
 func (a Args) Check() error {
 	for i := range a.tool.Params {
 		param := &a.tool.Params[i]
@@ -156,8 +154,7 @@ func (a Args) Check() error {
 	return nil
 }
 
-// InRange raises ValueError for a number outside of its valid range. An argument that is null or
-// was not given is in range.
+// InRange raises ValueError for a number outside its range. A null or missing argument is in range.
 func (a Args) InRange(name string, low, high float64) error {
 	value := a.Value(name)
 	number, ok := value.Number()
@@ -177,8 +174,8 @@ func (a Args) InRange(name string, low, high float64) error {
 	return nil
 }
 
-// Trace returns the arguments as a tool trace shows them: all bound ones in signature order,
-// without those that were not given and have no default.
+// Trace returns the arguments of a tool trace: all bound ones in signature order, without missing
+// ones that have no default.
 func (a Args) Trace() python.Value {
 	dict := &python.Dict{}
 	for i := range a.bound {
@@ -195,14 +192,14 @@ func (t *Tool) Bind(positional []python.Value, keyword *python.Dict) (Args, erro
 	return t.args(bound), err
 }
 
-// BindMapping binds the arguments of a call of the form tool(**arguments).
+// BindMapping binds the arguments of a call tool(**arguments).
 func (t *Tool) BindMapping(arguments python.Value) (Args, error) {
 	bound, err := t.signature.BindMapping(arguments)
 	return t.args(bound), err
 }
 
-// sign makes the signature that calls are bound by.
-func (t *Tool) sign() {
+// setSignature sets the signature for binding calls.
+func (t *Tool) setSignature() {
 	t.signature = python.Signature{Func: funcPrefix + t.Module + "." + t.Name}
 	for _, param := range t.Params {
 		t.signature.Params = append(t.signature.Params, python.Param{Name: param.Name, HasDefault: param.Optional, Default: param.Default})
@@ -217,7 +214,8 @@ func (t *Tool) args(bound []python.Arg) Args {
 	return args
 }
 
-// CheckArgs returns what the arguments raise in any world. Call must not be called then.
+// CheckArgs returns the exception that the arguments raise in any world. Do not call Call after an
+// exception.
 func (t *Tool) CheckArgs(args Args) error {
 	if !t.Unchecked && !t.CheckLate {
 		if err := args.Check(); err != nil {
@@ -230,7 +228,7 @@ func (t *Tool) CheckArgs(args Args) error {
 	return t.Check(args)
 }
 
-// Call executes the call, with arguments that passed CheckArgs. What holds for Run holds for it.
+// Call executes the call with arguments that passed CheckArgs. The rules of Run apply.
 func (t *Tool) Call(ctx context.Context, w *session.World, args Args) (python.Value, error) {
 	if t.Answer != nil {
 		return t.Answer(w, args), nil

@@ -15,7 +15,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// schemaFile is schemas.json; descriptions are known by their length only.
+// schemaFile is schemas.json, which has only the lengths of descriptions.
 type schemaFile struct {
 	Augmentations map[string][]struct {
 		Function struct {
@@ -44,7 +44,7 @@ func schemas(t *testing.T) schemaFile {
 	return file
 }
 
-// shape is what of a tool's parameters can be compared: not the wording.
+// shape is the comparable part of a tool's parameters, without texts.
 type shape struct {
 	Described  bool
 	Type       string
@@ -89,7 +89,7 @@ func shapeOf(t *testing.T, described bool, parameters []byte) shape {
 	return s
 }
 
-// augmentations reads a name such as A+B of the vectors.
+// augmentations parses the vectors' names such as A+B.
 func augmentations(t *testing.T, text string) []setupv1.Augmentation {
 	t.Helper()
 	switch text {
@@ -201,7 +201,7 @@ func TestInRange(t *testing.T) {
 	}
 }
 
-// original returns a catalogue of all the original's tools by name and module only.
+// original returns a catalogue of all the original's tools with only name and module.
 func original(t *testing.T) *Catalogue {
 	t.Helper()
 	var tools []*Tool

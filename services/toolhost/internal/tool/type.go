@@ -10,31 +10,31 @@ import (
 
 // Type is a parameter's annotation.
 type Type struct {
-	// Annotation is how Python prints it in a type error.
+	// Annotation is Python's text of the type in type errors.
 	Annotation string
-	// Schema is the JSON Schema type, and Items that of the items of an array or the values of an
-	// object; empty if they may be anything.
+	// Schema is the JSON Schema type. Items is that of an array's items or an object's values, empty
+	// for any.
 	Schema, Items string
-	// NotGiven says that leaving the argument out is different from any value.
+	// NotGiven reports that omitting the argument differs from any value.
 	NotGiven bool
 
 	kind     python.Kind
 	nullable bool
-	// anything says that every value passes.
+	// anything reports that every value passes.
 	anything bool
 }
 
 const notGiven = "tool_sandbox.common.utils.NotGiven"
 
-// class is a type that a hint names.
+// class is a type in a hint.
 type class struct {
 	kind         python.Kind
 	name, schema string
-	// items is the schema of a list's items or a dict's values; empty if they may be anything.
+	// items is the schema of a list's items or a dict's values, empty for any.
 	items string
 }
 
-// scalars are the types of plain values by the order in which messages list them.
+// scalars returns the types of scalars in the order of error texts.
 func scalars() []class {
 	return []class{
 		{kind: python.KindStr, name: "str", schema: "string"}, {kind: python.KindBool, name: "bool", schema: "boolean"},
@@ -42,13 +42,13 @@ func scalars() []class {
 	}
 }
 
-// named are the types that have a name of their own.
+// named returns the types with their own names.
 func named() []class {
 	return append(scalars(), class{kind: python.KindList, name: "list", schema: "array"}, class{kind: python.KindDict, name: "dict", schema: "object"})
 }
 
-// containerOf returns the type of List[X], list[X], Dict[str, X] or dict[str, X], where X is the
-// name of a type or Any.
+// containerOf returns the type of List[X], list[X], Dict[str, X] or dict[str, X]. X is a type name
+// or Any.
 func containerOf(hint *syntax.Subscript) (container class, ok bool) {
 	of, isName := hint.X.(*syntax.Name)
 	if !isName {
@@ -92,7 +92,7 @@ func containerOf(hint *syntax.Subscript) (container class, ok bool) {
 	return container, true
 }
 
-// typeOf returns the type of a hint: one class, or float and int, perhaps with None or NotGiven.
+// typeOf returns the type of a hint: one class, or float and int, optionally with None or NotGiven.
 func typeOf(of []class, nullable, maybe bool) Type {
 	last := of[len(of)-1]
 	t := Type{Annotation: "<class '" + last.name + "'>", Schema: last.schema, Items: last.items, NotGiven: maybe, kind: last.kind, nullable: nullable}
@@ -102,7 +102,7 @@ func typeOf(of []class, nullable, maybe bool) Type {
 	var names []string
 	for _, c := range of {
 		names = append(names, c.name)
-		if c.kind == python.KindFloat { // an int may stand for a float
+		if c.kind == python.KindFloat { // an int is a valid float
 			t.Schema, t.kind = c.schema, c.kind
 		}
 	}
@@ -133,10 +133,10 @@ func Str() Type { return typeOf(str(), false, false) }
 // Bool is bool.
 func Bool() Type { return typeOf(boolean(), false, false) }
 
-// Float is float; an int or a bool may stand for it.
+// Float is float. Ints and bools are valid.
 func Float() Type { return typeOf(float(), false, false) }
 
-// Int is int; a bool may stand for it.
+// Int is int. Bools are valid.
 func Int() Type { return typeOf(integer(), false, false) }
 
 // Number is Union[float, int].
@@ -166,8 +166,8 @@ func StrOrNotGiven() Type { return typeOf(str(), false, true) }
 // BoolOrNotGiven is Union[bool, NotGiven].
 func BoolOrNotGiven() Type { return typeOf(boolean(), false, true) }
 
-// accepts says whether a given value passes the type check: a bool is an int and an int may stand
-// for a float, as in the original.
+// accepts reports whether a value passes the type check. As in the original, a bool is a valid int
+// and an int a valid float.
 func (t Type) accepts(v python.Value) bool {
 	if t.anything {
 		return true

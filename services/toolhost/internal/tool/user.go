@@ -7,7 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// userTools declares the tools of the simulated user.
+// userTools returns the tools of the simulated user.
 func userTools() []*Tool {
 	return []*Tool{{
 		Name: "end_conversation", Module: "user_tools", User: true,

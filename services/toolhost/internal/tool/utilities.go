@@ -14,10 +14,10 @@ import (
 
 const utilityModule = "utilities"
 
-// utilityTools declares the tools of time, calendar and measures.
+// utilityTools returns the tools of time, calendar and units.
 func utilityTools() []*Tool { return slices.Concat(timeTools(), spanTools(), measureTools()) }
 
-// timeTools declares the tools that read the phone's wall clock and calendar.
+// timeTools returns the tools that read the phone's local time and calendar.
 func timeTools() []*Tool {
 	field := func(name, description string) Param { return Param{Name: name, Type: Int(), Description: description} }
 	return []*Tool{
@@ -51,7 +51,7 @@ func timeTools() []*Tool {
 	}
 }
 
-// spanTools declares the tools that calculate with spans of time on the phone's wall clock.
+// spanTools returns the tools that calculate with durations in local time.
 func spanTools() []*Tool {
 	shift := func(name string) Param {
 		return Param{Name: name, Type: Int(), Optional: true, Default: python.Int(0), Description: "Number of " + name + " to go forward, back if negative."}
@@ -93,7 +93,7 @@ func spanTools() []*Tool {
 	}
 }
 
-// measureTools declares the tools that convert units, measure distances and know holidays.
+// measureTools returns the tools for units, distances and holidays.
 func measureTools() []*Tool {
 	return []*Tool{
 		{

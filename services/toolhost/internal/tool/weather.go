@@ -11,8 +11,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// imperialKeys are what search_weather_around_lat_lon leaves out of an answer: everything in
-// Fahrenheit, miles and inches, and what fell from the sky.
+// imperialKeys returns the keys that search_weather_around_lat_lon removes from an answer: values
+// in Fahrenheit, miles and inches, and precipitation.
 func imperialKeys() []string {
 	return []string{
 		"temp_f", "feelslike_f", "vis_miles", "wind_mph", "maxtemp_f", "mintemp_f", "avgtemp_f", "maxwind_mph", "avgvis_miles",
@@ -20,8 +20,8 @@ func imperialKeys() []string {
 	}
 }
 
-// metricKeys are the keys of an answer that get a name which says what they mean, in the order in
-// which they come last.
+// metricKeys returns the keys that get a descriptive name, in the order in which they are last in
+// the result.
 func metricKeys() [][2]string {
 	return [][2]string{
 		{"temp_c", "current_temperature"},
@@ -43,7 +43,7 @@ func searchWeather(ctx context.Context, w *session.World, args Args) (python.Val
 	if err != nil {
 		return python.Value{}, err
 	}
-	days := wholeDays(args.Value("days"))
+	days := toInteger(args.Value("days"))
 	if days.Sign() < 0 {
 		return python.Value{}, raise("ValueError", "Days must be positive integer, found days="+days.String()+".")
 	}
@@ -55,7 +55,7 @@ func searchWeather(ctx context.Context, w *session.World, args Args) (python.Val
 		return python.Value{}, err
 	}
 	weather, err := weatherOf(answer, days)
-	if missing(err) {
+	if isMissing(err) {
 		return python.None(), nil
 	}
 	if err != nil {
@@ -64,8 +64,8 @@ func searchWeather(ctx context.Context, w *session.World, args Args) (python.Val
 	return metric(weather), nil
 }
 
-// wholeDays returns an int or a bool as a number.
-func wholeDays(value python.Value) *big.Int {
+// toInteger converts an int or a bool.
+func toInteger(value python.Value) *big.Int {
 	if days, ok := value.AsBigInt(); ok {
 		return days
 	}
@@ -75,9 +75,9 @@ func wholeDays(value python.Value) *big.Int {
 	return new(big.Int)
 }
 
-// weatherOf merges what an answer says about a day, and about this moment if the day is today.
+// weatherOf merges an answer's data about a day, and about the current time if the day is today.
 func weatherOf(answer python.Value, days *big.Int) (*python.Dict, error) {
-	day, err := dig(answer, python.Str("forecast"), python.Str("forecastday"), python.BigInt(days))
+	day, err := getPath(answer, python.Str("forecast"), python.Str("forecastday"), python.BigInt(days))
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func weatherOf(answer python.Value, days *big.Int) (*python.Dict, error) {
 		of  python.Value
 		key string
 	}{{day, "day"}, {day, "astro"}, {answer, "location"}} {
-		value, err := dig(part.of, python.Str(part.key))
+		value, err := getPath(part.of, python.Str(part.key))
 		if err != nil {
 			return nil, err
 		}
@@ -103,14 +103,14 @@ func weatherOf(answer python.Value, days *big.Int) (*python.Dict, error) {
 	if days.Sign() != 0 {
 		return merged, nil
 	}
-	current, err := dig(answer, python.Str("current"))
+	current, err := getPath(answer, python.Str("current"))
 	if err != nil {
 		return nil, err
 	}
-	return merged, update(merged, current)
+	return merged, dictUpdate(merged, current)
 }
 
-// metric leaves the imperial keys out and renames the metric ones.
+// metric removes the imperial keys and renames the metric ones.
 func metric(weather *python.Dict) python.Value {
 	leave := imperialKeys()
 	for _, rename := range metricKeys() {
@@ -125,9 +125,9 @@ func metric(weather *python.Dict) python.Value {
 	return renamed.Value()
 }
 
-// update is Python's dict.update, which takes a dict or a sequence of pairs. Keys that are no text
-// raise TypeError.
-func update(dict *python.Dict, value python.Value) error {
+// dictUpdate implements Python's dict.update with a dict or a sequence of pairs. Keys other than
+// texts raise TypeError.
+func dictUpdate(dict *python.Dict, value python.Value) error {
 	switch value.Kind() {
 	case python.KindDict:
 		other, _ := value.AsDict()
@@ -159,7 +159,7 @@ func update(dict *python.Dict, value python.Value) error {
 	return nil
 }
 
-// elements returns what Python iterates over in a list, a dict or a text.
+// elements returns the items over which Python iterates in a list, dict or text.
 func elements(value python.Value) []python.Value {
 	if list, ok := value.AsList(); ok {
 		return list

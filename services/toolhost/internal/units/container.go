@@ -9,20 +9,20 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// factor is a unit, or a dimension, with its power.
+// factor is a unit or dimension with its power.
 type factor struct {
 	name  string
 	power number
 }
 
-// container is a product of units in order of insertion. It is immutable.
+// container is a product of units in insertion order. It is immutable.
 type container []factor
 
 func (c container) find(name string) int {
 	return slices.IndexFunc(c, func(f factor) bool { return f.name == name })
 }
 
-// get returns the power of a unit, the int 0 if it is absent.
+// get returns the power of a unit, 0 (an int) if it is missing.
 func (c container) get(name string) number {
 	if i := c.find(name); i >= 0 {
 		return c[i].power
@@ -30,8 +30,7 @@ func (c container) get(name string) number {
 	return integer(0)
 }
 
-// set returns the container with the unit's power set: in place if the unit exists, else at the
-// end.
+// set returns the container with another power for a unit. A new unit is the last.
 func (c container) set(name string, power number) container {
 	c = slices.Clone(c)
 	if i := c.find(name); i >= 0 {
@@ -46,8 +45,8 @@ func (c container) remove(name string) container {
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.name == name })
 }
 
-// add returns the container with the power added to the unit's. The error is a KeyError if both are
-// 0.
+// add returns the container with a power added to a unit's power. The error is a KeyError if both
+// are 0.
 func (c container) add(name string, power number) (container, error) {
 	sum, err := add(c.get(name), power)
 	if err != nil {
@@ -62,8 +61,7 @@ func (c container) add(name string, power number) (container, error) {
 	return c.remove(name), nil
 }
 
-// merge combines the powers of both containers with an operation and drops units whose power
-// becomes 0.
+// merge applies an operation to the powers of both containers. It removes units with power 0.
 func (c container) merge(d container, operation func(a, b number) (number, error)) (container, error) {
 	for _, f := range d {
 		power, err := operation(c.get(f.name), f.power)
@@ -75,7 +73,7 @@ func (c container) merge(d container, operation func(a, b number) (number, error
 	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.power.isZero() }), nil
 }
 
-// equal compares regardless of order.
+// equal reports whether both containers have the same units and powers, in any order.
 func (c container) equal(d container) bool {
 	if len(c) != len(d) {
 		return false
@@ -88,7 +86,7 @@ func (c container) equal(d container) bool {
 	return true
 }
 
-// String returns the product as error texts show it, e.g. meter / second ** 2.
+// String returns the product in the format of error texts, e.g. meter / second ** 2.
 func (c container) String() string {
 	if len(c) == 0 {
 		return "dimensionless"
@@ -100,7 +98,7 @@ func (c container) String() string {
 		switch {
 		case f.power.equal(integer(1)):
 			above = append(above, f.name)
-		case f.power.approximate() > 0:
+		case f.power.toFloat() > 0:
 			above = append(above, f.name+" ** "+f.power.magnitude())
 		case f.power.equal(integer(-1)):
 			below = append(below, f.name)
@@ -117,10 +115,10 @@ func (c container) String() string {
 
 // magnitude returns the text of abs(n): an int's digits, six digits of a float.
 func (n number) magnitude() string {
-	if n.whole != nil {
-		return strings.TrimPrefix(n.whole.String(), "-")
+	if n.intValue != nil {
+		return strings.TrimPrefix(n.intValue.String(), "-")
 	}
-	text := strconv.FormatFloat(n.real, 'g', 6, 64)
+	text := strconv.FormatFloat(n.floatValue, 'g', 6, 64)
 	switch text = strings.TrimPrefix(text, "-"); text {
 	case "NaN":
 		return "nan"

@@ -5,7 +5,7 @@ const (
 	definitionError = "pint.errors.DefinitionSyntaxError"
 )
 
-// Operator precedences. A group begins with the lowest.
+// These are operator precedences. A group starts with the lowest.
 const (
 	groupPrecedence = iota
 	sumPrecedence
@@ -25,35 +25,33 @@ func precedence(operator string) int {
 	}
 }
 
-// node is a part of an expression: a name or number if it has no operator, else an operation. A
-// sign has no right side.
+// node is an expression. Without an operator it is a name or number. A sign has only a left side.
 type node struct {
 	leaf        token
 	operator    string
 	left, right *node
 }
 
-// parser builds the tree of an expression: operands side by side are a product, and powers bind
-// from the right.
+// parser parses an expression. Adjacent operands are a product, and powers are right-associative.
 type parser struct {
-	tokens []token // the end last
+	tokens []token // the last is tokenEnd
 	next   int
-	depth  int // of open brackets
+	depth  int // open brackets
 }
 
-// parse returns the tree of an expression. The error is Python's.
+// parse returns the tree of an expression. The error is the *python.Exception of pint.
 func parse(text string) (*node, error) {
 	tokens, err := tokenize(text)
 	if err != nil {
 		return nil, err
 	}
 	p := &parser{tokens: tokens}
-	return p.operation(groupPrecedence)
+	return p.parseOperation(groupPrecedence)
 }
 
-// operation reads operands and the operators between them as long as those bind more strongly than
-// the one before. It stops at a closing bracket.
-func (p *parser) operation(before int) (*node, error) {
+// parseOperation parses operands and operators whose precedence is higher than before. It stops at
+// a closing bracket.
+func (p *parser) parseOperation(before int) (*node, error) {
 	var left *node
 	for {
 		current := p.tokens[p.next]
@@ -68,18 +66,18 @@ func (p *parser) operation(before int) (*node, error) {
 			if before >= productPrecedence {
 				return left, nil
 			}
-			left, err = p.binary(left, "*")
+			left, err = p.parseBinary(left, "*")
 		case tokenOpen:
-			left, err = p.group(left)
+			left, err = p.parseGroup(left)
 		case tokenOperator:
 			binds := precedence(current.text)
 			if left != nil && binds <= before && binds < powerPrecedence {
 				return left, nil
 			}
 			p.next++
-			left, err = p.binary(left, current.text)
+			left, err = p.parseBinary(left, current.text)
 		case tokenClose, tokenEnd:
-			return p.stop(left, current)
+			return p.endOperation(left, current)
 		}
 		if err != nil {
 			return nil, err
@@ -87,8 +85,8 @@ func (p *parser) operation(before int) (*node, error) {
 	}
 }
 
-// stop returns what has been read before a closing bracket or the end.
-func (p *parser) stop(left *node, at token) (*node, error) {
+// endOperation returns the operand before a closing bracket or the end.
+func (p *parser) endOperation(left *node, at token) (*node, error) {
 	switch {
 	case at.kind == tokenClose && p.depth == 0:
 		return nil, raise(definitionError, "unopened parentheses in tokens: "+at.text)
@@ -98,25 +96,25 @@ func (p *parser) stop(left *node, at token) (*node, error) {
 	return left, nil
 }
 
-// binary reads the right side of an operator, or what a sign without a left side stands before.
-func (p *parser) binary(left *node, operator string) (*node, error) {
+// parseBinary parses the right side of an operator. Without a left side, the operator is a sign.
+func (p *parser) parseBinary(left *node, operator string) (*node, error) {
 	binds := signPrecedence
 	if left != nil {
 		binds = precedence(operator)
 	}
-	operand, err := p.operation(binds)
+	operand, err := p.parseOperation(binds)
 	if left == nil {
 		return &node{operator: operator, left: operand}, err
 	}
 	return &node{operator: operator, left: left, right: operand}, err
 }
 
-// group reads a group in brackets. One right after an operand multiplies that operand before
-// anything else does.
-func (p *parser) group(left *node) (*node, error) {
+// parseGroup parses a group in brackets. If it follows an operand, their product has the highest
+// precedence.
+func (p *parser) parseGroup(left *node) (*node, error) {
 	p.next++
 	p.depth++
-	inner, err := p.operation(groupPrecedence)
+	inner, err := p.parseOperation(groupPrecedence)
 	if err != nil {
 		return nil, err
 	}

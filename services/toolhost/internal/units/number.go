@@ -15,32 +15,32 @@ const (
 	overflowError     = "OverflowError"
 	zeroDivisionError = "ZeroDivisionError"
 
-	// maxDigits is the longest text that Python reads as an int.
+	// maxDigits is the maximum number of digits that Python converts to an int.
 	maxDigits = 4300
 
-	// maxBits is the size of the largest int that is worked out.
+	// maxBits is the maximum size of an int result.
 	maxBits = 1 << 20
 )
 
-// number is a Python number: an int if whole is set, else a float. What is complex, or too large to
-// be worked out, is not a number. A number is never changed.
+// number is a Python number: an int if intValue is set, otherwise a float. Complex results and ints
+// beyond maxBits become NaN. A number is immutable.
 type number struct {
-	whole *big.Int
-	real  float64
+	intValue   *big.Int
+	floatValue float64
 }
 
-func integer(i int64) number { return number{whole: big.NewInt(i)} }
+func integer(i int64) number { return number{intValue: big.NewInt(i)} }
 
-func float(f float64) number { return number{real: f} }
+func float(f float64) number { return number{floatValue: f} }
 
-func notANumber() number { return float(math.NaN()) }
+func nan() number { return float(math.NaN()) }
 
-// parseNumber reads a decimal literal: an int if it can be one, else a float.
+// parseNumber parses a decimal literal as an int if possible, otherwise as a float.
 func parseNumber(text string) (number, error) {
 	digits := strings.ReplaceAll(text, "_", "")
 	if strings.Trim(digits, "-0123456789") == "" && len(digits) <= maxDigits {
 		if whole, ok := new(big.Int).SetString(digits, 10); ok {
-			return number{whole: whole}, nil
+			return number{intValue: whole}, nil
 		}
 	}
 	f, err := strconv.ParseFloat(digits, 64)
@@ -50,36 +50,36 @@ func parseNumber(text string) (number, error) {
 	return float(f), nil
 }
 
-// fromValue returns the number that an int or float is.
+// fromValue converts an int or float.
 func fromValue(v python.Value) (n number, ok bool) {
 	if whole, ok := v.AsBigInt(); ok {
-		return number{whole: whole}, true
+		return number{intValue: whole}, true
 	}
 	f, ok := v.AsFloat()
 	return float(f), ok
 }
 
-// value returns the number as a Python value.
+// value converts the number to a Python value.
 func (n number) value() python.Value {
-	if n.whole != nil {
-		return python.BigInt(n.whole)
+	if n.intValue != nil {
+		return python.BigInt(n.intValue)
 	}
-	return python.Float(n.real)
+	return python.Float(n.floatValue)
 }
 
-// approximate returns the number as a float, infinite if it is too large; it serves to compare.
-func (n number) approximate() float64 {
-	if n.whole != nil {
-		f, _ := n.whole.Float64()
+// toFloat returns the number as a float for comparisons. It is infinite if the number is too large.
+func (n number) toFloat() float64 {
+	if n.intValue != nil {
+		f, _ := n.intValue.Float64()
 		return f
 	}
-	return n.real
+	return n.floatValue
 }
 
-// float returns float(n).
+// float returns float(n), or Python's OverflowError.
 func (n number) float() (float64, error) {
-	f := n.approximate()
-	if n.whole != nil && math.IsInf(f, 0) {
+	f := n.toFloat()
+	if n.intValue != nil && math.IsInf(f, 0) {
 		return 0, raise(overflowError, "int too large to convert to float")
 	}
 	return f, nil
@@ -87,13 +87,13 @@ func (n number) float() (float64, error) {
 
 func (n number) isZero() bool { return n.equal(integer(0)) }
 
-// equal compares as Python's == does.
+// equal is Python's ==.
 func (n number) equal(m number) bool { return n.value().Equal(m.value()) }
 
-// combine applies the one operation to two ints, or the other to numbers as floats.
+// combine applies ofInts to two ints, otherwise ofFloats.
 func combine(a, b number, ofInts func(a, b *big.Int) *big.Int, ofFloats func(a, b float64) float64) (number, error) {
-	if a.whole != nil && b.whole != nil {
-		return number{whole: ofInts(a.whole, b.whole)}, nil
+	if a.intValue != nil && b.intValue != nil {
+		return number{intValue: ofInts(a.intValue, b.intValue)}, nil
 	}
 	x, err := a.float()
 	if err != nil {
@@ -119,8 +119,8 @@ func subtract(a, b number) (number, error) {
 }
 
 func multiply(a, b number) (number, error) {
-	if a.whole != nil && b.whole != nil && a.whole.BitLen()+b.whole.BitLen() > maxBits {
-		return notANumber(), nil
+	if a.intValue != nil && b.intValue != nil && a.intValue.BitLen()+b.intValue.BitLen() > maxBits {
+		return nan(), nil
 	}
 	return combine(a, b,
 		func(a, b *big.Int) *big.Int { return new(big.Int).Mul(a, b) },
@@ -129,11 +129,11 @@ func multiply(a, b number) (number, error) {
 
 // divide returns a / b.
 func divide(a, b number) (number, error) {
-	if a.whole != nil && b.whole != nil {
+	if a.intValue != nil && b.intValue != nil {
 		if b.isZero() {
 			return number{}, raise(zeroDivisionError, "division by zero")
 		}
-		f, _ := new(big.Rat).SetFrac(a.whole, b.whole).Float64()
+		f, _ := new(big.Rat).SetFrac(a.intValue, b.intValue).Float64()
 		if math.IsInf(f, 0) {
 			return number{}, raise(overflowError, "integer division result too large for a float")
 		}

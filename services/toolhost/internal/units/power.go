@@ -6,19 +6,18 @@ import (
 )
 
 const (
-	// powerPrecision is the mantissa, in bits, with which powers of floats are worked out before
-	// they are rounded once.
+	// powerPrecision is the precision in bits for powers of floats, before a single rounding.
 	powerPrecision = 256
-	// maxExactPower is the largest exponent for that; the library's function serves beyond it.
+	// maxExactPower is the largest exponent for that precision. math.Pow computes larger ones.
 	maxExactPower = 4096
-	// maxRoots bounds the square roots that an exponent's fraction takes.
+	// maxRoots is the maximum number of square roots for the fraction of an exponent.
 	maxRoots = 64
 )
 
 // power returns a ** b.
 func power(a, b number) (number, error) {
-	if a.whole != nil && b.whole != nil && b.whole.Sign() >= 0 {
-		return powerOfInts(a.whole, b.whole), nil
+	if a.intValue != nil && b.intValue != nil && b.intValue.Sign() >= 0 {
+		return powerOfInts(a.intValue, b.intValue), nil
 	}
 	x, err := a.float()
 	if err != nil {
@@ -38,7 +37,7 @@ func power(a, b number) (number, error) {
 	case x == 0:
 		return float(math.Pow(x, y)), nil
 	case x < 0 && y != math.Trunc(y):
-		return notANumber(), nil
+		return nan(), nil
 	}
 	result := powerOfFloats(x, y)
 	if math.IsInf(result, 0) {
@@ -47,22 +46,22 @@ func power(a, b number) (number, error) {
 	return float(result), nil
 }
 
-// powerOfInts returns a to a power that is not negative.
+// powerOfInts returns a ** b. b must not be negative.
 func powerOfInts(a, b *big.Int) number {
 	if a.BitLen() <= 1 {
 		if a.Sign() < 0 && b.Bit(0) == 0 || b.Sign() == 0 {
 			return integer(1)
 		}
-		return number{whole: a}
+		return number{intValue: a}
 	}
 	if !b.IsInt64() || b.Int64() > maxBits || b.Int64()*int64(a.BitLen()) > maxBits {
-		return notANumber()
+		return nan()
 	}
-	return number{whole: new(big.Int).Exp(a, b, nil)}
+	return number{intValue: new(big.Int).Exp(a, b, nil)}
 }
 
-// powerOfFloats returns x to the y, correctly rounded, for finite numbers that have a real power, x
-// not 0.
+// powerOfFloats returns x ** y, correctly rounded. Both must be finite, x must not be 0, and the
+// result must be real.
 func powerOfFloats(x, y float64) float64 {
 	whole, fraction := math.Modf(math.Abs(y))
 	if whole > maxExactPower {

@@ -5,81 +5,81 @@ import (
 	"strings"
 )
 
-// product is what an expression comes to: a number, or units with a number before them.
-type product struct {
-	scale number
-	units container
-	plain bool // a number
+// quantity is the value of an expression: a number, or units with a factor.
+type quantity struct {
+	scale    number
+	units    container
+	isNumber bool
 }
 
-func (p product) typeName() string {
+func (p quantity) typeName() string {
 	switch {
-	case !p.plain:
+	case !p.isNumber:
 		return "ParserHelper"
-	case p.scale.whole != nil:
+	case p.scale.intValue != nil:
 		return "int"
 	default:
 		return "float"
 	}
 }
 
-func unsupported(operator string, left, right product) error {
+func unsupported(operator string, left, right quantity) error {
 	return raise(typeError, "unsupported operand type(s) for "+operator+": '"+left.typeName()+"' and '"+right.typeName()+"'")
 }
 
-// parseProduct reads an expression of units. A number alone comes out as no units with that scale.
-func parseProduct(text string) (product, error) {
+// parseQuantity evaluates an expression of units. A number becomes a quantity without units.
+func parseQuantity(text string) (quantity, error) {
 	if text = strings.Join(strings.Fields(text), " "); text == "" {
-		return product{scale: integer(1)}, nil
+		return quantity{scale: integer(1)}, nil
 	}
 	tree, err := parse(text)
 	if err != nil {
-		return product{}, err
+		return quantity{}, err
 	}
 	result, err := tree.evaluate()
 	if err != nil {
-		return product{}, err
+		return quantity{}, err
 	}
 	if slices.ContainsFunc(result.units, func(f factor) bool { return strings.EqualFold(f.name, "nan") }) {
-		result.scale = notANumber()
+		result.scale = nan()
 	}
 	return result, nil
 }
 
-// evaluate returns what a tree comes to.
-func (n *node) evaluate() (product, error) {
+// evaluate returns the value of a tree.
+func (n *node) evaluate() (quantity, error) {
 	switch {
 	case n.operator == "" && n.leaf.kind == tokenNumber:
 		scale, err := parseNumber(n.leaf.text)
-		return product{scale: scale, plain: true}, err
+		return quantity{scale: scale, isNumber: true}, err
 	case n.operator == "":
-		return product{scale: integer(1), units: container{{n.leaf.text, integer(1)}}}, nil
+		return quantity{scale: integer(1), units: container{{n.leaf.text, integer(1)}}}, nil
 	case n.right == nil:
 		return n.evaluateSign()
 	}
 	left, err := n.left.evaluate()
 	if err != nil {
-		return product{}, err
+		return quantity{}, err
 	}
 	right, err := n.right.evaluate()
 	if err != nil {
-		return product{}, err
+		return quantity{}, err
 	}
 	switch n.operator {
 	case "*":
-		return multiplyProducts(left, right)
+		return multiplyQuantities(left, right)
 	case "**":
-		return powerOfProduct(left, right)
+		return powerOfQuantity(left, right)
 	case "/":
-		return divideProducts(left, right)
+		return divideQuantities(left, right)
 	case "//":
-		if left.plain && !right.plain {
-			return product{}, unsupported("//", left, right)
+		if left.isNumber && !right.isNumber {
+			return quantity{}, unsupported("//", left, right)
 		}
-		return divideProducts(left, right)
+		return divideQuantities(left, right)
 	}
-	if !left.plain || !right.plain {
-		return product{}, unsupported(n.operator, left, right)
+	if !left.isNumber || !right.isNumber {
+		return quantity{}, unsupported(n.operator, left, right)
 	}
 	operation := add
 	if n.operator == "-" {
@@ -89,9 +89,9 @@ func (n *node) evaluate() (product, error) {
 	return left, err
 }
 
-func (n *node) evaluateSign() (product, error) {
+func (n *node) evaluateSign() (quantity, error) {
 	if n.operator != "+" && n.operator != "-" {
-		return product{}, raise(definitionError, "missing unary operator '"+n.operator+"'")
+		return quantity{}, raise(definitionError, "missing unary operator '"+n.operator+"'")
 	}
 	value, err := n.left.evaluate()
 	if err != nil || n.operator == "+" {
@@ -101,39 +101,39 @@ func (n *node) evaluateSign() (product, error) {
 	return value, err
 }
 
-func multiplyProducts(left, right product) (product, error) {
+func multiplyQuantities(left, right quantity) (quantity, error) {
 	scale, err := multiply(left.scale, right.scale)
 	if err != nil {
-		return product{}, err
+		return quantity{}, err
 	}
-	if left.plain || right.plain {
-		return product{scale: scale, units: append(left.units, right.units...), plain: left.plain && right.plain}, nil
+	if left.isNumber || right.isNumber {
+		return quantity{scale: scale, units: append(left.units, right.units...), isNumber: left.isNumber && right.isNumber}, nil
 	}
 	units, err := left.units.merge(right.units, add)
-	return product{scale: scale, units: units}, err
+	return quantity{scale: scale, units: units}, err
 }
 
-func divideProducts(left, right product) (product, error) {
+func divideQuantities(left, right quantity) (quantity, error) {
 	scale, err := divide(left.scale, right.scale)
-	if err != nil || right.plain {
-		return product{scale: scale, units: left.units, plain: left.plain}, err
+	if err != nil || right.isNumber {
+		return quantity{scale: scale, units: left.units, isNumber: left.isNumber}, err
 	}
 	units, err := left.units.merge(right.units, subtract)
-	return product{scale: scale, units: units}, err
+	return quantity{scale: scale, units: units}, err
 }
 
-func powerOfProduct(base, exponent product) (product, error) {
-	if !exponent.plain {
-		base.plain = true
-		return product{}, unsupported("** or pow()", base, exponent)
+func powerOfQuantity(base, exponent quantity) (quantity, error) {
+	if !exponent.isNumber {
+		base.isNumber = true
+		return quantity{}, unsupported("** or pow()", base, exponent)
 	}
 	units := slices.Clone(base.units)
 	for i := range units {
 		var err error
 		if units[i].power, err = multiply(units[i].power, exponent.scale); err != nil {
-			return product{}, err
+			return quantity{}, err
 		}
 	}
 	scale, err := power(base.scale, exponent.scale)
-	return product{scale: scale, units: units, plain: base.plain}, err
+	return quantity{scale: scale, units: units, isNumber: base.isNumber}, err
 }

@@ -11,15 +11,15 @@ import (
 
 const undefinedUnitError = "pint.errors.UndefinedUnitError"
 
-// registry is the default registry as one call sees it: with the prefixed units that the call has
-// used, which thereby have become names that take further prefixes.
+// registry is the default registry in one call. As in pint, a prefixed unit that the call used
+// becomes a name that accepts further prefixes.
 type registry struct {
 	*table
 	prefixed map[string]*definition
 }
 
-// lookup returns the unit of a name, symbol or alias without prefix and plural; nil if there is
-// none.
+// lookup returns the unit of a name, symbol or alias without prefix and plural, nil if it is
+// unknown.
 func (r *registry) lookup(text string) *definition {
 	if d, ok := r.prefixed[text]; ok {
 		return d
@@ -27,16 +27,16 @@ func (r *registry) lookup(text string) *definition {
 	return r.units[text]
 }
 
-// candidate is one reading of a text as a prefix and a unit.
-type candidate struct {
+// reading is one way to read a text as a prefix and a unit.
+type reading struct {
 	prefix prefix
 	unit   string
 }
 
-// candidates returns all different readings of a text, the plural included. Where a prefix and a
-// unit read like another unit's name, that other one is left out.
-func (r *registry) candidates(text string) []candidate {
-	var found []candidate
+// readings returns all different readings of a text, including plurals. If a prefix and a unit
+// together spell the name of another unit, that other unit is not a reading.
+func (r *registry) readings(text string) []reading {
+	var found []reading
 	for _, suffix := range []string{"", "s"} {
 		if !strings.HasSuffix(text, suffix) {
 			continue
@@ -51,23 +51,23 @@ func (r *registry) candidates(text string) []candidate {
 				continue
 			}
 			unit := r.lookup(name)
-			if unit == nil || slices.ContainsFunc(found, func(c candidate) bool {
+			if unit == nil || slices.ContainsFunc(found, func(c reading) bool {
 				return c.prefix.name == p.name && c.unit == unit.name
 			}) {
 				continue
 			}
-			found = append(found, candidate{p, unit.name})
+			found = append(found, reading{p, unit.name})
 		}
 	}
-	return slices.DeleteFunc(found, func(c candidate) bool {
-		return c.prefix.name == "" && slices.ContainsFunc(found, func(d candidate) bool {
+	return slices.DeleteFunc(found, func(c reading) bool {
+		return c.prefix.name == "" && slices.ContainsFunc(found, func(d reading) bool {
 			return d.prefix.name != "" && d.prefix.name+d.unit == c.unit
 		})
 	})
 }
 
-// canonical returns the canonical name of a unit, which is empty for dimensionless. A prefixed unit
-// becomes one of the registry's. The error is an UndefinedUnitError.
+// canonical returns the canonical name of a unit, empty for dimensionless. It adds a prefixed unit
+// to the registry. The error is an UndefinedUnitError.
 func (r *registry) canonical(text string) (string, error) {
 	if text == "dimensionless" {
 		return "", nil
@@ -75,7 +75,7 @@ func (r *registry) canonical(text string) (string, error) {
 	if d := r.lookup(text); d != nil {
 		return d.name, nil
 	}
-	found := r.candidates(text)
+	found := r.readings(text)
 	if len(found) == 0 {
 		return "", undefined(text)
 	}
@@ -95,7 +95,7 @@ func undefined(name string) error {
 	return raise(undefinedUnitError, "'"+name+"' is not defined in the unit registry")
 }
 
-// definition returns the unit of a canonical name or any other that canonical reads.
+// definition returns the unit of any name that canonical accepts.
 func (r *registry) definition(text string) (*definition, error) {
 	name, err := r.canonical(text)
 	if err != nil {
@@ -108,10 +108,10 @@ func (r *registry) definition(text string) (*definition, error) {
 	return d, nil
 }
 
-// parse reads an expression of units. Units that are not multiplicative become differences where
-// they stand in a product or a power.
+// parse evaluates an expression of units. In a product or power, it replaces a unit that is not
+// multiplicative by its difference unit.
 func (r *registry) parse(text string) (container, error) {
-	parsed, err := parseProduct(strings.ReplaceAll(text, "%", " percent "))
+	parsed, err := parseQuantity(strings.ReplaceAll(text, "%", " percent "))
 	if err != nil {
 		return nil, err
 	}
@@ -139,13 +139,13 @@ func (r *registry) parse(text string) (container, error) {
 	return result, nil
 }
 
-// isMultiplicative reports whether a unit of a container is. The error is an AssertionError for a
-// difference that has no unit.
+// isMultiplicative reports whether a unit is multiplicative. The error is an AssertionError for a
+// difference of an unknown unit.
 func (r *registry) isMultiplicative(name string) (bool, error) {
 	if d := r.lookup(name); d != nil {
 		return d.multiplicative(), nil
 	}
-	found := r.candidates(name)
+	found := r.readings(name)
 	if len(found) != 1 {
 		return false, raise(assertionError, "")
 	}
@@ -153,8 +153,8 @@ func (r *registry) isMultiplicative(name string) (bool, error) {
 	return d != nil && d.multiplicative(), nil
 }
 
-// expand follows the units of a container, each to the given power, into their references down to
-// base units, in order. It calls visit for each unit with its power.
+// expand expands the units of a container to base units, in order. It multiplies powers by times
+// and calls visit for each unit with its power.
 func (r *registry) expand(units container, times number, visit func(d *definition, power number) error) error {
 	for _, f := range units {
 		exponent, err := multiply(times, f.power)
@@ -201,10 +201,10 @@ func (r *registry) dimensionality(units container) (container, error) {
 	return slices.DeleteFunc(dimensions, func(f factor) bool { return f.name == "[]" || f.power.isZero() }), err
 }
 
-// factor returns the number of root units in units.
+// factor returns the factor from units to root units.
 func (r *registry) factor(units container) (number, error) {
 	if len(units) == 1 && units[0].power.equal(integer(1)) && r.prefixed[units[0].name] == nil {
-		units = container{{units[0].name, integer(1)}} // as in the original's table of single units
+		units = container{{units[0].name, integer(1)}} // as in pint's cache of single units
 	}
 	total := integer(1)
 	err := r.expand(units, integer(1), func(d *definition, exponent number) error {
@@ -221,7 +221,7 @@ func (r *registry) factor(units container) (number, error) {
 	return total, err
 }
 
-// toReference converts an amount of a unit that is not multiplicative into its reference.
+// toReference converts an amount of a unit that is not multiplicative to its reference.
 func (d *definition) toReference(amount number) (number, error) {
 	if d.kind == offset {
 		amount, err := multiply(amount, d.scale)
@@ -234,7 +234,7 @@ func (d *definition) toReference(amount number) (number, error) {
 	if err != nil {
 		return number{}, err
 	}
-	exponent := math.Log(d.logBase.approximate()) * amount.approximate()
+	exponent := math.Log(d.logBase.toFloat()) * amount.toFloat()
 	return multiply(d.scale, float(math.Exp(exponent)))
 }
 
@@ -251,5 +251,5 @@ func (d *definition) fromReference(amount number) (number, error) {
 	if err != nil {
 		return number{}, err
 	}
-	return float(d.logFactor.approximate() * math.Log(amount.approximate()) / math.Log(d.logBase.approximate())), nil
+	return float(d.logFactor.toFloat() * math.Log(amount.toFloat()) / math.Log(d.logBase.toFloat())), nil
 }

@@ -13,28 +13,28 @@ var bundled []byte
 
 // table is the default registry. It is immutable.
 type table struct {
-	prefixes []prefix               // in the order in which they are tried
+	prefixes []prefix               // in order of precedence
 	units    map[string]*definition // by name, symbol and alias
 }
 
-// prefix is a prefix by one of its names.
+// prefix is a prefix under one of its names.
 type prefix struct {
 	text, name string
 	scale      number
 }
 
-// unitKind says how a unit is converted into its reference.
+// unitKind is the way to convert a unit to its reference.
 type unitKind uint8
 
 const (
-	scaled      unitKind = iota // by a factor
-	base                        // not at all: its reference is a dimension
-	offset                      // by a factor and an offset
-	logarithmic                 // by a factor and a power
+	scaled      unitKind = iota // multiply by a factor
+	base                        // no conversion: the reference is a dimension
+	offset                      // multiply by a factor and add an offset
+	logarithmic                 // raise to a power and multiply by a factor
 )
 
-// definition is a unit: its reference times a scale, with more for units that are not
-// multiplicative.
+// definition is a unit: scale times its reference. Units that are not multiplicative have more
+// fields.
 type definition struct {
 	name      string
 	kind      unitKind
@@ -48,7 +48,7 @@ type definition struct {
 // multiplicative reports whether 0 of the unit is 0 of its reference.
 func (d *definition) multiplicative() bool { return d.kind == scaled || d.kind == base }
 
-// document is the form of units.json. The text of a number tells an int from a float.
+// document is the format of units.json. The text of a number distinguishes an int from a float.
 type document struct {
 	Prefixes []struct {
 		Name    string
@@ -58,8 +58,8 @@ type document struct {
 	Units []unitEntry
 }
 
-// unitEntry is one unit of the document. A reference is a list of units, or dimensions, with
-// powers: meter, second^-2.
+// unitEntry is a unit of the document. A reference is a list of units, or dimensions, with powers,
+// e.g. meter, second^-2.
 type unitEntry struct {
 	Name      string
 	Aliases   []string
@@ -70,7 +70,7 @@ type unitEntry struct {
 	Reference []string
 }
 
-// load reads the registry once.
+// load decodes the registry once.
 var load = sync.OnceValues(func() (*table, error) {
 	t, err := decode(bundled)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxTokens bounds an expression, and with it the stack that its tree takes. The original's bound
-// is that of its stack.
+// maxTokens is the maximum size of an expression. It limits the depth of the tree. The original's
+// limit is its stack size.
 const maxTokens = 1800
 
-// tokenKind is what a token is to the grammar. The values are the groups of tokenForm.
+// tokenKind is the kind of a token. The values are the groups of tokenPattern.
 type tokenKind int
 
 const (
@@ -24,10 +24,10 @@ const (
 	tokenName
 )
 
-// tokenForm matches one token, or, without a group, what is passed over: a comment, a quotation, a
-// sign that stands for no operation on units, a word that begins with a foreign digit. What it does
-// not match is passed over too.
-var tokenForm = regexp.MustCompile(`#[^\r\n]*|'[^'\n]*'|"[^"\n]*"|->|(?:\*\*?|//?|[-+])=` +
+// tokenPattern matches one token. A match without a group is skipped: a comment, a quotation, an
+// operator without a meaning for units, or a word that starts with a foreign digit. Text without a
+// match is skipped too.
+var tokenPattern = regexp.MustCompile(`#[^\r\n]*|'[^'\n]*'|"[^"\n]*"|->|(?:\*\*?|//?|[-+])=` +
 	`|( +)` +
 	`|(\*\*|//|[-+*/])` +
 	`|(\()|(\))` +
@@ -35,7 +35,7 @@ var tokenForm = regexp.MustCompile(`#[^\r\n]*|'[^'\n]*'|"[^"\n]*"|->|(?:\*\*?|//
 	`|([\p{L}\p{Nl}_\[\]][\p{L}\p{N}_\[\]]*)` +
 	`|\p{N}[\p{L}\p{N}_]*`)
 
-// powerWords are powers in words, with what replaces them.
+// powerWords are words for powers with their replacements.
 var powerWords = [...]struct {
 	form        *regexp.Regexp
 	replacement string
@@ -47,9 +47,9 @@ var powerWords = [...]struct {
 }
 
 var (
-	// signs are other ways to write what the grammar knows.
-	signs = strings.NewReplacer(",", "", " per ", "/", "°", "degree", "^", "**", "·", "*")
-	// superscript matches a power in superscripts. fromSuperscript converts one to normal digits.
+	// alternativeSymbols replaces alternative symbols of the grammar.
+	alternativeSymbols = strings.NewReplacer(",", "", " per ", "/", "°", "degree", "^", "**", "·", "*")
+	// superscript matches a power in superscript digits. fromSuperscript converts it to normal digits.
 	superscript     = regexp.MustCompile(`⁻?[⁰¹²³⁴⁵⁶⁷⁸⁹]+`)
 	fromSuperscript = strings.NewReplacer(
 		"⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "-")
@@ -60,17 +60,17 @@ type token struct {
 	text string
 }
 
-// tokenize returns the tokens of an expression whose white space is single blanks, the end last.
-// The error is Python's for a bracket that stays open or for an expression that is too long.
+// tokenize returns the tokens of an expression. Its white space must be single spaces. The last
+// token is tokenEnd. The error is Python's for an open bracket or an expression that is too long.
 func tokenize(text string) ([]token, error) {
-	text = signs.Replace(text)
+	text = alternativeSymbols.Replace(text)
 	for _, word := range powerWords {
 		text = word.form.ReplaceAllString(text, word.replacement)
 	}
 	text = superscript.ReplaceAllStringFunc(text, func(power string) string { return "**(" + fromSuperscript.Replace(power) + ")" })
 	var tokens []token
 	depth := 0
-	for _, at := range tokenForm.FindAllStringSubmatchIndex(text, -1) {
+	for _, at := range tokenPattern.FindAllStringSubmatchIndex(text, -1) {
 		kind, found := kindOf(at), text[at[0]:at[1]]
 		switch kind {
 		case tokenEnd:
@@ -96,7 +96,7 @@ func tokenize(text string) ([]token, error) {
 	return append(tokens, token{kind: tokenEnd}), nil
 }
 
-// kindOf returns the group of tokenForm that has matched, tokenEnd if none has.
+// kindOf returns the group of tokenPattern that matched, tokenEnd if none did.
 func kindOf(match []int) tokenKind {
 	for kind := tokenSpace; kind <= tokenName; kind++ {
 		if match[2*kind] >= 0 {
@@ -106,7 +106,7 @@ func kindOf(match []int) tokenKind {
 	return tokenEnd
 }
 
-// isProduct reports whether a space between two parts of an expression means their product.
+// isProduct reports whether a space between two parts of an expression means multiplication.
 func isProduct(before, after string) bool {
 	last, _ := utf8.DecodeLastRuneInString(before)
 	first, _ := utf8.DecodeRuneInString(after)

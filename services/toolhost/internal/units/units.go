@@ -1,8 +1,8 @@
 // Package units converts amounts between units of measurement as pint 0.23 does with its default
-// registry: the same names, prefixes, plurals and expressions, the same order of floating-point
-// operations, the same errors.
+// registry. Names, prefixes, plurals, expressions, the order of floating-point operations and
+// errors are those of pint.
 //
-// Amounts stay integers where all factors are. Everything is a pure function and safe for
+// An amount stays an integer if all factors are integers. All functions are pure and safe for
 // concurrent use.
 package units
 
@@ -13,9 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Convert returns what unit_conversion does: the amount, an int or float, of one unit in another,
-// both expressions of units. Where a unit is unknown it tries both once more in lower case. The
-// error is the *python.Exception that pint raises, e.g. pint.errors.DimensionalityError.
+// Convert implements unit_conversion. amount is an int or float; from and to are expressions of
+// units. If a unit is unknown, Convert retries with both in lower case. The error is the
+// *python.Exception that pint raises, e.g. pint.errors.DimensionalityError.
 func Convert(amount python.Value, from, to string) (python.Value, error) {
 	t, err := load()
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *registry) convert(amount python.Value, from, to string) (python.Value, 
 	return result.value(), nil
 }
 
-// mismatch returns the error for units that cannot be converted.
+// mismatch returns the error for units that do not convert to each other.
 func mismatch(source, target container, dimensions []container, reason string) error {
 	text := "Cannot convert from '" + source.String() + "'"
 	if len(dimensions) == 2 {
@@ -64,7 +64,8 @@ func mismatch(source, target container, dimensions []container, reason string) e
 	return raise("pint.errors.DimensionalityError", text+reason)
 }
 
-// convertUnits converts a value, units that are not multiplicative by way of their references.
+// convertUnits converts a value. It converts units that are not multiplicative via their
+// references.
 func (r *registry) convertUnits(value number, source, target container) (number, error) {
 	from, err := r.nonMultiplicative(source, func(why string) error {
 		return mismatch(source, target, nil, " - In source units, "+why)
@@ -94,14 +95,14 @@ func (r *registry) convertUnits(value number, source, target container) (number,
 			return number{}, err
 		}
 	}
-	if value, err = r.scale(value, source, target); err != nil || to == nil {
+	if value, err = r.convertScale(value, source, target); err != nil || to == nil {
 		return value, err
 	}
 	return to.fromReference(value)
 }
 
-// nonMultiplicative returns the unit of a container that is not multiplicative, nil if there is
-// none. Such a unit must be alone; refuse returns the error otherwise.
+// nonMultiplicative returns the unit of a container that is not multiplicative, nil without one. It
+// returns refuse's error unless that unit is the only one and has power 1.
 func (r *registry) nonMultiplicative(units container, refuse func(why string) error) (*definition, error) {
 	var found []factor
 	for _, f := range units {
@@ -141,7 +142,7 @@ func (r *registry) checkDimensions(source, target container) error {
 	return nil
 }
 
-// replace returns the container with the unit's reference in its place.
+// replace returns the container with the unit's reference instead of the unit.
 func (d *definition) replace(units container) (container, error) {
 	units = units.remove(d.name)
 	if len(d.reference) == 0 {
@@ -151,8 +152,8 @@ func (d *definition) replace(units container) (container, error) {
 	return units.add(last.name, last.power)
 }
 
-// scale converts a value between multiplicative units.
-func (r *registry) scale(value number, source, target container) (number, error) {
+// convertScale converts a value between multiplicative units.
+func (r *registry) convertScale(value number, source, target container) (number, error) {
 	ratio, err := source.merge(target, subtract)
 	if err != nil {
 		return number{}, err

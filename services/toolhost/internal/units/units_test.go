@@ -12,11 +12,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// tolerance is how far an amount may be from the vector's, relative to it.
+// tolerance is the largest accepted relative difference from a vector.
 const tolerance = 1e-12
 
-// tally counts the outcomes of comparing with a vector file.
-type tally struct {
+// vectorCounts counts the results of comparing with a vector file.
+type vectorCounts struct {
 	cases, inexact, others int
 	worst                  float64
 }
@@ -28,7 +28,7 @@ type vector struct {
 }
 
 // check compares a conversion with the vector's.
-func (n *tally) check(t *testing.T, line int, c vector) {
+func (n *vectorCounts) check(t *testing.T, line int, c vector) {
 	t.Helper()
 	n.cases++
 	parsed, err := python.ParseJSON(c.Arguments)
@@ -60,7 +60,7 @@ func (n *tally) check(t *testing.T, line int, c vector) {
 
 func TestVectors(t *testing.T) {
 	t.Parallel()
-	var n tally
+	var n vectorCounts
 	vectortest.Lines(t, vectortest.Dir(t, "tools/unit_conversion.jsonl"), func(line int, raw []byte) {
 		var c vector
 		if err := json.Unmarshal(raw, &c); err != nil {
@@ -73,13 +73,13 @@ func TestVectors(t *testing.T) {
 
 func TestCallVectors(t *testing.T) {
 	t.Parallel()
-	var n tally
+	var n vectorCounts
 	vectortest.Lines(t, vectortest.Dir(t, "tools/calls/unit_conversion.jsonl"), func(line int, raw []byte) {
 		var c vector
 		if err := json.Unmarshal(raw, &c); err != nil {
 			t.Fatalf("line %d: %v", line, err)
 		}
-		if c.Exception != nil && isEarlier(*c.Exception) {
+		if c.Exception != nil && isTypeCheck(*c.Exception) {
 			n.others++
 			return
 		}
@@ -88,8 +88,8 @@ func TestCallVectors(t *testing.T) {
 	t.Logf("calls/unit_conversion.jsonl: %d cases, %d not identical, and %d that fail in binding or type checks", n.cases, n.inexact, n.others)
 }
 
-// isEarlier reports whether an exception comes from binding or type checks.
-func isEarlier(exception string) bool {
+// isTypeCheck reports whether an exception comes from binding or type checks of arguments.
+func isTypeCheck(exception string) bool {
 	return strings.HasPrefix(exception, "TypeError: ") && !strings.HasPrefix(exception, "TypeError: Invalid magnitude") ||
 		strings.HasPrefix(exception, "NameError: ")
 }
@@ -143,7 +143,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestRegistry follows every unit of the data file down to base units.
+// TestRegistry expands every unit of the data file to base units.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	loaded, err := load()

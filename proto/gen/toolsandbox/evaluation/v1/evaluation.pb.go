@@ -4,9 +4,9 @@
 // 	protoc        (unknown)
 // source: toolsandbox/evaluation/v1/evaluation.proto
 
-// How a trajectory is scored: milestone and minefield graphs, and what the simulated user was told.
-// Read by the evaluator and by the tools of scenario authors only; no service that an agent can
-// reach imports this package.
+// How a trajectory is scored: milestone and minefield graphs, and the simulated user's knowledge.
+// Only the evaluator and authoring tools read it. No service that an agent can reach imports this
+// package.
 
 package evaluationv1
 
@@ -33,19 +33,19 @@ type SnapshotMeasure int32
 const (
 	// Never valid on the wire.
 	SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED SnapshotMeasure = 0
-	// The version as a whole against the target.
+	// The complete version, compared with the target.
 	SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT SnapshotMeasure = 1
-	// The rows that came since the reference.
+	// The rows that were added since the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION SnapshotMeasure = 2
-	// The rows that went since the reference.
+	// The rows that were removed since the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL SnapshotMeasure = 3
 	// The rows that changed since the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE SnapshotMeasure = 4
-	// Messages against a target that is completed from the tool traces of the reference message.
+	// Messages, compared with a target that the tool traces of the reference message complete.
 	SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT SnapshotMeasure = 5
-	// Equal to the reference.
+	// The complete version, which must equal the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL SnapshotMeasure = 6
-	// The version as a whole against the target, by a measure of the pack's own.
+	// The complete version, compared with the target by one of the pack's measures.
 	SnapshotMeasure_SNAPSHOT_MEASURE_OWN SnapshotMeasure = 7
 )
 
@@ -108,7 +108,7 @@ const (
 	ColumnMeasure_COLUMN_MEASURE_UNSPECIFIED ColumnMeasure = 0
 	// Equal.
 	ColumnMeasure_COLUMN_MEASURE_EXACT ColumnMeasure = 1
-	// Numbers within a tolerance, anything else equal.
+	// Numbers within a tolerance; other values must be equal.
 	ColumnMeasure_COLUMN_MEASURE_CLOSE ColumnMeasure = 2
 	// Always 1.
 	ColumnMeasure_COLUMN_MEASURE_ONE ColumnMeasure = 3
@@ -116,9 +116,9 @@ const (
 	ColumnMeasure_COLUMN_MEASURE_CONTAINS ColumnMeasure = 4
 	// ROUGE-L F-measure with stemming.
 	ColumnMeasure_COLUMN_MEASURE_ROUGE_L ColumnMeasure = 5
-	// A trace of the cell fits one of the target's traces.
+	// A trace of the cell matches one of the target's traces.
 	ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE ColumnMeasure = 6
-	// By a measure of the pack's own.
+	// By one of the pack's measures.
 	ColumnMeasure_COLUMN_MEASURE_OWN ColumnMeasure = 7
 )
 
@@ -301,13 +301,13 @@ func (x *ColumnOverride) GetOwnMeasure() string {
 	return ""
 }
 
-// TargetCell is one wanted cell.
+// TargetCell is one expected cell.
 type TargetCell struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Column name of the constraint's table.
 	Column string `protobuf:"bytes,1,opt,name=column,proto3" json:"column,omitempty"`
-	// The wanted value; no kind set means null is meant. Roles are their names; a tool trace is JSON
-	// text, one trace or a list of acceptable ones.
+	// The expected value; no kind means null. A role is its name. A tool trace is JSON text: one
+	// trace or a list of alternatives.
 	Value         *v1.Value `protobuf:"bytes,2,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -357,10 +357,10 @@ func (x *TargetCell) GetValue() *v1.Value {
 	return nil
 }
 
-// TargetRow is one wanted row; columns that are not listed do not matter.
+// TargetRow is one expected row. Columns that are not listed do not matter.
 type TargetRow struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Cells, in the author's order. All rows of one target list the same columns.
+	// Cells in the author's order. All rows of a target list the same columns.
 	Cells         []*TargetCell `protobuf:"bytes,1,rep,name=cells,proto3" json:"cells,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -406,22 +406,22 @@ func (x *TargetRow) GetCells() []*TargetCell {
 // Constraint is one comparison at the matched message.
 type Constraint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The table that is compared.
+	// The compared table.
 	Table string `protobuf:"bytes,1,opt,name=table,proto3" json:"table,omitempty"`
-	// How the version is compared.
+	// How to compare the version.
 	Measure SnapshotMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.SnapshotMeasure" json:"measure,omitempty"`
-	// Index of the node whose matched message is the reference; −1 is the first user message; unset
-	// where the measure needs none.
+	// Index of the node whose matched message is the reference; −1 is the first user message. Unset
+	// if the measure needs none.
 	Reference *int32 `protobuf:"varint,3,opt,name=reference,proto3,oneof" json:"reference,omitempty"`
-	// Wanted rows.
+	// Expected rows.
 	Target []*TargetRow `protobuf:"bytes,4,rep,name=target,proto3" json:"target,omitempty"`
-	// Measures other than the defaults.
+	// Measures that replace column defaults.
 	Overrides []*ColumnOverride `protobuf:"bytes,5,rep,name=overrides,proto3" json:"overrides,omitempty"`
-	// For TOOL_TRACE_DEPENDANT: the column that the extracted values fill, tool_trace or content.
+	// For TOOL_TRACE_DEPENDANT: the column for the extracted values, tool_trace or content.
 	FillTo string `protobuf:"bytes,6,opt,name=fill_to,json=fillTo,proto3" json:"fill_to,omitempty"`
-	// For TOOL_TRACE_DEPENDANT: the name of a built-in extractor or of one of the pack's own.
+	// For TOOL_TRACE_DEPENDANT: the name of an extractor, built-in or of the pack.
 	Extractor string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
-	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL, which takes a list of
+	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL. It computes a list of
 	// maps, the alternatives, from the variables trace.tool_name, trace.arguments and trace.result.
 	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
 	// For OWN: the name of the measure.
@@ -526,15 +526,15 @@ func (x *Constraint) GetOwnMeasure() string {
 // Node is one milestone or minefield.
 type Node struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// For people; unique within the graph if not empty.
+	// Name for reports; unique within the graph if not empty.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// All of them count, at the same message.
+	// Constraints that must hold at the same message.
 	Constraints []*Constraint `protobuf:"bytes,2,rep,name=constraints,proto3" json:"constraints,omitempty"`
-	// Tables that automatic guardrails may guard. Not read unless restrict_guardrails is set.
+	// Tables of automatic guardrails. Ignored unless restrict_guardrails is set.
 	GuardrailTables []string `protobuf:"bytes,3,rep,name=guardrail_tables,json=guardrailTables,proto3" json:"guardrail_tables,omitempty"`
-	// Guard only guardrail_tables (possibly none) instead of all tables.
+	// Guard only guardrail_tables, possibly none, instead of all tables.
 	RestrictGuardrails bool `protobuf:"varint,4,opt,name=restrict_guardrails,json=restrictGuardrails,proto3" json:"restrict_guardrails,omitempty"`
-	// Tables that automatic guardrails leave out.
+	// Tables without automatic guardrails.
 	UnguardedTables []string `protobuf:"bytes,5,rep,name=unguarded_tables,json=unguardedTables,proto3" json:"unguarded_tables,omitempty"`
 	unknownFields   protoimpl.UnknownFields
 	sizeCache       protoimpl.SizeCache
@@ -605,12 +605,12 @@ func (x *Node) GetUnguardedTables() []string {
 	return nil
 }
 
-// Edge orders two nodes.
+// Edge is the order of two nodes.
 type Edge struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Index of the node that comes first.
+	// Index of the earlier node.
 	Before int32 `protobuf:"varint,1,opt,name=before,proto3" json:"before,omitempty"`
-	// Index of the node that comes later.
+	// Index of the later node.
 	After         int32 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -663,9 +663,9 @@ func (x *Edge) GetAfter() int32 {
 // Graph is a directed acyclic graph of nodes.
 type Graph struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The nodes; their position is their number.
+	// The nodes. Edges refer to them by index.
 	Nodes []*Node `protobuf:"bytes,1,rep,name=nodes,proto3" json:"nodes,omitempty"`
-	// The order. A chain has an edge between each node and the next.
+	// The order of nodes. A chain has an edge between each node and the next.
 	Edges         []*Edge `protobuf:"bytes,2,rep,name=edges,proto3" json:"edges,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -715,18 +715,18 @@ func (x *Graph) GetEdges() []*Edge {
 	return nil
 }
 
-// User is what the simulated user of a scenario was told. What it says is checked against that; no
+// User is the simulated user's knowledge. The evaluator checks the user's messages against it. No
 // score depends on it.
 type User struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What it wants. Empty if the scenario gives its starting messages as they are.
+	// The user's goal. Empty if the scenario defines its starting messages directly.
 	Goal string `protobuf:"bytes,1,opt,name=goal,proto3" json:"goal,omitempty"`
-	// What it knows, item by item. If the scenario gives its starting messages as they are, all that
-	// the user is told.
+	// The user's knowledge, item by item. If the scenario defines its starting messages directly, the
+	// complete instructions.
 	Knowledge []string `protobuf:"bytes,2,rep,name=knowledge,proto3" json:"knowledge,omitempty"`
-	// What it does not know, as it follows "You do not know".
+	// What the user does not know, to follow "You do not know".
 	Unknown []string `protobuf:"bytes,3,rep,name=unknown,proto3" json:"unknown,omitempty"`
-	// Real names of the tools that it has of its own, beside end_conversation.
+	// Real names of the user's tools besides end_conversation.
 	Tools         []string `protobuf:"bytes,4,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -790,23 +790,23 @@ func (x *User) GetTools() []string {
 	return nil
 }
 
-// Evaluation is how one scenario is scored. It is immutable; its digest (SHA-256 of the
-// deterministic wire form) names it.
+// Evaluation is the scoring of one scenario. It is immutable and identified by its digest, the
+// SHA-256 of its deterministic wire form.
 type Evaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Must be reached. No nodes: similarity 1.
+	// Nodes to reach. Without nodes the similarity is 1.
 	Milestones *Graph `protobuf:"bytes,1,opt,name=milestones,proto3" json:"milestones,omitempty"`
-	// Must not be reached. No nodes: similarity 0.
+	// Nodes to avoid. Without nodes the similarity is 0.
 	Minefields *Graph `protobuf:"bytes,2,opt,name=minefields,proto3" json:"minefields,omitempty"`
-	// The tables that the pack declares beside the built-in ones; those of the setup.
+	// The tables that the pack declares besides the built-in ones, as in the setup.
 	Schema []*v1.TableSchema `protobuf:"bytes,3,rep,name=schema,proto3" json:"schema,omitempty"`
-	// What the simulated user was told.
+	// The simulated user's knowledge.
 	User *User `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
-	// Set if the agent's one turn is graded instead of graphs.
+	// Set to grade the agent's only turn instead of graphs.
 	FunctionCalling *FunctionCalling `protobuf:"bytes,5,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
-	// The pack's own measures and extractors in Python.
+	// The pack's measures and extractors in Python.
 	MeasureModules []*MeasureModule `protobuf:"bytes,6,rep,name=measure_modules,json=measureModules,proto3" json:"measure_modules,omitempty"`
-	// The pack's own measures in CEL.
+	// The pack's measures in CEL.
 	MeasureExpressions []*MeasureExpression `protobuf:"bytes,7,rep,name=measure_expressions,json=measureExpressions,proto3" json:"measure_expressions,omitempty"`
 	unknownFields      protoimpl.UnknownFields
 	sizeCache          protoimpl.SizeCache
@@ -891,14 +891,14 @@ func (x *Evaluation) GetMeasureExpressions() []*MeasureExpression {
 	return nil
 }
 
-// MeasureModule is a file of measures and extractors: each function whose name begins with a letter
-// is one. A function of wanted and found is a measure, one of tool_name, arguments and result an
-// extractor.
+// MeasureModule is a Python file of measures and extractors. Each function whose name starts with a
+// letter is one. A measure has the parameters wanted and found. An extractor has tool_name,
+// arguments and result.
 type MeasureModule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name of the file without its ending. Unique in the pack.
+	// File name without extension, unique in the pack.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Python.
+	// Python source.
 	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -951,11 +951,11 @@ func (x *MeasureModule) GetSource() string {
 // MeasureExpression is a measure in CEL, over the variables wanted and found.
 type MeasureExpression struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique among the pack's measures and extractors.
+	// Name, unique among the pack's measures and extractors.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Gives a number from 0 to 1 or a truth value.
+	// CEL expression whose value is a number from 0 to 1 or a bool.
 	Expression string `protobuf:"bytes,2,opt,name=expression,proto3" json:"expression,omitempty"`
-	// Whether it compares the rows of a table instead of two cells.
+	// Whether it compares rows of a table instead of two cells.
 	Rows          bool `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1012,15 +1012,15 @@ func (x *MeasureExpression) GetRows() bool {
 	return false
 }
 
-// FunctionCalling is a record of EuroEval's tool-calling task: which calls answer a question.
+// FunctionCalling is a record of EuroEval's tool-calling task: the calls that answer a question.
 type FunctionCalling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The list of function descriptions as JSON.
 	FunctionsJson string `protobuf:"bytes,1,opt,name=functions_json,json=functionsJson,proto3" json:"functions_json,omitempty"`
-	// The list of expected calls as JSON: objects from the function's name to an object from argument
-	// to the list of its accepted values.
+	// The list of expected calls as JSON. Each is an object from the function's name to an object
+	// that maps each argument to its accepted values.
 	AnswersJson string `protobuf:"bytes,2,opt,name=answers_json,json=answersJson,proto3" json:"answers_json,omitempty"`
-	// Where the record stands.
+	// Place of the record in its data set.
 	Place         *RecordPlace `protobuf:"bytes,3,opt,name=place,proto3" json:"place,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1077,22 +1077,22 @@ func (x *FunctionCalling) GetPlace() *RecordPlace {
 	return nil
 }
 
-// RecordPlace is the place of a record in its data set. EuroEval's draws name records by it.
+// RecordPlace is the place of a record in its data set. EuroEval's draws refer to it.
 type RecordPlace struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the data set, e.g. bfcl-v4.
 	DataSet string `protobuf:"bytes,1,opt,name=data_set,json=dataSet,proto3" json:"data_set,omitempty"`
-	// Language of the question as ISO 639-1 names it, e.g. en.
+	// ISO 639-1 code of the question's language, e.g. en.
 	Language string `protobuf:"bytes,2,opt,name=language,proto3" json:"language,omitempty"`
 	// simple, multiple, parallel, parallel_multiple or irrelevance.
 	Category string `protobuf:"bytes,3,opt,name=category,proto3" json:"category,omitempty"`
-	// The part of the data set that is evaluated: train, val, test or all.
+	// Split of the data set: train, val, test or all.
 	Split string `protobuf:"bytes,4,opt,name=split,proto3" json:"split,omitempty"`
-	// Place in the split, from 0.
+	// Index in the split, from 0.
 	Index int32 `protobuf:"varint,5,opt,name=index,proto3" json:"index,omitempty"`
-	// Records of the train split, for which EuroEval draws first; 0 if split is all.
+	// Number of records of the train split, for which EuroEval draws first; 0 if split is all.
 	TrainSize int32 `protobuf:"varint,6,opt,name=train_size,json=trainSize,proto3" json:"train_size,omitempty"`
-	// Records of the val split, for which it draws next; 0 if split is all.
+	// Number of records of the val split, for which EuroEval draws next; 0 if split is all.
 	ValSize       int32 `protobuf:"varint,7,opt,name=val_size,json=valSize,proto3" json:"val_size,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/scenario/v1/scenario.proto
 
-// The canonical form of a scenario as authors keep it: how it starts and how it is scored. Only the
-// catalogue and the tools of authors hold both halves; services get one or the other.
+// The canonical form of a scenario: how it starts and how it is scored. Only the catalogue and
+// authoring tools use both halves. Services receive one half.
 
 package scenariov1
 
@@ -28,16 +28,16 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Scenario is one task in one world with its scoring.
+// Scenario is one task in one world, with its scoring.
 type Scenario struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What is played.
+	// How it starts.
 	Setup *v1.Setup `protobuf:"bytes,1,opt,name=setup,proto3" json:"setup,omitempty"`
 	// How it is scored.
 	Evaluation *v11.Evaluation `protobuf:"bytes,2,opt,name=evaluation,proto3" json:"evaluation,omitempty"`
 	// The author's notes; never sent to a service.
 	Notes string `protobuf:"bytes,3,opt,name=notes,proto3" json:"notes,omitempty"`
-	// What the author claims beyond the oracle's solution, to be checked by a proof; never sent to a
+	// The author's claims besides the oracle's solution, for `scenario prove`; never sent to a
 	// service.
 	Proof         *Proof `protobuf:"bytes,4,opt,name=proof,proto3" json:"proof,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -102,14 +102,14 @@ func (x *Scenario) GetProof() *Proof {
 	return nil
 }
 
-// Proof holds claims about a scenario that can be checked by playing it.
+// Proof contains claims about a scenario that its rollouts can confirm.
 type Proof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The highest similarity that an agent may reach which does nothing or never helps.
+	// The highest similarity of an idle or unhelpful agent.
 	Floor float64 `protobuf:"fixed64,1,opt,name=floor,proto3" json:"floor,omitempty"`
-	// Other orders of the oracle's turns that solve the task as well.
+	// Other orders of the oracle's turns that also solve the task.
 	Orders []*Order `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
-	// How each minefield is stepped on, where that cannot be told from its constraints.
+	// How to trigger each minefield whose constraints do not show it.
 	Trips         []*Trip `protobuf:"bytes,3,rep,name=trips,proto3" json:"trips,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -212,12 +212,12 @@ func (x *Order) GetTurns() []int32 {
 	return nil
 }
 
-// Trip is a way to step on a minefield.
+// Trip is a way to trigger a minefield.
 type Trip struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position of the node in the minefield graph, from 0.
 	Minefield int32 `protobuf:"varint,1,opt,name=minefield,proto3" json:"minefield,omitempty"`
-	// What the agent does instead of the oracle script.
+	// The agent's turns instead of the oracle script.
 	Turns         []*v12.Turn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -270,7 +270,7 @@ func (x *Trip) GetTurns() []*v12.Turn {
 // Catalogue is a set of scenarios, e.g. the contents of a pack.
 type Catalogue struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Sorted by name; names are unique.
+	// The scenarios, sorted by unique name.
 	Scenarios     []*Scenario `protobuf:"bytes,1,rep,name=scenarios,proto3" json:"scenarios,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

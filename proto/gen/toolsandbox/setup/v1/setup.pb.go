@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/setup/v1/setup.proto
 
-// How a scenario starts: world, messages, tools, clock and the scripts of its roles. Everything
-// that is needed to play a rollout and nothing that is needed to score it.
+// How a scenario starts: world, messages, tools, clock and the scripts of its roles. A setup
+// contains everything for running a rollout and nothing for scoring it.
 
 package setupv1
 
@@ -31,25 +31,25 @@ const (
 type Augmentation int32
 
 const (
-	// Never valid on the wire.
+	// Invalid.
 	Augmentation_AUGMENTATION_UNSPECIFIED Augmentation = 0
-	// Three tools that are not needed.
+	// Adds three tools that the task does not need.
 	Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS Augmentation = 1
-	// Ten tools that are not needed.
+	// Adds ten tools that the task does not need.
 	Augmentation_AUGMENTATION_TEN_DISTRACTION_TOOLS Augmentation = 2
-	// All tools.
+	// Adds all tools.
 	Augmentation_AUGMENTATION_ALL_TOOLS Augmentation = 3
-	// Tools are named after module and number.
+	// Names tools by module and number.
 	Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED Augmentation = 4
-	// Tool descriptions go.
+	// Removes descriptions of tools.
 	Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED Augmentation = 5
-	// Argument descriptions go.
+	// Removes descriptions of arguments.
 	Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED Augmentation = 6
-	// Argument types go.
+	// Removes types of arguments.
 	Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED Augmentation = 7
-	// Changes nothing; kept because the original has it as a category.
+	// Has no effect. The original has it as a category.
 	Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED Augmentation = 8
-	// Built-in tools that send or destroy need the user's consent: Setup.confirm lists them.
+	// Built-in tools that send or delete need the user's consent. Setup.confirm lists them.
 	Augmentation_AUGMENTATION_CONFIRMATION Augmentation = 9
 )
 
@@ -117,9 +117,9 @@ type Clock struct {
 	Step float64 `protobuf:"fixed64,2,opt,name=step,proto3" json:"step,omitempty"`
 	// IANA name of the session's time zone, e.g. America/Los_Angeles.
 	TimeZone string `protobuf:"bytes,3,opt,name=time_zone,json=timeZone,proto3" json:"time_zone,omitempty"`
-	// Seconds that each turn of the user takes: it speaks so long after the message before it.
+	// Duration of each turn of the user in seconds: it speaks this long after the previous message.
 	UserTurn float64 `protobuf:"fixed64,4,opt,name=user_turn,json=userTurn,proto3" json:"user_turn,omitempty"`
-	// Seconds that each turn of the agent takes.
+	// Duration of each turn of the agent in seconds.
 	AgentTurn     float64 `protobuf:"fixed64,5,opt,name=agent_turn,json=agentTurn,proto3" json:"agent_turn,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -190,20 +190,19 @@ func (x *Clock) GetAgentTurn() float64 {
 	return 0
 }
 
-// ToolSelection says which tools the agent and the user get.
+// ToolSelection selects the tools of the agent and of the user.
 type ToolSelection struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Real names of the allowed tools. Empty allows all.
 	Allow []string `protobuf:"bytes,1,rep,name=allow,proto3" json:"allow,omitempty"`
-	// Real names of tools taken away again.
+	// Real names of excluded tools.
 	Deny []string `protobuf:"bytes,2,rep,name=deny,proto3" json:"deny,omitempty"`
-	// How the tools are shown.
+	// Augmentations of the agent's tools.
 	Augmentations []Augmentation `protobuf:"varint,3,rep,packed,name=augmentations,proto3,enum=toolsandbox.setup.v1.Augmentation" json:"augmentations,omitempty"`
-	// Texts that agents are shown instead of the tools' own, at most one entry per tool.
+	// Replacements for texts of tools that agents see, at most one entry per tool.
 	Descriptions []*ToolDescription `protobuf:"bytes,4,rep,name=descriptions,proto3" json:"descriptions,omitempty"`
-	// Real names of tools that the user has of its own, beside end_conversation. They act on the same
-	// world, are shown as they are, and are the user's whatever allow, deny and augmentations say.
-	// Empty means none.
+	// Real names of the user's tools besides end_conversation. They use the same world. allow, deny
+	// and augmentations do not apply to them. Empty means none.
 	User          []string `protobuf:"bytes,5,rep,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -279,9 +278,9 @@ type ToolDescription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's real name.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What the tool does; unset keeps the tool's own text.
+	// Description of the tool; unset keeps the tool's own.
 	Description *string `protobuf:"bytes,2,opt,name=description,proto3,oneof" json:"description,omitempty"`
-	// At most one entry per argument; others keep their texts.
+	// At most one entry per argument; other arguments keep their texts.
 	Arguments     []*ArgumentDescription `protobuf:"bytes,3,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -343,7 +342,7 @@ type ArgumentDescription struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The argument's name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What the argument is.
+	// Description of the argument.
 	Description   string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -457,45 +456,45 @@ func (x *RecordedAnswer) GetResponseJson() string {
 	return ""
 }
 
-// Setup is a scenario without its evaluation. It is immutable; its digest (SHA-256 of the
-// deterministic wire form) names it.
+// Setup is a scenario without its evaluation. It is immutable and identified by its digest, the
+// SHA-256 of its deterministic wire form.
 type Setup struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Unique among the scenarios of a sweep; also the name of the result folder.
+	// Name of the scenario, unique in a sweep. The result folder has the same name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// Category names, e.g. STATE_DEPENDENCY.
 	Categories []string `protobuf:"bytes,2,rep,name=categories,proto3" json:"categories,omitempty"`
-	// Messages beyond the starting ones after which the rollout is stopped; checked between turns.
+	// Maximum number of messages after the starting ones. The orchestrator checks it between turns.
 	MaxMessages int32 `protobuf:"varint,3,opt,name=max_messages,json=maxMessages,proto3" json:"max_messages,omitempty"`
 	// The session's clock.
 	Clock *Clock `protobuf:"bytes,4,opt,name=clock,proto3" json:"clock,omitempty"`
 	// Seed of row ids and of seeded roles.
 	Seed int64 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Stored versions of the starting tables, in the order of the schema, then by index.
+	// Stored versions of the starting tables, by schema order, then index.
 	Tables []*v1.Table `protobuf:"bytes,6,rep,name=tables,proto3" json:"tables,omitempty"`
-	// The starting messages with indices from 0; the recipient of the last one speaks first.
+	// The starting messages with indices from 0. The recipient of the last one speaks first.
 	Messages []*v1.Message `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
-	// Which tools the agent gets.
+	// The tools of the agent and of the user.
 	Tools *ToolSelection `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`
-	// What the scripted user says, turn by turn, after the starting messages.
+	// The scripted user's turns after the starting messages.
 	UserScript []*v1.Turn `protobuf:"bytes,9,rep,name=user_script,json=userScript,proto3" json:"user_script,omitempty"`
-	// A solution of the task: what the oracle agent does, turn by turn.
+	// The oracle agent's turns, which solve the task.
 	OracleScript []*v1.Turn `protobuf:"bytes,10,rep,name=oracle_script,json=oracleScript,proto3" json:"oracle_script,omitempty"`
 	// Recorded answers of external services.
 	Recordings []*RecordedAnswer `protobuf:"bytes,11,rep,name=recordings,proto3" json:"recordings,omitempty"`
-	// The tables that the pack declares beside the built-in ones.
+	// The tables that the pack declares besides the built-in ones.
 	Schema []*v1.TableSchema `protobuf:"bytes,12,rep,name=schema,proto3" json:"schema,omitempty"`
-	// Set if the task is to name calls, none of which is executed.
+	// Set for a task in which the agent names calls that are not executed.
 	FunctionCalling *FunctionCalling `protobuf:"bytes,13,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
-	// The pack's own tools, which are there beside the built-in ones. Their names are unique.
+	// The pack's tools in Python, which are available besides the built-in ones. Names are unique.
 	ToolModules []*ToolModule `protobuf:"bytes,14,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
-	// The pack's tool servers, whose tools are there beside the other ones. Their names are unique.
+	// The pack's tool servers, whose tools are available besides all others. Names are unique.
 	ToolServers []*ToolServer `protobuf:"bytes,18,rep,name=tool_servers,json=toolServers,proto3" json:"tool_servers,omitempty"`
-	// Of tools that have several implementations, those of this backend are preferred to those of
-	// DEFAULT. Empty is DEFAULT.
+	// Preferred backend of tools with several implementations. DEFAULT is the fallback. Empty means
+	// DEFAULT.
 	ToolBackend string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
-	// The tools that the agent may call with the user's consent alone, each once. Where there are
-	// any, schema declares the table CONSENT and the user has the tool allow_action.
+	// The tools that the agent may call only with the user's consent, each once. If it is not empty,
+	// schema declares the table CONSENT and the user has the tool allow_action.
 	Confirm       []*ConfirmedTool `protobuf:"bytes,17,rep,name=confirm,proto3" json:"confirm,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -655,7 +654,7 @@ type ConfirmedTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's real name.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// What it does, as the user names it, e.g. send a text message. Unique within a setup.
+	// Its action in the user's words, e.g. send a text message. Unique within a setup.
 	Action        string `protobuf:"bytes,2,opt,name=action,proto3" json:"action,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -705,15 +704,16 @@ func (x *ConfirmedTool) GetAction() string {
 	return ""
 }
 
-// ToolServer is a program elsewhere that answers calls of tools. The tool host knows where it is.
+// ToolServer is an external program that executes tools. The tool host's configuration has its
+// address.
 type ToolServer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The name under which the tool host knows it, which is also the module of its tools.
+	// Name of the server in the tool host's configuration, and module of its tools.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its tools, as they were when the pack was loaded or frozen.
+	// Its tools at the time when the pack was loaded or frozen.
 	Tools []*v11.Tool `protobuf:"bytes,2,rep,name=tools,proto3" json:"tools,omitempty"`
-	// The server keeps a state of its own for each session. A session that has none at the server,
-	// such as a fork, gets it by repeating the requests of its history.
+	// Whether the server keeps state for each session. A session without state at the server, such as
+	// a fork, restores it by repeating the requests of its history.
 	SessionState  bool `protobuf:"varint,3,opt,name=session_state,json=sessionState,proto3" json:"session_state,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -770,12 +770,12 @@ func (x *ToolServer) GetSessionState() bool {
 	return false
 }
 
-// ToolModule is a file of tools in Python: each of its public functions is one.
+// ToolModule is a Python file of tools. Each public function is a tool.
 type ToolModule struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The file's name without its ending, unique within a setup.
+	// File name without extension, unique within a setup.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// Its text, at most 32 KiB.
+	// Python source, at most 32 KiB.
 	Source        string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -829,9 +829,9 @@ func (x *ToolModule) GetSource() string {
 // would make.
 type FunctionCalling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What a model is asked in place of the conversation and its tools. It answers with JSON.
+	// Prompt for a model in place of the conversation and its tools. The model answers with JSON.
 	Prompt string `protobuf:"bytes,1,opt,name=prompt,proto3" json:"prompt,omitempty"`
-	// The functions, for agents that are no models. They are the agent's only tools.
+	// The functions for agents that are not models. The agent has no other tools.
 	Functions     []*v1.Tool `protobuf:"bytes,2,rep,name=functions,proto3" json:"functions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

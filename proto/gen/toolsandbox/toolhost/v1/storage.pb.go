@@ -22,31 +22,31 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// SessionRecord is what a tool host stores about a session beside its table versions and outcomes.
-// A stored format: fields are only ever added.
+// SessionRecord is a tool host's stored record of a session, beside its table versions and
+// outcomes. Fields may only be added, because the format is stored.
 type SessionRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the setup.
 	SetupName string `protobuf:"bytes,1,opt,name=setup_name,json=setupName,proto3" json:"setup_name,omitempty"`
 	// Hex SHA-256 of the setup.
 	SetupDigest string `protobuf:"bytes,2,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// Number of row ids drawn.
+	// Number of generated row ids.
 	IdsDrawn int64 `protobuf:"varint,3,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
-	// Whether the conversation is over.
+	// Whether the conversation has ended.
 	Ended bool `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
-	// Index of the last message that is known of.
+	// Index of the last known message.
 	LastIndex int32 `protobuf:"varint,5,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`
-	// The session this was forked from, if any.
+	// The session from which this one was forked, if any.
 	ParentId string `protobuf:"bytes,6,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
-	// The last message that it shares with its parent.
+	// Index of the last message that it shares with its parent.
 	ForkedAt int32 `protobuf:"varint,7,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
-	// Number of sessions that were forked from this one and still exist.
+	// Number of existing forks of this session.
 	Forks int32 `protobuf:"varint,8,opt,name=forks,proto3" json:"forks,omitempty"`
-	// Deleted, and kept only for its forks.
+	// Deleted, but kept for its forks.
 	Deleted bool `protobuf:"varint,9,opt,name=deleted,proto3" json:"deleted,omitempty"`
-	// What answers its requests to hosted services.
+	// Source of answers to its requests to hosted services.
 	HostedServices HostedServices `protobuf:"varint,10,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	// Whether it asks nothing of the network.
+	// Whether it makes no network requests.
 	Replay bool `protobuf:"varint,11,opt,name=replay,proto3" json:"replay,omitempty"`
 	// As in ExecuteResponse.session_digest.
 	Digest        []byte `protobuf:"bytes,12,opt,name=digest,proto3" json:"digest,omitempty"`
@@ -168,19 +168,19 @@ func (x *SessionRecord) GetDigest() []byte {
 	return nil
 }
 
-// OutcomeRecord is what a tool host stores about one execution. A stored format: fields are only
-// ever added.
+// OutcomeRecord is a tool host's stored record of one execution. Fields may only be added, because
+// the format is stored.
 type OutcomeRecord struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// SHA-256 over the executed messages.
+	// SHA-256 of the executed messages.
 	CallsDigest []byte `protobuf:"bytes,1,opt,name=calls_digest,json=callsDigest,proto3" json:"calls_digest,omitempty"`
-	// What was answered.
+	// The response to the request.
 	Response *ExecuteResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
-	// Number of row ids drawn after it.
+	// Number of generated row ids after the execution.
 	IdsDrawn int64 `protobuf:"varint,3,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
-	// Whether the conversation was over after it.
+	// Whether the conversation had ended after the execution.
 	Ended bool `protobuf:"varint,4,opt,name=ended,proto3" json:"ended,omitempty"`
-	// The tables that it stored a version of.
+	// Names of the tables of which the execution stored a version.
 	Written       []string `protobuf:"bytes,5,rep,name=written,proto3" json:"written,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

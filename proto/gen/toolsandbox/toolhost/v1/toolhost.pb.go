@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: toolsandbox/toolhost/v1/toolhost.proto
 
-// The tool host: owns the world of each session and executes tools in it.
+// The tool host owns the world of each session and executes tools in it.
 
 package toolhostv1
 
@@ -26,22 +26,20 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// HostedServices says what answers the requests that tools make to hosted services (maps, weather,
-// stocks, exchange rates).
+// HostedServices is the source of answers to requests that tools make to hosted services (maps,
+// weather, stocks, exchange rates).
 type HostedServices int32
 
 const (
-	// The setup's recordings if it has any, else the program's own data.
+	// The setup's recordings if it has any, otherwise the built-in data.
 	HostedServices_HOSTED_SERVICES_UNSPECIFIED HostedServices = 0
-	// The setup's recordings alone; any other request fails.
+	// Only the setup's recordings; any other request fails.
 	HostedServices_HOSTED_SERVICES_RECORDED HostedServices = 1
-	// Data that is part of the program.
+	// The built-in data.
 	HostedServices_HOSTED_SERVICES_OFFLINE HostedServices = 2
-	// The services themselves, asked anew by every execution. Answers are stored before they are
-	// used.
+	// The services themselves, with a new request in every execution. Answers are stored before use.
 	HostedServices_HOSTED_SERVICES_LIVE HostedServices = 3
-	// The setup's recordings and what the session was answered before; the services themselves for
-	// anything else.
+	// The setup's recordings and the session's earlier answers, otherwise the services themselves.
 	HostedServices_HOSTED_SERVICES_RECORD HostedServices = 4
 )
 
@@ -90,24 +88,23 @@ func (HostedServices) EnumDescriptor() ([]byte, []int) {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{0}
 }
 
-// CreateSessionRequest asks for a session.
+// CreateSessionRequest describes the new session.
 type CreateSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Chosen by the caller; a rollout's session has the rollout's id.
+	// Id of the session, chosen by the caller. A rollout's session has the rollout's id.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// How the world starts. Scripts and categories in it are not read. The host keeps it. Exactly one
-	// of setup and setup_digest is given.
+	// The setup. The host ignores scripts and categories in it and stores it. Exactly one of setup
+	// and setup_digest is set.
 	Setup *v1.Setup `protobuf:"bytes,2,opt,name=setup,proto3" json:"setup,omitempty"`
-	// What answers requests to hosted services, for as long as the session lives.
+	// Source of answers to requests to hosted services, for the whole session.
 	HostedServices HostedServices `protobuf:"varint,3,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
-	// Names a setup that this host has seen or that is stored on the bus (subject setup.<digest>),
-	// instead of setup: the hex SHA-256 of its deterministic binary form, as Session.setup_digest has
-	// it.
+	// Hex SHA-256 of the deterministic binary form of a setup, as in Session.setup_digest. This host
+	// must know the setup, or it must be stored on the bus (subject setup.<digest>).
 	SetupDigest string `protobuf:"bytes,4,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// The session asks nothing of the network: hosted services answer what is given here to the same
+	// The session makes no network requests. Hosted services give the answers below to the same
 	// request at the same message, and any other request fails. For replays.
 	Replay bool `protobuf:"varint,15,opt,name=replay,proto3" json:"replay,omitempty"`
-	// What ListAnswers returned for the session that is replayed. Not read unless replay is set.
+	// The answers of ListAnswers for the session to replay. Ignored unless replay is set.
 	Answers       []*ServiceAnswer `protobuf:"bytes,16,rep,name=answers,proto3" json:"answers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -188,14 +185,14 @@ func (x *CreateSessionRequest) GetAnswers() []*ServiceAnswer {
 // CreateSessionResponse describes the new session.
 type CreateSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The agent's tools as it sees them, in order. They and the user's follow from the setup and the
-	// host's version alone.
+	// The agent's tools as it sees them, in order. The tools of both roles depend only on the setup
+	// and the host's version.
 	AgentTools []*v11.Tool `protobuf:"bytes,1,rep,name=agent_tools,json=agentTools,proto3" json:"agent_tools,omitempty"`
 	// The user's tools, in order.
 	UserTools []*v11.Tool `protobuf:"bytes,2,rep,name=user_tools,json=userTools,proto3" json:"user_tools,omitempty"`
-	// The version of each table that holds after the starting messages, in table order.
+	// The current version of each table after the starting messages, in table order.
 	Versions []*v11.TableVersion `protobuf:"bytes,3,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Tells the tools of both roles from any others.
+	// Digest of the tools of both roles.
 	ToolsDigest   string `protobuf:"bytes,4,opt,name=tools_digest,json=toolsDigest,proto3" json:"tools_digest,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -259,22 +256,22 @@ func (x *CreateSessionResponse) GetToolsDigest() string {
 	return ""
 }
 
-// ExecuteRequest carries the trailing messages addressed to the execution environment, or lets the
-// next event interrupt the conversation.
+// ExecuteRequest contains the trailing messages to the execution environment, or interrupts the
+// conversation with the next event.
 type ExecuteRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// Index that the first answer will have; also the index of the table versions that the calls
-	// store.
+	// Index of the first answer, and of the table versions that the calls store.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// The messages, all of one sender, in order. More than one are one parallel batch. Without any,
-	// the event that is due next at now interrupts: its row is removed, and the answer is its text.
+	// The messages of one sender, in order. Several messages are one parallel batch. Without
+	// messages, the next event that is due at now interrupts the conversation: its row is removed,
+	// and the answer is its text.
 	Calls []*v11.Message `protobuf:"bytes,3,rep,name=calls,proto3" json:"calls,omitempty"`
-	// The digest that the session has before the calls: ExecuteResponse.session_digest of the
-	// execution before, or the SHA-256 of the setup before the first one. Empty is not checked.
+	// Digest of the session before the calls: ExecuteResponse.session_digest of the previous
+	// execution, or the SHA-256 of the setup before the first one. Empty disables the check.
 	SessionDigest []byte `protobuf:"bytes,4,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
-	// The virtual time of the calls in POSIX seconds. Unset follows from index and the clock's step.
+	// Virtual time of the calls in POSIX seconds. If unset, index and the clock's step determine it.
 	// Required without calls.
 	Now           *float64 `protobuf:"fixed64,5,opt,name=now,proto3,oneof" json:"now,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -346,14 +343,14 @@ func (x *ExecuteRequest) GetNow() float64 {
 	return 0
 }
 
-// Execution is one that a log holds.
+// Execution is an execution in a log.
 type Execution struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// As in ExecuteRequest.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// As in ExecuteRequest; none of an interruption. The time is outcome.now.
+	// As in ExecuteRequest; empty for an interruption. The time is outcome.now.
 	Calls []*v11.Message `protobuf:"bytes,2,rep,name=calls,proto3" json:"calls,omitempty"`
-	// What came of it.
+	// The response to the request.
 	Outcome       *ExecuteResponse `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -410,12 +407,12 @@ func (x *Execution) GetOutcome() *ExecuteResponse {
 	return nil
 }
 
-// RestoreSessionRequest says where a session stands.
+// RestoreSessionRequest contains the history of a session.
 type RestoreSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How the session was made.
+	// The request that created the session.
 	Create *CreateSessionRequest `protobuf:"bytes,1,opt,name=create,proto3" json:"create,omitempty"`
-	// What was executed in it, oldest first.
+	// The executions, oldest first.
 	Executions    []*Execution `protobuf:"bytes,2,rep,name=executions,proto3" json:"executions,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -465,12 +462,12 @@ func (x *RestoreSessionRequest) GetExecutions() []*Execution {
 	return nil
 }
 
-// RestoreSessionResponse says what it took.
+// RestoreSessionResponse counts the executions that changed.
 type RestoreSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// How many executions ran again.
+	// Number of repeated executions.
 	Repeated int32 `protobuf:"varint,1,opt,name=repeated,proto3" json:"repeated,omitempty"`
-	// How many executions that the log does not know were taken back.
+	// Number of executions that were rolled back because the log lacks them.
 	Dropped       int32 `protobuf:"varint,2,opt,name=dropped,proto3" json:"dropped,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -520,29 +517,29 @@ func (x *RestoreSessionResponse) GetDropped() int32 {
 	return 0
 }
 
-// ExecuteResponse holds the outcome.
+// ExecuteResponse is the outcome of an execution.
 type ExecuteResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The answers with consecutive indices from the request's index, in the order in which the calls
-	// took effect.
+	// The answers in the order in which the calls took effect. Indices are consecutive from the
+	// request's index.
 	Answers []*v11.Message `protobuf:"bytes,1,rep,name=answers,proto3" json:"answers,omitempty"`
-	// The version of each table that holds after the answers, in table order.
+	// The current version of each table after the answers, in table order.
 	Versions []*v11.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
-	// Index of the message of the request whose conversation_active became false: the conversation is
-	// over.
+	// Index of the message of the request that set conversation_active to false and so ended the
+	// conversation.
 	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
-	// The execution environment itself failed on the calls, as the original does in compatible mode;
-	// no answers then.
+	// The exception of the execution environment itself, as in the original, in compatible mode only.
+	// There are no answers then.
 	Exception string `protobuf:"bytes,4,opt,name=exception,proto3" json:"exception,omitempty"`
-	// The digest that the session has after the calls: SHA-256 over the one before, the index, the
-	// calls and this response without this field. Sessions with one digest have one history.
+	// Digest of the session after the calls: SHA-256 of the digest before, the index, the calls and
+	// this response without this field. Sessions with the same digest have the same history.
 	SessionDigest []byte `protobuf:"bytes,5,opt,name=session_digest,json=sessionDigest,proto3" json:"session_digest,omitempty"`
-	// What hosted services answered to the calls, in the order in which they were asked; in the modes
-	// live and record only.
+	// Answers of hosted services to the calls, in the order of the requests, in the modes live and
+	// record only.
 	ServiceAnswers []*ServiceAnswer `protobuf:"bytes,6,rep,name=service_answers,json=serviceAnswers,proto3" json:"service_answers,omitempty"`
 	// ExecuteRequest.now.
 	Now *float64 `protobuf:"fixed64,7,opt,name=now,proto3,oneof" json:"now,omitempty"`
-	// When the next scheduled event is due, in POSIX seconds. Unset if there is none.
+	// Time of the next scheduled event in POSIX seconds. Unset without an event.
 	NextDue       *float64 `protobuf:"fixed64,8,opt,name=next_due,json=nextDue,proto3,oneof" json:"next_due,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -634,14 +631,14 @@ func (x *ExecuteResponse) GetNextDue() float64 {
 	return 0
 }
 
-// ReadTablesRequest asks for table versions.
+// ReadTablesRequest selects table versions.
 type ReadTablesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The message at which the tables are read.
+	// Index of the message at which to read the tables.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
-	// Which tables; empty means all.
+	// Names of the tables; empty means all.
 	Tables        []string `protobuf:"bytes,3,rep,name=tables,proto3" json:"tables,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -744,7 +741,7 @@ func (x *ReadTablesResponse) GetTables() []*v11.Table {
 	return nil
 }
 
-// ListVersionsRequest asks for every stored version.
+// ListVersionsRequest names a session.
 type ListVersionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -841,23 +838,23 @@ type Session struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Its id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// Name of the setup it was made from.
+	// Name of its setup.
 	SetupName string `protobuf:"bytes,2,opt,name=setup_name,json=setupName,proto3" json:"setup_name,omitempty"`
 	// Hex SHA-256 of the setup.
 	SetupDigest string `protobuf:"bytes,3,opt,name=setup_digest,json=setupDigest,proto3" json:"setup_digest,omitempty"`
-	// Index of the last message that it knows of.
+	// Index of the last known message.
 	LastIndex int32 `protobuf:"varint,4,opt,name=last_index,json=lastIndex,proto3" json:"last_index,omitempty"`
-	// The session it was forked from, if any.
+	// The session from which it was forked, if any.
 	ParentId string `protobuf:"bytes,5,opt,name=parent_id,json=parentId,proto3" json:"parent_id,omitempty"`
-	// The message at which it was forked.
+	// Index of the message at which it was forked.
 	ForkedAt int32 `protobuf:"varint,6,opt,name=forked_at,json=forkedAt,proto3" json:"forked_at,omitempty"`
-	// Number of row ids drawn.
+	// Number of generated row ids.
 	IdsDrawn int64 `protobuf:"varint,7,opt,name=ids_drawn,json=idsDrawn,proto3" json:"ids_drawn,omitempty"`
-	// What answers its requests to hosted services.
+	// Source of answers to its requests to hosted services.
 	HostedServices HostedServices `protobuf:"varint,8,opt,name=hosted_services,json=hostedServices,proto3,enum=toolsandbox.toolhost.v1.HostedServices" json:"hosted_services,omitempty"`
 	// As in ExecuteResponse.session_digest.
 	Digest []byte `protobuf:"bytes,9,opt,name=digest,proto3" json:"digest,omitempty"`
-	// The tables that its setup declares beside the built-in ones. Not given in lists.
+	// The tables that its setup declares beside the built-in ones. Empty in lists.
 	Schema        []*v11.TableSchema `protobuf:"bytes,10,rep,name=schema,proto3" json:"schema,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -963,7 +960,7 @@ func (x *Session) GetSchema() []*v11.TableSchema {
 	return nil
 }
 
-// ListAnswersRequest asks for what hosted services answered.
+// ListAnswersRequest names a session.
 type ListAnswersRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -1055,17 +1052,17 @@ func (x *ListAnswersResponse) GetAnswer() *ServiceAnswer {
 	return nil
 }
 
-// ServiceAnswer is what a hosted service answered to one request of a session, or how the request
-// failed. A stored format: fields are only ever added.
+// ServiceAnswer is a hosted service's answer to one request of a session, or the failure of the
+// request. Fields may only be added, because the format is stored.
 type ServiceAnswer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Index of the execution that asked: that of its first answer.
+	// Index of the execution that made the request, i.e. of its first answer.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
-	// The request and the answer's body; without a body if the request failed.
+	// The request and the answer's body. The body is empty if the request failed.
 	Recording *v1.RecordedAnswer `protobuf:"bytes,2,opt,name=recording,proto3" json:"recording,omitempty"`
-	// What a failed request raised, as a class of Python; empty if it was answered.
+	// Python class of the exception of a failed request; empty after an answer.
 	ExceptionType string `protobuf:"bytes,3,opt,name=exception_type,json=exceptionType,proto3" json:"exception_type,omitempty"`
-	// The text of what it raised.
+	// Text of that exception.
 	ExceptionText string `protobuf:"bytes,4,opt,name=exception_text,json=exceptionText,proto3" json:"exception_text,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1175,7 +1172,7 @@ func (x *GetSessionRequest) GetSessionId() string {
 	return ""
 }
 
-// GetSessionResponse describes it.
+// GetSessionResponse contains the session.
 type GetSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session.
@@ -1221,14 +1218,14 @@ func (x *GetSessionResponse) GetSession() *Session {
 	return nil
 }
 
-// ListSessionsRequest asks for a page of sessions.
+// ListSessionsRequest selects a page of sessions.
 type ListSessionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Only sessions whose id starts with this.
+	// Prefix of the sessions' ids.
 	Prefix string `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
-	// At most this many; 0 means 100.
+	// Maximum number of sessions; 0 means 100.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
-	// From the previous answer; empty for the first page.
+	// next_page_token of the previous response; empty for the first page.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1288,7 +1285,7 @@ func (x *ListSessionsRequest) GetPageToken() string {
 // ListSessionsResponse holds a page.
 type ListSessionsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// By id.
+	// The sessions, sorted by id.
 	Sessions []*Session `protobuf:"bytes,1,rep,name=sessions,proto3" json:"sessions,omitempty"`
 	// Empty on the last page.
 	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
@@ -1340,17 +1337,17 @@ func (x *ListSessionsResponse) GetNextPageToken() string {
 	return ""
 }
 
-// ForkSessionRequest asks for a fork.
+// ForkSessionRequest describes the fork.
 type ForkSessionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The session to fork.
 	SessionId string `protobuf:"bytes,1,opt,name=session_id,json=sessionId,proto3" json:"session_id,omitempty"`
-	// The last message that both share.
+	// Index of the last message that both share.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
 	// Id of the new session.
 	NewSessionId string `protobuf:"bytes,3,opt,name=new_session_id,json=newSessionId,proto3" json:"new_session_id,omitempty"`
-	// The new session asks nothing of the network: hosted services answer what they answered its
-	// parents at the same message, and any other request fails. For replays.
+	// The new session makes no network requests. Hosted services repeat their answers to its parents
+	// at the same message, and any other request fails. For replays.
 	Replay        bool `protobuf:"varint,4,opt,name=replay,proto3" json:"replay,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1414,7 +1411,7 @@ func (x *ForkSessionRequest) GetReplay() bool {
 	return false
 }
 
-// ForkSessionResponse describes the new session.
+// ForkSessionResponse contains the new session.
 type ForkSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new session.
@@ -1543,16 +1540,16 @@ func (*DeleteSessionResponse) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_toolhost_v1_toolhost_proto_rawDescGZIP(), []int{22}
 }
 
-// ListToolsRequest may name a pack's tools.
+// ListToolsRequest may contain a pack's tools.
 type ListToolsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The pack's own tools. Empty lists the built-in ones alone.
+	// The pack's tools in Python. If empty, only built-in tools are listed.
 	ToolModules []*v1.ToolModule `protobuf:"bytes,1,rep,name=tool_modules,json=toolModules,proto3" json:"tool_modules,omitempty"`
-	// The tables that the pack declares, which its tools may use.
+	// The pack's tables, which its tools may use.
 	Schema []*v11.TableSchema `protobuf:"bytes,2,rep,name=schema,proto3" json:"schema,omitempty"`
-	// The preferred backend of the pack's tools. Empty is DEFAULT.
+	// Preferred backend of the pack's tools. Empty means DEFAULT.
 	ToolBackend string `protobuf:"bytes,3,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
-	// The pack's tool servers. They are not asked.
+	// The pack's tool servers. The host makes no requests to them.
 	ToolServers   []*v1.ToolServer `protobuf:"bytes,18,rep,name=tool_servers,json=toolServers,proto3" json:"tool_servers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1616,22 +1613,22 @@ func (x *ListToolsRequest) GetToolServers() []*v1.ToolServer {
 	return nil
 }
 
-// ToolInfo describes a tool for people and for checks.
+// ToolInfo describes a tool for authors and for checks.
 type ToolInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The tool, unscrambled.
+	// The tool without augmentations.
 	Tool *v11.Tool `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
-	// Its module, e.g. contact.
+	// Module of the tool, e.g. contact.
 	Module string `protobuf:"bytes,2,opt,name=module,proto3" json:"module,omitempty"`
-	// The roles that may call it.
+	// Roles that may call it.
 	VisibleTo []v11.Role `protobuf:"varint,3,rep,packed,name=visible_to,json=visibleTo,proto3,enum=toolsandbox.world.v1.Role" json:"visible_to,omitempty"`
-	// What must be on: wifi, cellular, location_service.
+	// Services that must be on: wifi, cellular, location_service.
 	Needs []string `protobuf:"bytes,4,rep,name=needs,proto3" json:"needs,omitempty"`
-	// No call of it changes the world.
+	// Whether no call changes the world.
 	ReadOnly bool `protobuf:"varint,5,opt,name=read_only,json=readOnly,proto3" json:"read_only,omitempty"`
-	// What must be on as well if the optional arguments are left out.
+	// Services that must also be on if the optional arguments are omitted.
 	DefaultNeeds []string `protobuf:"bytes,6,rep,name=default_needs,json=defaultNeeds,proto3" json:"default_needs,omitempty"`
-	// Which of several implementations it is; empty is DEFAULT.
+	// Backend of this implementation. Empty means DEFAULT.
 	Backend       string `protobuf:"bytes,7,opt,name=backend,proto3" json:"backend,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1719,7 +1716,7 @@ func (x *ToolInfo) GetBackend() string {
 // ListToolsResponse lists all tools.
 type ListToolsResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// In the program's own order.
+	// The built-in tools in their built-in order, then the pack's.
 	Tools         []*ToolInfo `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

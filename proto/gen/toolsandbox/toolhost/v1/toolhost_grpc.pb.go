@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: toolsandbox/toolhost/v1/toolhost.proto
 
-// The tool host: owns the world of each session and executes tools in it.
+// The tool host owns the world of each session and executes tools in it.
 
 package toolhostv1
 
@@ -39,58 +39,52 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
-// Every call that names a session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if
-// it belongs to another shard. After ABORTED or UNAVAILABLE nothing is known to have happened:
-// repeat the call.
+// Every call that names a session returns NOT_FOUND if it does not exist and FAILED_PRECONDITION if
+// it belongs to another shard. After ABORTED or UNAVAILABLE the result is unknown: retry the call.
 type ToolHostServiceClient interface {
-	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent
-	// by all other fields and the setup, however it is given: repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup
-	// breaks a rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is
-	// given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED
-	// (session quota).
+	// CreateSession creates a session from a setup, which is given in full or by its digest.
+	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
+	// ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a
+	// rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is set),
+	// NOT_FOUND (the setup of setup_digest is not stored), RESOURCE_EXHAUSTED (session quota).
 	CreateSession(ctx context.Context, in *CreateSessionRequest, opts ...grpc.CallOption) (*CreateSessionResponse, error)
-	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
-	// (session_id, index): the outcome is committed before it is returned, and a repeated request
-	// gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
-	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
-	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls),
-	// RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
+	// Execute executes the calls of one speaker and returns the answers. Idempotent by (session_id,
+	// index): the outcome is committed before it is returned, and a retry gets the committed outcome.
+	// A failing tool is an answer, not an error. Errors: FAILED_PRECONDITION (index is not after the
+	// session's last, the session has another digest, or no event is due: nothing was executed, call
+	// RestoreSession), INVALID_ARGUMENT (neither a call nor a time, or other calls at the same
+	// index), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// RestoreSession brings a session to where a log says that it stands: one that is missing is
-	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
-	// asks nothing of the network. All its table versions are announced again. Idempotent by all
-	// fields.
-	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than
-	// the log says; the message shows both), FAILED_PRECONDITION (the session would have to be taken
-	// back behind a fork).
+	// RestoreSession brings a session to the state of a log. It creates a missing session, repeats
+	// executions of a session that is behind, and rolls back a session that is ahead. It makes no
+	// network requests. It publishes all table versions again. Idempotent by all fields. Errors:
+	// those of CreateSession, DATA_LOSS (a repeated execution has another outcome than the log; the
+	// message shows both), FAILED_PRECONDITION (the rollback would pass a fork).
 	RestoreSession(ctx context.Context, in *RestoreSessionRequest, opts ...grpc.CallOption) (*RestoreSessionResponse, error)
-	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of
-	// its own.
+	// ReadTables returns the table versions that are current at a message. Read-only, safe to retry.
+	// It has no errors of its own.
 	ReadTables(ctx context.Context, in *ReadTablesRequest, opts ...grpc.CallOption) (*ReadTablesResponse, error)
-	// ListVersions streams every stored version, by table, then index. Read only, safe to retry.
-	// Errors: none of its own.
+	// ListVersions streams every stored version by table, then index. Read-only, safe to retry. It
+	// has no errors of its own.
 	ListVersions(ctx context.Context, in *ListVersionsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListVersionsResponse], error)
-	// ListAnswers streams what hosted services answered to a session in the modes live and record, by
-	// message, then in the order in which it was asked; what a fork shares with its parents comes
-	// first. Read only, safe to retry. Errors: none of its own.
+	// ListAnswers streams the answers of hosted services to a session in the modes live and record.
+	// They are sorted by message, then by order of the requests. Answers that a fork shares with its
+	// parents are first. Read-only, safe to retry. It has no errors of its own.
 	ListAnswers(ctx context.Context, in *ListAnswersRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[ListAnswersResponse], error)
-	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
+	// GetSession returns one session. Read-only, safe to retry. It has no errors of its own.
 	GetSession(ctx context.Context, in *GetSessionRequest, opts ...grpc.CallOption) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors:
-	// INVALID_ARGUMENT (page token).
+	// ListSessions lists sessions by id, in pages. Read-only, safe to retry. Errors: INVALID_ARGUMENT
+	// (page token).
 	ListSessions(ctx context.Context, in *ListSessionsRequest, opts ...grpc.CallOption) (*ListSessionsResponse, error)
-	// ForkSession makes a session that shares another's history up to a message. Idempotent by all
-	// fields. Errors: ALREADY_EXISTS (new_session_id is taken by another session),
+	// ForkSession creates a session that shares another session's history up to a message. Idempotent
+	// by all fields. Errors: ALREADY_EXISTS (new_session_id belongs to another session),
 	// FAILED_PRECONDITION (index after the last message).
 	ForkSession(ctx context.Context, in *ForkSessionRequest, opts ...grpc.CallOption) (*ForkSessionResponse, error)
-	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a
-	// missing session succeeds.
-	// Errors: none of its own.
+	// DeleteSession deletes a session. Its forks keep the shared history. Idempotent: deleting a
+	// missing session succeeds. It has no errors of its own.
 	DeleteSession(ctx context.Context, in *DeleteSessionRequest, opts ...grpc.CallOption) (*DeleteSessionResponse, error)
-	// ListTools lists the built-in tools, and those of a pack behind them. Read only, safe to retry.
-	// Errors: INVALID_ARGUMENT if the pack's tools or tables are not right.
+	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
+	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
 }
 
@@ -235,58 +229,52 @@ func (c *toolHostServiceClient) ListTools(ctx context.Context, in *ListToolsRequ
 // for forward compatibility.
 //
 // ToolHostService owns sessions. A session lives on exactly one tool host (shard = hash of its id).
-// Every call that names a session answers NOT_FOUND if it does not exist and FAILED_PRECONDITION if
-// it belongs to another shard. After ABORTED or UNAVAILABLE nothing is known to have happened:
-// repeat the call.
+// Every call that names a session returns NOT_FOUND if it does not exist and FAILED_PRECONDITION if
+// it belongs to another shard. After ABORTED or UNAVAILABLE the result is unknown: retry the call.
 type ToolHostServiceServer interface {
-	// CreateSession makes a session from a setup, which is given whole or by its digest. Idempotent
-	// by all other fields and the setup, however it is given: repeating it returns the same answer.
-	// Errors: ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup
-	// breaks a rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is
-	// given), NOT_FOUND (the setup that setup_digest names is not stored), RESOURCE_EXHAUSTED
-	// (session quota).
+	// CreateSession creates a session from a setup, which is given in full or by its digest.
+	// Idempotent by all other fields and the setup: a retry returns the same response. Errors:
+	// ALREADY_EXISTS (same id, other setup or hosted services), INVALID_ARGUMENT (the setup breaks a
+	// rule, e.g. names an unknown tool, or not exactly one of setup and setup_digest is set),
+	// NOT_FOUND (the setup of setup_digest is not stored), RESOURCE_EXHAUSTED (session quota).
 	CreateSession(context.Context, *CreateSessionRequest) (*CreateSessionResponse, error)
-	// Execute runs the calls that one speaker sent and returns the answers. Idempotent by
-	// (session_id, index): the outcome is committed before it is returned, and a repeated request
-	// gets the committed outcome. A failing tool is an answer, not an error.
-	// Errors: FAILED_PRECONDITION (index is not after the session's last, the session does not have
-	// the digest that is given, or no event is due: nothing was run, RestoreSession helps),
-	// INVALID_ARGUMENT (neither a call nor a time, or index repeated with other calls),
-	// RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
+	// Execute executes the calls of one speaker and returns the answers. Idempotent by (session_id,
+	// index): the outcome is committed before it is returned, and a retry gets the committed outcome.
+	// A failing tool is an answer, not an error. Errors: FAILED_PRECONDITION (index is not after the
+	// session's last, the session has another digest, or no event is due: nothing was executed, call
+	// RestoreSession), INVALID_ARGUMENT (neither a call nor a time, or other calls at the same
+	// index), RESOURCE_EXHAUSTED (quota of calls, rows, bytes or requests to hosted services).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// RestoreSession brings a session to where a log says that it stands: one that is missing is
-	// made, one that is behind runs the log's executions again, one that is ahead is taken back. It
-	// asks nothing of the network. All its table versions are announced again. Idempotent by all
-	// fields.
-	// Errors: those of CreateSession, DATA_LOSS (an execution that ran again came out otherwise than
-	// the log says; the message shows both), FAILED_PRECONDITION (the session would have to be taken
-	// back behind a fork).
+	// RestoreSession brings a session to the state of a log. It creates a missing session, repeats
+	// executions of a session that is behind, and rolls back a session that is ahead. It makes no
+	// network requests. It publishes all table versions again. Idempotent by all fields. Errors:
+	// those of CreateSession, DATA_LOSS (a repeated execution has another outcome than the log; the
+	// message shows both), FAILED_PRECONDITION (the rollback would pass a fork).
 	RestoreSession(context.Context, *RestoreSessionRequest) (*RestoreSessionResponse, error)
-	// ReadTables reads the versions that hold at a message. Read only, safe to retry. Errors: none of
-	// its own.
+	// ReadTables returns the table versions that are current at a message. Read-only, safe to retry.
+	// It has no errors of its own.
 	ReadTables(context.Context, *ReadTablesRequest) (*ReadTablesResponse, error)
-	// ListVersions streams every stored version, by table, then index. Read only, safe to retry.
-	// Errors: none of its own.
+	// ListVersions streams every stored version by table, then index. Read-only, safe to retry. It
+	// has no errors of its own.
 	ListVersions(*ListVersionsRequest, grpc.ServerStreamingServer[ListVersionsResponse]) error
-	// ListAnswers streams what hosted services answered to a session in the modes live and record, by
-	// message, then in the order in which it was asked; what a fork shares with its parents comes
-	// first. Read only, safe to retry. Errors: none of its own.
+	// ListAnswers streams the answers of hosted services to a session in the modes live and record.
+	// They are sorted by message, then by order of the requests. Answers that a fork shares with its
+	// parents are first. Read-only, safe to retry. It has no errors of its own.
 	ListAnswers(*ListAnswersRequest, grpc.ServerStreamingServer[ListAnswersResponse]) error
-	// GetSession describes one session. Read only, safe to retry. Errors: none of its own.
+	// GetSession returns one session. Read-only, safe to retry. It has no errors of its own.
 	GetSession(context.Context, *GetSessionRequest) (*GetSessionResponse, error)
-	// ListSessions lists sessions by id, page by page. Read only, safe to retry. Errors:
-	// INVALID_ARGUMENT (page token).
+	// ListSessions lists sessions by id, in pages. Read-only, safe to retry. Errors: INVALID_ARGUMENT
+	// (page token).
 	ListSessions(context.Context, *ListSessionsRequest) (*ListSessionsResponse, error)
-	// ForkSession makes a session that shares another's history up to a message. Idempotent by all
-	// fields. Errors: ALREADY_EXISTS (new_session_id is taken by another session),
+	// ForkSession creates a session that shares another session's history up to a message. Idempotent
+	// by all fields. Errors: ALREADY_EXISTS (new_session_id belongs to another session),
 	// FAILED_PRECONDITION (index after the last message).
 	ForkSession(context.Context, *ForkSessionRequest) (*ForkSessionResponse, error)
-	// DeleteSession removes a session; forks of it keep what they share. Idempotent: deleting a
-	// missing session succeeds.
-	// Errors: none of its own.
+	// DeleteSession deletes a session. Its forks keep the shared history. Idempotent: deleting a
+	// missing session succeeds. It has no errors of its own.
 	DeleteSession(context.Context, *DeleteSessionRequest) (*DeleteSessionResponse, error)
-	// ListTools lists the built-in tools, and those of a pack behind them. Read only, safe to retry.
-	// Errors: INVALID_ARGUMENT if the pack's tools or tables are not right.
+	// ListTools lists the built-in tools, followed by those of a pack. Read-only, safe to retry.
+	// Errors: INVALID_ARGUMENT (the pack's tools or tables are invalid).
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
 	mustEmbedUnimplementedToolHostServiceServer()
 }

@@ -29,11 +29,11 @@ const (
 
 	contact = world.Contact
 
-	// patience bounds every wait for something that must happen.
-	patience = time.Minute
+	// waitTimeout is the timeout of every wait.
+	waitTimeout = time.Minute
 )
 
-// says wants a message with a text.
+// says returns a node that expects a message with a text.
 func says(text string) *evaluationv1.Node {
 	return &evaluationv1.Node{Constraints: []*evaluationv1.Constraint{{
 		Table:   world.Sandbox,
@@ -42,7 +42,7 @@ func says(text string) *evaluationv1.Node {
 	}}}
 }
 
-// adds wants a contact that was not there when the user first spoke.
+// adds returns a node that expects a contact added since the first user message.
 func adds(name string) *evaluationv1.Node {
 	return &evaluationv1.Node{Constraints: []*evaluationv1.Constraint{{
 		Table:     contact,
@@ -52,7 +52,7 @@ func adds(name string) *evaluationv1.Node {
 	}}}
 }
 
-// evaluation is reached in full by the rollouts that play makes.
+// evaluation returns an evaluation whose milestones play's rollouts all reach.
 func evaluation() *evaluationv1.Evaluation {
 	return &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{
 		Nodes: []*evaluationv1.Node{adds("Ann"), says("done")},
@@ -70,25 +70,25 @@ func contacts(index int32, names ...string) *worldv1.Table {
 	return version
 }
 
-func line(index int32, sender, recipient worldv1.Role, text string) *worldv1.Message {
+func textMessage(index int32, sender, recipient worldv1.Role, text string) *worldv1.Message {
 	return &worldv1.Message{
 		Index: index, Sender: sender, Recipient: recipient, Body: &worldv1.Message_Text{Text: text}, ConversationActive: proto.Bool(true),
 		VisibleTo: []worldv1.Role{sender, recipient},
 	}
 }
 
-// stage is a bus on which rollouts can be put, and the documents that they refer to.
-type stage struct {
+// testBus is a bus for publishing rollouts, with the documents to which they refer.
+type testBus struct {
 	*bus.Bus
 	setup, evaluation string // digests
 }
 
-func newStage(tb testing.TB) *stage {
+func newTestBus(tb testing.TB) *testBus {
 	tb.Helper()
-	return stageOn(tb, natstest.Start(tb))
+	return testBusOn(tb, natstest.Start(tb))
 }
 
-func stageOn(tb testing.TB, b *bus.Bus) *stage {
+func testBusOn(tb testing.TB, b *bus.Bus) *testBus {
 	tb.Helper()
 	setup, err := b.PutSetup(tb.Context(), &setupv1.Setup{Name: "scene", Tables: []*worldv1.Table{contacts(0)}})
 	if err != nil {
@@ -98,36 +98,36 @@ func stageOn(tb testing.TB, b *bus.Bus) *stage {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	return &stage{Bus: b, setup: setup, evaluation: digest}
+	return &testBus{Bus: b, setup: setup, evaluation: digest}
 }
 
-func (s *stage) rollout(id string) *busv1.Rollout {
+func (s *testBus) rollout(id string) *busv1.Rollout {
 	return &busv1.Rollout{Id: id, SweepId: "s", Scenario: "scene", SetupDigest: s.setup, EvaluationDigest: s.evaluation}
 }
 
-// messages are those of a rollout that reaches both milestones.
+// messages returns messages of a rollout that reaches both milestones.
 func messages() []*worldv1.Message {
 	return []*worldv1.Message{
-		line(0, user, agent, "add Ann"), line(1, agent, env, "add_contact(name='Ann')"), line(2, env, agent, "ok"), line(3, agent, user, "done"),
+		textMessage(0, user, agent, "add Ann"), textMessage(1, agent, env, "add_contact(name='Ann')"), textMessage(2, env, agent, "ok"), textMessage(3, agent, user, "done"),
 	}
 }
 
-// play puts a rollout on the bus: snapshot first, as a tool host does, then the log with the given
+// play publishes a rollout: the snapshot first, as a tool host does, then the log with the given
 // end.
-func (s *stage) play(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
+func (s *testBus) play(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	tb.Helper()
 	s.snapshot(tb, rollout.GetId())
 	s.log(tb, rollout, end)
 }
 
-func (s *stage) snapshot(tb testing.TB, id string) {
+func (s *testBus) snapshot(tb testing.TB, id string) {
 	tb.Helper()
 	if err := s.PublishSnapshot(tb.Context(), &busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{contacts(2, "Ann")}}); err != nil {
 		tb.Fatal(err)
 	}
 }
 
-// versionAt names the table as it is from a message on: empty at the start, and Ann's entry.
+// versionAt returns the version of the table at a message: empty at the start, then with Ann's row.
 func versionAt(index int32) *worldv1.TableVersion {
 	table := contacts(index)
 	if index > 0 {
@@ -139,12 +139,12 @@ func versionAt(index int32) *worldv1.TableVersion {
 func named(table *worldv1.Table) *worldv1.TableVersion {
 	digest, err := world.Digest(table)
 	if err != nil {
-		panic(err) // the tables of these tests hold UTF-8
+		panic(err) // test tables are valid UTF-8
 	}
 	return &worldv1.TableVersion{Name: table.GetName(), Index: table.GetIndex(), Digest: digest}
 }
 
-func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
+func (s *testBus) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	tb.Helper()
 	at := func(index int32) []*worldv1.TableVersion {
 		return []*worldv1.TableVersion{versionAt(index)}
@@ -164,9 +164,8 @@ func (s *stage) log(tb testing.TB, rollout *busv1.Rollout, end *busv1.End) {
 	}
 }
 
-// run lets an evaluator follow the bus until the returned function is called, which waits for its
-// end.
-func (s *stage) run(tb testing.TB) (stop func()) {
+// run runs an evaluator on the bus until stop is called, which waits for its end.
+func (s *testBus) run(tb testing.TB) (stop func()) {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(tb.Context())
 	assembler, err := resume(ctx, s.Bus.Evaluator())
@@ -190,9 +189,9 @@ func (s *stage) run(tb testing.TB) (stop func()) {
 var errEnough = errors.New("enough")
 
 // results waits for n results and returns them by rollout.
-func (s *stage) results(tb testing.TB, n int) map[string]*busv1.Result {
+func (s *testBus) results(tb testing.TB, n int) map[string]*busv1.Result {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), waitTimeout)
 	defer cancel()
 	got := make(map[string]*busv1.Result)
 	err := s.FollowResults(ctx, "", func(_ context.Context, result *busv1.Result) error {
@@ -211,7 +210,7 @@ func (s *stage) results(tb testing.TB, n int) map[string]*busv1.Result {
 	return got
 }
 
-// unknownDigest names no document.
+// unknownDigest is the digest of no document.
 const unknownDigest = "0000000000000000000000000000000000000000000000000000000000000000"
 
 func ended(reason busv1.EndReason) *busv1.End { return &busv1.End{Reason: reason} }

@@ -13,22 +13,23 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// anchor lets the last milestones ask that no table has changed since the milestone before them
-// that names it, or since the start if none does. Without that, a change that nobody asked for
-// would go unseen after the last milestone that looks at the table, and anywhere if a snapshot
-// holds both before and after it. Left out are tables that the author leaves unguarded, those that
-// the oracle or the user may change without a milestone that names them, and those of which it
-// depends on the order of the milestones when they change. solution is what both do.
-func anchor(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1.Turn) {
+// addFinalGuardrails adds guardrails to the last milestones. A table must not have changed since
+// the previous milestone that names it, otherwise since the start. They detect an unrequested
+// change after the last milestone that compares the table, and one that a snapshot hides.
+//
+// Excluded are tables that the author leaves unguarded, tables that the oracle or the user may
+// change without a milestone that names them, and tables whose last change depends on the order of
+// the milestones. solution is the script of both.
+func addFinalGuardrails(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1.Turn) {
 	nodes := graph.GetNodes()
 	next := make([][]int, len(nodes))
 	for _, edge := range graph.GetEdges() {
 		next[edge.GetBefore()] = append(next[edge.GetBefore()], int(edge.GetAfter()))
 	}
-	if findCircle(next) != nil {
-		return // Validate says so
+	if findCycle(next) != nil {
+		return // Validate reports it
 	}
-	comes := make([][]int, len(nodes)) // what comes after each
+	comes := make([][]int, len(nodes)) // later nodes of each node
 	for i := range nodes {
 		comes[i] = reachable(next, i)
 	}
@@ -40,11 +41,11 @@ func anchor(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1
 		loose := false
 		for _, stored := range schema.Stored() {
 			table := stored.Name
-			if !guardable(node, table) || compares(node, table) || calls(node, table) {
+			if !isGuardable(node, table) || compares(node, table) || wantsChange(node, table) {
 				continue
 			}
-			changes := changes(solution, table)
-			reference, ok := lastNaming(nodes, comes, i, table, changes)
+			changes := countChanges(solution, table)
+			reference, ok := lastReference(nodes, comes, i, table, changes)
 			loose = loose || changes > 0 && !(ok && reference != startNode && compares(nodes[reference], table))
 			if ok {
 				anchors = append(anchors, &evaluationv1.Constraint{
@@ -53,8 +54,8 @@ func anchor(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1
 			}
 		}
 		for _, c := range anchors {
-			// A reference to the start brings automatic guardrails since the start with it, for a
-			// loose table too.
+			// A reference to the start also brings automatic guardrails since the start, even for a loose
+			// table.
 			if c.GetReference() != startNode || !loose {
 				node.Constraints = append(node.Constraints, c)
 			}
@@ -62,27 +63,27 @@ func anchor(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1
 	}
 }
 
-// guardable says whether automatic guardrails of a node may guard a table.
-func guardable(node *evaluationv1.Node, table string) bool {
+// isGuardable reports whether automatic guardrails of a node may guard a table.
+func isGuardable(node *evaluationv1.Node, table string) bool {
 	return table != world.Sandbox && !slices.Contains(node.GetUnguardedTables(), table) &&
 		(!node.GetRestrictGuardrails() || slices.Contains(node.GetGuardrailTables(), table))
 }
 
-// compares says whether a constraint of a node looks at a table.
+// compares reports whether a constraint of a node compares a table.
 func compares(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == table })
 }
 
-// calls says whether a constraint of a node wants a call that changes a table.
-func calls(node *evaluationv1.Node, table string) bool {
+// wantsChange reports whether a constraint of a node expects a call that changes a table.
+func wantsChange(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
-		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changed(tool) == table })
+		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changedTable(tool) == table })
 	})
 }
 
-// hands returns one call of each tool that the user has of its own: a simulated user may make it,
-// whatever the script says.
-func hands(tools *setupv1.ToolSelection) []*worldv1.Turn {
+// userToolCalls returns one call of each of the user's tools. A simulated user may call them at any
+// time.
+func userToolCalls(tools *setupv1.ToolSelection) []*worldv1.Turn {
 	turn := &worldv1.Turn{}
 	for _, tool := range tools.GetUser() {
 		turn.Calls = append(turn.Calls, &worldv1.ToolCall{Tool: tool})
@@ -90,12 +91,12 @@ func hands(tools *setupv1.ToolSelection) []*worldv1.Turn {
 	return []*worldv1.Turn{turn}
 }
 
-// changes returns how many calls of a script may change a table.
-func changes(script []*worldv1.Turn, table string) int {
+// countChanges returns the number of calls in a script that may change a table.
+func countChanges(script []*worldv1.Turn, table string) int {
 	count := 0
 	for _, turn := range script {
 		for _, call := range turn.GetCalls() {
-			if changed(call.GetTool()) == table {
+			if changedTable(call.GetTool()) == table {
 				count++
 			}
 		}
@@ -103,8 +104,9 @@ func changes(script []*worldv1.Turn, table string) int {
 	return count
 }
 
-// changed returns the table that a tool changes, going by its name: add_contact changes CONTACT.
-func changed(tool string) string {
+// changedTable returns the table that a tool changes according to its name: add_contact changes
+// CONTACT.
+func changedTable(tool string) string {
 	switch verb, object, _ := strings.Cut(tool, "_"); {
 	case verb == "set":
 		return world.Setting
@@ -117,13 +119,13 @@ func changed(tool string) string {
 	}
 }
 
-// lastNaming returns the node that names a table and comes before node i and after all others that
-// name it, or the start if none does and nothing changes the table. Not ok means that it cannot be
-// told when the table changes last.
-func lastNaming(nodes []*evaluationv1.Node, comes [][]int, i int, table string, changes int) (reference int, ok bool) {
+// lastReference returns the last node before node i that names a table. It is the start if none
+// does and nothing changes the table. ok is false if the last change depends on the order of the
+// milestones.
+func lastReference(nodes []*evaluationv1.Node, comes [][]int, i int, table string, changes int) (reference int, ok bool) {
 	var naming []int
 	for n := range nodes {
-		if n != i && (compares(nodes[n], table) || calls(nodes[n], table)) {
+		if n != i && (compares(nodes[n], table) || wantsChange(nodes[n], table)) {
 			naming = append(naming, n)
 		}
 	}
@@ -158,7 +160,7 @@ func wantedTools(c *evaluationv1.Constraint) []string {
 				Tool string `json:"tool_name"`
 			}
 			if err := json.Unmarshal([]byte(text), &traces); err != nil {
-				continue // Validate says so
+				continue // Validate reports it
 			}
 			for _, trace := range traces {
 				tools = append(tools, trace.Tool)

@@ -12,8 +12,9 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// TestAnchor checks what the last milestones ask about tables, written as TABLE since REFERENCE.
-func TestAnchor(t *testing.T) {
+// TestFinalGuardrails checks the guardrails of the last milestones, written as TABLE since
+// REFERENCE.
+func TestFinalGuardrails(t *testing.T) {
 	const head = `extra_tools: all
 categories: [SINGLE_TOOL_CALL, SINGLE_USER_TURN]
 clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}

@@ -20,30 +20,30 @@ const (
 	// defaultWait is how long a run waits for its players; it covers an agent that has just
 	// started.
 	defaultWait = 3 * time.Second
-	// checkAgain is the pause between checks of an unreachable player.
-	checkAgain = 500 * time.Millisecond
+	// checkInterval is the interval between checks of an unreachable player.
+	checkInterval = 500 * time.Millisecond
 	// checkTimeout is the timeout of one check; it covers the restart of a service.
 	checkTimeout = time.Minute
 )
 
-// seated is a player and its flag.
-type seated struct {
+// flaggedPlayer is a player with the flag that names it.
+type flaggedPlayer struct {
 	flag   string
 	player *agentgwv1.Player
 }
 
-// attendance checks the players of a sweep before anything is played. The gateway answers, because
+// playerCheck checks the players of a sweep before the first rollout. The gateway answers, because
 // it has the keys and the network.
-type attendance struct {
+type playerCheck struct {
 	client agentgwv1.PlayerCheckServiceClient
 	// wait is the longest wait for an unreachable player.
 	wait   time.Duration
 	stderr io.Writer
 }
 
-// attend returns when all players of the sweep can play, or an error that names what is missing. It
-// checks nobody for a replay, or for a completely played run.
-func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
+// checkPlayers returns when all players of the sweep are usable. The error names what is missing.
+// For a replay or a finished run it checks none.
+func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
@@ -52,37 +52,37 @@ func (o *Options) attend(ctx context.Context, orchestrator grpc.ClientConnInterf
 			return err
 		}
 	}
-	a := &attendance{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
-	var all []seated
+	a := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
+	var all []flaggedPlayer
 	for _, p := range spec.Agents {
-		all = append(all, seated{"--agent", p})
+		all = append(all, flaggedPlayer{"--agent", p})
 	}
 	for _, p := range spec.Users {
-		all = append(all, seated{"--user", p})
+		all = append(all, flaggedPlayer{"--user", p})
 	}
 	return a.await(ctx, all)
 }
 
-// await checks players until all of them are reachable.
-func (a *attendance) await(ctx context.Context, absent []seated) error {
-	var until time.Time
+// await checks players until all of them are reachable. It fails after the maximum wait.
+func (a *playerCheck) await(ctx context.Context, unreachable []flaggedPlayer) error {
+	var deadline time.Time
 	for {
 		var missing error
 		var err error
-		if absent, missing, err = a.check(ctx, absent); err != nil || len(absent) == 0 {
+		if unreachable, missing, err = a.check(ctx, unreachable); err != nil || len(unreachable) == 0 {
 			return err
 		}
 		now := time.Now()
-		if until.IsZero() {
-			until = now.Add(a.wait)
-			if err := a.tell(missing); err != nil {
+		if deadline.IsZero() {
+			deadline = now.Add(a.wait)
+			if err := a.reportWait(missing); err != nil {
 				return err
 			}
 		}
-		if !now.Before(until) {
+		if !now.Before(deadline) {
 			return fmt.Errorf("%w; --wait 5m waits longer than %s", missing, a.wait)
 		}
-		timer := time.NewTimer(min(checkAgain, time.Until(until)))
+		timer := time.NewTimer(min(checkInterval, time.Until(deadline)))
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -92,8 +92,8 @@ func (a *attendance) await(ctx context.Context, absent []seated) error {
 	}
 }
 
-// tell reports a wait that takes longer than usual.
-func (a *attendance) tell(missing error) error {
+// reportWait reports a wait that exceeds the default.
+func (a *playerCheck) reportWait(missing error) error {
 	if a.wait <= defaultWait {
 		return nil
 	}
@@ -101,8 +101,8 @@ func (a *attendance) tell(missing error) error {
 }
 
 // check checks all players concurrently. It returns the unreachable ones with what is missing. The
-// error is one that waiting does not fix.
-func (a *attendance) check(ctx context.Context, players []seated) (absent []seated, missing, err error) {
+// error lists players that no wait makes usable.
+func (a *playerCheck) check(ctx context.Context, players []flaggedPlayer) (unreachable []flaggedPlayer, missing, err error) {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	type verdict struct {
@@ -117,7 +117,7 @@ func (a *attendance) check(ctx context.Context, players []seated) (absent []seat
 			verdicts[i] <- verdict{answer, err}
 		}()
 	}
-	var hopeless []error
+	var failures []error
 	for i, p := range players {
 		v := <-verdicts[i]
 		reason := fmt.Errorf("%s %s: %s", p.flag, p.player.GetName(), v.answer.GetDetail())
@@ -125,15 +125,15 @@ func (a *attendance) check(ctx context.Context, players []seated) (absent []seat
 		case agentgwv1.CheckPlayerResponse_STATE_READY:
 		case agentgwv1.CheckPlayerResponse_STATE_AWAITED:
 			if err := report.Warn(a.stderr, "%s", reason); err != nil {
-				hopeless = append(hopeless, err)
+				failures = append(failures, err)
 			}
 		case agentgwv1.CheckPlayerResponse_STATE_UNREACHABLE:
-			absent, missing = append(absent, p), errors.Join(missing, reason)
+			unreachable, missing = append(unreachable, p), errors.Join(missing, reason)
 		case agentgwv1.CheckPlayerResponse_STATE_UNUSABLE:
-			hopeless = append(hopeless, reason)
+			failures = append(failures, reason)
 		default:
-			hopeless = append(hopeless, fmt.Errorf("check %s %s: %s", p.flag, p.player.GetName(), status.Convert(v.err).Message()))
+			failures = append(failures, fmt.Errorf("check %s %s: %s", p.flag, p.player.GetName(), status.Convert(v.err).Message()))
 		}
 	}
-	return absent, missing, errors.Join(hopeless...)
+	return unreachable, missing, errors.Join(failures...)
 }

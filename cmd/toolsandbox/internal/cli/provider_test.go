@@ -11,21 +11,21 @@ import (
 	"testing"
 )
 
-// family is a provider that thinks, switches wifi off, and says so.
-type family struct {
+// modelProvider is a model provider that reasons, turns wifi off and reports it.
+type modelProvider struct {
 	agent  string
 	flags  []string
-	suffix string   // of the base URL
-	path   string   // of its requests
-	sends  []string // what the first request holds
+	suffix string   // suffix of the base URL
+	path   string   // path of its requests
+	sends  []string // parts of the first request
 	call   string
-	kept   string // what comes back in the second request
-	result string // the same, of the call's result
+	kept   string // reasoning that the second request must return
+	result string // the call's result in the second request
 	text   string
 }
 
-func families() []family {
-	return []family{
+func modelProviders() []modelProvider {
+	return []modelProvider{
 		{
 			"openai-responses:gpt-5", []string{"--reasoning-effort", "low"}, "/v1", "/v1/responses",
 			[]string{`"reasoning":{"effort":"low"}`, `"include":["reasoning.encrypted_content"]`, `"store":false`},
@@ -71,10 +71,10 @@ func families() []family {
 	}
 }
 
-// TestRunFamilies plays a scenario with a model of each wire format that keeps reasoning, up to its
-// score and what it cost.
-func TestRunFamilies(t *testing.T) {
-	for _, f := range families() {
+// TestRunProviders runs a scenario with each wire format that supports reasoning, and checks score
+// and costs.
+func TestRunProviders(t *testing.T) {
+	for _, f := range modelProviders() {
 		t.Run(f.agent, func(t *testing.T) {
 			var count atomic.Int64
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

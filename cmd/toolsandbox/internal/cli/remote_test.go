@@ -7,9 +7,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// TestSessionsElsewhere refuses flags that name the directory of a run in one process. A file may
-// have --out for run.
-func TestSessionsElsewhere(t *testing.T) {
+// TestRemoteSessionFlags checks that remote session commands reject flags that name a local
+// directory. A settings file may contain run's --out.
+func TestRemoteSessionFlags(t *testing.T) {
 	writeSettings(t, "remote: true\nout: out\n")
 	const does = " given, but --remote ignores it: sessions are at --toolhost-addr\n"
 	for line, want := range map[string]string{

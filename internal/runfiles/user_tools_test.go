@@ -14,8 +14,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestUserTools checks that what a user does with its own tools is not in the conversation, and
-// that what it moved stands with what the user says next.
+// TestUserTools checks that the user's own calls are not in the conversation, and that the user's
+// next text has their changes.
 func TestUserTools(t *testing.T) {
 	agent, user, environment := worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	message := func(index int32, from, to worldv1.Role, text string) *worldv1.Message {

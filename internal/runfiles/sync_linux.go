@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// flush syncs the whole file system of a directory. Syncing each of many thousand files would wait
-// for as many commits.
-func flush(dir string) (err error) {
+// syncFiles syncs the file system of a directory. Syncing many thousand files one by one would need
+// as many commits.
+func syncFiles(dir string) (err error) {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -15,9 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// handScenario is testScenario with a user that switches wifi off itself while the agent adds a
-// contact.
-func handScenario(t *testing.T) string {
+// userToolScenario is testScenario in which the user turns wifi off while the agent adds a contact.
+func userToolScenario(t *testing.T) string {
 	t.Helper()
 	text := edit(t, testScenario, "extra_tools: [set_wifi_status]\n", "extra_tools: [add_contact]\nwithout_tools: [set_wifi_status]\n")
 	text = edit(t, text, "  says: Wifi off!\n", "  knowledge: [It is late.]\n  tools: [set_wifi_status]\n  says: Wifi off!\n  script:\n"+
@@ -27,7 +26,7 @@ func handScenario(t *testing.T) string {
 }
 
 func TestUserTools(t *testing.T) {
-	loaded, err := Load(files(handScenario(t), testWorld), testOptions())
+	loaded, err := Load(files(userToolScenario(t), testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,11 +48,10 @@ func TestUserTools(t *testing.T) {
 			instruction = sandbox.Content(m)
 		}
 	}
-	if !strings.Contains(instruction, handText) {
+	if !strings.Contains(instruction, userToolText) {
 		t.Errorf("the user's instruction: got %q, want it to speak of tools", instruction)
 	}
-	// The user may switch at any time, so that nothing asks that settings stay as they were at the
-	// start.
+	// The user may change settings at any time, so there is no guardrail of setting since the start.
 	for _, node := range loaded[0].Scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
 			if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL && c.GetReference() == startNode &&
@@ -80,7 +78,7 @@ func TestBadUserTools(t *testing.T) {
 			`the agent may not call "set_wifi_status": it is taken away`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Load(files(edit(t, handScenario(t), test.old, test.replacement), testWorld), testOptions())
+			_, err := Load(files(edit(t, userToolScenario(t), test.old, test.replacement), testWorld), testOptions())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q in it", err, test.want)
 			}

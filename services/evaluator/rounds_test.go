@@ -13,9 +13,9 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// fail puts a rollout on the bus that fails after its second message, and returns the end of its
-// log. The table version of the answers that did not come is there already.
-func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) bus.Position {
+// failRollout publishes a rollout that fails after its second message, and returns the end of its
+// log. The table version of the missing answers is published already.
+func (s *testBus) failRollout(tb testing.TB, rollout *busv1.Rollout) bus.Position {
 	tb.Helper()
 	said, versions := messages(), []*worldv1.TableVersion{versionAt(0)}
 	s.snapshot(tb, rollout.GetId())
@@ -25,8 +25,8 @@ func (s *stage) fail(tb testing.TB, rollout *busv1.Rollout) bus.Position {
 	)
 }
 
-// again lets a rollout that failed go on in a round.
-func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last bus.Position, end busv1.EndReason) bus.Position {
+// continueRollout continues a failed rollout in a round.
+func (s *testBus) continueRollout(tb testing.TB, rollout *busv1.Rollout, round int32, last bus.Position, end busv1.EndReason) bus.Position {
 	tb.Helper()
 	if end == busv1.EndReason_END_REASON_INFRASTRUCTURE {
 		return s.entries(tb, rollout, last, &busv1.LogEntry{Claim: &busv1.Claim{Round: round}, End: ended(end)})
@@ -39,7 +39,7 @@ func (s *stage) again(tb testing.TB, rollout *busv1.Rollout, round int32, last b
 	)
 }
 
-func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last bus.Position, entries ...*busv1.LogEntry) bus.Position {
+func (s *testBus) entries(tb testing.TB, rollout *busv1.Rollout, last bus.Position, entries ...*busv1.LogEntry) bus.Position {
 	tb.Helper()
 	for _, entry := range entries {
 		var err error
@@ -50,11 +50,11 @@ func (s *stage) entries(tb testing.TB, rollout *busv1.Rollout, last bus.Position
 	return last
 }
 
-// decided waits until the calm rollout has its result and the other one that of a round, and
+// waitForRounds waits until the calm rollout has its result and the other one that of a round, and
 // returns the last of each.
-func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
+func (s *testBus) waitForRounds(tb testing.TB, round int32) map[string]*busv1.Result {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(tb.Context(), patience)
+	ctx, cancel := context.WithTimeout(tb.Context(), waitTimeout)
 	defer cancel()
 	type key struct {
 		id    string
@@ -67,7 +67,7 @@ func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
 			tb.Errorf("results of %v: got a second one", at)
 		}
 		seen[at] = true
-		if result.GetRound() >= got[at.id].GetRound() { // results of several rounds come in any order
+		if result.GetRound() >= got[at.id].GetRound() { // results of several rounds are in any order
 			got[at.id] = result
 		}
 		if seen[key{"calm.0", 0}] && seen[key{"s.0", round}] {
@@ -81,35 +81,35 @@ func (s *stage) decided(tb testing.TB, round int32) map[string]*busv1.Result {
 	return got
 }
 
-// TestPlayedAgain scores a rollout that goes on twice after it failed, whether the evaluator
-// follows all of it, is stopped before the last round, or begins when all is over.
-func TestPlayedAgain(t *testing.T) {
+// TestRoundsAfterFailure scores a rollout that continues twice after it failed. The evaluator
+// follows all of it, stops before the last round, or starts after the end.
+func TestRoundsAfterFailure(t *testing.T) {
 	const failed, finished = busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_FINISHED
 	for _, evaluator := range []string{"follows", "is stopped between", "comes late"} {
 		t.Run("evaluator "+evaluator, func(t *testing.T) {
-			s := newStage(t)
+			s := newTestBus(t)
 			calm, rollout := s.rollout("calm.0"), s.rollout("s.0")
 			stop, early := func() {}, evaluator != "comes late"
 			if early {
 				stop = s.run(t)
 			}
 			s.play(t, calm, ended(finished))
-			last := s.fail(t, rollout)
+			last := s.failRollout(t, rollout)
 			if early {
-				s.decided(t, 0)
+				s.waitForRounds(t, 0)
 			}
-			last = s.again(t, rollout, 1, last, failed)
+			last = s.continueRollout(t, rollout, 1, last, failed)
 			if early {
-				s.decided(t, 1)
+				s.waitForRounds(t, 1)
 			}
 			if evaluator == "is stopped between" {
 				stop()
 			}
-			s.again(t, rollout, 3, last, finished)
+			s.continueRollout(t, rollout, 3, last, finished)
 			if evaluator != "follows" {
 				s.run(t)
 			}
-			got := s.decided(t, 3)
+			got := s.waitForRounds(t, 3)
 			if end := got["s.0"].GetEnd().GetReason(); end != finished {
 				t.Errorf("end in the last round: got %v, want %v", end, finished)
 			}
@@ -121,17 +121,17 @@ func TestPlayedAgain(t *testing.T) {
 	}
 }
 
-// TestAbandoned scores a rollout that could not even begin at first, so that its start does not say
-// which versions the setup holds.
-func TestAbandoned(t *testing.T) {
-	s := newStage(t)
+// TestFailureBeforeStart scores a rollout whose first round failed before its start, so that its
+// start does not contain the versions of the setup.
+func TestFailureBeforeStart(t *testing.T) {
+	s := newTestBus(t)
 	s.run(t)
 	s.play(t, s.rollout("calm.0"), ended(busv1.EndReason_END_REASON_FINISHED))
 	rollout, said := s.rollout("s.0"), messages()
 	last := s.entries(t, rollout, bus.Position{}, &busv1.LogEntry{
 		Start: &busv1.Start{Rollout: rollout, Messages: said[:1], MaxMessages: 30}, Claim: &busv1.Claim{}, End: ended(busv1.EndReason_END_REASON_INFRASTRUCTURE),
 	})
-	s.decided(t, 0)
+	s.waitForRounds(t, 0)
 	starting := []*worldv1.TableVersion{versionAt(0)}
 	last = s.entries(t, rollout, last,
 		&busv1.LogEntry{Claim: &busv1.Claim{Round: 1, Versions: starting}}, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: said[1:2], Versions: starting}}})
@@ -140,7 +140,7 @@ func TestAbandoned(t *testing.T) {
 	s.entries(t, rollout, last, &busv1.LogEntry{
 		Turns: []*busv1.Turn{{Messages: said[2:], Versions: changed}}, End: ended(busv1.EndReason_END_REASON_FINISHED),
 	})
-	got := s.decided(t, 1)
+	got := s.waitForRounds(t, 1)
 	if got["s.0"].GetSimilarity() != got["calm.0"].GetSimilarity() {
 		t.Errorf("similarity: got %v, want %v", got["s.0"].GetSimilarity(), got["calm.0"].GetSimilarity())
 	}

@@ -11,8 +11,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestUserTools checks that a user sees its own tools as they are, in the catalogue's order,
-// whatever the agent is shown.
+// TestUserTools checks that a user sees its tools without augmentations, in the catalogue's order.
 func TestUserTools(t *testing.T) {
 	catalogue := Builtin()
 	names := func(tools []*worldv1.Tool) (list []string) {

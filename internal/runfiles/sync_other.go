@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// flush syncs everything in a directory.
-func flush(dir string) error {
+// syncFiles syncs all files in a directory.
+func syncFiles(dir string) error {
 	return filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil {
 			return err

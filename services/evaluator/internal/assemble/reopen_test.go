@@ -14,10 +14,10 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
-// TestWhileItIsReadAgain opens a rollout again. While its log and snapshots are read from the bus a
-// snapshot comes that the reading misses, and the result of the round before is stored late:
-// neither makes the evaluator forget anything.
-func TestWhileItIsReadAgain(t *testing.T) {
+// TestReopenDuringRestore reopens a rollout. While its log and snapshots are read from the bus, a
+// snapshot arrives that this read misses, and the previous round's result is stored late. Neither
+// may lose state.
+func TestReopenDuringRestore(t *testing.T) {
 	const id = "s.0"
 	versions := []*worldv1.TableVersion{version(world.Contact, 1)}
 	log := chain([]*busv1.LogEntry{
