@@ -20,6 +20,14 @@ const (
 	ConsentConversation = "conversation"
 )
 
+// How many minutes a consent holds.
+const (
+	// ConsentMinutes is for one that does not say.
+	ConsentMinutes = 10
+	// MaxConsentMinutes is the most.
+	MaxConsentMinutes = 60 * 24 * 366
+)
+
 // ConsentSchema returns the table as a setup declares it. The result is the caller's own.
 func ConsentSchema() *worldv1.TableSchema {
 	column := func(name string, kind Kind, description string) *worldv1.Column {
