@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -149,4 +150,20 @@ func TestLongToolServerKilled(t *testing.T) {
 	pack := writeServedPack(t, deskPack, server.address)
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "desk=grpc://" + server.address}}
 	surviveKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
+}
+
+// TestLongOwnMeasuresKilled kills the evaluator again and again while it scores by the measures of
+// a pack's own, which docs/measures.md shows.
+func TestLongOwnMeasuresKilled(t *testing.T) {
+	files := make(map[string]string)
+	for _, c := range documented(t) {
+		if name, of := strings.CutPrefix(c.file, "shop/"); of && strings.HasSuffix(c.document, "measures.md") {
+			files[name] = c.content
+		}
+	}
+	if files["measures/price.py"] == "" {
+		t.Fatalf("got the files %v, want those of the pack", slices.Sorted(maps.Keys(files)))
+	}
+	pack := writeServedPack(t, files, "")
+	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
 }

@@ -33,9 +33,7 @@ const (
 	// those of each consent: the user's call, and the answer to that.
 	askMessages, allowMessages = 2, 2
 	// mostMessages is the highest limit of a setup.
-	mostMessages = 10000
-	// consentMinutes is how long a consent holds that does not say how long.
-	consentMinutes   = 10
+	mostMessages     = 10000
 	secondsPerMinute = 60
 )
 
@@ -172,7 +170,9 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 	messages := setup.GetMessages()
 	q := &questions{user: setup.GetUserScript()}
 	q.first = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
-	minutes := int(math.Ceil(setup.GetClock().GetStep() * float64(setup.GetMaxMessages()) / secondsPerMinute))
+	clock := setup.GetClock()
+	longest := (clock.GetStep() + max(clock.GetUserTurn(), clock.GetAgentTurn())) * float64(setup.GetMaxMessages()) // of the conversation
+	minutes := int(min(math.Ceil(longest/secondsPerMinute), world.MaxConsentMinutes))
 	calls := 0
 	for _, entry := range confirm {
 		reply := &worldv1.Turn{}
@@ -181,7 +181,7 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 			if given.calls > 1 {
 				arguments += `, "scope": "` + world.ConsentConversation + `"`
 			}
-			if minutes > consentMinutes {
+			if minutes > world.ConsentMinutes {
 				arguments += `, "minutes": ` + strconv.Itoa(minutes)
 			}
 			if given.arguments != "" {

@@ -162,6 +162,23 @@ func TestConfirmationOrders(t *testing.T) {
 	}
 }
 
+// TestConfirmationMinutes lets consents last as long as the conversation can, whatever takes time
+// in it, and no longer than a consent may.
+func TestConfirmationMinutes(t *testing.T) {
+	for clock, want := range map[string]string{
+		"{step: 10}":                          `"minutes": 6,`,
+		"{step: 60}":                          `"minutes": 32,`,
+		"{user_turn: 600}":                    `"minutes": 320,`,
+		"{step: 60, agent_turn: 60}":          `"minutes": 64,`,
+		"{user_turn: 100000000, step: 1e100}": `"minutes": 527040,`,
+	} {
+		got := said(variantOf(loadConsent(t, edit(t, consentScenario, "{step: 60}", clock))).GetSetup().GetUserScript())[1]
+		if strings.Contains(got, want) == (want == `"minutes": 6,`) {
+			t.Errorf("%s: got %s, want %s and no minutes up to the default of 10", clock, got, want)
+		}
+	}
+}
+
 // TestConfirmationElsewhere makes the variant where the scenario gives its starting messages, where
 // the oracle calls nothing that needs consent, and not where there is nothing to allow.
 func TestConfirmationElsewhere(t *testing.T) {

@@ -20,6 +20,14 @@ const (
 	ConsentConversation = "conversation"
 )
 
+// These are lifetimes of a consent in minutes.
+const (
+	// ConsentMinutes is the default.
+	ConsentMinutes = 10
+	// MaxConsentMinutes is the longest.
+	MaxConsentMinutes = 60 * 24 * 366
+)
+
 // ConsentSchema returns the declaration of Consent. The caller owns the result.
 func ConsentSchema() *worldv1.TableSchema {
 	column := func(name string, kind Kind, description string) *worldv1.Column {

@@ -21,8 +21,7 @@ const (
 	// asksFirst follows the description of a tool that needs consent.
 	asksFirst = " Needs the user's permission: ask for it before the call."
 
-	defaultMinutes, maxMinutes = 10, 60 * 24 * 366
-	secondsPerMinute           = 60
+	secondsPerMinute = 60
 )
 
 // The columns of CONSENT.
@@ -197,7 +196,7 @@ func allowTool(actions []confirmed) *Tool {
 			{Name: "action", Type: Str(), Choices: names, Description: choice("What the assistant may do", names)},
 			{Name: "scope", Type: Str(), Choices: scopes, Optional: true, Default: python.Str(world.ConsentOnce),
 				Description: "once for one time, conversation for as often as it wants to; once if left out."},
-			{Name: "minutes", Type: Number(), Optional: true, Default: python.Int(defaultMinutes),
+			{Name: "minutes", Type: Number(), Optional: true, Default: python.Int(world.ConsentMinutes),
 				Description: "For how many minutes it may; 10 if left out."},
 			{Name: "arguments", Type: OptionalDict(), Optional: true, Default: python.None(),
 				Description: "The arguments that its call must have, by name; any if left out."},
@@ -206,7 +205,7 @@ func allowTool(actions []confirmed) *Tool {
 			if !slices.Contains(scopes, args.Str("scope")) {
 				return unknownChoice("scope", args.Str("scope"), scopes)
 			}
-			return args.InRange("minutes", 0, maxMinutes)
+			return args.InRange("minutes", 0, world.MaxConsentMinutes)
 		},
 	}
 	t.Run = func(_ context.Context, w *session.World, args Args) (python.Value, error) {
