@@ -121,8 +121,8 @@ func trimmed(texts []string) []string {
 	return texts
 }
 
-// instruction returns the simulated user's instructions: its goal, its knowledge, whether it has tools
-// and whether it consents to calls.
+// instruction returns the simulated user's instructions: its goal, its knowledge, whether it has
+// tools and whether it consents to calls.
 func instruction(user *evaluationv1.User) string {
 	var text strings.Builder
 	text.WriteString(userText)

@@ -54,7 +54,7 @@ func (r *runner) useTools(ctx context.Context, session *toolhostv1.CreateSession
 	if err != nil {
 		return err
 	}
-	r.tools = tools.(roleTools)
+	r.tools, _ = tools.(roleTools) // its only type
 	r.storedTools.Add(key, r.tools)
 	return nil
 }
