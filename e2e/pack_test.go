@@ -166,5 +166,5 @@ func TestLongOwnMeasuresKilled(t *testing.T) {
 		t.Fatalf("got the files %v, want those of the pack", slices.Sorted(maps.Keys(files)))
 	}
 	pack := writeServedPack(t, files, "")
-	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
 }
