@@ -48,7 +48,7 @@ func (s summary) infrastructure() (n int) {
 	return n
 }
 
-// attempt runs the program and returns its exit code and stderr.
+// attempt runs the program and returns exit code and stderr.
 func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
 	var said strings.Builder
@@ -63,8 +63,8 @@ func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	return code, said.String()
 }
 
-// TestRateLimitedServer plays 200 concurrent rollouts against a server that answers 8 concurrent
-// requests and refuses the rest. The limiter adapts, and every rollout gets its score.
+// TestRateLimitedServer runs 200 concurrent rollouts with a server that answers 8 concurrent
+// requests and rejects the rest. The limiter adapts, and every rollout gets its score.
 func TestRateLimitedServer(t *testing.T) {
 	const room, rollouts = 8, 200
 	server := startChatServer(t)
@@ -81,11 +81,11 @@ func TestRateLimitedServer(t *testing.T) {
 			return
 		}
 		select {
-		case <-full: // it comes to that, however slowly requests come
+		case <-full: // reached even with slow requests
 		case <-r.Context().Done():
 			return
 		}
-		<-time.After(2 * time.Millisecond) // an answer takes a while
+		<-time.After(2 * time.Millisecond) // duration of an answer
 		server.serve(t, w, r)
 	}))
 	t.Cleanup(crowded.Close)
@@ -101,8 +101,8 @@ func TestRateLimitedServer(t *testing.T) {
 	}
 }
 
-// TestSpendLimit runs into the spend limit, in one process and with four. The run stops and says
-// so. --resume with a higher limit plays exactly the missing rollouts and repeats no request.
+// TestSpendLimit exceeds the spend limit, in one process and with four. The run stops and reports
+// it. --resume with a higher limit runs exactly the missing rollouts and repeats no request.
 func TestSpendLimit(t *testing.T) {
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {

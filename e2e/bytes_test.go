@@ -12,8 +12,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestHugeAgents plays agents that exceed the conversation limit in each possible way. All score 0,
-// and the table says why.
+// TestHugeAgents runs agents that exceed the conversation limit in each possible way. All score 0,
+// and the table shows the reason.
 func TestHugeAgents(t *testing.T) {
 	call := func(name string, bytes, calls int) agent.Func {
 		return func(context.Context, *agent.Conversation) (agent.Reply, error) {

@@ -25,13 +25,13 @@ import (
 var chaosPass = flag.Int("chaos.pass", 0, "the first pass of TestLongChaos; each depends on the seed and its number alone")
 
 const (
-	// faultsAPass is the number of consecutive faults during a run.
-	faultsAPass = 3
-	// runLimit bounds the rest of a run after the last fault.
-	runLimit = 150 * time.Second
+	// faultsPerPass is the number of consecutive faults during a run.
+	faultsPerPass = 3
+	// runTimeout is the timeout of a run after its last fault.
+	runTimeout = 150 * time.Second
 )
 
-// turnQuota limits the turns of an agent and counts them by conversation and turn.
+// turnQuota limits the turns of an agent and counts requests by conversation and turn.
 type turnQuota struct {
 	quota
 	mu   sync.Mutex
@@ -59,7 +59,7 @@ func (s *turnQuota) act(ctx context.Context, c *agent.Conversation) (agent.Reply
 	return answerByTurn(c), nil
 }
 
-// repeatedTurns returns the turns that were asked more than once.
+// repeatedTurns returns the turns that were requested more than once.
 func (s *turnQuota) repeatedTurns() (turns []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,8 +71,8 @@ func (s *turnQuota) repeatedTurns() (turns []string) {
 	return turns
 }
 
-// misbehavingAgent answers invalidly, too much, late or not at all, depending on the conversation
-// alone.
+// misbehavingAgent answers invalidly, too much, late or not at all, depending only on the
+// conversation.
 func misbehavingAgent(ctx context.Context, c *agent.Conversation) (agent.Reply, error) {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(c.Messages[0].Text + c.Last().Text))
@@ -96,14 +96,14 @@ func misbehavingAgent(ctx context.Context, c *agent.Conversation) (agent.Reply, 
 	return agent.Say("\x00\ufffe " + c.Last().Text), nil
 }
 
-// TestLongChaos plays runs of a plug-in agent over four services and NATS, beside runs of a
-// misbehaving agent, with random faults for -chaos.time. All final files equal those of undisturbed
-// runs. What the faults cannot lose is complete without --resume, and paid once.
+// TestLongChaos runs a plug-in agent and a misbehaving agent over four services and NATS, with
+// random faults for -chaos.time. All final files equal those of undisturbed runs. Data that the
+// faults cannot lose is complete without --resume, and paid once.
 func TestLongChaos(t *testing.T) {
 	t.Parallel()
 	good := &turnQuota{}
 	good.open()
-	good.set(plenty)
+	good.set(unlimited)
 	calm := filepath.Join(t.TempDir(), "calm")
 	runs := map[string][]string{}
 	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehavingAgent} {
@@ -132,11 +132,11 @@ type pass struct {
 	good     *turnQuota
 }
 
-// choose chooses the faults: the next ones of an endless shuffled list, so that each occurs soon,
+// choose selects the faults: the next ones of an endless shuffled list, so that each occurs soon,
 // and a random one or the damage of one store.
 func (p *pass) choose() {
 	all := faults()
-	for place := p.number * (faultsAPass - 1); len(p.faults) < faultsAPass-1; place++ {
+	for place := p.number * (faultsPerPass - 1); len(p.faults) < faultsPerPass-1; place++ {
 		order := rand.New(rand.NewPCG(*chaosSeed, ^uint64(place/len(all)))).Perm(len(all))
 		p.faults = append(p.faults, all[order[place%len(all)]])
 	}
@@ -159,7 +159,7 @@ func (p *pass) String() string {
 	return fmt.Sprintf("pass %d of seed %d: %s", p.number, *chaosSeed, strings.Join(names, ", "))
 }
 
-// play plays both runs, injects the faults and checks the files.
+// play runs both agents, injects the faults and checks the files.
 func (p *pass) play(t *testing.T, runs map[string][]string) {
 	t.Helper()
 	began := time.Now()
@@ -186,7 +186,7 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 		playing[name] = run
 	}
 	p.injectFaults(t, playing["good"])
-	p.good.set(plenty)
+	p.good.set(unlimited)
 	for _, name := range slices.Sorted(maps.Keys(runs)) {
 		p.finish(t, filepath.Join(p.calm, name), playing[name])
 	}
@@ -217,13 +217,13 @@ type backgroundRun struct {
 	out     string
 	printed bytes.Buffer
 	done    chan struct{} // closed when it has ended
-	err     error         // how, to be read after done
+	err     error         // result of the run; read it after done
 	cancel  context.CancelFunc
 }
 
 func startBackground(t *testing.T, out string, args []string) *backgroundRun {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), runLimit)
+	ctx, cancel := context.WithTimeout(t.Context(), runTimeout)
 	b := &backgroundRun{args: args, out: out, done: make(chan struct{}), cancel: cancel}
 	go func() {
 		defer close(b.done)
@@ -265,11 +265,11 @@ func (p *pass) finish(t *testing.T, calm string, run *backgroundRun) {
 	}
 	if strings.Contains(said, "--resume plays") {
 		wantNamed(t, calm, run)
-	} // else it could not follow its rollouts to the end
+	} // otherwise it stopped following its rollouts
 	resume(t, p.String(), calm, run.out, append(run.args, "--resume")...)
 }
 
-// watch waits for the end of a run. No service may end meanwhile, except a tool host that finds
+// watch waits for the end of a run. Meanwhile no service may end, except a tool host that finds
 // damage.
 func (p *pass) watch(t *testing.T, run *backgroundRun) {
 	t.Helper()

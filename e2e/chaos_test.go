@@ -64,7 +64,7 @@ func startRemote(t *testing.T, services *cluster.Cluster, args ...string) *remot
 	return r
 }
 
-// next returns the next line, false at the end.
+// next returns the next line. ok is false at the end.
 func (r *remote) next() (string, bool) {
 	line, ok := <-r.lines
 	if ok {
@@ -73,7 +73,7 @@ func (r *remote) next() (string, bool) {
 	return line, ok
 }
 
-// progress receives lines until one reports progress, false at the end.
+// progress receives lines until one reports progress. It returns false at the end.
 func (r *remote) progress() bool {
 	for line, ok := r.next(); ok; line, ok = r.next() {
 		if strings.Contains(line, "rollouts, mean score") {
@@ -91,7 +91,7 @@ func (r *remote) wait() error {
 	return r.cmd.Wait()
 }
 
-// succeed receives the remaining lines and wants exit code 0.
+// succeed receives the remaining lines and expects exit code 0.
 func (r *remote) succeed(t *testing.T) {
 	t.Helper()
 	if err := r.wait(); err != nil {
@@ -163,7 +163,7 @@ func TestLongNATSOutage(t *testing.T) {
 	if err := services.Signal(cluster.Evaluator, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	pause(2 * time.Second) // rollouts end meanwhile
+	pause(2 * time.Second) // rollouts end during the pause
 	if err := errors.Join(services.Kill(cluster.NATS), services.Signal(cluster.Evaluator, syscall.SIGCONT)); err != nil {
 		t.Fatal(err)
 	}

@@ -84,8 +84,9 @@ func TestConformanceOverFourProcesses(t *testing.T) {
 	}
 }
 
-// TestConformanceOfTheSlice runs the vectors of this repository, without the shared folder.
-func TestConformanceOfTheSlice(t *testing.T) {
+// TestConformanceOfRepositoryVectors runs the vectors of this repository, without the shared
+// folder.
+func TestConformanceOfRepositoryVectors(t *testing.T) {
 	got := runVectors(t, filepath.Join("testdata", "vectors"))
 	if got.Failed != 0 {
 		t.Errorf("failed cases: got %d, want 0", got.Failed)

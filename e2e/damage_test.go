@@ -26,15 +26,15 @@ var (
 )
 
 const (
-	// maxResumptions is the number of resumptions of a damaged run: one reports the damage, and one
-	// plays the damaged rollouts again. A round that begins with a partly lost document may need one
-	// more.
+	// maxResumptions is the maximum number of resumptions of a damaged run. One reports the damage,
+	// and one runs the damaged rollouts again. A round that starts with a partly lost document may
+	// need one more.
 	maxResumptions = 4
-	// resumeLimit bounds one resumption on a busy machine.
-	resumeLimit = 3 * time.Minute
+	// resumeTimeout is the timeout of one resumption on a busy machine.
+	resumeTimeout = 3 * time.Minute
 )
 
-// chaosFlags are the flags of damaged runs. Their scenarios write into every table.
+// chaosFlags are the flags of damaged runs. Their scenarios write to every table.
 var chaosFlags = []string{
 	"run", "--parallel", "8", "a*", "b*", "c*",
 }
@@ -140,7 +140,7 @@ func TestLongDamagedStores(t *testing.T) {
 	for n := 0; time.Since(began) < *chaosTime; n++ {
 		out, kind := filepath.Join(dir, fmt.Sprint("run", n)), []string{"oracle", "plugged"}[n%2]
 		flags := append(slices.Clone(runs[calm+"."+kind]), "--out", out)
-		kill := random.IntN(40) // so many signs of progress, or never if there are fewer
+		kill := random.IntN(40) // progress lines before the kill; none if there are fewer
 		killAt(t, kill, flags...)
 		chosen := []damage{all[random.IntN(len(all))], all[random.IntN(len(all))]}
 		what := fmt.Sprintf("run %d of seed %d, %s, killed at %d: %s, %s", n, *chaosSeed, kind, kill, chosen[0].name, chosen[1].name)
@@ -159,7 +159,8 @@ func TestLongDamagedStores(t *testing.T) {
 	}
 }
 
-// answerByTurn is an agent that calls a tool and then talks, depending on the conversation alone.
+// answerByTurn is an agent that calls a tool and then sends a text, depending only on the
+// conversation.
 func answerByTurn(c *agent.Conversation) agent.Reply {
 	switch c.Turn {
 	case 0:
@@ -196,7 +197,7 @@ func killAt(t *testing.T, progress int, args ...string) {
 func resume(t *testing.T, what, calm, out string, args ...string) {
 	t.Helper()
 	for range maxResumptions {
-		ctx, cancel := context.WithTimeout(t.Context(), resumeLimit)
+		ctx, cancel := context.WithTimeout(t.Context(), resumeTimeout)
 		cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), args...)
 		var printed bytes.Buffer
 		cmd.Stderr = &printed
@@ -204,7 +205,7 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 		late := ctx.Err() != nil
 		cancel()
 		if strings.Contains(printed.String(), "no interrupted run") {
-			return // it was killed before it had begun
+			return // killed before the start
 		}
 		wrong := wrongFiles(t, calm, out)
 		if len(wrong) > 0 {
@@ -229,7 +230,7 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(out, "trajectories"), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") { // the last is a file that the kill left half written
+		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") { // the prefix is that of partly written files
 			return err
 		}
 		name, err := filepath.Rel(out, path)

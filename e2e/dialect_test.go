@@ -12,15 +12,15 @@ import (
 	"testing"
 )
 
-// dialectCase is a model that switches wifi off in its own form.
+// dialectCase is a model that turns wifi off in its own format.
 type dialectCase struct {
 	player, call, begin string
-	// second reports whether the second prompt holds the call's result.
+	// second is the call's result in the second prompt.
 	second string
 }
 
-// startModel serves a model behind an OpenAI-compatible API. It calls in the first turn and speaks
-// in the second.
+// startModel serves a model with an OpenAI-compatible API. Its first turn is a call, its second a
+// text.
 func startModel(t *testing.T, c dialectCase) *httptest.Server {
 	t.Helper()
 	turn := 0
@@ -46,7 +46,7 @@ func startModel(t *testing.T, c dialectCase) *httptest.Server {
 	return server
 }
 
-// TestDialects plays a rollout with each dialect.
+// TestDialects runs a rollout with each dialect.
 func TestDialects(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "")
 	for _, c := range []dialectCase{

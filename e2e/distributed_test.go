@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// toolsandbox runs the command line to its end and returns what it printed on standard output.
+// toolsandbox runs the command line and returns its standard output.
 func toolsandbox(t *testing.T, args ...string) string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
@@ -77,7 +77,7 @@ func TestLongKilledServices(t *testing.T) {
 		if !strings.Contains(lines.Text(), "rollouts, mean score") || killed == len(victims) {
 			continue
 		}
-		// Each progress line means that rollouts are running: kill the next service at once.
+		// A progress line means that rollouts are running: kill the next service immediately.
 		if err := services.Kill(victims[killed]); err != nil {
 			t.Fatal(err)
 		}

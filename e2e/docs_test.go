@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// command is one line of a shell block in a document, or a file that the document shows in a block
-// whose first line is "# file: PATH".
+// command is a line of a shell block in a document, or a file that a block with the first line "#
+// file: PATH" shows.
 type command struct {
 	document      string
 	line          string
@@ -71,10 +71,10 @@ func runDocumented(t *testing.T, c command, dir string) {
 		cmd = exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-	case "make": // that the target exists; running the tests from a test would not end
+	case "make": // check only that the target exists, because running tests from a test would not end
 		cmd = exec.CommandContext(t.Context(), "sh", "-c", "make -n "+rest)
 		cmd.Dir = ".."
-	case "kubectl": // there is no cluster here; make check validates what it would apply
+	case "kubectl": // without a cluster; make check validates the manifests
 		path := line[strings.LastIndexByte(line, ' ')+1:]
 		if _, err := os.Stat(filepath.Join("..", path)); err != nil {
 			t.Errorf("%s: %q: %v", c.document, c.line, err)

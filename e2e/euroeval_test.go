@@ -12,9 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestPluginAnswersRecords plays records of EuroEval's task with a plug-in. It sees the question
-// and the functions as tools, and nothing of the answers. Its texts count as no call, which is
-// correct if no function fits.
+// TestPluginAnswersRecords runs records of EuroEval's task with a plug-in. It sees the question,
+// and the functions as tools, but not the answers. Its texts count as no call, which is correct if
+// no function fits.
 func TestPluginAnswersRecords(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

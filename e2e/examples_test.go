@@ -15,11 +15,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
-// exampleLines is the largest number of lines of an example.
+// exampleLines is the maximum number of lines of an example.
 const exampleLines = 60
 
-// TestLongExamples plays the agents of examples/ against a scripted model. The scripts cover
-// parallel calls, a failed call, a second message of the user, and an outage of the model.
+// TestLongExamples runs the agents of examples/ with a scripted model. The scripts cover parallel
+// calls, a failed call, a second message of the user, and an outage of the model.
 func TestLongExamples(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "examples", "*", "agent.py"))
 	if err != nil || len(files) == 0 {
@@ -35,15 +35,15 @@ func TestLongExamples(t *testing.T) {
 			checkExample(t, string(page), name, file)
 			playExample(t, name, file)
 		})
-		if name == "code" { // it keeps nothing
+		if name == "code" { // stateless
 			continue
 		}
 		t.Run(name+" that forgets", func(t *testing.T) { playExample(t, name, file, "PYTHONPATH="+forgetfulPath(t)) })
 	}
 }
 
-// checkExample checks the length of an example, and that the page documents its installation and
-// start.
+// checkExample checks the length of an example, and that the page documents how to install and
+// start it.
 func checkExample(t *testing.T, page, name, file string) {
 	t.Helper()
 	source, err := os.ReadFile(file)
@@ -64,7 +64,7 @@ func checkExample(t *testing.T, page, name, file string) {
 }
 
 // forgetfulPath returns a Python path on which agents drop each conversation between turns, as
-// after a restart. Each run is cancelled, and the next one starts from the messages.
+// after a restart. Each run is cancelled, and the next one starts with the messages.
 func forgetfulPath(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -139,7 +139,7 @@ func callsOfTurns(t *testing.T, file string) []int {
 
 // answer is one answer of a scripted model.
 type answer struct {
-	// hears is a text that the newest message has to contain.
+	// hears is a text that the last message must contain.
 	hears string
 	// calls are tools by name, each with its arguments as JSON text.
 	calls [][2]string

@@ -18,9 +18,9 @@ import (
 type fault struct {
 	name string
 	do   func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error
-	// loses: acknowledged data may be lost, so some rollouts may need --resume.
+	// loses reports that acknowledged data may be lost, so some rollouts may need --resume.
 	loses bool
-	// repays: a turn may be asked and paid again.
+	// repays reports that a turn may be requested and paid again.
 	repays bool
 }
 
@@ -31,7 +31,7 @@ func repays(f fault) bool { return f.repays }
 // faults returns the faults to choose from.
 func faults() []fault {
 	all := []fault{
-		{name: "nats away", do: natsAway},
+		{name: "nats away", do: natsOutage},
 		{name: "toolhost without its disk", do: toolHostLost},
 		{name: "toolhost with a cut file", do: toolHostDamaged(truncate)},
 		{name: "toolhost with flipped bits", do: toolHostDamaged(flipBits)},
@@ -49,7 +49,7 @@ func faults() []fault {
 }
 
 // storeDamage returns the n-th damage of a store as a fault. After a loss it restarts all services,
-// which create their streams at the start.
+// because they create their streams at the start.
 func storeDamage(n int) fault {
 	all := damages()[1:]
 	chosen := all[n%len(all)]
@@ -68,7 +68,7 @@ func storeDamage(n int) fault {
 // truncateTails simulates a power failure.
 var truncateTails = damage{"tails", func(random *rand.Rand, at stores) error { return change(blocksOf(at, "*"), truncate(random)) }}
 
-// restart kills processes and starts them again in the reverse order.
+// restart kills processes and restarts them in reverse order.
 func restart(ctx context.Context, services *cluster.Cluster, meanwhile func() error, names ...string) error {
 	for _, name := range names {
 		if err := services.Kill(name); err != nil {
@@ -106,7 +106,7 @@ func stop(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error
 	}
 }
 
-func natsAway(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
+func natsOutage(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 	return restart(ctx, services, randomPause(random, time.Second, 6*time.Second), cluster.NATS)
 }
 
@@ -114,8 +114,8 @@ func toolHostLost(ctx context.Context, _ *rand.Rand, services *cluster.Cluster) 
 	return restart(ctx, services, func() error { return os.RemoveAll(services.Sessions(cluster.ToolHost)) }, cluster.ToolHost)
 }
 
-// toolHostDamaged damages the tool host's file. If the tool host reports that, the file is removed,
-// as its message says.
+// toolHostDamaged damages the tool host's file. If the tool host reports that, the fault removes
+// the file, as the message says.
 func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(cluster.ToolHost); err != nil {
@@ -131,7 +131,8 @@ func toolHostDamaged(how func(*rand.Rand) func([]byte) []byte) func(context.Cont
 	}
 }
 
-// removeDamaged restarts a tool host that ended because of a damaged file, without that file.
+// removeDamaged removes the file of a tool host that ended because of its damage, and restarts the
+// tool host.
 func removeDamaged(ctx context.Context, services *cluster.Cluster) error {
 	if !services.Ended(cluster.ToolHost) {
 		return errors.New("the tool host is not ready, but runs")
@@ -157,11 +158,11 @@ func lastLine(path string) string {
 	return lines[len(lines)-1]
 }
 
-// diskLimit is the largest file size on a full disk. A run soon stores more.
+// diskLimit is the maximum file size on a full disk. A run soon exceeds it.
 const diskLimit = 16 << 10
 
-// fullDisk limits the file sizes of a process for longer than others take to reconnect. Then it is
-// restarted without the limit, whether it has ended or not.
+// fullDisk limits the file sizes of a process for longer than others take to reconnect. It then
+// restarts the process without the limit, even if it has not ended.
 func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		if err := services.Kill(name); err != nil {
@@ -180,7 +181,7 @@ func fullDisk(name string) func(context.Context, *rand.Rand, *cluster.Cluster) e
 	}
 }
 
-// damaged damages stored data between a kill and a restart of its users.
+// damaged damages stored data after killing its users, and restarts them.
 func damaged(d damage, victims ...string) func(context.Context, *rand.Rand, *cluster.Cluster) error {
 	return func(ctx context.Context, random *rand.Rand, services *cluster.Cluster) error {
 		return restart(ctx, services, func() error {

@@ -13,7 +13,7 @@ import (
 )
 
 // TestLongImport imports all scenarios of the original. Recorded trajectories of the pack's
-// scenarios match, and every variant runs.
+// scenarios match, and every variant can run.
 func TestLongImport(t *testing.T) {
 	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)

@@ -17,8 +17,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// interruptTimeout bounds the end of an interrupted run on a busy machine. An idle one needs a
-// fiftieth of it.
+// interruptTimeout is the maximum time to the end of an interrupted run on a busy machine.
 const interruptTimeout = 5 * time.Second
 
 // TestLongInterruptAndResume interrupts a run in one process. It ends within 5 s with the finished

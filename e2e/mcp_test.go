@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// registryPack is a pack whose tools are those of two MCP servers from PyPI, in a directory of
+// registryPack writes a pack with the tools of two MCP servers from PyPI, with a directory of
 // programs.
 func registryPack(t *testing.T, programs string) string {
 	t.Helper()
@@ -40,7 +40,7 @@ tools:
 	return dir
 }
 
-// TestLongRegistryServers plays tools of MCP servers from a package registry, and replays the run
+// TestLongRegistryServers calls tools of MCP servers from a package registry, and replays the run
 // without them.
 func TestLongRegistryServers(t *testing.T) {
 	programs, err := filepath.Abs(filepath.Join("..", ".bin", "mcp", "bin"))

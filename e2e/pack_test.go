@@ -23,7 +23,7 @@ func examplePacks(t *testing.T) []string {
 	return packs
 }
 
-// TestLongExamplePacks proves the packs of examples/ and plays them in all variants.
+// TestLongExamplePacks proves the packs of examples/ and runs them in all variants.
 func TestLongExamplePacks(t *testing.T) {
 	for _, pack := range examplePacks(t) {
 		t.Run(filepath.Base(pack), func(t *testing.T) {
@@ -48,16 +48,17 @@ func TestLongExamplePacks(t *testing.T) {
 	}
 }
 
-// TestLongTimerPack proves the built-in pack of timers, whose tools schedule events.
+// TestLongTimerPack proves the built-in pack of timers. Its tools schedule events.
 func TestLongTimerPack(t *testing.T) {
 	if printed := toolsandbox(t, "scenario", "prove", "--pack", "timer"); !strings.Contains(printed, "6 proven, 0 failed ") {
 		t.Errorf("prove: got\n%s\nwant all scenarios proven", printed)
 	}
 }
 
-// surviveKills runs flags calmly, and once more on services of which kill kills one at a time, and
-// takes the tool host's disk away where lose says so: every file is that of the calm run.
-func surviveKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n int) (service string, lose bool)) {
+// runWithKills runs flags undisturbed, then with services of which kill selects one at a time to
+// kill. If lose is set, it also removes the tool host's disk. Every file must equal that of the
+// undisturbed run.
+func runWithKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n int) (service string, lose bool)) {
 	t.Helper()
 	flags = append(slices.Clone(flags), "--parallel", "8", "--out")
 	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
@@ -81,13 +82,13 @@ func surviveKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n 
 	equalRuns(t, calm, shaken)
 }
 
-// killToolHost kills the tool host each time, and takes its disk away every other time.
+// killToolHost selects the tool host, and its disk every other time.
 func killToolHost(n int) (service string, lose bool) { return cluster.ToolHost, n%2 == 1 }
 
-// TestLongTimersKilled kills the tool host and the orchestrator in turns while events interrupt
+// TestLongTimersKilled kills the tool host and the orchestrator alternately while events interrupt
 // conversations.
 func TestLongTimersKilled(t *testing.T) {
-	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80"}, func(n int) (string, bool) {
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80"}, func(n int) (string, bool) {
 		if n%2 == 1 {
 			return cluster.Orchestrator, false
 		}
@@ -95,8 +96,8 @@ func TestLongTimersKilled(t *testing.T) {
 	})
 }
 
-// slowPack is a pack with a slow tool that changes the world from its beginning to its end, and
-// draws ids and numbers.
+// slowPack is a pack with a slow tool that changes the world at its start and end, and draws ids
+// and numbers.
 var slowPack = map[string]string{
 	"schema.yaml": `tables:
   - name: step
@@ -138,18 +139,18 @@ def take_steps(name: str, count: int) -> float:
 `,
 }
 
-// TestLongPackToolsKilled kills the tool host again and again while a pack's tools run.
+// TestLongPackToolsKilled kills the tool host repeatedly while a pack's tools run.
 func TestLongPackToolsKilled(t *testing.T) {
 	pack := writeServedPack(t, slowPack, "")
-	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "100"}, killToolHost)
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "100"}, killToolHost)
 }
 
-// TestLongToolServerKilled kills the tool host again and again while it asks a tool server.
+// TestLongToolServerKilled kills the tool host repeatedly during its requests to a tool server.
 func TestLongToolServerKilled(t *testing.T) {
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "desk=grpc://" + server.address}}
-	surviveKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
+	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
 }
 
 // TestLongOwnMeasuresKilled kills the evaluator again and again while it scores by the measures of
@@ -165,5 +166,5 @@ func TestLongOwnMeasuresKilled(t *testing.T) {
 		t.Fatalf("got the files %v, want those of the pack", slices.Sorted(maps.Keys(files)))
 	}
 	pack := writeServedPack(t, files, "")
-	surviveKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
+	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "random", "--pack", pack, "--trials", "200"}, func(int) (string, bool) { return cluster.Evaluator, false })
 }

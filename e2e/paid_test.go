@@ -20,19 +20,19 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// gate blocks callers while it is closed.
-type gate struct {
+// responseGate blocks callers while it is closed.
+type responseGate struct {
 	mu   sync.Mutex
 	open chan struct{} // closed while the gate is open
 }
 
-func newGate() *gate {
-	g := &gate{open: make(chan struct{})}
+func newGate() *responseGate {
+	g := &responseGate{open: make(chan struct{})}
 	close(g.open)
 	return g
 }
 
-func (g *gate) set(open bool) {
+func (g *responseGate) set(open bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !open {
@@ -42,8 +42,8 @@ func (g *gate) set(open bool) {
 	close(g.open)
 }
 
-// pass waits until the gate is open. It returns false if ctx ends first.
-func (g *gate) pass(ctx context.Context) bool {
+// pass waits until the gate is open. It returns false if ctx ends before.
+func (g *responseGate) pass(ctx context.Context) bool {
 	g.mu.Lock()
 	open := g.open
 	g.mu.Unlock()
@@ -59,7 +59,7 @@ func (g *gate) pass(ctx context.Context) bool {
 type quota struct {
 	mu           sync.Mutex
 	left, passed int
-	changed      chan struct{} // closed when there is another ration
+	changed      chan struct{} // closed when the quota changes
 }
 
 func (r *quota) set(n int) {
@@ -79,7 +79,7 @@ func (r *quota) count() int {
 	return r.passed
 }
 
-// pass waits for quota. It returns false if ctx ends first.
+// pass waits for quota. It returns false if ctx ends before.
 func (r *quota) pass(ctx context.Context) bool {
 	for {
 		r.mu.Lock()
@@ -100,9 +100,9 @@ func (r *quota) pass(ctx context.Context) bool {
 	}
 }
 
-// serveGated proxies an address until the test ends. Responses pass only while the gate is open,
-// and are lost if the other side dies.
-func serveGated(t *testing.T, target string, g *gate) (address string) {
+// serveGated starts a proxy for an address until the test ends. Responses pass only while the gate
+// is open, and are lost if the other side dies.
+func serveGated(t *testing.T, target string, g *responseGate) (address string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -128,7 +128,7 @@ func serveGated(t *testing.T, target string, g *gate) (address string) {
 }
 
 // carryGated proxies one connection until either side ends.
-func carryGated(ctx context.Context, client net.Conn, target string, g *gate) {
+func carryGated(ctx context.Context, client net.Conn, target string, g *responseGate) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	context.AfterFunc(ctx, func() { _ = client.Close() })
@@ -140,7 +140,7 @@ func carryGated(ctx context.Context, client net.Conn, target string, g *gate) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		defer stop()
-		_, _ = io.Copy(server, client) // its end is all there is to know
+		_, _ = io.Copy(server, client) // only its end matters
 	})
 	chunks := make(chan []byte, 1024)
 	group.Go(func() {
@@ -194,7 +194,7 @@ func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 				seen[response.GetItem().GetIndex()] = true
 			}
 		}
-		if status.Code(err) == codes.NotFound { // not begun
+		if status.Code(err) == codes.NotFound { // not started
 			continue
 		}
 		if !errors.Is(err, io.EOF) {
@@ -214,10 +214,10 @@ func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 	return all, undelivered
 }
 
-// waitTimeout bounds every wait for an expected event.
+// waitTimeout is the timeout of every wait for an expected event.
 const waitTimeout = 3 * time.Minute
 
-// eventually waits until something holds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	limit, ticker := time.NewTimer(waitTimeout), time.NewTicker(20*time.Millisecond)
@@ -227,14 +227,14 @@ func eventually(t *testing.T, what string, holds func() bool) {
 		select {
 		case <-ticker.C:
 		case <-limit.C:
-			t.Fatalf("waited %s in vain until %s", waitTimeout, what)
+			t.Fatalf("%s passed before: %s", waitTimeout, what)
 		}
 	}
 }
 
 // TestPaidOnce kills the gateway several times under load while it has paid but undelivered
-// answers. Every (rollout, message index) is asked once. The provider's quota between kills keeps
-// the run from ending early.
+// answers. Every (rollout, message index) is requested once. The provider's quota between kills
+// keeps the run from ending early.
 func TestPaidOnce(t *testing.T) {
 	const trials, kills, few, atStake = 20, 3, 10, 8
 	server, delivery, provider := startChatServer(t), newGate(), &quota{}
@@ -269,21 +269,21 @@ func TestPaidOnce(t *testing.T) {
 		provider.set(few)
 		eventually(t, "the gateway is there", func() bool { return provider.count() > from })
 		delivery.set(false)
-		provider.set(plenty)
+		provider.set(unlimited)
 		eventually(t, "answers are paid for and not delivered", func() bool { _, n := recorded(); return n >= atStake })
 		provider.set(0)
 		eventually(t, "all that was paid for is recorded", func() bool { n, _ := recorded(); return n == provider.count() })
 		if err := services.Kill(cluster.AgentGateway); err != nil {
 			t.Fatal(err)
 		}
-		server.waitDisconnected(t) // or the next ration would be given to the dead
+		server.waitDisconnected(t) // otherwise dead clients could use the next quota
 		delivery.set(true)
 		if err := services.Start(t.Context(), cluster.AgentGateway); err != nil {
 			t.Fatal(err)
 		}
 	}
 	t.Logf("%d requests before the last restart", provider.count())
-	provider.set(plenty)
+	provider.set(unlimited)
 	if err := cmd.Wait(); err != nil {
 		t.Fatalf("the run: %v", err)
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// TestAgentRaises plays agents whose own code fails. Each rollout scores 0, is asked once, and
-// replays identically.
+// TestAgentRaises runs agents whose own code raises exceptions. Each rollout scores 0, is requested
+// once, and replays identically.
 func TestAgentRaises(t *testing.T) {
 	var asked atomic.Int32
 	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {

@@ -29,7 +29,7 @@ type chatServer struct {
 	asked atomic.Int32
 	// status is the HTTP status of its answers, 0 for success.
 	status int
-	// let, if set, decides whether to answer a request. Other requests are not counted.
+	// let, if set, decides whether to answer a request. Requests without an answer are not counted.
 	let func(ctx context.Context) bool
 
 	mu    sync.Mutex
@@ -58,7 +58,7 @@ func (c *chatServer) waitDisconnected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := conn.LocalAddr().String() // once it is accepted, so are all that came before it
+	own := conn.LocalAddr().String() // after it is accepted, all earlier ones are too
 	if err := conn.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func replay(t *testing.T, run string, args ...string) (again string) {
 	return again
 }
 
-// TestReplayModels plays both roles with models, in one process and with four, stops their server,
+// TestReplayModels runs both roles with models, in one process and with four, stops their server,
 // and replays the runs both ways. The files are equal, and no request is sent.
 func TestReplayModels(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
@@ -132,12 +132,12 @@ func TestReplayModels(t *testing.T) {
 			if lines := exchanges(t, out); lines != int(asked) || asked == 0 {
 				t.Errorf("exchanges: got %d lines, want %d, one a request", lines, asked)
 			}
-			if err := os.RemoveAll(filepath.Join(out, ".toolsandbox", "nats")); err != nil { // what the services kept is not needed
+			if err := os.RemoveAll(filepath.Join(out, ".toolsandbox", "nats")); err != nil { // a replay needs no data of the services
 				t.Fatal(err)
 			}
 			again := replay(t, out)
 			replay(t, again, services.ClientArgs()...)
-			replay(t, out, services.ClientArgs()...) // under the next id
+			replay(t, out, services.ClientArgs()...) // with the next id
 			if got := server.asked.Load(); got != asked {
 				t.Errorf("requests of replays: got %d, want none", got-asked)
 			}
@@ -191,7 +191,7 @@ func exchanges(t *testing.T, run string) (lines int) {
 	return lines
 }
 
-// TestReplayPlugin replays a run of a plug-in that is gone.
+// TestReplayPlugin replays a run of a stopped plug-in.
 func TestReplayPlugin(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -221,7 +221,7 @@ func TestReplayPlugin(t *testing.T) {
 	}
 }
 
-// TestReplayServices replays a run whose hosted services are gone.
+// TestReplayServices replays a run without its hosted services.
 func TestReplayServices(t *testing.T) {
 	server, asked := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)
@@ -237,8 +237,8 @@ func TestReplayServices(t *testing.T) {
 	}
 }
 
-// TestReplayFailure replays a run whose provider refused. The failures are equal, and no request is
-// sent.
+// TestReplayFailure replays a run whose provider rejected requests. The failures are equal, and no
+// request is sent.
 func TestReplayFailure(t *testing.T) {
 	server := startChatServer(t)
 	server.status = http.StatusUnauthorized
@@ -253,7 +253,7 @@ func TestReplayFailure(t *testing.T) {
 	}
 }
 
-// wantFailure runs the command line and wants exit code 1 and a text.
+// wantFailure runs the command line and expects exit code 1 and a text.
 func wantFailure(t *testing.T, want string, args ...string) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
@@ -263,7 +263,7 @@ func wantFailure(t *testing.T, want string, args ...string) {
 }
 
 // TestReplayMissing removes the last reply of a recording, then all of it. The rollout fails with
-// the missing index and no request is sent. Without a recording nothing is played.
+// the missing index, and no request is sent. Without a recording no rollout starts.
 func TestReplayMissing(t *testing.T) {
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")

@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestScripts runs testdata/script: every use of the command line, all services in its process.
+// TestScripts runs testdata/script, which covers the command line with all services in its process.
 func TestScripts(t *testing.T) {
 	runScripts(t, "*.txtar", nil)
 }

@@ -20,11 +20,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
-// maxAgentLines is the largest number of lines of an agent, without blank lines, imports and
+// maxAgentLines is the maximum number of lines of an agent, without blank lines, imports and
 // boilerplate.
 const maxAgentLines = 15
 
-// TestReadmeAgents plays the README's agents of each language against the real services.
+// TestReadmeAgents runs the README's agents of each language with the real services.
 func TestReadmeAgents(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
@@ -63,7 +63,7 @@ func TestReadmeAgents(t *testing.T) {
 	}
 }
 
-// TestPageAgents plays the agents of docs/agents.md: one writes code, one has its own loop.
+// TestPageAgents runs the agents of docs/agents.md: one writes code, one has its own loop.
 func TestPageAgents(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
 	if err != nil {
@@ -95,8 +95,7 @@ func TestPageAgents(t *testing.T) {
 	}
 }
 
-// TestPageUser plays the user of docs/roles.md with an agent of the other SDK, and once more from
-// the recording.
+// TestPageUser runs the user of docs/roles.md with an agent of the other SDK, and replays the run.
 func TestPageUser(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "docs", "roles.md"))
 	if err != nil {
@@ -134,8 +133,8 @@ func TestPageUser(t *testing.T) {
 	}
 }
 
-// TestAttachedAgents plays agents that attach themselves, in each language, to a gateway that
-// starts after them.
+// TestAttachedAgents runs agents in each language that attach themselves to a gateway that starts
+// later.
 func TestAttachedAgents(t *testing.T) {
 	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {
@@ -248,7 +247,7 @@ func startAgent(t *testing.T, cmd *exec.Cmd) {
 		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			t.Error(err)
 		}
-		_ = cmd.Wait() // a signal ends it
+		_ = cmd.Wait() // ended by a signal
 		if t.Failed() {
 			t.Logf("the agent printed:\n%s", printed.String())
 		}

@@ -15,7 +15,7 @@ import (
 // serviceKey is the key that the hosted services require.
 const serviceKey = "not-to-be-seen-anywhere"
 
-// exchange is a scenario that asks two hosted services, one of them twice.
+// exchange is a scenario that uses two hosted services, one of them twice.
 const exchange = `exchange:
   clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
   tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}
@@ -28,7 +28,7 @@ const exchange = `exchange:
     - say: A share of Acme is 18.40 euros.
 `
 
-// startServices serves the hosted services. The n-th answer contains n.
+// startServices starts servers in place of the hosted services. The n-th answer contains n.
 func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) {
 	t.Helper()
 	asked = &atomic.Int32{}
@@ -47,7 +47,7 @@ func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) 
 	return server, asked
 }
 
-// writePack makes a directory with one scenario.
+// writePack writes a pack with one scenario.
 func writePack(t *testing.T, text string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -57,8 +57,8 @@ func writePack(t *testing.T, text string) string {
 	return dir
 }
 
-// TestHostedServices plays a scenario with live services, replays it without them, and plays it
-// from its recordings.
+// TestHostedServices runs a scenario with live services, replays it without them, and runs it from
+// its recordings.
 func TestHostedServices(t *testing.T) {
 	server, asked := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)

@@ -51,9 +51,9 @@ func sweepFlags(services *cluster.Cluster) []string {
 // command is idempotent, and the run can be resumed.
 func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
-	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // so that most turns wait for their budget
+	t.Setenv("TOOLSANDBOX_AGENTGW_LIMIT", "default=concurrency:4") // most turns wait for the limiter
 	services, server := start(t), startCountingServer(t)
-	if err := os.Unsetenv("TOOLSANDBOX_AGENTGW_LIMIT"); err != nil { // which is the gateway's alone
+	if err := os.Unsetenv("TOOLSANDBOX_AGENTGW_LIMIT"); err != nil { // the variable is for the gateway only
 		t.Fatal(err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
@@ -128,7 +128,7 @@ func statesOf(t *testing.T, services *cluster.Cluster) map[string]sweepState {
 	return states
 }
 
-// TestSweepCommands lists sweeps, watches one twice, and names an unknown one.
+// TestSweepCommands lists sweeps, watches one twice, and checks the error for an unknown one.
 func TestSweepCommands(t *testing.T) {
 	services := start(t)
 	at := sweepFlags(services)

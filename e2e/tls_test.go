@@ -49,7 +49,7 @@ else:
     attach(act, "grpcs://" + address, "mine", credentials=grpc.ssl_channel_credentials(certificate))
 `
 
-// TestSecureAgents plays dialled and attached agents of each language over TLS.
+// TestSecureAgents runs dialled and attached agents of each language over TLS.
 func TestSecureAgents(t *testing.T) {
 	cert, key := writeCertificate(t)
 	play := func(t *testing.T, flags ...string) {

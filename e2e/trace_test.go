@@ -20,7 +20,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// receiver is an OTLP receiver that stores every span.
+// receiver is an OTLP receiver that stores all spans.
 type receiver struct {
 	collectortracev1.UnimplementedTraceServiceServer
 
@@ -84,8 +84,8 @@ func receive(t *testing.T) (*receiver, string) {
 	return r, listener.Addr().String()
 }
 
-// wantTree is one rollout from the command line to the score, with two executions and three player
-// turns. Siblings are sorted by name.
+// wantTree is the tree of spans of one rollout from the command line to the score, with two
+// executions and three player turns. Siblings are sorted by name.
 const wantTree = `rollout turn_off_wifi [toolsandbox]
   play turn_off_wifi [orchestrator]
     evaluate turn_off_wifi [evaluator]
@@ -108,7 +108,7 @@ const wantTree = `rollout turn_off_wifi [toolsandbox]
         execute_tool set_wifi_status [toolhost]
 `
 
-// TestOneRolloutIsOneTrace runs a rollout over the four processes and checks the tree of its spans.
+// TestOneRolloutIsOneTrace runs a rollout over four processes and checks the tree of its spans.
 func TestOneRolloutIsOneTrace(t *testing.T) {
 	r, endpoint := receive(t)
 	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Args: []string{"--otlp-endpoint", endpoint}})
@@ -116,7 +116,7 @@ func TestOneRolloutIsOneTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	toolsandbox(t, append([]string{"run", "--agent", "oracle", "--otlp-endpoint", endpoint, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}, services.ClientArgs()...)...)
-	if err := services.Stop(); err != nil { // sends what is pending
+	if err := services.Stop(); err != nil { // sends pending spans
 		t.Fatal(err)
 	}
 	r.mu.Lock()

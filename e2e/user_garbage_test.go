@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-// invalidOutputs are outputs that violate each model's form.
+// invalidOutputs returns outputs that violate each model's format.
 func invalidOutputs() map[string][]string {
 	return map[string][]string{
 		"hermes:m":          {"<tool_call>{\"name\": ", "<tool_call>[1, 2]</tool_call>", "", "<tool_call>{\"name\": \"fly\", \"arguments\": {}}</tool_call>"},
@@ -23,7 +23,7 @@ func invalidOutputs() map[string][]string {
 	}
 }
 
-// entry returns what the summary of a run says about its only rollout.
+// entry returns the summary's entry of a run's only rollout.
 func entry(t *testing.T, out string) runfiles.ScenarioResult {
 	t.Helper()
 	summary, err := runfiles.ReadSummary(out)
@@ -36,13 +36,13 @@ func entry(t *testing.T, out string) runfiles.ScenarioResult {
 	return summary.Scenarios[0]
 }
 
-// TestModelUserInvalidOutput makes prompted models write invalid output at first. The rollout
+// TestModelUserInvalidOutput runs prompted models whose first outputs are invalid. The rollout
 // continues and ends.
 func TestModelUserInvalidOutput(t *testing.T) {
 	for _, m := range userModels() {
 		texts := invalidOutputs()[m.player]
 		if texts == nil {
-			continue // a provider with calls of its own
+			continue // the provider has native calls
 		}
 		t.Run(m.player, func(t *testing.T) {
 			asked := 0
@@ -67,7 +67,7 @@ func TestModelUserInvalidOutput(t *testing.T) {
 	}
 }
 
-// TestModelUserNeverValid makes each prompted model write invalid output only. Its rollout ends.
+// TestModelUserNeverValid runs prompted models with invalid outputs only. Their rollouts end.
 func TestModelUserNeverValid(t *testing.T) {
 	for player, texts := range invalidOutputs() {
 		t.Run(player, func(t *testing.T) {
@@ -87,8 +87,8 @@ func TestModelUserNeverValid(t *testing.T) {
 	}
 }
 
-// TestModelUserFails makes the user's model say nothing five times. That does not count against the
-// agent, and a resumed run asks the user again. Both replay identically.
+// TestModelUserFails runs a user's model with five empty outputs. That does not count against the
+// agent, and a resumed run requests the user again. Both replay identically.
 func TestModelUserFails(t *testing.T) {
 	turns := append(make([]userTurn, 5), userTurn{tool: "end_conversation", arguments: "{}"})
 	m := callingUsers()[0]
@@ -109,7 +109,7 @@ func TestModelUserFails(t *testing.T) {
 	replay(t, out)
 }
 
-// TestGorillaAsUser is rejected before any rollout.
+// TestGorillaAsUser checks that this model is rejected as a user before any rollout.
 func TestGorillaAsUser(t *testing.T) {
 	for _, name := range []string{"gorilla", "gorilla:m", "Gorilla"} {
 		out := filepath.Join(t.TempDir(), "out")

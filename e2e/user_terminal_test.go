@@ -19,7 +19,7 @@ type terminalUser struct {
 	seen   strings.Builder
 }
 
-// startTerminal starts a run that a person plays.
+// startTerminal starts a run in which a person plays a role.
 func startTerminal(t *testing.T, args ...string) *terminalUser {
 	t.Helper()
 	p := &terminalUser{cmd: exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)}
@@ -82,7 +82,7 @@ func (p *terminalUser) finish(t *testing.T) (code int, shown string) {
 }
 
 // TestPersonResumes interrupts a run of a person in each possible way and resumes it. The person
-// plays the rest.
+// completes the rest.
 func TestPersonResumes(t *testing.T) {
 	stops := map[string]func(t *testing.T, p *terminalUser){
 		"interrupt": func(t *testing.T, p *terminalUser) {
@@ -117,7 +117,7 @@ func TestPersonResumes(t *testing.T) {
 			p.enter(t, "end")
 			p.readUntil(t, "Remove Mateo")
 			p.readUntil(t, "> ")
-			p.sawText(t, "1/2 rollouts") // it is scored while the next one begins
+			p.sawText(t, "1/2 rollouts") // scored while the next one starts
 			stop(t, p)
 			if code, shown := p.finish(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: continue with --out") {
 				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, shown)

@@ -24,10 +24,10 @@ type userModel struct {
 	answer func(userTurn) string
 }
 
-// userModels are the ways to ask a model.
+// userModels returns all models.
 func userModels() []userModel { return append(callingUsers(), promptedUsers()...) }
 
-// callingUsers are models with calls of their provider's interface.
+// callingUsers returns models that use their provider's interface for calls.
 func callingUsers() []userModel {
 	return []userModel{
 		{"openai:m", `"role":"tool"`, func(u userTurn) string {
@@ -66,7 +66,7 @@ func callingUsers() []userModel {
 	}
 }
 
-// promptedUsers are models that write calls as text.
+// promptedUsers returns models that write calls as text.
 func promptedUsers() []userModel {
 	completion := func(text string) string {
 		return fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, text)
@@ -144,7 +144,7 @@ func ordered(t *testing.T, name, text string, wanted ...string) {
 	}
 }
 
-// TestModelUserWithTools plays a user with its own tool, with every provider's interface and with
+// TestModelUserWithTools runs a user with its own tool, with every provider's interface and with
 // prompts.
 func TestModelUserWithTools(t *testing.T) {
 	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
@@ -186,14 +186,14 @@ func TestModelUserWithTools(t *testing.T) {
 				}
 			}
 			ordered(t, "request 1", got[0], "text him yourself")
-			// Demonstrations, then the actual messages; the call has its result.
+			// The demonstrations are followed by the actual messages. The call has its result.
 			ordered(t, "request 1", got[0], "text her.", "aunt Celeste", "if she wrote back", "text him myself", "Do you mean Rafael Quintela")
 			ordered(t, "request 3", got[2], "The landlord.", "has the number +351225550102", "when can you come by", m.result)
 		})
 	}
 }
 
-// TestModelUserEnds plays users that can only end the conversation.
+// TestModelUserEnds runs users that can only end the conversation.
 func TestModelUserEnds(t *testing.T) {
 	turns := []userTurn{{text: "The neighbour, he moved away."}, {tool: "end_conversation", arguments: "{}"}}
 	for _, m := range userModels() {

@@ -27,7 +27,7 @@ func TestServicesMissing(t *testing.T) {
 	}
 }
 
-// TestAgentMissing plays an agent that starts late. The run reports the wait, and then plays.
+// TestAgentMissing runs an agent that starts late. The run reports the wait and continues.
 func TestAgentMissing(t *testing.T) {
 	address := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
@@ -50,8 +50,8 @@ func TestAgentMissing(t *testing.T) {
 	}
 }
 
-// TestInterruptWhileWaiting interrupts a run that waits for its agent. There is nothing to resume,
-// and the next run can use the same directory.
+// TestInterruptWhileWaiting interrupts a run that waits for its agent. Nothing can be resumed, and
+// the next run can use the same directory.
 func TestInterruptWhileWaiting(t *testing.T) {
 	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
 	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")

@@ -35,7 +35,7 @@ const (
 	userToolText = "- Some of the phone's tools are in your own hands. Use them where what you want says so, or when the assistant asks " +
 		"you to do yourself what they can do; leave the rest to the assistant.\n"
 
-	// allowText follows for a user whose agent needs its consent.
+	// allowText is the paragraph for a user whose agent needs consent.
 	allowText = "- For some things the assistant needs your permission and asks you for it. Where that serves what you want, call " +
 		AllowTool + " with what it asked for, then tell it to go ahead. Where it does not, say no. Allow nothing that you were not asked for.\n"
 
@@ -67,9 +67,9 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 	c.messages = append(c.messages, m)
 }
 
-// messages builds the starting messages from the fields system and user, or from messages. It also
-// returns what the user was told. own are the tools of the user.
-func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluationv1.User) {
+// messages builds the starting messages from the fields system and user, or from the field
+// messages. It also returns the user: its knowledge and the tools userTools.
+func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *evaluationv1.User) {
 	if given := v.get("messages"); given != nil {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
@@ -84,7 +84,7 @@ func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluat
 		}
 		messages := b.givenMessages(given)
 		told := UserFromMessages(messages)
-		told.Tools = own
+		told.Tools = userTools
 		return messages, told
 	}
 	var c conversation
@@ -106,7 +106,7 @@ func (b *builder) messages(v *value, own []string) ([]*worldv1.Message, *evaluat
 		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
 		Knowledge: trimmed(b.texts(b.singletonList(user.get("knowledge"), ""))),
 		Unknown:   trimmed(b.texts(b.singletonList(user.get("unknown"), ""))),
-		Tools:     own,
+		Tools:     userTools,
 	}
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told))
 	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
@@ -122,7 +122,7 @@ func trimmed(texts []string) []string {
 }
 
 // instruction returns the simulated user's instructions: its goal, its knowledge, whether it has
-// tools and whether it consents to calls.
+// tools and whether it can consent.
 func instruction(user *evaluationv1.User) string {
 	var text strings.Builder
 	text.WriteString(userText)

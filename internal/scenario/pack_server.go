@@ -24,9 +24,9 @@ type Server struct {
 	Command []string
 	// State reports that the server keeps state for each session.
 	State bool
-	// Environment has the variables that the pack needs: the command gets them.
+	// Environment lists the environment variables that the command gets.
 	Environment []Need
-	// Frozen says that the pack holds the list of the server's tools.
+	// Frozen reports that the pack contains the list of the server's tools.
 	Frozen bool
 	// Position is its position in pack.yaml.
 	Position
@@ -131,11 +131,11 @@ func (l *loader) loadServers(servers []Server) {
 	}
 }
 
-// serverScheme begins the addresses of recorded answers of tool servers.
+// serverScheme is the scheme of the URLs of recorded answers of tool servers.
 const serverScheme = "tools://"
 
-// refuseRecordings refuses recorded answers of a server with a state: an equal request gets another
-// answer later.
+// refuseRecordings reports recorded answers of a server with state: equal requests can have
+// different answers.
 func (l *loader) refuseRecordings(scenarios []Loaded) {
 	for _, loaded := range scenarios {
 		setup := loaded.Scenario.GetSetup()
@@ -152,7 +152,7 @@ func (l *loader) refuseRecordings(scenarios []Loaded) {
 	}
 }
 
-// listTools asks a server.
+// listTools requests the tools of a server.
 func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	if o.ListTools == nil {
 		return nil, errors.New("the tools of " + server.Name + " are not known, and nobody asks the server here")

@@ -123,7 +123,7 @@ func TestServerStateInOrder(t *testing.T) {
 	}
 	const off = "set_wifi_status(on=False)"
 	for name, sources := range map[string][]string{
-		"asks in another order":  {"if not get_wifi_status():\n    count_up(by=5)", off},
+		"asks in another order":  {"if not get_wifi_status():\n    count_up(by=4)", off},
 		"asks otherwise":         {"count_up(by=5 if get_wifi_status() else 6)", off},
 		"equal calls of a state": {"count_up(by=1)", "count_up(by=1)", off},
 	} {

@@ -25,7 +25,7 @@ func main() {
 	defer stop()
 	if err := run(ctx, *root, *dir, *agent); err != nil {
 		fmt.Fprintln(os.Stderr, "distributed:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to clean up
+		os.Exit(1) //nolint:gocritic // nothing to clean up
 	}
 }
 

@@ -1,6 +1,6 @@
-// Command slowmodel answers chat completions of OpenAI, each after a delay: calls of the first tool
-// in a row, then a text. It runs the command that it is given, which finds it by OPENAI_BASE_URL,
-// or serves until it is interrupted.
+// Command slowmodel is an OpenAI chat completions server that delays each answer. It calls the
+// first tool several times, then answers with a text. It runs the given command, which finds the
+// server by OPENAI_BASE_URL, or serves until it is interrupted.
 package main
 
 import (
@@ -27,11 +27,11 @@ func main() {
 	defer stop()
 	if err := run(ctx, model, address, shared, flag.Args()); err != nil {
 		fmt.Fprintln(os.Stderr, "slowmodel:", err)
-		os.Exit(1) //nolint:gocritic // nothing is left to clean up
+		os.Exit(1) //nolint:gocritic // nothing to clean up
 	}
 }
 
-// run serves the model while a command runs, without one until the context ends.
+// run serves the model while a command runs. Without a command it serves until the context ends.
 func run(ctx context.Context, handler http.Handler, address string, shared bool, command []string) (err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// maxRequest bounds the body of a request.
+	// maxRequest is the maximum size of a request body in bytes.
 	maxRequest = 16 << 20
 
 	lastWords = `{"role": "assistant", "content": "That is all."}`
@@ -22,8 +22,8 @@ const (
 // firstTool finds the name of a request's first tool.
 var firstTool = regexp.MustCompile(`"tools":\[\{"type":"function","function":\{"name":"([^"]+)"`)
 
-// model looks for texts in what the gateway sends instead of reading JSON: it shares the processors
-// with the program that is measured.
+// model searches texts in the gateway's requests instead of decoding JSON, because it shares the
+// processors with the measured program.
 type model struct {
 	delay  time.Duration
 	calls  int

@@ -19,10 +19,10 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// maxMessage bounds one message in bytes.
+// maxMessage is the maximum size of a message in bytes.
 const maxMessage = 256 << 20
 
-// GRPC serves in front of an address and records every call's name, metadata, messages, trailer and
+// GRPC starts a proxy for an address. It records every call's name, metadata, messages, trailer and
 // status.
 func (r *Recorder) GRPC(wire, target string) (address string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -30,12 +30,12 @@ func (r *Recorder) GRPC(wire, target string) (address string, err error) {
 		return "", fmt.Errorf("record %s: %w", wire, err)
 	}
 	conn, err := grpc.NewClient(target, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(raw{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(rawCodec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
 	if err != nil {
 		return "", errors.Join(fmt.Errorf("record %s: %w", wire, err), listener.Close())
 	}
 	p := &grpcProxy{recorder: r, wire: wire, conn: conn}
-	server := grpc.NewServer(grpc.UnknownServiceHandler(p.handle), grpc.ForceServerCodecV2(raw{}), grpc.WaitForHandlers(true),
+	server := grpc.NewServer(grpc.UnknownServiceHandler(p.handle), grpc.ForceServerCodecV2(rawCodec{}), grpc.WaitForHandlers(true),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: time.Second, PermitWithoutStream: true}))
 	served := make(chan error, 1)
@@ -53,7 +53,7 @@ type grpcProxy struct {
 	conn     *grpc.ClientConn
 }
 
-// handle passes one call on.
+// handle forwards one call.
 func (p *grpcProxy) handle(_ any, caller grpc.ServerStream) error {
 	method, _ := grpc.MethodFromServerStream(caller)
 	received, _ := metadata.FromIncomingContext(caller.Context())
@@ -65,13 +65,13 @@ func (p *grpcProxy) handle(_ any, caller grpc.ServerStream) error {
 	if err != nil {
 		return p.status(err)
 	}
-	// It ends with the caller's stream, at the latest when this call is over.
+	// The goroutine ends with the caller's stream, at the latest when this call ends.
 	go func() {
 		if err := p.copy(callee.SendMsg, caller.RecvMsg); !errors.Is(err, io.EOF) {
 			cancel()
 			return
 		}
-		_ = callee.CloseSend() // it never fails
+		_ = callee.CloseSend() // never fails
 	}()
 	if header, err := callee.Header(); err == nil {
 		p.metadata(header)
@@ -88,7 +88,7 @@ func (p *grpcProxy) handle(_ any, caller grpc.ServerStream) error {
 	return p.status(err)
 }
 
-// copy passes messages on until there are no more.
+// copy forwards messages until the stream ends.
 func (p *grpcProxy) copy(send, receive func(any) error) error {
 	for {
 		var message frame
@@ -122,14 +122,14 @@ func (p *grpcProxy) status(err error) error {
 // frame is an encoded message.
 type frame []byte
 
-// raw is a codec that leaves messages as they are.
-type raw struct{}
+// rawCodec is a codec that does not change messages.
+type rawCodec struct{}
 
 // Name implements encoding.CodecV2.
-func (raw) Name() string { return "proto" }
+func (rawCodec) Name() string { return "proto" }
 
 // Marshal implements encoding.CodecV2.
-func (raw) Marshal(message any) (mem.BufferSlice, error) {
+func (rawCodec) Marshal(message any) (mem.BufferSlice, error) {
 	f, ok := message.(*frame)
 	if !ok {
 		return nil, fmt.Errorf("marshal %T: no frame", message)
@@ -138,7 +138,7 @@ func (raw) Marshal(message any) (mem.BufferSlice, error) {
 }
 
 // Unmarshal implements encoding.CodecV2.
-func (raw) Unmarshal(data mem.BufferSlice, message any) error {
+func (rawCodec) Unmarshal(data mem.BufferSlice, message any) error {
 	f, ok := message.(*frame)
 	if !ok {
 		return fmt.Errorf("unmarshal %T: no frame", message)

@@ -1,5 +1,5 @@
-// Package record proxies connections between the processes of a test and counts where texts pass:
-// in gRPC requests, responses, metadata and errors, and in plain TCP streams.
+// Package record proxies connections between the processes of a test and counts texts in them: in
+// gRPC requests, responses, metadata and errors, and in plain TCP streams.
 package record
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // Recorder counts the occurrences of texts on named wires: verbatim, in hexadecimal and in base64.
-// It stores no data. Safe for concurrent use. Close it last.
+// It stores no data. It is safe for concurrent use. Close it last.
 type Recorder struct {
 	patterns map[string][][]byte
 	longest  int

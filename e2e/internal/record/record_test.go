@@ -23,7 +23,7 @@ const needle = "Needle4711"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestForms finds a text in every form, wherever it begins.
+// TestForms checks that a text is found in every encoding at any offset.
 func TestForms(t *testing.T) {
 	for before := range 4 {
 		for after := range 4 {
@@ -47,7 +47,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestTCP sends a text byte by byte, twice.
+// TestTCP sends a text twice, byte by byte.
 func TestTCP(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -94,7 +94,8 @@ func TestTCP(t *testing.T) {
 	}
 }
 
-// TestGRPC finds a text in requests, metadata and errors, and passes calls and streams on.
+// TestGRPC checks that a text is found in requests, metadata and errors, and that calls and streams
+// are forwarded.
 func TestGRPC(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

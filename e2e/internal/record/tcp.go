@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// TCP listens in front of an address and records both directions of every connection.
+// TCP starts a proxy for an address. It records both directions of every connection.
 func (r *Recorder) TCP(wire, target string) (address string, err error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *tcpProxy) serve(client net.Conn) {
 	for _, way := range [][2]net.Conn{{server, client}, {client, server}} {
 		both.Go(func() {
 			to, from := way[0], way[1]
-			_, _ = io.Copy(to, io.TeeReader(from, &stream{recorder: p.recorder, wire: p.wire})) // its end is all there is to know
+			_, _ = io.Copy(to, io.TeeReader(from, &stream{recorder: p.recorder, wire: p.wire})) // only the end of the copy matters
 			_, _ = to.Close(), from.Close()
 		})
 	}
@@ -67,7 +67,7 @@ func (p *tcpProxy) serve(client net.Conn) {
 	delete(p.open, server)
 }
 
-// keep remembers connections for close; after it they end at once.
+// keep records connections for close. After close it returns false.
 func (p *tcpProxy) keep(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -58,7 +58,8 @@ func TestConsentBatches(t *testing.T) {
 	}
 }
 
-// consents returns up to five consents to some of the tools, some of them to calls about one row.
+// consents returns up to five consents for some of the tools. Some name the arguments of calls for
+// one row.
 func consents(random *rand.Rand, now float64, confirm []*setupv1.ConfirmedTool, ids []string) []session.Row {
 	idOf := map[string]string{"remove_contact": "person_id", "remove_reminder": "reminder_id"}
 	var rows []session.Row

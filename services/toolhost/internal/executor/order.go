@@ -53,10 +53,10 @@ type search struct {
 // errRegrouped means that the groups changed and must be explored again.
 var errRegrouped = errors.New("calls are grouped anew")
 
-// reordered marks the context of calls in another order than the given one.
+// reordered is the context key of calls in another order than the given one.
 type reordered struct{}
 
-// Reordered says whether a call is made in search of a failing order, and not in the given one.
+// Reordered reports whether a call belongs to the search for a failing order, not to the given order.
 func Reordered(ctx context.Context) bool { return ctx.Value(reordered{}) != nil }
 
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic

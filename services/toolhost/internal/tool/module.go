@@ -38,10 +38,9 @@ func PackOf(setup *setupv1.Setup) Pack {
 	}
 }
 
-// Extend returns the catalogue with the tools of a pack. They come last, in the order of the
-// modules and within them of the functions, then those of servers. Of a tool with several
-// implementations it has the one of the preferred backend, without that the one of DEFAULT, and
-// else the first. The error is source.Mistakes.
+// Extend returns the catalogue with the tools of a pack. They follow the built-in ones by module
+// and function; tools of servers are last. Of several implementations it contains that of the
+// preferred backend, otherwise of DEFAULT, otherwise the first. The error is source.Mistakes.
 func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 	if !pack.Schema.HasBuiltin() {
 		c = New(slices.DeleteFunc(slices.Clone(c.tools), func(t *Tool) bool { return !t.User }))

@@ -19,10 +19,10 @@ import (
 // and tool follow.
 const ServerScheme = "tools://"
 
-// packFile declares the servers. The reader of a pack knows on which line.
+// packFile declares the servers. The pack's loader adds the line.
 const packFile = "pack.yaml"
 
-// serverTools returns the tools of a pack's servers. taken says whose a name is. The error is
+// serverTools returns the tools of a pack's servers. taken maps names to their owners. The error is
 // source.Mistakes.
 func serverTools(servers []*setupv1.ToolServer, schema *world.Schema, taken map[implementation]string) ([]*Tool, source.Mistakes) {
 	var tools []*Tool

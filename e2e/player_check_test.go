@@ -87,7 +87,7 @@ func TestRemotePlayerCheck(t *testing.T) {
 	serving.Wait()
 }
 
-// TestAttachedAwaited plays an agent that attaches itself after the run has reported that it waits.
+// TestAttachedAwaited runs an agent that attaches itself after the run has reported the wait.
 func TestAttachedAwaited(t *testing.T) {
 	address := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")

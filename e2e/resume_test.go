@@ -27,33 +27,34 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// flakyModel is a chat completions server whose answers depend on the conversation alone. After
-// some requests it refuses or hangs.
-type flakyModel struct {
+// unreliableModel is a chat completions server whose answers depend only on the conversation. After
+// some requests it rejects requests or hangs.
+type unreliableModel struct {
 	*httptest.Server
 	answered atomic.Int64
-	// left is the number of requests to answer before refusing the rest.
+	// left is the number of requests to answer before rejecting the rest.
 	left atomic.Int64
-	// hangs, if not nil, makes it hang instead of refusing, until the returned channel is closed.
+	// hangs, if not nil, makes it hang instead of rejecting, until the channel over is closed.
 	hangs atomic.Pointer[hangState]
 }
 
-// hangState tracks one hang: its first request arrived, its client gave up, and the hang ended.
+// hangState tracks one hang: its first request arrived, its client disconnected, and the hang
+// ended.
 type hangState struct{ reached, left, over chan struct{} }
 
-const plenty = 1 << 30
+const unlimited = 1 << 30
 
-func startFlakyModel(t *testing.T) *flakyModel {
+func startUnreliableModel(t *testing.T) *unreliableModel {
 	t.Helper()
-	m := &flakyModel{}
-	m.left.Store(plenty)
+	m := &unreliableModel{}
+	m.left.Store(unlimited)
 	m.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { m.serve(t, w, r) }))
 	t.Cleanup(m.Close)
 	return m
 }
 
-// hang answers n more requests and hangs on the next one.
-func (m *flakyModel) hang(n int64) *hangState {
+// hang makes the server answer n more requests and hang on the next one.
+func (m *unreliableModel) hang(n int64) *hangState {
 	h := &hangState{make(chan struct{}), make(chan struct{}), make(chan struct{})}
 	m.left.Store(n)
 	m.hangs.Store(h)
@@ -61,13 +62,13 @@ func (m *flakyModel) hang(n int64) *hangState {
 }
 
 // end answers hanging and later requests.
-func (m *flakyModel) end(h *hangState) {
-	m.left.Store(plenty)
+func (m *unreliableModel) end(h *hangState) {
+	m.left.Store(unlimited)
 	m.hangs.Store(nil)
 	close(h.over)
 }
 
-func (m *flakyModel) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
+func (m *unreliableModel) serve(t *testing.T, w http.ResponseWriter, r *http.Request) {
 	t.Helper()
 	var request struct {
 		Messages []struct{ Role string }
@@ -108,8 +109,8 @@ func (m *flakyModel) serve(t *testing.T, w http.ResponseWriter, r *http.Request)
 	_, _ = fmt.Fprintf(w, `{"choices":[{"message":{"role":"assistant",%s}}],"usage":{"prompt_tokens":%d,"completion_tokens":2}}`, message, n)
 }
 
-// equalResults compares the result files of two runs, without the exchanges, which differ after
-// refusals.
+// equalResults compares the result files of two runs without the exchanges, which differ after
+// rejected requests.
 func equalResults(t *testing.T, want, got string) {
 	t.Helper()
 	differences, err := compare.Runs(want, got)
@@ -128,7 +129,7 @@ func equalResults(t *testing.T, want, got string) {
 func TestLongResumeFailed(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", serviceKey)
 	services := start(t)
-	server := startFlakyModel(t)
+	server := startUnreliableModel(t)
 	flags := []string{
 		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
 		"turn_off_wifi", "is_cellular_on",
@@ -160,7 +161,7 @@ func TestLongResumeFailed(t *testing.T) {
 			if got := server.answered.Load(); got != paid {
 				t.Errorf("answers: got %d, want %d as in the calm run", got, paid)
 			}
-			toolsandbox(t, again...) // nothing is left to be played again
+			toolsandbox(t, again...) // all rollouts have a score
 			equalResults(t, calm, replay(t, out))
 			if got := server.answered.Load(); got != paid {
 				t.Errorf("answers after the replay: got %d, want %d", got, paid)
@@ -169,10 +170,10 @@ func TestLongResumeFailed(t *testing.T) {
 	}
 }
 
-// killWhenHanging runs the command line and kills it when the server hangs after n more answers.
-// The hanging request is cancelled if the command line itself sends it, and answered if services
-// continue.
-func killWhenHanging(t *testing.T, server *flakyModel, n int64, asks bool, args ...string) {
+// killWhenHanging runs the command line and kills it when the server hangs after n more answers. If
+// the command line itself sends the hanging request, it is cancelled; otherwise services continue
+// and the request is answered.
+func killWhenHanging(t *testing.T, server *unreliableModel, n int64, asks bool, args ...string) {
 	t.Helper()
 	hang := server.hang(n)
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
@@ -236,7 +237,7 @@ func TestResumePlugin(t *testing.T) {
 // TestResumeCancelled cancels a run, which prints how to resume it, and resumes it.
 func TestResumeCancelled(t *testing.T) {
 	services := start(t)
-	server := startFlakyModel(t)
+	server := startUnreliableModel(t)
 	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
 	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, calm)...)
@@ -251,7 +252,7 @@ func TestResumeCancelled(t *testing.T) {
 	<-hang.reached
 	cancel(t, services, "night")
 	err := cmd.Wait()
-	server.end(hang) // after that, or the rollouts might end before anybody knows of the cancellation
+	server.end(hang) // afterwards, because rollouts could end before the cancellation
 	if err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
 		!strings.Contains(said.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
 		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, said.String())

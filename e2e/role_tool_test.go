@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// openScenario gives the agent all tools, so that the environment lets
-// everybody call every tool.
-const openScenario = `wifi_off:
+// unrestrictedScenario gives the agent all tools, so that the environment lets both roles call
+// every tool.
+const unrestrictedScenario = `wifi_off:
   world: flat
   extra_tools: all
   user:
@@ -22,18 +22,17 @@ const openScenario = `wifi_off:
     wifi_off: {snapshot: {setting: {wifi: false, cellular: true, location_service: true, low_battery_mode: false}}}
 `
 
-const openWorld = `clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
+const unrestrictedWorld = `clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
 tables:
   setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}
 `
 
-// TestForeignTool calls tools of another role in a scenario without a choice of tools: a user calls
-// the agent's, with which it would solve the task itself, and an agent calls end_conversation.
-// Neither is executed.
-func TestForeignTool(t *testing.T) {
+// TestToolOfAnotherRole checks that a role cannot call another role's tools in a scenario without a
+// selection of tools. A user calls one of the agent's, and an agent calls end_conversation.
+func TestToolOfAnotherRole(t *testing.T) {
 	pack := t.TempDir()
-	for name, text := range map[string]string{"wifi_off.yaml": openScenario, "worlds/flat.yaml": openWorld} {
+	for name, text := range map[string]string{"wifi_off.yaml": unrestrictedScenario, "worlds/flat.yaml": unrestrictedWorld} {
 		path := filepath.Join(pack, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -60,7 +59,7 @@ func TestForeignTool(t *testing.T) {
 	}
 	for _, m := range userModels() {
 		if strings.HasPrefix(m.player, "plain:") {
-			continue // plays the user only
+			continue // the model can only be the user
 		}
 		t.Run("agent "+m.player, func(t *testing.T) {
 			address, requests := m.start(t, []userTurn{end, {text: "I am still here."}})
