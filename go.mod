@@ -19,11 +19,6 @@ require (
 	// dependencies, and in the build anyway through the OTLP exporters; go-retryablehttp wraps the
 	// whole HTTP client, logs requests by itself and knows no bound over all tries.
 	github.com/cenkalti/backoff/v5 v5.0.3
-	// Its in-process channel runs a registered handler with copied messages, deadlines, metadata
-	// and streams; a connection in memory (bufconn) costs a fifth to a third of a rollout's
-	// processor time for HTTP/2 and encoding, a channel of our own would be two hundred lines more
-	// (ADR 20).
-	github.com/fullstorydev/grpchan v1.1.2
 	// Keeps the position of every node, so a mistake in a scenario is reported with line and
 	// column, and refuses unknown and repeated keys; gopkg.in/yaml.v3 is no longer maintained.
 	github.com/goccy/go-yaml v1.19.2
@@ -146,16 +141,13 @@ require (
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect
 	github.com/antlr4-go/antlr/v4 v4.13.1 // indirect
-	github.com/bufbuild/protocompile v0.9.0 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
 	github.com/go-logr/logr v1.4.4 // indirect
 	github.com/go-logr/stdr v1.2.2 // indirect
-	github.com/golang/protobuf v1.5.4 // indirect
 	github.com/google/go-tpm v0.9.8 // indirect
 	github.com/google/jsonschema-go v0.4.3 // indirect
 	github.com/grpc-ecosystem/grpc-gateway/v2 v2.31.0 // indirect
 	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	github.com/jhump/protoreflect v1.15.6 // indirect
 	github.com/mattn/go-runewidth v0.0.16 // indirect
 	github.com/minio/highwayhash v1.0.4 // indirect
 	github.com/nats-io/jwt/v2 v2.8.2 // indirect

@@ -16,7 +16,7 @@ import (
 // copier copies messages between client and handler. One that is larger than the limit is refused.
 type copier struct{ limit int }
 
-// Copy implements inprocgrpc.Cloner.
+// Copy makes to a copy of from, a message of the same type.
 func (c copier) Copy(to, from any) error {
 	target, ok := to.(proto.Message)
 	if !ok {
@@ -43,7 +43,7 @@ func (c copier) Copy(to, from any) error {
 	return nil
 }
 
-// Clone implements inprocgrpc.Cloner.
+// Clone returns a copy of a message.
 func (c copier) Clone(from any) (any, error) {
 	source, ok := from.(proto.Message)
 	if !ok {

@@ -5,11 +5,11 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/fullstorydev/grpchan/inprocgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
@@ -35,14 +35,12 @@ func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]},
 
 func (t *memory) open(s Service, g *guard) (server, error) {
 	h := &handlers{
-		channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]unaryMethod),
+		channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]registered),
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
 	h.ctx, h.cancel = context.WithCancel(h.channel.ctx)
-	h.WithServerStreamInterceptor(h.stream).WithCloner(h.copier)
 	if t.telemetry.Enabled() {
 		h.server, h.client = observer{handler: otelgrpc.NewServerHandler()}, observer{handler: otelgrpc.NewClientHandler(), client: true}
-		h.WithServerStatsHandler(h.server.handler).WithClientStatsHandler(h.client.handler)
 	}
 	return h, nil
 }
@@ -132,14 +130,13 @@ func (c *channel) serve(h *handlers) {
 	c.change = make(chan struct{})
 }
 
-// handlers is the server of a service of this process. Streams are those of inprocgrpc.
+// handlers is the server of a service of this process.
 type handlers struct {
-	inprocgrpc.Channel
 	channel        *channel
 	guard          *guard
 	copier         copier
-	methods        map[string]unaryMethod // by full name
-	goroutines     *pool                  // of unary calls
+	methods        map[string]registered // by full name
+	goroutines     *pool                 // of calls
 	server, client observer
 	ctx            context.Context // ends with the running calls
 	cancel         context.CancelFunc
@@ -179,7 +176,8 @@ func (h *handlers) GracefulStop() {
 // Stop implements server.
 func (h *handlers) Stop() { h.cancel() }
 
-// enter counts a running call until leave. Its context ends with the server.
+// enter counts a running call until leave. The handler's context ends with the server and with the
+// caller's, of which it has the metadata and no values.
 func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -187,9 +185,12 @@ func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave fu
 		return nil, nil, status.Error(codes.Unavailable, "the service is stopping")
 	}
 	h.running.Add(1)
-	ctx, cancel := context.WithCancel(ctx)
+	bounded, cancel := context.WithCancel(handlerContext{ctx})
+	if sent, ok := metadata.FromOutgoingContext(ctx); ok {
+		bounded = metadata.NewIncomingContext(bounded, sent)
+	}
 	unlink := context.AfterFunc(h.ctx, cancel)
-	return ctx, func() { unlink(); cancel(); h.running.Done() }, nil
+	return bounded, func() { unlink(); cancel(); h.running.Done() }, nil
 }
 
 // callError returns the error of a call. A call that ended with the server is retryable.
@@ -199,21 +200,3 @@ func (h *handlers) callError(err error) error {
 	}
 	return err
 }
-
-func (h *handlers) stream(service any, stream grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
-	ctx, leave, err := h.enter(stream.Context())
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return h.callError(h.guard.stream(service, &boundedStream{ServerStream: stream, ctx: ctx}, info, handler))
-}
-
-// boundedStream is a stream with a context that ends with the server.
-type boundedStream struct {
-	grpc.ServerStream
-	ctx context.Context
-}
-
-// Context implements grpc.ServerStream.
-func (s *boundedStream) Context() context.Context { return s.ctx }

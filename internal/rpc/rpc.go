@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/reflection"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
@@ -45,7 +44,7 @@ type transport interface {
 
 // server serves the handlers that are registered with it.
 type server interface {
-	reflection.GRPCServer
+	grpc.ServiceRegistrar
 	// Address returns the service's address.
 	Address() string
 	// Serve serves calls until it is stopped.

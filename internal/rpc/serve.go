@@ -49,8 +49,8 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	register(srv)
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
-	if n.cfg.Reflection {
-		reflection.Register(srv)
+	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // nobody can ask in memory
+		reflection.Register(reflected)
 	}
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve() }()

@@ -6,23 +6,25 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/stats"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 )
 
-// unaryMethod is the handler of a unary call and the service that it belongs to.
-type unaryMethod struct {
-	handle  grpc.MethodHandler
+// registered is the handler of a call, unary or with streams, and the service that it belongs to.
+type registered struct {
 	service any
+	unary   grpc.MethodHandler
+	stream  grpc.StreamHandler
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (h *handlers) RegisterService(desc *grpc.ServiceDesc, service any) {
-	h.Channel.RegisterService(desc, service)
-	for _, method := range desc.Methods {
-		h.methods["/"+desc.ServiceName+"/"+method.MethodName] = unaryMethod{handle: method.Handler, service: service}
+	for _, m := range desc.Methods {
+		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = registered{service: service, unary: m.Handler}
+	}
+	for _, m := range desc.Streams {
+		h.methods["/"+desc.ServiceName+"/"+m.StreamName] = registered{service: service, stream: m.Handler}
 	}
 }
 
@@ -36,7 +38,7 @@ type answer struct {
 // caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
 func (h *handlers) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) (err error) {
 	m, ok := h.methods[method]
-	if !ok {
+	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
 	own, err := h.copier.Clone(request)
@@ -47,12 +49,9 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 		ctx = h.client.begin(ctx, method)
 		defer func(began time.Time) { h.client.end(ctx, began, err) }(time.Now())
 	}
-	bounded, leave, err := h.enter(handlerContext{ctx})
+	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
-	}
-	if sent, ok := metadata.FromOutgoingContext(ctx); ok {
-		bounded = metadata.NewIncomingContext(bounded, sent)
 	}
 	answered := make(chan answer, 1)
 	h.goroutines.run(func() {
@@ -72,13 +71,13 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 }
 
 // handle runs a handler with a request that nobody else has.
-func (h *handlers) handle(ctx context.Context, method string, m unaryMethod, own any) (response any, err error) {
+func (h *handlers) handle(ctx context.Context, method string, m registered, own any) (response any, err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
 		defer func(began time.Time) { h.server.end(ctx, began, err) }(time.Now())
 	}
 	decode := func(any) error { return nil } // the interceptor has the request
-	response, err = m.handle(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	response, err = m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, own, info, handler)
 	})
 	if err != nil {
