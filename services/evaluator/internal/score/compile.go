@@ -89,8 +89,7 @@ type constraint struct {
 	// fill is the column for extracted values, −1 if the target has none.
 	fill int
 	// template is the content to complete, nil without one or if no values fit.
-	template   *template
-	tolerances map[string]float64
+	template *template
 }
 
 // cell is one compiled target cell. The cells of a row are sorted by the cost of comparing them.

@@ -43,7 +43,7 @@ func compileErrors() []compileError {
 		{"unknown table", Constraint{Table: "NOTE", Measure: Snapshot}, DefinitionError{Field: "table", Problem: `unknown table "NOTE"`}},
 		{"unknown measure", Constraint{Table: world.Setting}, DefinitionError{Field: "measure", Problem: "unknown measure 0"}},
 		{"unknown role", with(func(c *Constraint) { c.Target = [][]Cell{{{"sender", String("BOSS")}}} }), DefinitionError{Field: "target[0].sender", Problem: `unknown role "BOSS"`}},
-		{"bad trace", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`{"tool_name"`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "invalid JSON"}},
+		{"bad trace", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`{"tool_name"`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "invalid JSON: Expecting ':' delimiter: line 1 column 13 (char 12)"}},
 		{"trace without arguments", with(func(c *Constraint) { c.Target = [][]Cell{{{"tool_trace", String(`[{"tool_name": "f"}]`)}}} }), DefinitionError{Field: "target[0].tool_trace", Problem: "trace 0 has no object arguments"}},
 		{"unknown reference", with(func(c *Constraint) { c.Reference = at(3) }), DefinitionError{Field: "reference", Problem: "unknown node 3"}},
 		{"no reference", Constraint{Table: world.Contact, Measure: Addition}, DefinitionError{Field: "reference", Problem: "addition needs a reference"}},

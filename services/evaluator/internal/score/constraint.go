@@ -264,9 +264,6 @@ func (k *constraintCompiler) cell(
 	switch c.measure {
 	case ToolTrace:
 		k.trace(field, &c, tolerances)
-		if filled {
-			result.tolerances = tolerances
-		}
 	case RougeL:
 		c.target = rouge.NewTarget(c.value.text)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
@@ -72,7 +73,7 @@ func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *co
 	}
 	e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, best)}
 	for i := range best.values {
-		e.Extracted = append(e.Extracted, &evaluatorv1.ExtractedValue{Name: best.values[i].name, Value: printed(&best.values[i].value)})
+		e.Extracted = append(e.Extracted, &evaluatorv1.ExtractedValue{Name: best.values[i].name, Value: printed(best.values[i].value)})
 	}
 }
 
@@ -185,14 +186,14 @@ func (w *wanted) explain(number int, c *call) *evaluatorv1.TraceComparison {
 	if w.tool != c.tool {
 		return e
 	}
-	for i, name := range w.names {
-		argument := &evaluatorv1.ArgumentComparison{Name: name, WantedJson: w.arguments[i].json()}
-		if w.tolerance[i] >= 0 {
-			argument.Tolerance = proto.Float64(w.tolerance[i])
+	for _, want := range w.arguments.Items() {
+		argument := &evaluatorv1.ArgumentComparison{Name: plain(want.Key), WantedJson: jsonText(want.Value)}
+		if tolerance, ok := w.tolerances[want.Key]; ok && tolerance >= 0 {
+			argument.Tolerance = proto.Float64(tolerance)
 		}
-		if given, ok := c.arguments.get(name); ok {
-			argument.FoundJson = proto.String(given.json())
-			argument.Fits = within(given, &w.arguments[i], w.tolerance[i])
+		if given, ok := c.arguments.Get(want.Key); ok {
+			argument.FoundJson = proto.String(jsonText(given))
+			argument.Fits = w.accepts(want, given)
 		}
 		e.Arguments = append(e.Arguments, argument)
 	}
@@ -201,13 +202,15 @@ func (w *wanted) explain(number int, c *call) *evaluatorv1.TraceComparison {
 
 // wantedJSON writes accepted traces as a JSON text.
 func wantedJSON(accepted []wanted) string {
-	list := datum{kind: datumList}
-	for i := range accepted {
-		arguments := datum{kind: datumObject, names: accepted[i].names, items: accepted[i].arguments}
-		list.items = append(list.items, datum{
-			kind: datumObject, names: []string{"tool_name", "arguments"},
-			items: []datum{{kind: datumString, text: accepted[i].tool}, arguments},
-		})
+	traces := make([]python.Value, len(accepted))
+	for i, w := range accepted {
+		traces[i] = python.DictOf(
+			python.Item{Key: "tool_name", Value: python.Str(w.tool)},
+			python.Item{Key: "arguments", Value: w.arguments.Value()},
+		)
 	}
-	return list.json()
+	return jsonText(python.List(traces...))
 }
+
+// jsonText writes a value as Python's json module does.
+func jsonText(v python.Value) string { return plain(python.JSON(v)) }

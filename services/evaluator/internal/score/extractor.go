@@ -3,19 +3,19 @@ package score
 import (
 	"errors"
 	"fmt"
-	"math"
+	"math/big"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // named is one extracted value.
 type named struct {
 	name  string
-	value datum
+	value python.Value
 }
 
 // extractor is one in CEL or one of the pack's own in Python.
@@ -85,12 +85,8 @@ func (c *constraint) gives() []string {
 
 // alternatives evaluates an extractor.
 func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
-	result, err := parseDatum(c.result)
-	if err != nil {
-		return nil, err
-	}
-	arguments, _ := c.arguments.native().(map[string]any)
-	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: result.native()})
+	arguments, _ := native(c.arguments.Value()).(map[string]any)
+	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: native(c.result)})
 	if err != nil {
 		return nil, err
 	}
@@ -99,57 +95,46 @@ func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
 	for i, set := range sets {
 		alternatives[i] = make([]named, len(set))
 		for j, value := range set {
-			alternatives[i][j] = named{names[j], datumOf(value)}
+			alternatives[i][j] = named{names[j], extracted(value)}
 		}
 	}
 	return alternatives, nil
 }
 
-// native returns the datum as an expression reads it. An integer of more than 64 bits becomes a
+// native returns a value as an expression reads it. An integer of more than 64 bits becomes a
 // float.
-func (d *datum) native() any {
-	switch d.kind {
-	case datumBool:
-		return d.number != 0
-	case datumInteger:
-		if whole, err := strconv.ParseInt(d.text, 10, 64); err == nil {
-			return whole
-		}
-		return d.number
-	case datumFloat:
-		return d.number
-	case datumString:
-		return d.text
-	case datumList:
-		items := make([]any, len(d.items))
-		for i := range d.items {
-			items[i] = d.items[i].native()
+func native(v python.Value) any {
+	switch v := v.Interface().(type) {
+	case int:
+		return int64(v)
+	case *big.Int:
+		number, _ := new(big.Float).SetInt(v).Float64()
+		return number
+	case string:
+		return plain(v)
+	case []python.Value:
+		items := make([]any, len(v))
+		for i := range v {
+			items[i] = native(v[i])
 		}
 		return items
-	case datumObject:
-		members := make(map[string]any, len(d.names))
-		for i, name := range d.names {
-			members[name] = d.items[i].native()
+	case *python.Dict:
+		members := make(map[string]any, v.Len())
+		for _, item := range v.Items() {
+			members[plain(item.Key)] = native(item.Value)
 		}
 		return members
-	case datumNull:
+	default:
+		return v
 	}
-	return nil
 }
 
-// datumOf returns a value that an expression gave.
-func datumOf(value any) datum {
-	switch v := value.(type) {
-	case bool:
-		return datum{kind: datumBool, number: truth(v)}
-	case int64:
-		return datum{kind: datumInteger, number: float64(v), text: strconv.FormatInt(v, 10)}
-	case float64:
-		return floatDatum(v)
-	case string:
-		return datum{kind: datumString, text: v}
+// extracted returns a value that an expression gave.
+func extracted(value any) python.Value {
+	if whole, ok := value.(int64); ok {
+		return python.Int(whole)
 	}
-	return datum{}
+	return python.ValueOf(value)
 }
 
 // parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that
@@ -188,7 +173,7 @@ func (t *template) fill(values []named) string {
 		}
 		for _, value := range values {
 			if value.name == t.Names[i] {
-				b.WriteString(printed(&value.value))
+				b.WriteString(printed(value.value))
 			}
 		}
 	}
@@ -196,30 +181,4 @@ func (t *template) fill(values []named) string {
 }
 
 // printed returns a value as Python prints it.
-func printed(d *datum) string {
-	switch d.kind {
-	case datumBool:
-		if d.number != 0 {
-			return "True"
-		}
-		return "False"
-	case datumInteger, datumString:
-		return d.text
-	}
-	switch {
-	case math.IsNaN(d.number):
-		return "nan"
-	case math.IsInf(d.number, 1):
-		return "inf"
-	case math.IsInf(d.number, -1):
-		return "-inf"
-	}
-	if size := math.Abs(d.number); size != 0 && (size < 1e-4 || size >= 1e16) {
-		return strconv.FormatFloat(d.number, 'e', -1, 64)
-	}
-	text := strconv.FormatFloat(d.number, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
-}
+func printed(v python.Value) string { return plain(python.Text(v)) }

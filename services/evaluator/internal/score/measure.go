@@ -202,7 +202,7 @@ func (c *constraint) completed(values []named, replace bool) []wanted {
 		if cell := &c.target[0][i]; cell.column == columnToolTrace {
 			traces := make([]wanted, len(cell.accepted))
 			for j := range cell.accepted {
-				traces[j] = cell.accepted[j].filled(values, c.tolerances, replace)
+				traces[j] = cell.accepted[j].filled(values, replace)
 			}
 			return traces
 		}

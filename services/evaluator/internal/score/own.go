@@ -129,15 +129,7 @@ func (o *owned) extract(own *measure.Function, c *call) ([][]named, error) {
 	if err := o.spend(measure.CallSteps); err != nil {
 		return nil, err
 	}
-	arguments, err := python.ParseJSON(c.arguments.json())
-	if err != nil {
-		return nil, err
-	}
-	result, err := python.ParseJSON(c.result)
-	if err != nil {
-		return nil, err
-	}
-	given, steps, err := own.Extract(c.tool, arguments, result)
+	given, steps, err := own.Extract(c.tool, c.arguments.Value(), c.result)
 	if exceeded := o.spend(steps); exceeded != nil {
 		return nil, exceeded
 	}
@@ -147,7 +139,7 @@ func (o *owned) extract(own *measure.Function, c *call) ([][]named, error) {
 	alternatives := make([][]named, len(given))
 	for i, values := range given {
 		for _, v := range values {
-			alternatives[i] = append(alternatives[i], named{plain(v.Name), datumFrom(v.Value)})
+			alternatives[i] = append(alternatives[i], named{plain(v.Name), v.Value})
 		}
 	}
 	return alternatives, nil
@@ -165,22 +157,6 @@ func (v Value) python() python.Value {
 	case KindNull, KindList:
 	}
 	return python.None()
-}
-
-// datumFrom returns a value that an extractor took.
-func datumFrom(v python.Value) datum {
-	if text, ok := v.AsStr(); ok {
-		return datum{kind: datumString, text: plain(text)}
-	}
-	if b, ok := v.AsBool(); ok {
-		return datum{kind: datumBool, number: truth(b)}
-	}
-	if i, ok := v.AsBigInt(); ok {
-		number, _ := v.Number()
-		return datum{kind: datumInteger, number: number, text: i.String()}
-	}
-	number, _ := v.AsFloat()
-	return floatDatum(number)
 }
 
 // plain replaces what is no UTF-8, as a reader of JSON does with lone surrogates.
