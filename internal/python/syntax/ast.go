@@ -129,6 +129,8 @@ type (
 		At
 		Func Expr
 		Args []Argument
+		// Callee is Func as it stands in the source.
+		Callee string
 	}
 	// Attribute is X.Name.
 	Attribute struct {
@@ -185,6 +187,8 @@ type Argument struct {
 	Name  string
 	Stars int
 	X     Expr
+	// Source is X as it stands in the source.
+	Source string
 }
 
 // Function is what def and lambda have in common. A lambda's body is one Return.

@@ -11,6 +11,7 @@ import (
 type parser struct {
 	lexer
 	tok   token
+	end   int // of the token before tok
 	scope *Scope
 	// depth is how deep the descent is, height how deep the expression nests that was read last,
 	// and peak how deep the function.
@@ -24,7 +25,7 @@ type parser struct {
 
 func (p *parser) advance() token {
 	t := p.tok
-	p.tok = p.next()
+	p.tok, p.end = p.next(), t.at+len(t.text)
 	return t
 }
 
@@ -327,14 +328,16 @@ func (p *parser) unary() Expr {
 
 // primary reads an atom and the calls, subscripts and attributes behind it.
 func (p *parser) primary() Expr {
+	from := p.tok.at
 	x := p.atom()
 	for {
 		height := p.height
 		switch {
 		case p.nextIs("("):
+			callee := p.s[from:p.end]
 			args := p.arguments()
 			p.nest(height, p.height)
-			x = &Call{At(x.Offset()), x, args}
+			x = &Call{At(x.Offset()), x, args, callee}
 		case p.nextIs("["):
 			p.advance()
 			index := p.subscript()
@@ -405,12 +408,15 @@ func (p *parser) arguments() []Argument {
 	for !p.nextIs(")") {
 		arg := Argument{}
 		since := p.scope.checkpoint()
+		from := p.tok.at
 		switch {
 		case p.take("**"):
 			arg.Stars, unpacked = 2, true
+			from = p.tok.at
 			arg.X = p.test()
 		case p.take("*"):
 			arg.Stars = 1
+			from = p.tok.at
 			arg.X = p.test()
 			if unpacked {
 				p.fail(p.tok.at, "iterable argument unpacking follows keyword argument unpacking")
@@ -421,6 +427,7 @@ func (p *parser) arguments() []Argument {
 			switch {
 			case isName && p.nextIs("="):
 				p.advance()
+				from = p.tok.at
 				arg.Name, keyword = name.ID, true
 				p.scope.uses = p.scope.uses[:len(p.scope.uses)-1]
 				if slices.ContainsFunc(args, func(a Argument) bool { return a.Name == name.ID }) {
@@ -441,6 +448,7 @@ func (p *parser) arguments() []Argument {
 				p.fail(p.tok.at, "positional argument follows keyword argument")
 			}
 		}
+		arg.Source = p.s[from:p.end]
 		height = max(height, p.height)
 		args = append(args, arg)
 		if !p.take(",") {
