@@ -81,7 +81,7 @@ func compileErrors() []compileError {
 func TestCompileErrors(t *testing.T) {
 	for _, test := range compileErrors() {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Compile(Definition{Name: "milestones", Edges: Chain(3), Nodes: []Node{
+			_, err := Compile(Definition{Name: "milestones", Edges: chain(3), Nodes: []Node{
 				{Constraints: []Constraint{say("a")}},
 				{Constraints: []Constraint{say("b"), test.constraint}},
 				{Constraints: []Constraint{say("c")}},
@@ -114,7 +114,7 @@ func TestCompileGraphErrors(t *testing.T) {
 		{"edge to nowhere", Definition{Nodes: []Node{{Constraints: plain}}, Edges: []Edge{{0, 7}}},
 			"minefields.edges: edge 0 refers to an unknown node: 0, 7"},
 		{"no constraint", Definition{Nodes: []Node{{}}}, "minefields[0].constraints: empty"},
-		{"never matched", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: refer(2)}, {Constraints: plain}}, Edges: Chain(2)},
+		{"never matched", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: refer(2)}, {Constraints: plain}}, Edges: chain(2)},
 			"minefields[1].constraints[0].reference: node 2 is never matched: no edge mentions it"},
 		{"references in a circle", Definition{
 			Nodes: []Node{{Constraints: refer(1)}, {Constraints: refer(0)}, {Constraints: plain}}, Edges: []Edge{{0, 2}, {1, 2}},
@@ -141,7 +141,7 @@ func TestGuardModes(t *testing.T) {
 		GuardOnly:   {{world.Contact, 0}},
 		GuardExcept: {{world.Setting, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
 	} {
-		graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
+		graph, err := Compile(Definition{Edges: chain(2), Nodes: []Node{
 			{Constraints: []Constraint{say("a")}},
 			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []string{world.Sandbox, world.Contact}}},
 		}})

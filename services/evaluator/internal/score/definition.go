@@ -170,15 +170,6 @@ type Definition struct {
 	Edges []Edge
 }
 
-// Chain returns the edges that order n nodes one after the other.
-func Chain(n int) []Edge {
-	var edges []Edge
-	for i := 1; i < n; i++ {
-		edges = append(edges, Edge{Before: i - 1, After: i})
-	}
-	return edges
-}
-
 // DefinitionError is one mistake in a Definition. Compile joins all mistakes; errors.As and the
 // Unwrap method of the joined error return them.
 type DefinitionError struct {

@@ -240,7 +240,7 @@ func TestExplainGuardrails(t *testing.T) {
 	}
 	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
 	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: at(0)}
-	graph, err := Compile(Definition{Edges: Chain(2), Nodes: []Node{
+	graph, err := Compile(Definition{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},
 	}})
 	if err != nil {
@@ -255,7 +255,7 @@ func TestExplainGuardrails(t *testing.T) {
 	if got.Match.Similarity != 1 || got.Match.Constraints[0].Changes != nil {
 		t.Errorf("guardrail of messages: got %+v, want it to hold at message 0", got.Match)
 	}
-	graph, err = Compile(Definition{Edges: Chain(2), Nodes: []Node{
+	graph, err = Compile(Definition{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("one"), same}},
 	}})
 	if err != nil {

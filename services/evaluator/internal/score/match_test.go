@@ -105,7 +105,7 @@ func (g randomCases) definition(nodes int) Definition {
 		}
 	}
 	if len(d.Edges) == 0 {
-		d.Edges = Chain(nodes)
+		d.Edges = chain(nodes)
 	}
 	mentioned := map[int]bool{0: nodes == 1}
 	for _, edge := range d.Edges {
@@ -188,4 +188,13 @@ func store(t *Trajectory, table string, versions []Version) {
 		t.Tables = make(map[string][]Version)
 	}
 	t.Tables[table] = versions
+}
+
+// chain returns the edges that order n nodes one after the other.
+func chain(n int) []Edge {
+	var edges []Edge
+	for i := 1; i < n; i++ {
+		edges = append(edges, Edge{Before: i - 1, After: i})
+	}
+	return edges
 }

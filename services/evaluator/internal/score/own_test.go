@@ -79,7 +79,7 @@ func ownSet(tb testing.TB) *measure.Set {
 // ownGraph compiles a chain of nodes with one constraint each.
 func ownGraph(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := Definition{Name: "milestones", Edges: Chain(len(constraints)), Measures: ownSet(tb)}
+	d := Definition{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}, Guard: Guard{Mode: GuardOnly}})
 	}

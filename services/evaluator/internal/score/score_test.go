@@ -25,7 +25,7 @@ func chat(texts ...string) *Trajectory {
 // compile compiles a chain of nodes with one constraint each.
 func compile(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := Definition{Name: "milestones", Edges: Chain(len(constraints))}
+	d := Definition{Name: "milestones", Edges: chain(len(constraints))}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}})
 	}

@@ -7,7 +7,6 @@
 package clock
 
 import (
-	"fmt"
 	"time"
 	_ "time/tzdata" // the zone database for machines without one
 
@@ -24,16 +23,6 @@ const (
 // Zone is a time zone. The zero Zone is UTC.
 type Zone struct {
 	location *time.Location
-}
-
-// Load returns the zone of an IANA name. The error names an unknown zone. Load reads the database
-// on each call, so keep the zone.
-func Load(name string) (Zone, error) {
-	location, err := time.LoadLocation(name)
-	if err != nil {
-		return Zone{}, fmt.Errorf("load time zone: %w", err)
-	}
-	return Zone{location: location}, nil
 }
 
 // FromLocation returns the zone of a location, UTC for nil.

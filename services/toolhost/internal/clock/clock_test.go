@@ -73,11 +73,11 @@ func check(t *testing.T, line int, c vector, zone Zone, now float64) {
 
 func load(t *testing.T, name string) Zone {
 	t.Helper()
-	zone, err := Load(name)
+	location, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return zone
+	return FromLocation(location)
 }
 
 func TestVectors(t *testing.T) {
@@ -147,8 +147,5 @@ func TestZone(t *testing.T) {
 	}
 	if year, err := zone.Year(1704095999); year != 2023 || err != nil {
 		t.Errorf("Year = %d, %v, want 2023", year, err)
-	}
-	if _, err := Load("Nowhere/Land"); err == nil {
-		t.Error("Load of an unknown zone succeeded")
 	}
 }

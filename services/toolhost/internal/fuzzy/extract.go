@@ -26,7 +26,7 @@ func Extract(query string, n int, choice func(i int) (text string, ok bool), cut
 		if !ok {
 			continue
 		}
-		text.fill(raw, true)
+		text.fill(raw)
 		if score := s.weighted(wanted, &text, cutoff); score >= cutoff {
 			matches = append(matches, Match{Index: i, Score: score})
 		}

@@ -15,19 +15,34 @@ import (
 const tolerance = 1e-9
 
 func TestScorers(t *testing.T) {
+	s := new(scorer)
 	scorers := []struct {
 		name  string
 		score func(a, b *Text) float64
 	}{
 		{"wratio", WRatio},
-		{"ratio", Ratio},
 		{"partial_ratio", PartialRatio},
-		{"token_sort_ratio", TokenSortRatio},
-		{"token_set_ratio", TokenSetRatio},
-		{"token_ratio", TokenRatio},
-		{"partial_token_sort_ratio", PartialTokenSortRatio},
-		{"partial_token_set_ratio", PartialTokenSetRatio},
-		{"partial_token_ratio", PartialTokenRatio},
+		{"ratio", func(a, b *Text) float64 { return s.ratio(a.whole, b.whole, 0) }},
+		{"token_sort_ratio", func(a, b *Text) float64 { return s.ratio(a.sorted, b.sorted, 0) }},
+		{"token_set_ratio", func(a, b *Text) float64 {
+			if len(a.words) == 0 || len(b.words) == 0 {
+				return 0
+			}
+			s.splitWords(a, b)
+			return s.setRatio(0, 0)
+		}},
+		{"partial_token_set_ratio", func(a, b *Text) float64 {
+			switch s.splitWords(a, b); {
+			case len(a.words) == 0 || len(b.words) == 0:
+				return 0
+			case len(s.shared) > 0:
+				return maxScore
+			}
+			return s.partialRatio(s.joinedA, s.joinedB, 0)
+		}},
+		{"token_ratio", func(a, b *Text) float64 { return s.tokenRatio(a, b, 0) }},
+		{"partial_token_sort_ratio", func(a, b *Text) float64 { return s.partialRatio(a.sorted, b.sorted, 0) }},
+		{"partial_token_ratio", func(a, b *Text) float64 { return s.partialTokenRatio(a, b, 0) }},
 	}
 	cases, inexact := 0, 0
 	vectortest.Lines(t, vectortest.Dir(t, "tools/wratio.jsonl"), func(line int, raw []byte) {

@@ -15,49 +15,9 @@ const (
 	longLengthRatio    = 8.0
 )
 
-// Ratio returns the length of the longest common subsequence relative to both texts.
-func Ratio(a, b *Text) float64 { return new(scorer).ratio(a.whole, b.whole, 0) }
-
-// PartialRatio returns the best Ratio of the shorter text and a part of the longer one.
+// PartialRatio returns the best share of the shorter text and a part of the longer one that their
+// longest common subsequence covers.
 func PartialRatio(a, b *Text) float64 { return new(scorer).partialRatio(a.whole, b.whole, 0) }
-
-// TokenSortRatio returns the Ratio of the texts with sorted words.
-func TokenSortRatio(a, b *Text) float64 { return new(scorer).ratio(a.sorted, b.sorted, 0) }
-
-// TokenSetRatio compares the common words of both texts, and the common words followed by each
-// text's other words.
-func TokenSetRatio(a, b *Text) float64 {
-	if len(a.words) == 0 || len(b.words) == 0 {
-		return 0
-	}
-	s := new(scorer)
-	s.splitWords(a, b)
-	return s.setRatio(0, 0)
-}
-
-// TokenRatio returns the greater of TokenSortRatio and TokenSetRatio.
-func TokenRatio(a, b *Text) float64 { return new(scorer).tokenRatio(a, b, 0) }
-
-// PartialTokenSortRatio returns the PartialRatio of the texts with sorted words.
-func PartialTokenSortRatio(a, b *Text) float64 {
-	return new(scorer).partialRatio(a.sorted, b.sorted, 0)
-}
-
-// PartialTokenSetRatio returns 100 for texts with a common word, otherwise the PartialRatio of
-// their sorted distinct words.
-func PartialTokenSetRatio(a, b *Text) float64 {
-	if len(a.words) == 0 || len(b.words) == 0 {
-		return 0
-	}
-	s := new(scorer)
-	if s.splitWords(a, b); len(s.shared) > 0 {
-		return maxScore
-	}
-	return s.partialRatio(s.joinedA, s.joinedB, 0)
-}
-
-// PartialTokenRatio returns the greater of PartialTokenSortRatio and PartialTokenSetRatio.
-func PartialTokenRatio(a, b *Text) float64 { return new(scorer).partialTokenRatio(a, b, 0) }
 
 // WRatio returns the best of the other scores, each with its weight. It is 0 if a text is empty.
 func WRatio(a, b *Text) float64 { return new(scorer).weighted(a, b, 0) }

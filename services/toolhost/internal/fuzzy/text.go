@@ -17,14 +17,7 @@ type Text struct {
 // letters nor digits by spaces, converts to lower case and trims both ends.
 func Prepare(text string) *Text {
 	t := &Text{}
-	t.fill(text, true)
-	return t
-}
-
-// Raw returns the text without processing.
-func Raw(text string) *Text {
-	t := &Text{}
-	t.fill(text, false)
+	t.fill(text)
 	return t
 }
 
@@ -32,27 +25,19 @@ func Raw(text string) *Text {
 func Process(text string) string { return string(Prepare(text).whole) }
 
 // fill sets t to a text and reuses t's memory.
-func (t *Text) fill(text string, process bool) {
+func (t *Text) fill(text string) {
 	t.whole, t.words, t.sorted = t.whole[:0], t.words[:0], t.sorted[:0]
 	for _, r := range text {
-		if process {
-			r = processRune(r)
+		if r = processRune(r); r != ' ' || len(t.whole) > 0 {
+			t.whole = append(t.whole, r)
 		}
-		t.whole = append(t.whole, r)
 	}
-	if process {
-		start, end := 0, len(t.whole)
-		for start < end && t.whole[start] == ' ' {
-			start++
-		}
-		for end > start && t.whole[end-1] == ' ' {
-			end--
-		}
-		t.whole = append(t.whole[:0], t.whole[start:end]...)
+	for len(t.whole) > 0 && t.whole[len(t.whole)-1] == ' ' {
+		t.whole = t.whole[:len(t.whole)-1]
 	}
 	start := 0
 	for i := 0; i <= len(t.whole); i++ {
-		if i < len(t.whole) && !isSpace(t.whole[i]) {
+		if i < len(t.whole) && t.whole[i] != ' ' {
 			continue
 		}
 		if i > start {
@@ -62,18 +47,6 @@ func (t *Text) fill(text string, process bool) {
 	}
 	slices.SortFunc(t.words, slices.Compare[[]rune])
 	t.sorted = join(t.sorted, t.words)
-}
-
-// isSpace reports whether r separates words.
-func isSpace(r rune) bool {
-	switch {
-	case r <= ' ':
-		return r == ' ' || r >= '\t' && r <= '\r' || r >= 0x1C
-	case r < 0x1680:
-		return r == 0x85 || r == 0xA0
-	default:
-		return r == 0x1680 || r >= 0x2000 && r <= 0x200A || r == 0x2028 || r == 0x2029 || r == 0x202F || r == 0x205F || r == 0x3000
-	}
 }
 
 // join appends the words, separated by spaces, to an empty dst.

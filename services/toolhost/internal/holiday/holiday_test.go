@@ -19,10 +19,11 @@ var nowLocal = time.Date(2024, time.May, 22, 10, 30, 0, 0, time.UTC)
 // load returns a zone and the vectors' time in it, in POSIX seconds.
 func load(t *testing.T, name string) (clock.Zone, float64) {
 	t.Helper()
-	zone, err := clock.Load(name)
+	location, err := time.LoadLocation(name)
 	if err != nil {
 		t.Fatal(err)
 	}
+	zone := clock.FromLocation(location)
 	now, err := zone.Midnight(nowLocal.Year(), nowLocal.Month(), nowLocal.Day())
 	if err != nil {
 		t.Fatal(err)
