@@ -3,7 +3,6 @@ package euroeval
 import (
 	"errors"
 	"strings"
-	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
@@ -26,7 +25,7 @@ func Extract(reply Reply) (string, error) {
 	}
 	text := reply.Content
 	if !reply.Completion {
-		text = strip(text)
+		text = python.Strip(text)
 	}
 	if !strings.Contains(text, "label") || strings.Contains(text, "function") && strings.Contains(text, "arguments") {
 		return text, nil
@@ -46,11 +45,5 @@ func Extract(reply Reply) (string, error) {
 	if !labelled || object.Len() != 1 {
 		return text, nil
 	}
-	return strip(python.Text(label)), nil
-}
-
-// strip is Python's str.strip. Python's white space includes four control characters that are not
-// white space in Unicode.
-func strip(text string) string {
-	return strings.TrimFunc(text, func(r rune) bool { return unicode.IsSpace(r) || '\x1c' <= r && r <= '\x1f' })
+	return python.Strip(python.Text(label)), nil
 }

@@ -183,7 +183,7 @@ func gradeArguments(description, accepted python.Value, arguments *python.Dict) 
 		return Verdict{}, noAttribute(accepted, "items")
 	}
 	for _, option := range options.Items() {
-		if truthy(required) {
+		if required.Truth() {
 			compared, err := contains(required, python.Str(option.Key))
 			if err != nil {
 				return Verdict{}, err
@@ -218,23 +218,6 @@ func requiredNames(description python.Value) (python.Value, error) {
 	fields, _ := parameters.AsDict()
 	required, _ := fields.Get("required")
 	return required, nil
-}
-
-// truthy returns Python's truth value of a value.
-func truthy(v python.Value) bool {
-	switch v.Kind() {
-	case python.KindStr:
-		s, _ := v.AsStr()
-		return s != ""
-	case python.KindList:
-		items, _ := v.AsList()
-		return len(items) > 0
-	case python.KindDict:
-		d, _ := v.AsDict()
-		return d.Len() > 0
-	default:
-		return !v.IsNone() && !v.Equal(python.Int(0))
-	}
 }
 
 // contains is Python's in operator for a list, dict or text.

@@ -3,6 +3,8 @@ package euroeval
 import (
 	"regexp"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 const (
@@ -39,7 +41,7 @@ var blankLines = regexp.MustCompile(`\n{2,}`)
 // Prompt returns the user message that asks for the answer to a record. text is the record's text.
 // The prompt contains the schema without its dollar signs.
 func Prompt(text string) string {
-	text = strip(blankLines.ReplaceAllString(text, "\n"))
+	text = python.Strip(blankLines.ReplaceAllString(text, "\n"))
 	return promptHead + text + instruction()
 }
 

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // Parts of the patterns. All ignore case, for which ı, ſ and the like count as variants too. They
@@ -126,7 +128,7 @@ func normalize(number string) string {
 		case r >= '0' && r <= '9':
 			digits = append(digits, byte(r))
 		case letters < 3:
-			if value, ok := digitValue(r); ok {
+			if value, ok := python.DigitValue(r); ok {
 				digits = append(digits, '0'+value)
 			}
 		case r < utf8.RuneSelf && isLetter(byte(r)):
@@ -144,19 +146,3 @@ func normalize(number string) string {
 const keypad = "22233344455566677778889999"
 
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// digitValue returns the value of a decimal digit of any script. The ten digits of each script are
-// consecutive.
-func digitValue(r rune) (value byte, ok bool) {
-	for _, span := range unicode.Nd.R16 {
-		if r >= rune(span.Lo) && r <= rune(span.Hi) {
-			return byte((r - rune(span.Lo)) % 10), true
-		}
-	}
-	for _, span := range unicode.Nd.R32 {
-		if r >= rune(span.Lo) && r <= rune(span.Hi) {
-			return byte((r - rune(span.Lo)) % 10), true
-		}
-	}
-	return 0, false
-}

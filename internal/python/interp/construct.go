@@ -1,13 +1,11 @@
 package interp
 
 import (
-	"math"
 	"math/big"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
 
@@ -50,30 +48,6 @@ func newInt(a *arguments) any {
 	panic(raise("TypeError", "int() argument must be a string, a bytes-like object or a number, not '%s'", typeName(args[0])))
 }
 
-// asciiDigits converts the digits of a number to ASCII. It reports whether underscores stand only
-// between digits.
-func asciiDigits(text string) (string, bool) {
-	text = strings.Map(func(r rune) rune {
-		if r > unicode.MaxASCII && unicode.Is(unicode.Nd, r) {
-			zero := r
-			for zero > 0 && unicode.Is(unicode.Nd, zero-1) && r-zero < 9 {
-				zero--
-			}
-			return '0' + (r-zero)%10
-		}
-		return r
-	}, text)
-	digit := func(i int) bool {
-		return i >= 0 && i < len(text) && (text[i] >= '0' && text[i] <= '9' || text[i]|0x20 >= 'a' && text[i]|0x20 <= 'z')
-	}
-	for i := range len(text) {
-		if text[i] == '_' && (!digit(i-1) || !digit(i+1)) {
-			return "", false
-		}
-	}
-	return strings.ReplaceAll(text, "_", ""), true
-}
-
 func (m *machine) parseInt(text string, base int) any {
 	wrong := func() error {
 		shown := m.repr(text)
@@ -81,7 +55,7 @@ func (m *machine) parseInt(text string, base int) any {
 		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
 	}
 	m.chargeSteps(len(text) / 8)
-	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
+	digits, ok := python.ASCIIDigits(text)
 	if !ok {
 		panic(wrong())
 	}
@@ -128,18 +102,10 @@ func newFloat(a *arguments) any {
 	}
 	text := requireString(args[0], "float() argument must be a string or a number, not '%s'")
 	a.chargeSteps(len(text) / 8)
-	digits, ok := asciiDigits(strings.TrimFunc(text, isSpace))
-	bare := strings.ToLower(strings.TrimLeft(digits, "+-"))
-	named := bare == "inf" || bare == "infinity" || bare == "nan"
-	if ok && (named || bare != "" && strings.Trim(bare, "0123456789.e+-") == "") {
-		if f, err := strconv.ParseFloat(digits, 64); err == nil || math.IsInf(f, 0) {
-			return f
-		}
-		if bare == "nan" && len(digits) == len(bare)+1 {
-			return math.NaN()
-		}
+	if f, ok := python.ParseFloat(text); ok {
+		return f
 	}
-	if strings.TrimFunc(text, isSpace) == "" {
+	if python.Strip(text) == "" {
 		text = ""
 	}
 	shown := a.repr(text)

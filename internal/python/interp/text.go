@@ -3,13 +3,10 @@ package interp
 import (
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/limit"
 )
-
-// isSpace reports whether Python treats a character as white space.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
 // stringSelf returns the string whose method was called, and its arguments. It charges steps for
 // the string's length.
@@ -224,12 +221,12 @@ func splitRight(s, separator string, most int) []string {
 // splitSpace splits at white space.
 func splitSpace(s string, most int, right bool) []string {
 	if most < 0 {
-		return strings.FieldsFunc(s, isSpace)
+		return strings.FieldsFunc(s, python.IsSpace)
 	}
 	var pieces []string
 	if right {
-		for s = strings.TrimRightFunc(s, isSpace); s != ""; s = strings.TrimRightFunc(s, isSpace) {
-			at := strings.LastIndexFunc(s, isSpace)
+		for s = strings.TrimRightFunc(s, python.IsSpace); s != ""; s = strings.TrimRightFunc(s, python.IsSpace) {
+			at := strings.LastIndexFunc(s, python.IsSpace)
 			if at < 0 || len(pieces) == most {
 				pieces = append(pieces, s)
 				break
@@ -240,8 +237,8 @@ func splitSpace(s string, most int, right bool) []string {
 		slices.Reverse(pieces)
 		return pieces
 	}
-	for s = strings.TrimLeftFunc(s, isSpace); s != ""; s = strings.TrimLeftFunc(s, isSpace) {
-		at := strings.IndexFunc(s, isSpace)
+	for s = strings.TrimLeftFunc(s, python.IsSpace); s != ""; s = strings.TrimLeftFunc(s, python.IsSpace) {
+		at := strings.IndexFunc(s, python.IsSpace)
 		if at < 0 || len(pieces) == most {
 			return append(pieces, s)
 		}
@@ -302,7 +299,7 @@ func strPartition(a *arguments) any {
 // strStrip implements strip, lstrip and rstrip.
 func strStrip(a *arguments) any {
 	s, args := a.stringSelf(0, 1)
-	strips := isSpace
+	strips := python.IsSpace
 	if args[0] != absent && args[0] != nil {
 		set := requireString(args[0], a.name+" arg must be None or str")
 		a.chargeSteps(len(s) / 64 * (1 + len(set)))

@@ -63,7 +63,7 @@ func strIs(a *arguments) any {
 	case "isalnum":
 		return every(func(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) })
 	case "isspace":
-		return every(isSpace)
+		return every(python.IsSpace)
 	case "islower":
 		return s == strings.ToLower(s) && strings.ToUpper(s) != s
 	case "isupper":

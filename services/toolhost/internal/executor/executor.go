@@ -46,7 +46,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
@@ -236,11 +235,8 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 
 // outputText returns output as an answer contains it: valid UTF-8 without surrounding white space.
 func outputText(output string) string {
-	return strings.TrimFunc(strings.ToValidUTF8(output, "\uFFFD"), isSpace)
+	return python.Strip(strings.ToValidUTF8(output, "\uFFFD"))
 }
-
-// isSpace reports whether Python's str.strip removes a character.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1C && r <= 0x1F }
 
 // withException adds an exception to an answer. Only the last line of its text remains, unless the
 // source does not compile.

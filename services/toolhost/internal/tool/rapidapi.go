@@ -180,7 +180,7 @@ func withoutKeys(list python.Value, keys ...string) (python.Value, error) {
 	switch list.Kind() {
 	case python.KindList:
 	case python.KindStr, python.KindDict:
-		if truthy(list) {
+		if list.Truth() {
 			return python.Value{}, raise("AttributeError", "'str' object has no attribute 'pop'")
 		}
 		return list, nil

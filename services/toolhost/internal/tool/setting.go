@@ -101,7 +101,7 @@ func isOn(w *session.World, column string) bool {
 
 func setService(w *session.World, args Args, s phoneService) error {
 	refused := func() error {
-		if truthy(args.Value("on")) && isOn(w, lowBatteryColumn) {
+		if args.Value("on").Truth() && isOn(w, lowBatteryColumn) {
 			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
 		}
 		return nil
@@ -172,24 +172,4 @@ func currentLocation(w *session.World) (python.Value, error) {
 		python.Item{Key: "latitude", Value: setting(w, "latitude")},
 		python.Item{Key: "longitude", Value: setting(w, "longitude")},
 	), nil
-}
-
-// truthy implements Python's bool(v).
-func truthy(v python.Value) bool {
-	switch v.Kind() {
-	case python.KindNone:
-		return false
-	case python.KindStr:
-		s, _ := v.AsStr()
-		return s != ""
-	case python.KindList:
-		list, _ := v.AsList()
-		return len(list) > 0
-	case python.KindDict:
-		dict, _ := v.AsDict()
-		return dict.Len() > 0
-	default:
-		number, _ := v.Number()
-		return number != 0
-	}
 }

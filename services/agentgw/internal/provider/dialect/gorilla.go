@@ -4,8 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"strings"
-	"unicode"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect/expression"
 )
@@ -20,7 +20,7 @@ func parseGorilla(said string) *provider.Answer {
 	names := map[string]string{"FN_CALL_DELIMITER": gorillaMarker}
 	unencodable := false
 	for piece := range strings.SplitSeq(said, gorillaMarker) {
-		if piece = strings.TrimFunc(piece, blank); piece == "" {
+		if piece = python.Strip(piece); piece == "" {
 			continue
 		}
 		call, err := expression.Parse(piece, names)
@@ -42,6 +42,3 @@ func parseGorilla(said string) *provider.Answer {
 		return &r.answer
 	}
 }
-
-// blank reports whether Python's str.strip removes a character.
-func blank(r rune) bool { return unicode.IsSpace(r) || r >= '\x1c' && r <= '\x1f' }
