@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -181,7 +183,7 @@ func tableText(rows []*worldv1.Row) string {
 			if j > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(cellText(cell))
+			b.WriteString(python.JSON(world.Plain(cell)))
 		}
 		b.WriteByte(']')
 	}
@@ -189,20 +191,6 @@ func tableText(rows []*worldv1.Row) string {
 		return "no rows"
 	}
 	return b.String()
-}
-
-// cellText formats a cell for a report.
-func cellText(cell *worldv1.Value) string {
-	switch kind := cell.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return fmt.Sprint(kind.Boolean)
-	case *worldv1.Value_Number:
-		return fmt.Sprint(kind.Number)
-	case *worldv1.Value_Text:
-		return fmt.Sprintf("%q", kind.Text)
-	default:
-		return null
-	}
 }
 
 // tableAt formats the name of a table version for a report.

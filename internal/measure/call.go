@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -88,15 +89,7 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 
 // Probe compares a cell with itself. Its error is an *Error.
 func (f *Function) Probe(cell *worldv1.Value) error {
-	value := python.None()
-	switch kind := cell.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		value = python.Bool(kind.Boolean)
-	case *worldv1.Value_Number:
-		value = python.Float(kind.Number)
-	case *worldv1.Value_Text:
-		value = python.Str(kind.Text)
-	}
+	value := world.Plain(cell)
 	if calls, _ := f.Calls(value, value); !calls {
 		return nil
 	}

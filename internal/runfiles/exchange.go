@@ -55,51 +55,67 @@ func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 	return nil
 }
 
+// exchangeJSON is an exchange for programs.
+type exchangeJSON struct {
+	Index        int        `json:"index"`
+	Provider     string     `json:"provider"`
+	Model        string     `json:"model"`
+	Path         string     `json:"path"`
+	Request      any        `json:"request"`
+	RequestBytes *int64     `json:"request_bytes,omitempty"`
+	Tries        []tryJSON  `json:"tries"`
+	Usage        *usageJSON `json:"usage,omitempty"`
+}
+
+// tryJSON is an attempt.
+type tryJSON struct {
+	Status      int32  `json:"status"`
+	Answer      any    `json:"answer,omitempty"`
+	AnswerBytes *int64 `json:"answer_bytes,omitempty"`
+	Failure     string `json:"failure,omitempty"`
+}
+
+// usageJSON is the tokens of an exchange.
+type usageJSON struct {
+	Input     int64 `json:"input_tokens"`
+	Cached    int64 `json:"cached_tokens"`
+	Output    int64 `json:"output_tokens"`
+	Reasoning int64 `json:"reasoning_tokens"`
+}
+
 func exchangeLine(exchange Exchange) ([]byte, error) {
 	said := exchange.Said
-	line := object{
-		{"index", exchange.Index},
-		{"provider", said.GetProvider()},
-		{"model", said.GetModel()},
-		{"path", said.GetPath()},
-		{"request", body(said.GetRequest(), said.GetRequestBytes())},
+	line := exchangeJSON{
+		Index: exchange.Index, Provider: said.GetProvider(), Model: said.GetModel(), Path: said.GetPath(),
+		Request: body(said.GetRequest(), said.GetRequestBytes()), RequestBytes: truncated(said.GetRequest(), said.GetRequestBytes()),
+		Tries: make([]tryJSON, len(said.GetTries())),
 	}
-	line = withLength(line, "request_bytes", said.GetRequest(), said.GetRequestBytes())
-	tries := make([]object, len(said.GetTries()))
 	for i, try := range said.GetTries() {
-		tries[i] = object{{"status", try.GetStatus()}}
+		line.Tries[i] = tryJSON{Status: try.GetStatus(), Failure: try.GetFailure()}
 		if try.GetAnswerBytes() > 0 {
-			tries[i] = append(tries[i], member{"answer", body(try.GetAnswer(), try.GetAnswerBytes())})
-			tries[i] = withLength(tries[i], "answer_bytes", try.GetAnswer(), try.GetAnswerBytes())
-		}
-		if try.GetFailure() != "" {
-			tries[i] = append(tries[i], member{"failure", try.GetFailure()})
+			line.Tries[i].Answer = body(try.GetAnswer(), try.GetAnswerBytes())
+			line.Tries[i].AnswerBytes = truncated(try.GetAnswer(), try.GetAnswerBytes())
 		}
 	}
-	line = append(line, member{"tries", tries})
 	if u := said.GetUsage(); u != nil {
-		line = append(line, member{"usage", object{
-			{"input_tokens", u.GetInputTokens()}, {"cached_tokens", u.GetCachedTokens()},
-			{"output_tokens", u.GetOutputTokens()}, {"reasoning_tokens", u.GetReasoningTokens()},
-		}})
+		line.Usage = &usageJSON{u.GetInputTokens(), u.GetCachedTokens(), u.GetOutputTokens(), u.GetReasoningTokens()}
 	}
-	return compact(line)
+	return encode(line, "")
 }
 
 // body returns a complete body of valid JSON in UTF-8 as JSON, otherwise as text. Go's decoder does
 // not check UTF-8.
 func body(raw []byte, whole int64) any {
-	var out bytes.Buffer
-	if int64(len(raw)) == whole && utf8.Valid(raw) && json.Compact(&out, raw) == nil {
-		return rawJSON(out.Bytes())
+	if int64(len(raw)) == whole && utf8.Valid(raw) && json.Valid(raw) {
+		return json.RawMessage(raw)
 	}
 	return strings.ToValidUTF8(string(raw), "\ufffd")
 }
 
-// withLength adds the full length of a truncated body.
-func withLength(to object, key string, raw []byte, whole int64) object {
+// truncated returns the full length of a body, nil if it is complete.
+func truncated(raw []byte, whole int64) *int64 {
 	if int64(len(raw)) == whole {
-		return to
+		return nil
 	}
-	return append(to, member{key, whole})
+	return &whole
 }

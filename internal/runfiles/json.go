@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"math"
-	"strconv"
-	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -20,161 +20,86 @@ type member struct {
 type object []member
 
 // MarshalJSON writes the members in order.
-func (o object) MarshalJSON() ([]byte, error) { return compact(o) }
-
-// rawJSON is JSON without spaces for embedding.
-type rawJSON []byte
-
-// compact encodes without spaces and with minimal escapes.
-func compact(v any) ([]byte, error) { return write(v, "") }
-
-// encode encodes as the original does: indented, with minimal escapes, without a trailing newline.
-func encode(v any, indent string) ([]byte, error) { return write(v, indent) }
-
-func write(v any, indent string) ([]byte, error) {
-	var out bytes.Buffer
-	p := printer{out: &out, leaves: json.NewEncoder(&out), indent: indent}
-	p.leaves.SetEscapeHTML(false)
-	if err := p.value(v); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
+func (o object) MarshalJSON() ([]byte, error) {
+	v, err := valueOf(o)
+	return python.AppendJSON(nil, v), err
 }
 
-// printer writes a document in one pass. encoding/json would copy each object once per enclosing
-// object.
-type printer struct {
-	out    *bytes.Buffer
-	leaves *json.Encoder // writes to out
-	indent string        // empty for output without spaces
-	depth  int
+// encodeDocument encodes objects and lists as the original does: indented, with minimal escapes, without
+// trailing newline.
+func encodeDocument(v any, indent string) ([]byte, error) {
+	value, err := valueOf(v)
+	return python.JSONFormat{Multiline: true, Indent: indent}.Append(nil, value), err
 }
 
-func (p *printer) value(v any) error {
+// valueOf returns a tree of objects and lists as a value. Anything else is what its JSON says.
+func valueOf(v any) (python.Value, error) {
 	switch v := v.(type) {
+	case python.Value:
+		return v, nil
+	case nil, bool, string, int:
+		return python.ValueOf(v), nil
+	case int32:
+		return python.Int(int64(v)), nil
+	case *string:
+		if v == nil {
+			return python.None(), nil
+		}
+		return python.Str(*v), nil
 	case object:
-		return p.list('{', '}', len(v), func(i int) error {
-			if err := p.leaf(v[i].key); err != nil {
-				return err
+		dict := &python.Dict{}
+		for _, m := range v {
+			value, err := valueOf(m.value)
+			if err != nil {
+				return python.Value{}, err
 			}
-			p.out.WriteByte(':')
-			if p.indent != "" {
-				p.out.WriteByte(' ')
-			}
-			return p.value(v[i].value)
-		})
+			dict.Set(m.key, value)
+		}
+		return dict.Value(), nil
 	case []any:
-		return list(p, v)
-	case []object:
-		return list(p, v)
-	case rawJSON:
-		return p.raw(v)
-	case nil, string, *string, bool, json.Number, int, int32, int64:
-		return p.leaf(v)
+		if v == nil {
+			return python.None(), nil
+		}
+		items := make([]python.Value, len(v))
+		for i := range v {
+			var err error
+			if items[i], err = valueOf(v[i]); err != nil {
+				return python.Value{}, err
+			}
+		}
+		return python.List(items...), nil
 	}
-	raw, err := p.other(v)
+	raw, err := json.Marshal(v)
 	if err != nil {
-		return err
+		return python.Value{}, err
 	}
-	return p.raw(raw)
+	return python.ParseJSON(raw)
 }
 
-// list writes a slice. A nil one is null.
-func list[T any](p *printer, values []T) error {
-	if values == nil {
-		return p.leaf(nil)
-	}
-	return p.list('[', ']', len(values), func(i int) error { return p.value(values[i]) })
-}
-
-func (p *printer) list(open, end byte, n int, each func(i int) error) error {
-	p.out.WriteByte(open)
-	p.depth++
-	for i := range n {
-		if i > 0 {
-			p.out.WriteByte(',')
-		}
-		p.line()
-		if err := each(i); err != nil {
-			return err
-		}
-	}
-	p.depth--
-	if n > 0 {
-		p.line()
-	}
-	p.out.WriteByte(end)
-	return nil
-}
-
-// line starts a new line if the output is indented.
-func (p *printer) line() {
-	if p.indent == "" {
-		return
-	}
-	p.out.WriteByte('\n')
-	for range p.depth {
-		p.out.WriteString(p.indent)
-	}
-}
-
-// leaf writes a scalar.
-func (p *printer) leaf(v any) error {
-	if err := p.leaves.Encode(v); err != nil {
-		return err
-	}
-	p.out.Truncate(p.out.Len() - len("\n"))
-	return nil
-}
-
-// other encodes a value of another type.
-func (p *printer) other(v any) ([]byte, error) {
+// encode encodes a struct with minimal escapes, indented if indent is not empty, without trailing
+// newline.
+func encode(v any, indent string) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", indent)
 	err := encoder.Encode(v)
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// raw writes encoded JSON.
-func (p *printer) raw(raw []byte) error {
-	if p.indent != "" {
-		return json.Indent(p.out, raw, strings.Repeat(p.indent, p.depth), p.indent)
-	}
-	_, err := p.out.Write(raw)
-	return err
-}
-
-// float formats a number as Python prints a float. A non-finite number becomes null.
-func float(f float64) any {
+// float returns a number. A non-finite number becomes null.
+func float(f float64) python.Value {
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return nil
+		return python.None()
 	}
-	return json.Number(pythonFloat(f))
+	return python.Float(f)
 }
 
-// pythonFloat implements Python's repr of a finite float.
-func pythonFloat(f float64) string {
-	if abs := math.Abs(f); f != 0 && (abs < 1e-4 || abs >= 1e16) {
-		return strconv.FormatFloat(f, 'e', -1, 64) // Go and Python both give exponents two digits or more
+// cellValue returns a cell as JSON data. A non-finite number becomes null.
+func cellValue(v *worldv1.Value) python.Value {
+	value := world.Plain(v)
+	if _, found := python.NonFinite(value); found {
+		return python.None()
 	}
-	text := strconv.FormatFloat(f, 'f', -1, 64)
-	if !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
-}
-
-// cellValue converts a cell to JSON data.
-func cellValue(v *worldv1.Value) any {
-	switch kind := v.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return kind.Boolean
-	case *worldv1.Value_Number:
-		return float(kind.Number)
-	case *worldv1.Value_Text:
-		return kind.Text
-	default:
-		return nil
-	}
+	return value
 }

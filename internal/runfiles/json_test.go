@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // TestWriteDocuments compares random documents with the same text indented by encoding/json.
@@ -16,7 +18,8 @@ func TestWriteDocuments(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		document, want := randomContainer(random, 4, '[', ']', func(_ int, text string) string { return text }, func(parts []any) any { return parts })
-		if got, err := compact(document); err != nil || string(got) != want {
+		var compact bytes.Buffer
+		if got, err := (object{{"k", document}}).MarshalJSON(); err != nil || json.Compact(&compact, got) != nil || compact.String() != `{"k":`+want+"}" {
 			t.Fatalf("got %s (%v), want %s", got, err, want)
 		}
 		for _, indent := range []string{"  ", "    "} {
@@ -24,7 +27,7 @@ func TestWriteDocuments(t *testing.T) {
 			if err := json.Indent(&indented, []byte(want), "", indent); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := encode(document, indent); err != nil || string(got) != indented.String() {
+			if got, err := encodeDocument(document, indent); err != nil || string(got) != indented.String() {
 				t.Fatalf("got %s (%v), want %s", got, err, indented.String())
 			}
 		}
@@ -43,13 +46,14 @@ func randomDocument(random *rand.Rand, depth int) (document any, text string) {
 	case 1:
 		return random.IntN(2) == 1, ""
 	case 2:
-		return float(float64(random.IntN(100)) / 8), ""
+		number := float64(random.IntN(100)) / 8
+		return float(number), python.FormatFloat(number)
 	case 3:
 		return []string{"a", "<b>"}, `["a","<b>"]`
 	case 4:
-		return rawJSON(`{"k":[1,{}]}`), `{"k":[1,{}]}`
+		return json.RawMessage(`{"k":[1,{}]}`), `{"k":[1,{}]}`
 	case 5:
-		return proto.String("x & \u2028\"\\\n\x01é\U0001f600"), `"x & \u2028\"\\\n\u0001é` + "\U0001f600" + `"`
+		return proto.String("x & \u2028\"\\\n\x01é\U0001f600"), "\"x & \u2028" + `\"\\\n\u0001é` + "\U0001f600" + `"`
 	case 6:
 		return []any(nil), "null"
 	case 7:
@@ -85,10 +89,10 @@ func randomContainer(random *rand.Rand, depth int, open, end byte, write func(in
 func BenchmarkWriteDocuments(b *testing.B) {
 	rollout := sampleRollout()
 	for b.Loop() {
-		if _, err := encode(conversation(rollout), "  "); err != nil {
+		if _, err := encodeDocument(conversation(rollout), "  "); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := encode(executionContext(rollout), "    "); err != nil {
+		if _, err := encodeDocument(executionContext(rollout), "    "); err != nil {
 			b.Fatal(err)
 		}
 	}

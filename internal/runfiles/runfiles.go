@@ -114,8 +114,8 @@ func WriteTrajectory(dir string, r Rollout) (digest string, err error) {
 		name  string
 		write func() ([]byte, error)
 	}{
-		{conversationFile, func() ([]byte, error) { return encode(conversation(r), "  ") }},
-		{contextFile, func() ([]byte, error) { return encode(executionContext(r), "    ") }},
+		{conversationFile, func() ([]byte, error) { return encodeDocument(conversation(r), "  ") }},
+		{contextFile, func() ([]byte, error) { return encodeDocument(executionContext(r), "    ") }},
 		{prettyFile, func() ([]byte, error) { return prettyPrint(r), nil }},
 	}
 	if r.failed() {

@@ -193,8 +193,8 @@ func TestSpelling(t *testing.T) {
 		t.Errorf("got %s, %s, %s, want 1, 0.5, 0", got.MilestoneSimilarity, got.MinefieldSimilarity, got.Similarity)
 	}
 	for f, want := range map[float64]string{0: "0.0", 1: "1.0", 0.0001: "0.0001", 0.00001: "1e-05", 1e15: "1000000000000000.0", 1e16: "1e+16", -2.5: "-2.5"} {
-		if got := pythonFloat(f); got != want {
-			t.Errorf("floatText(%v) = %s, want %s", f, got, want)
+		if got := similarityOf(f); string(got) != want {
+			t.Errorf("similarityOf(%v) = %s, want %s", f, got, want)
 		}
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // Similarity is a number from 0 to 1 in the original's spelling: an integer if the original does
@@ -40,8 +43,10 @@ func (s *Similarity) UnmarshalJSON(data []byte) error {
 
 // similarityOf converts a computed similarity. NaN becomes empty.
 func similarityOf(f float64) Similarity {
-	number, _ := float(f).(json.Number)
-	return Similarity(number)
+	if math.IsNaN(f) {
+		return ""
+	}
+	return Similarity(python.FormatFloat(f))
 }
 
 // integerSimilarity returns a similarity that the original does not compute: 0 or 1 as an integer.

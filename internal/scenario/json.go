@@ -1,9 +1,10 @@
 package scenario
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // jsonText formats a value as a model writes JSON: fields in file order, a space after commas and
@@ -51,15 +52,7 @@ func writeJSON(out *strings.Builder, v *value) {
 }
 
 // jsonString quotes a text with the minimum of escapes.
-func jsonString(text string) string {
-	var out strings.Builder
-	encoder := json.NewEncoder(&out)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil { // encoding a string never fails
-		return `""`
-	}
-	return strings.TrimSuffix(out.String(), "\n")
-}
+func jsonString(text string) string { return python.JSON(python.Str(text)) }
 
 // sorted sorts names in place and returns them.
 func sorted(names []string) []string {

@@ -3,6 +3,7 @@ package world
 import (
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -30,6 +31,37 @@ func Number(v float64) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Val
 
 // Text returns a text cell.
 func Text(v string) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Text{Text: v}} }
+
+// Plain returns a cell as a value.
+func Plain(v *worldv1.Value) python.Value {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return python.Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return python.Float(kind.Number)
+	case *worldv1.Value_Text:
+		return python.Str(kind.Text)
+	default:
+		return python.None()
+	}
+}
+
+// Cell returns the cell that holds a value; null for one that no cell holds.
+func Cell(v python.Value) *worldv1.Value {
+	switch v.Kind() {
+	case python.KindBool:
+		b, _ := v.AsBool()
+		return Bool(b)
+	case python.KindInt, python.KindFloat:
+		f, _ := v.Number()
+		return Number(f)
+	case python.KindStr:
+		s, _ := v.AsStr()
+		return Text(s)
+	default:
+		return Null()
+	}
+}
 
 // Fits reports whether a column of a kind can contain a cell. Null fits every kind.
 func Fits(v *worldv1.Value, kind Kind) bool {

@@ -1,7 +1,6 @@
 package prove
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -9,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
 // argument is one argument of a call; its value is the original JSON.
@@ -55,15 +56,7 @@ func replaced(arguments []argument, at int, value string) string {
 }
 
 // quote returns a text as JSON.
-func quote(text string) string {
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(text); err != nil {
-		return strconv.Quote(text) // texts always encode
-	}
-	return strings.TrimSuffix(b.String(), "\n")
-}
+func quote(text string) string { return python.JSON(python.Str(text)) }
 
 // unquote returns the text of an argument; ok is false for other values.
 func (a argument) unquote() (text string, ok bool) {

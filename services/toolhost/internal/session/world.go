@@ -202,24 +202,11 @@ func Decode(rows []*worldv1.Row) []Row {
 	for i, row := range rows {
 		cells := make(Row, len(row.GetCells()))
 		for j, cell := range row.GetCells() {
-			cells[j] = decodeCell(cell)
+			cells[j] = world.Plain(cell)
 		}
 		decoded[i] = cells
 	}
 	return decoded
-}
-
-func decodeCell(cell *worldv1.Value) python.Value {
-	switch kind := cell.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return python.Bool(kind.Boolean)
-	case *worldv1.Value_Number:
-		return python.Float(kind.Number)
-	case *worldv1.Value_Text:
-		return python.Str(kind.Text)
-	default:
-		return python.None()
-	}
 }
 
 // Encode turns rows into their stored form.
@@ -228,25 +215,9 @@ func Encode(name string, index int32, rows []Row) *worldv1.Table {
 	for i, row := range rows {
 		cells := make([]*worldv1.Value, len(row))
 		for j, cell := range row {
-			cells[j] = encodeCell(cell)
+			cells[j] = world.Cell(cell)
 		}
 		encoded.Rows[i] = &worldv1.Row{Cells: cells}
 	}
 	return encoded
-}
-
-func encodeCell(cell python.Value) *worldv1.Value {
-	switch cell.Kind() {
-	case python.KindBool:
-		b, _ := cell.AsBool()
-		return world.Bool(b)
-	case python.KindInt, python.KindFloat:
-		f, _ := cell.Number()
-		return world.Number(f)
-	case python.KindStr:
-		s, _ := cell.AsStr()
-		return world.Text(s)
-	default:
-		return world.Null()
-	}
 }
