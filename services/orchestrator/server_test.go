@@ -412,7 +412,26 @@ func TestWatchEndsWhenTheServerStops(t *testing.T) {
 	expect(t, next, codes.Unavailable.String())
 }
 
-func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entry
+// contactLog is the log of a rollout whose second turn stores a version of the contacts.
+func contactLog(rollout *busv1.Rollout, digest []byte) []*busv1.LogEntry {
+	say := func(index int32, sender, recipient worldv1.Role) []*worldv1.Message {
+		return []*worldv1.Message{{Index: index, Sender: sender, Recipient: recipient, ConversationActive: proto.Bool(true)}}
+	}
+	return []*busv1.LogEntry{
+		{
+			Start: &busv1.Start{Rollout: rollout, Messages: say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT), MaxMessages: 9},
+			Claim: &busv1.Claim{Begun: timestamppb.Now()},
+		},
+		{Turns: []*busv1.Turn{{Messages: say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}},
+		{Turns: []*busv1.Turn{{
+			Messages: say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT), Deactivated: proto.Int32(1),
+			Versions: []*worldv1.TableVersion{{Name: world.Contact, Index: 2, Digest: digest}},
+		}}},
+		{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
+	}
+}
+
+func TestGetTrajectory(t *testing.T) {
 	i := installServer(t)
 	i.create(t, "s", spec("one"))
 	sweep, err := i.Bus().Sweep(t.Context(), "s")
@@ -425,21 +444,7 @@ func TestGetTrajectory(t *testing.T) { //nolint:funlen // one log, entry by entr
 	if err != nil {
 		t.Fatal(err)
 	}
-	say := func(index int32, sender, recipient worldv1.Role) *worldv1.Message {
-		return &worldv1.Message{Index: index, Sender: sender, Recipient: recipient, ConversationActive: proto.Bool(true)}
-	}
-	entries := []*busv1.LogEntry{
-		{
-			Start: &busv1.Start{Rollout: rollout, Messages: []*worldv1.Message{say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT)}, MaxMessages: 9},
-			Claim: &busv1.Claim{Begun: timestamppb.Now()},
-		},
-		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}}},
-		{Turns: []*busv1.Turn{{
-			Messages: []*worldv1.Message{say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT)}, Deactivated: proto.Int32(1),
-			Versions: []*worldv1.TableVersion{{Name: contact, Index: 2, Digest: digest}},
-		}}},
-		{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
-	}
+	entries := contactLog(rollout, digest)
 	version := func(index int32) *busv1.Snapshot {
 		return &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{{Name: contact, Index: index, Rows: []*worldv1.Row{{}}}}}
 	}

@@ -44,89 +44,102 @@ func reminder(id, content string) session.Row {
 	return session.Row{python.Str(id), python.Str(content), python.Float(0), python.Float(0), python.None(), python.None()}
 }
 
+// undeclaredTool returns a tool without declared effects or parameters.
+func undeclaredTool(name string, act func(w *session.World) error) *tool.Tool {
+	return &tool.Tool{Name: name, Module: "hostile", Run: func(_ context.Context, w *session.World, _ tool.Args) (python.Value, error) {
+		return python.None(), act(w)
+	}}
+}
+
+// isOn reports whether a setting is on.
+func isOn(w *session.World, column int) bool {
+	rows := w.Find(settings, session.All(), column)
+	return len(rows) > 0 && rows[0][0].Equal(python.Bool(true))
+}
+
 // orderSensitiveTools are tools that make the order of calls hard to analyse. They declare nothing.
-func orderSensitiveTools() []*tool.Tool { //nolint:funlen // one declaration for each tool
-	run := func(name string, act func(w *session.World) error) *tool.Tool {
-		return &tool.Tool{Name: name, Module: "hostile", Run: func(_ context.Context, w *session.World, _ tool.Args) (python.Value, error) {
-			return python.None(), act(w)
-		}}
-	}
-	on := func(w *session.World, column int) bool {
-		rows := w.Find(settings, session.All(), column)
-		return len(rows) > 0 && rows[0][0].Equal(python.Bool(true))
-	}
+func orderSensitiveTools() []*tool.Tool { return append(orderSensitiveContacts(), orderSensitiveReminders()...) }
+
+// orderSensitiveContacts are those that read and change rows that exist.
+func orderSensitiveContacts() []*tool.Tool {
 	return []*tool.Tool{
-		run("reverse", func(w *session.World) error { // reads and writes a whole table
+		undeclaredTool("reverse", func(w *session.World) error { // reads and writes a whole table
 			rows := slices.Clone(w.Rows(contacts))
 			slices.Reverse(rows)
 			w.Write(contacts, rows)
 			return nil
 		}),
-		run("first_is_bob", func(w *session.World) error {
+		undeclaredTool("first_is_bob", func(w *session.World) error {
 			rows := w.Rows(contacts)
 			return raiseIf(len(rows) > 0 && !rows[0][1].Equal(python.Str("Bob")))
 		}),
-		run("peek", func(w *session.World) error { // its reads depend on earlier reads
-			if on(w, 2) {
+		undeclaredTool("peek", func(w *session.World) error { // its reads depend on earlier reads
+			if isOn(w, 2) {
 				return raiseIf(w.Count(reminders, named("tea")) == 1)
 			}
 			return raiseIf(w.Count(contacts, named("Bob")) == 2)
 		}),
-		run("switch", func(w *session.World) error { // its writes depend on its reads
-			if on(w, 1) {
+		undeclaredTool("switch", func(w *session.World) error { // its writes depend on its reads
+			if isOn(w, 1) {
 				w.Append(reminders, reminder("x", "tea"))
 				return nil
 			}
 			w.Update(contacts, named("Bob"), session.Change{Column: 1, Value: python.Str("Rob")})
 			return nil
 		}),
-		run("half", func(w *session.World) error { // raises after a write
-			w.Append(reminders, reminder("half", "tea"))
-			return raiseIf(!on(w, 1))
+		undeclaredTool("rob_to_bob", func(w *session.World) error { // selects rows by columns that others change
+			w.Update(contacts, named("Rob"), session.Change{Column: 1, Value: python.Str("Bob")}, session.Change{Column: 2, Value: python.Str("1")})
+			return nil
 		}),
-		run("add_odd", func(w *session.World) error { // depends on an id
+		undeclaredTool("number_0_is_bob", func(w *session.World) error {
+			w.Update(contacts, session.Where{Column: 2, Value: python.Str("+14085550000")}, session.Change{Column: 1, Value: python.Str("Bob")})
+			return nil
+		}),
+		undeclaredTool("some_are_ann", func(w *session.World) error {
+			w.Update(contacts, session.Where{Column: 4, Value: python.Bool(true)}, session.Change{Column: 1, Value: python.Str("Ann")}, session.Change{Column: 2, Value: python.Str("2")})
+			return nil
+		}),
+		undeclaredTool("two_anns", func(w *session.World) error { return raiseIf(w.Count(contacts, named("Ann")) == 2) }),
+		undeclaredTool("drop_number", func(w *session.World) error {
+			w.Remove(contacts, session.Where{Column: 2, Value: python.Str("1")})
+			return nil
+		}),
+	}
+}
+
+// orderSensitiveReminders are those that add rows, draw ids or end the conversation.
+func orderSensitiveReminders() []*tool.Tool {
+	return []*tool.Tool{
+		undeclaredTool("half", func(w *session.World) error { // raises after a write
+			w.Append(reminders, reminder("half", "tea"))
+			return raiseIf(!isOn(w, 1))
+		}),
+		undeclaredTool("add_odd", func(w *session.World) error { // depends on an id
 			_, id := w.NewID(), w.NewID()
 			w.Append(reminders, reminder(id, "odd"))
 			return raiseIf(strings.ContainsAny(id[:1], "9abc"))
 		}),
-		run("add_some", func(w *session.World) error { // the number of ids depends on rows
+		undeclaredTool("add_some", func(w *session.World) error { // the number of ids depends on rows
 			for range w.Count(contacts, named("Bob")) {
 				w.Append(reminders, reminder(w.NewID(), "some"))
 			}
 			return nil
 		}),
-		run("rationed", func(w *session.World) error { return raiseIf(w.Drawn() > 3) }),
-		run("rob_to_bob", func(w *session.World) error { // selects rows by columns that others change
-			w.Update(contacts, named("Rob"), session.Change{Column: 1, Value: python.Str("Bob")}, session.Change{Column: 2, Value: python.Str("1")})
-			return nil
-		}),
-		run("number_0_is_bob", func(w *session.World) error {
-			w.Update(contacts, session.Where{Column: 2, Value: python.Str("+14085550000")}, session.Change{Column: 1, Value: python.Str("Bob")})
-			return nil
-		}),
-		run("some_are_ann", func(w *session.World) error {
-			w.Update(contacts, session.Where{Column: 4, Value: python.Bool(true)}, session.Change{Column: 1, Value: python.Str("Ann")}, session.Change{Column: 2, Value: python.Str("2")})
-			return nil
-		}),
-		run("two_anns", func(w *session.World) error { return raiseIf(w.Count(contacts, named("Ann")) == 2) }),
-		run("drop_number", func(w *session.World) error {
-			w.Remove(contacts, session.Where{Column: 2, Value: python.Str("1")})
-			return nil
-		}),
-		run("drop_tea", func(w *session.World) error { // ignores a missing row
+		undeclaredTool("rationed", func(w *session.World) error { return raiseIf(w.Drawn() > 3) }),
+		undeclaredTool("drop_tea", func(w *session.World) error { // ignores a missing row
 			w.Remove(reminders, named("tea"))
 			return nil
 		}),
-		run("remind_of_first", func(w *session.World) error { // copies cells without reading them
+		undeclaredTool("remind_of_first", func(w *session.World) error { // copies cells without reading them
 			w.Append(reminders, reminder("y", ""), session.Copy{To: 1, Table: contacts, Where: session.All(), Cell: 0})
 			return nil
 		}),
-		run("reminded_of_a", func(w *session.World) error { return raiseIf(w.Count(reminders, named("a")) == 1) }),
-		run("own_copy", func(w *session.World) error { // reads its own write
+		undeclaredTool("reminded_of_a", func(w *session.World) error { return raiseIf(w.Count(reminders, named("a")) == 1) }),
+		undeclaredTool("own_copy", func(w *session.World) error { // reads its own write
 			w.Append(reminders, reminder("z", ""), session.Copy{To: 1, Table: contacts, Where: named("Bob"), Cell: 0})
 			return raiseIf(w.Count(reminders, named("b")) > 1)
 		}),
-		run("end_twice", func(w *session.World) error {
+		undeclaredTool("end_twice", func(w *session.World) error {
 			w.SetActive(!w.Active())
 			return nil
 		}),
