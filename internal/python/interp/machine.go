@@ -44,6 +44,16 @@ func Run(ctx context.Context, program *syntax.Module, host Host) Outcome {
 	return Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
 }
 
+// Compute returns x operator y of two numbers. The error is the *python.Exception that a program
+// would end with.
+func Compute(operator string, x, y python.Value) (result python.Value, err error) {
+	m := &machine{}
+	failure := recoverPanic(func() {
+		result = python.ValueOf(m.arithmetic(operator, operator, x.Interface(), y.Interface()))
+	})
+	return result, m.outcomeError(failure)
+}
+
 // machine is the state of one run.
 type machine struct {
 	ctx        context.Context

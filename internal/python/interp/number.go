@@ -160,10 +160,14 @@ func (m *machine) arithmetic(op, shown string, x, y any) any {
 	a := float(x)
 	b := float(y)
 	if op == "**" {
+		m.chargeSteps(powerSteps)
 		return floatPower(a, b)
 	}
 	return floats(op, a, b)
 }
+
+// powerSteps is the work of a power of floats, which takes up to a hundred microseconds.
+const powerSteps = 64
 
 // logicalBool converts the result of a logical operator on two bools to a bool.
 func logicalBool(op string, x, y any, v int) any {
@@ -392,23 +396,31 @@ func floatPower(x, y float64) any {
 	return result
 }
 
-// exactPow returns x to the power of y. It is correctly rounded for small integral y, unlike
+// exactPow returns x to the power of y, correctly rounded unless y is large or tiny, unlike
 // math.Pow.
 func exactPow(x, y float64) float64 {
 	const precision = 256
 	result := math.Pow(x, y)
-	if y != math.Trunc(y) || math.Abs(y) > 1<<10 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
+	whole, fraction := math.Modf(math.Abs(y))
+	if whole > 1<<12 || fraction != 0 && fraction < 0x1p-12 || math.IsInf(result, 0) || math.IsNaN(result) || result == 0 || math.IsInf(x, 0) {
 		return result
 	}
-	power, base := new(big.Float).SetPrec(precision).SetInt64(1), new(big.Float).SetPrec(precision).SetFloat64(x)
-	for n := int(math.Abs(y)); n > 0; n >>= 1 {
+	number := func(f float64) *big.Float { return new(big.Float).SetPrec(precision).SetFloat64(f) }
+	power, base := number(1), number(x)
+	for n := int(whole); n > 0; n >>= 1 {
 		if n&1 == 1 {
 			power.Mul(power, base)
 		}
 		base.Mul(base, base)
 	}
+	for root := number(x); fraction != 0; fraction-- {
+		for ; fraction < 1; fraction *= 2 {
+			root.Sqrt(root)
+		}
+		power.Mul(power, root)
+	}
 	if y < 0 {
-		power.Quo(new(big.Float).SetPrec(precision).SetInt64(1), power)
+		power.Quo(number(1), power)
 	}
 	result, _ = power.Float64()
 	return result

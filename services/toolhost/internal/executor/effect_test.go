@@ -58,7 +58,9 @@ func isOn(w *session.World, column int) bool {
 }
 
 // orderSensitiveTools are tools that make the order of calls hard to analyse. They declare nothing.
-func orderSensitiveTools() []*tool.Tool { return append(orderSensitiveContacts(), orderSensitiveReminders()...) }
+func orderSensitiveTools() []*tool.Tool {
+	return append(orderSensitiveContacts(), orderSensitiveReminders()...)
+}
 
 // orderSensitiveContacts are those that read and change rows that exist.
 func orderSensitiveContacts() []*tool.Tool {

@@ -2,6 +2,7 @@ package units
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,11 +49,11 @@ func (c container) remove(name string) container {
 // add returns the container with a power added to a unit's power. The error is a KeyError if both
 // are 0.
 func (c container) add(name string, power number) (container, error) {
-	sum, err := add(c.get(name), power)
+	sum, err := compute("+", c.get(name), power)
 	if err != nil {
 		return nil, err
 	}
-	if !sum.isZero() {
+	if sum.Truth() {
 		return c.set(name, sum), nil
 	}
 	if c.find(name) < 0 {
@@ -62,15 +63,15 @@ func (c container) add(name string, power number) (container, error) {
 }
 
 // merge applies an operation to the powers of both containers. It removes units with power 0.
-func (c container) merge(d container, operation func(a, b number) (number, error)) (container, error) {
+func (c container) merge(d container, operator string) (container, error) {
 	for _, f := range d {
-		power, err := operation(c.get(f.name), f.power)
+		power, err := compute(operator, c.get(f.name), f.power)
 		if err != nil {
 			return nil, err
 		}
 		c = c.set(f.name, power)
 	}
-	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return f.power.isZero() }), nil
+	return slices.DeleteFunc(slices.Clone(c), func(f factor) bool { return !f.power.Truth() }), nil
 }
 
 // equal reports whether both containers have the same units and powers, in any order.
@@ -79,7 +80,7 @@ func (c container) equal(d container) bool {
 		return false
 	}
 	for _, f := range c {
-		if i := d.find(f.name); i < 0 || !f.power.equal(d[i].power) {
+		if i := d.find(f.name); i < 0 || !f.power.Equal(d[i].power) {
 			return false
 		}
 	}
@@ -96,14 +97,14 @@ func (c container) String() string {
 	var above, below []string
 	for _, f := range sorted {
 		switch {
-		case f.power.equal(integer(1)):
+		case f.power.Equal(integer(1)):
 			above = append(above, f.name)
-		case f.power.toFloat() > 0:
-			above = append(above, f.name+" ** "+f.power.magnitude())
-		case f.power.equal(integer(-1)):
+		case approximate(f.power) > 0:
+			above = append(above, f.name+" ** "+magnitude(f.power))
+		case f.power.Equal(integer(-1)):
 			below = append(below, f.name)
 		default:
-			below = append(below, f.name+" ** "+f.power.magnitude())
+			below = append(below, f.name+" ** "+magnitude(f.power))
 		}
 	}
 	text := "1"
@@ -114,17 +115,9 @@ func (c container) String() string {
 }
 
 // magnitude returns the text of abs(n): an int's digits, six digits of a float.
-func (n number) magnitude() string {
-	if n.intValue != nil {
-		return strings.TrimPrefix(n.intValue.String(), "-")
+func magnitude(n number) string {
+	if f, ok := n.AsFloat(); ok && !math.IsNaN(f) && !math.IsInf(f, 0) {
+		return strconv.FormatFloat(math.Abs(f), 'g', 6, 64)
 	}
-	text := strconv.FormatFloat(n.floatValue, 'g', 6, 64)
-	switch text = strings.TrimPrefix(text, "-"); text {
-	case "NaN":
-		return "nan"
-	case "+Inf", "Inf":
-		return "inf"
-	default:
-		return text
-	}
+	return strings.TrimPrefix(python.Repr(n), "-")
 }

@@ -16,10 +16,8 @@ func (p quantity) typeName() string {
 	switch {
 	case !p.isNumber:
 		return "ParserHelper"
-	case p.scale.intValue != nil:
-		return "int"
 	default:
-		return "float"
+		return p.scale.TypeName()
 	}
 }
 
@@ -41,7 +39,7 @@ func parseQuantity(text string) (quantity, error) {
 		return quantity{}, err
 	}
 	if slices.ContainsFunc(result.units, func(f factor) bool { return strings.EqualFold(f.name, "nan") }) {
-		result.scale = nan()
+		result.scale = notANumber()
 	}
 	return result, nil
 }
@@ -81,11 +79,7 @@ func (n *node) evaluate() (quantity, error) {
 	if !left.isNumber || !right.isNumber {
 		return quantity{}, unsupported(n.operator, left, right)
 	}
-	operation := add
-	if n.operator == "-" {
-		operation = subtract
-	}
-	left.scale, err = operation(left.scale, right.scale)
+	left.scale, err = compute(n.operator, left.scale, right.scale)
 	return left, err
 }
 
@@ -97,28 +91,28 @@ func (n *node) evaluateSign() (quantity, error) {
 	if err != nil || n.operator == "+" {
 		return value, err
 	}
-	value.scale, err = multiply(value.scale, integer(-1))
+	value.scale, err = compute("*", value.scale, integer(-1))
 	return value, err
 }
 
 func multiplyQuantities(left, right quantity) (quantity, error) {
-	scale, err := multiply(left.scale, right.scale)
+	scale, err := compute("*", left.scale, right.scale)
 	if err != nil {
 		return quantity{}, err
 	}
 	if left.isNumber || right.isNumber {
 		return quantity{scale: scale, units: append(left.units, right.units...), isNumber: left.isNumber && right.isNumber}, nil
 	}
-	units, err := left.units.merge(right.units, add)
+	units, err := left.units.merge(right.units, "+")
 	return quantity{scale: scale, units: units}, err
 }
 
 func divideQuantities(left, right quantity) (quantity, error) {
-	scale, err := divide(left.scale, right.scale)
+	scale, err := compute("/", left.scale, right.scale)
 	if err != nil || right.isNumber {
 		return quantity{scale: scale, units: left.units, isNumber: left.isNumber}, err
 	}
-	units, err := left.units.merge(right.units, subtract)
+	units, err := left.units.merge(right.units, "-")
 	return quantity{scale: scale, units: units}, err
 }
 
@@ -130,10 +124,10 @@ func powerOfQuantity(base, exponent quantity) (quantity, error) {
 	units := slices.Clone(base.units)
 	for i := range units {
 		var err error
-		if units[i].power, err = multiply(units[i].power, exponent.scale); err != nil {
+		if units[i].power, err = compute("*", units[i].power, exponent.scale); err != nil {
 			return quantity{}, err
 		}
 	}
-	scale, err := power(base.scale, exponent.scale)
+	scale, err := compute("**", base.scale, exponent.scale)
 	return quantity{scale: scale, units: units, isNumber: base.isNumber}, err
 }

@@ -115,7 +115,7 @@ func (r *registry) parse(text string) (container, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !parsed.scale.equal(integer(1)) {
+	if !parsed.scale.Equal(integer(1)) {
 		return nil, raise(valueError, "Unit expression cannot have a scaling factor.")
 	}
 	var result container
@@ -127,7 +127,7 @@ func (r *registry) parse(text string) (container, error) {
 		if name == "" {
 			continue
 		}
-		if len(parsed.units) > 1 || !f.power.equal(integer(1)) {
+		if len(parsed.units) > 1 || !f.power.Equal(integer(1)) {
 			if d := r.lookup(name); d != nil && !d.multiplicative() {
 				name = "delta_" + name
 			}
@@ -157,7 +157,7 @@ func (r *registry) isMultiplicative(name string) (bool, error) {
 // and calls visit for each unit with its power.
 func (r *registry) expand(units container, times number, visit func(d *definition, power number) error) error {
 	for _, f := range units {
-		exponent, err := multiply(times, f.power)
+		exponent, err := compute("*", times, f.power)
 		if err != nil {
 			return err
 		}
@@ -186,11 +186,11 @@ func (r *registry) dimensionality(units container) (container, error) {
 			return nil
 		}
 		for _, f := range d.reference {
-			exponent, err := multiply(power, f.power)
+			exponent, err := compute("*", power, f.power)
 			if err != nil {
 				return err
 			}
-			sum, err := add(dimensions.get(f.name), exponent)
+			sum, err := compute("+", dimensions.get(f.name), exponent)
 			if err != nil {
 				return err
 			}
@@ -198,12 +198,12 @@ func (r *registry) dimensionality(units container) (container, error) {
 		}
 		return nil
 	})
-	return slices.DeleteFunc(dimensions, func(f factor) bool { return f.name == "[]" || f.power.isZero() }), err
+	return slices.DeleteFunc(dimensions, func(f factor) bool { return f.name == "[]" || !f.power.Truth() }), err
 }
 
 // factor returns the factor from units to root units.
 func (r *registry) factor(units container) (number, error) {
-	if len(units) == 1 && units[0].power.equal(integer(1)) && r.prefixed[units[0].name] == nil {
+	if len(units) == 1 && units[0].power.Equal(integer(1)) && r.prefixed[units[0].name] == nil {
 		units = container{{units[0].name, integer(1)}} // as in pint's cache of single units
 	}
 	total := integer(1)
@@ -211,11 +211,11 @@ func (r *registry) factor(units container) (number, error) {
 		if d.kind == base {
 			return nil
 		}
-		scale, err := power(d.scale, exponent)
+		scale, err := compute("**", d.scale, exponent)
 		if err != nil {
 			return err
 		}
-		total, err = multiply(total, scale)
+		total, err = compute("*", total, scale)
 		return err
 	})
 	return total, err
@@ -224,32 +224,32 @@ func (r *registry) factor(units container) (number, error) {
 // toReference converts an amount of a unit that is not multiplicative to its reference.
 func (d *definition) toReference(amount number) (number, error) {
 	if d.kind == offset {
-		amount, err := multiply(amount, d.scale)
+		amount, err := compute("*", amount, d.scale)
 		if err != nil {
 			return number{}, err
 		}
-		return add(amount, d.offset)
+		return compute("+", amount, d.offset)
 	}
-	amount, err := divide(amount, d.logFactor)
+	amount, err := compute("/", amount, d.logFactor)
 	if err != nil {
 		return number{}, err
 	}
-	exponent := math.Log(d.logBase.toFloat()) * amount.toFloat()
-	return multiply(d.scale, float(math.Exp(exponent)))
+	exponent := math.Log(approximate(d.logBase)) * approximate(amount)
+	return compute("*", d.scale, python.Float(math.Exp(exponent)))
 }
 
 // fromReference is the inverse of toReference.
 func (d *definition) fromReference(amount number) (number, error) {
 	if d.kind == offset {
-		amount, err := subtract(amount, d.offset)
+		amount, err := compute("-", amount, d.offset)
 		if err != nil {
 			return number{}, err
 		}
-		return divide(amount, d.scale)
+		return compute("/", amount, d.scale)
 	}
-	amount, err := divide(amount, d.scale)
+	amount, err := compute("/", amount, d.scale)
 	if err != nil {
 		return number{}, err
 	}
-	return float(d.logFactor.toFloat() * math.Log(amount.toFloat()) / math.Log(d.logBase.toFloat())), nil
+	return python.Float(approximate(d.logFactor) * math.Log(approximate(amount)) / math.Log(approximate(d.logBase))), nil
 }

@@ -35,8 +35,7 @@ func (r *registry) convert(amount python.Value, from, to string) (python.Value, 
 	if err != nil {
 		return python.Value{}, err
 	}
-	value, ok := fromValue(amount)
-	if !ok {
+	if amount.Kind() != python.KindInt && amount.Kind() != python.KindFloat {
 		return python.Value{}, raise(typeError, "Invalid magnitude for Quantity: "+python.Repr(amount))
 	}
 	target, err := r.parse(to)
@@ -46,11 +45,7 @@ func (r *registry) convert(amount python.Value, from, to string) (python.Value, 
 	if source.equal(target) {
 		return amount, nil
 	}
-	result, err := r.convertUnits(value, source, target)
-	if err != nil {
-		return python.Value{}, err
-	}
-	return result.value(), nil
+	return r.convertUnits(amount, source, target)
 }
 
 // mismatch returns the error for units that do not convert to each other.
@@ -119,7 +114,7 @@ func (r *registry) nonMultiplicative(units container, refuse func(why string) er
 		return nil, nil
 	case len(found) > 1:
 		return nil, refuse("more than one offset unit.")
-	case !found[0].power.equal(integer(1)):
+	case !found[0].power.Equal(integer(1)):
 		return nil, refuse("offset units in higher order.")
 	case len(units) > 1:
 		return nil, refuse("offset unit used in multiplicative context.")
@@ -154,7 +149,7 @@ func (d *definition) replace(units container) (container, error) {
 
 // convertScale converts a value between multiplicative units.
 func (r *registry) convertScale(value number, source, target container) (number, error) {
-	ratio, err := source.merge(target, subtract)
+	ratio, err := source.merge(target, "-")
 	if err != nil {
 		return number{}, err
 	}
@@ -162,5 +157,5 @@ func (r *registry) convertScale(value number, source, target container) (number,
 	if err != nil {
 		return number{}, err
 	}
-	return multiply(value, factor)
+	return compute("*", value, factor)
 }
