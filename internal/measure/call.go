@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/big"
 	"strings"
 	"unicode/utf8"
 
@@ -72,7 +73,7 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 	var result python.Value
 	if f.expression != nil {
 		var native any
-		native, steps, err = f.expression.Compare(nativeOf(wanted), nativeOf(found))
+		native, steps, err = f.expression.Compare(Native(wanted), Native(found))
 		result = python.ValueOf(native)
 	} else {
 		result, steps, err = f.call(args)
@@ -191,23 +192,29 @@ func plain(text string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))), " ")
 }
 
-// nativeOf returns a value as CEL reads it.
-func nativeOf(v python.Value) any {
-	if list, ok := v.AsList(); ok {
-		items := make([]any, len(list))
-		for i := range list {
-			items[i] = nativeOf(list[i])
+// Native returns a value as CEL reads it. An integer of more than 64 bits becomes a float.
+func Native(v python.Value) any {
+	switch v := v.Interface().(type) {
+	case *big.Int:
+		number, _ := new(big.Float).SetInt(v).Float64()
+		return number
+	case string:
+		return strings.ToValidUTF8(v, string(utf8.RuneError))
+	case []python.Value:
+		items := make([]any, len(v))
+		for i := range v {
+			items[i] = Native(v[i])
 		}
 		return items
-	}
-	if dict, ok := v.AsDict(); ok {
-		members := make(map[string]any, dict.Len())
-		for _, item := range dict.Items() {
-			members[item.Key] = nativeOf(item.Value)
+	case *python.Dict:
+		members := make(map[string]any, v.Len())
+		for _, item := range v.Items() {
+			members[strings.ToValidUTF8(item.Key, string(utf8.RuneError))] = Native(item.Value)
 		}
 		return members
+	default:
+		return v
 	}
-	return v.Interface()
 }
 
 // nobody is a host without functions.

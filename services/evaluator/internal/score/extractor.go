@@ -3,7 +3,6 @@ package score
 import (
 	"errors"
 	"fmt"
-	"math/big"
 	"slices"
 	"strings"
 
@@ -85,8 +84,8 @@ func (c *constraint) gives() []string {
 
 // alternatives evaluates an extractor.
 func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
-	arguments, _ := native(c.arguments.Value()).(map[string]any)
-	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: native(c.result)})
+	arguments, _ := measure.Native(c.arguments.Value()).(map[string]any)
+	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: measure.Native(c.result)})
 	if err != nil {
 		return nil, err
 	}
@@ -99,34 +98,6 @@ func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
 		}
 	}
 	return alternatives, nil
-}
-
-// native returns a value as an expression reads it. An integer of more than 64 bits becomes a
-// float.
-func native(v python.Value) any {
-	switch v := v.Interface().(type) {
-	case int:
-		return int64(v)
-	case *big.Int:
-		number, _ := new(big.Float).SetInt(v).Float64()
-		return number
-	case string:
-		return plain(v)
-	case []python.Value:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = native(v[i])
-		}
-		return items
-	case *python.Dict:
-		members := make(map[string]any, v.Len())
-		for _, item := range v.Items() {
-			members[plain(item.Key)] = native(item.Value)
-		}
-		return members
-	default:
-		return v
-	}
 }
 
 // extracted returns a value that an expression gave.
