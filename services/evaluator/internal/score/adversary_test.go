@@ -115,15 +115,15 @@ func ancestor(a adversarialCases, _, _ int, before []int) int { return before[a.
 func nothing(adversarialCases, int, int, []int) int           { return FirstUserMessage }
 func (a adversarialCases) compile(tb testing.TB, s *shape) *Graph {
 	tb.Helper()
-	graph, err := Compile(a.definition(s))
+	graph, err := compileWritten(a.definition(s))
 	if err != nil {
 		tb.Fatalf("%s: Compile: %v", s.name, err)
 	}
 	return graph
 }
 
-func (a adversarialCases) definition(s *shape) Definition {
-	d := Definition{Name: "milestones"}
+func (a adversarialCases) definition(s *shape) written {
+	d := written{Name: "milestones"}
 	before := make([]uint64, s.nodes)
 	add := func(from, to int) {
 		d.Edges = append(d.Edges, Edge{from, to})
@@ -239,7 +239,7 @@ func TestWorkGrowsQuadratically(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			a := newAdversarialCases(1)
 			definition := a.definition(s)
-			graph, err := Compile(definition)
+			graph, err := compileWritten(definition)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -291,7 +291,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String("a"), VisibleTo: []Role{User, Agent}}
 	}
 	trajectory.Messages[0].Sender, trajectory.Messages[0].Recipient = User, Agent
-	d := Definition{Name: "milestones"}
+	d := written{Name: "milestones"}
 	for i := range 4 {
 		reference := max(i-1, FirstUserMessage)
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{{
@@ -302,7 +302,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			d.Edges = append(d.Edges, Edge{i - 1, i})
 		}
 	}
-	graph, err := Compile(d)
+	graph, err := compileWritten(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +325,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestCrossingReferencesAreRejected(t *testing.T) {
-	d := Definition{Name: "milestones"}
+	d := written{Name: "milestones"}
 	for i := range 32 {
 		node := Node{Constraints: []Constraint{say("a")}}
 		if i >= 16 {
@@ -338,7 +338,7 @@ func TestCrossingReferencesAreRejected(t *testing.T) {
 		}
 		d.Nodes = append(d.Nodes, node)
 	}
-	_, err := Compile(d)
+	_, err := compileWritten(d)
 	var got *DefinitionError
 	if !errors.As(err, &got) || got.Node < 0 || !strings.Contains(got.Problem, "too many references cross each other") {
 		t.Errorf("Compile: got %v, want an error about references that cross each other", err)

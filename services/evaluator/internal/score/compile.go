@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"errors"
 	"math/bits"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
@@ -121,25 +123,25 @@ func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 // depend on a trajectory. The error joins one *DefinitionError per mistake.
 func Compile(definition Definition) (*Graph, error) {
 	check := &checker{name: definition.Name}
-	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), measures: definition.Measures, nodes: make([]node, len(definition.Nodes))}
-	if len(definition.Nodes) > maxNodes {
-		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(definition.Nodes), maxNodes)
+	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), measures: definition.Measures, nodes: make([]node, len(definition.Graph.GetNodes()))}
+	if len(graph.nodes) > maxNodes {
+		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(graph.nodes), maxNodes)
 		return nil, errors.Join(check.errors...)
 	}
 	graph.checkMeasures(check)
-	for i := range definition.Nodes {
+	for i, node := range definition.Graph.GetNodes() {
 		compiled := &graph.nodes[i]
-		if len(definition.Nodes[i].Constraints) == 0 {
+		if len(node.GetConstraints()) == 0 {
 			check.add(i, -1, "constraints", "empty")
 		}
-		for _, table := range definition.Nodes[i].Guard.Tables {
+		for _, table := range slices.Concat(node.GetGuardrailTables(), node.GetUnguardedTables()) {
 			if graph.schema.Place(table) < 0 {
 				check.add(i, -1, "guard.tables", "unknown table %q", table)
 			}
 		}
-		for j := range definition.Nodes[i].Constraints {
-			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, at: j, nodes: len(definition.Nodes)}
-			result := c.compile(&definition.Nodes[i].Constraints[j])
+		for j, source := range node.GetConstraints() {
+			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, at: j, nodes: len(graph.nodes)}
+			result := c.compile(source)
 			result.slot = graph.slots
 			graph.slots++
 			if result.measure != Guardrail {
@@ -148,13 +150,13 @@ func Compile(definition Definition) (*Graph, error) {
 			compiled.constraints = append(compiled.constraints, result)
 		}
 	}
-	direct := graph.order(check, definition.Edges)
+	direct := graph.order(check, definition.Graph.GetEdges())
 	graph.checkWidth(check, direct)
 	if len(check.errors) > 0 {
 		return nil, errors.Join(check.errors...)
 	}
 	for i := range graph.nodes {
-		graph.nodes[i].guards = graph.guard(i, direct[i], &definition.Nodes[i].Guard)
+		graph.nodes[i].guards = graph.guard(i, direct[i], definition.Graph.GetNodes()[i])
 		graph.nodes[i].needs = graph.needed(i)
 	}
 	graph.arrange()
@@ -174,18 +176,19 @@ func (g *Graph) checkMeasures(check *checker) {
 
 // order sets which nodes take part and which precede each. It returns the direct predecessors by
 // the author's edges.
-func (g *Graph) order(check *checker, edges []Edge) []uint64 {
+func (g *Graph) order(check *checker, edges []*evaluationv1.Edge) []uint64 {
 	direct := make([]uint64, len(g.nodes))
 	if len(g.nodes) == 1 {
 		g.matched = 1
 	}
 	for i, edge := range edges {
-		if edge.Before < 0 || edge.Before >= len(g.nodes) || edge.After < 0 || edge.After >= len(g.nodes) {
-			check.add(-1, -1, "edges", "edge %d refers to an unknown node: %d, %d", i, edge.Before, edge.After)
+		before, after := int(edge.GetBefore()), int(edge.GetAfter())
+		if before < 0 || before >= len(g.nodes) || after < 0 || after >= len(g.nodes) {
+			check.add(-1, -1, "edges", "edge %d refers to an unknown node: %d, %d", i, before, after)
 			continue
 		}
-		g.matched |= 1<<edge.Before | 1<<edge.After
-		direct[edge.After] |= 1 << edge.Before
+		g.matched |= 1<<before | 1<<after
+		direct[after] |= 1 << before
 	}
 	for i := range g.nodes {
 		g.nodes[i].before = direct[i]

@@ -81,7 +81,7 @@ func compileErrors() []compileError {
 func TestCompileErrors(t *testing.T) {
 	for _, test := range compileErrors() {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Compile(Definition{Name: "milestones", Edges: chain(3), Nodes: []Node{
+			_, err := compileWritten(written{Name: "milestones", Edges: chain(3), Nodes: []Node{
 				{Constraints: []Constraint{say("a")}},
 				{Constraints: []Constraint{say("b"), test.constraint}},
 				{Constraints: []Constraint{say("c")}},
@@ -106,28 +106,28 @@ func TestCompileGraphErrors(t *testing.T) {
 	plain := []Constraint{say("a")}
 	tests := []struct {
 		name       string
-		definition Definition
+		definition written
 		want       string
 	}{
-		{"cycle", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: plain}}, Edges: []Edge{{0, 1}, {1, 0}}},
+		{"cycle", written{Nodes: []Node{{Constraints: plain}, {Constraints: plain}}, Edges: []Edge{{0, 1}, {1, 0}}},
 			"minefields.edges: cycle through nodes [0 1]"},
-		{"edge to nowhere", Definition{Nodes: []Node{{Constraints: plain}}, Edges: []Edge{{0, 7}}},
+		{"edge to nowhere", written{Nodes: []Node{{Constraints: plain}}, Edges: []Edge{{0, 7}}},
 			"minefields.edges: edge 0 refers to an unknown node: 0, 7"},
-		{"no constraint", Definition{Nodes: []Node{{}}}, "minefields[0].constraints: empty"},
-		{"never matched", Definition{Nodes: []Node{{Constraints: plain}, {Constraints: refer(2)}, {Constraints: plain}}, Edges: chain(2)},
+		{"no constraint", written{Nodes: []Node{{}}}, "minefields[0].constraints: empty"},
+		{"never matched", written{Nodes: []Node{{Constraints: plain}, {Constraints: refer(2)}, {Constraints: plain}}, Edges: chain(2)},
 			"minefields[1].constraints[0].reference: node 2 is never matched: no edge mentions it"},
-		{"references in a circle", Definition{
+		{"references in a circle", written{
 			Nodes: []Node{{Constraints: refer(1)}, {Constraints: refer(0)}, {Constraints: plain}}, Edges: []Edge{{0, 2}, {1, 2}},
 		}, "minefields[0].constraints[0].reference: nodes [0 1 2] wait for each other\n" +
 			"minefields[1].constraints[0].reference: nodes [0 1 2] wait for each other"},
-		{"too many", Definition{Nodes: make([]Node, 65)}, "minefields: 65 nodes, at most 64 are allowed"},
-		{"unknown guarded table", Definition{Nodes: []Node{{Constraints: plain, Guard: Guard{Mode: GuardOnly, Tables: []string{""}}}}},
+		{"too many", written{Nodes: make([]Node, 65)}, "minefields: 65 nodes, at most 64 are allowed"},
+		{"unknown guarded table", written{Nodes: []Node{{Constraints: plain, Guard: Guard{Mode: GuardOnly, Tables: []string{""}}}}},
 			`minefields[0].guard.tables: unknown table ""`},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			test.definition.Name = "minefields"
-			_, err := Compile(test.definition)
+			_, err := compileWritten(test.definition)
 			if err == nil || err.Error() != test.want {
 				t.Errorf("Compile: %v, want %s", err, test.want)
 			}
@@ -141,7 +141,7 @@ func TestGuardModes(t *testing.T) {
 		GuardOnly:   {{world.Contact, 0}},
 		GuardExcept: {{world.Setting, 0}, {world.Messaging, 0}, {world.Reminder, 0}},
 	} {
-		graph, err := Compile(Definition{Edges: chain(2), Nodes: []Node{
+		graph, err := compileWritten(written{Edges: chain(2), Nodes: []Node{
 			{Constraints: []Constraint{say("a")}},
 			{Constraints: []Constraint{say("b")}, Guard: Guard{Mode: mode, Tables: []string{world.Sandbox, world.Contact}}},
 		}})

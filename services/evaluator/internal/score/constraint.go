@@ -27,45 +27,45 @@ func (k *constraintCompiler) fail(field, format string, arguments ...any) {
 }
 
 // compile checks and prepares a constraint. Its result is only of use if no mistake was noted.
-func (k *constraintCompiler) compile(source *Constraint) constraint {
-	result := constraint{table: k.schema.Place(source.Table), measure: source.Measure, reference: noReference, fill: -1}
-	if source.Measure == 0 || evaluationv1.SnapshotMeasure_name[int32(source.Measure)] == "" {
-		k.fail("measure", "unknown measure %d", source.Measure)
+func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint {
+	result := constraint{table: k.schema.Place(source.GetTable()), measure: source.GetMeasure(), reference: noReference, fill: -1}
+	if source.GetMeasure() == 0 || evaluationv1.SnapshotMeasure_name[int32(source.GetMeasure())] == "" {
+		k.fail("measure", "unknown measure %d", source.GetMeasure())
 	}
 	k.reference(source, &result)
 	if result.table < 0 {
-		k.fail("table", "unknown table %q", source.Table)
+		k.fail("table", "unknown table %q", source.GetTable())
 		return result
 	}
 	k.table = k.schema.Tables()[result.table]
-	switch source.Measure {
+	switch source.GetMeasure() {
 	case OwnSnapshot:
 		k.own(source, &result)
 	case Addition, Removal, Update:
 		if result.table == sandbox {
-			k.fail("table", "%v compares stored tables, not SANDBOX", nameOf(source.Measure))
+			k.fail("table", "%v compares stored tables, not SANDBOX", nameOf(source.GetMeasure()))
 		}
 	case ToolTraceDependant:
 		if result.table != sandbox {
-			k.fail("table", "%v compares SANDBOX only", nameOf(source.Measure))
+			k.fail("table", "%v compares SANDBOX only", nameOf(source.GetMeasure()))
 			return result
 		}
 		k.dependant(source, &result)
 	}
 	switch {
-	case source.Measure == Guardrail && len(source.Target) > 0:
-		k.fail("target", "%v takes none", nameOf(source.Measure))
-	case source.Measure != Guardrail && result.table == sandbox && len(source.Target) != 1:
-		k.fail("target", "has %d rows, must be one message", len(source.Target))
+	case source.GetMeasure() == Guardrail && len(source.GetTarget()) > 0:
+		k.fail("target", "%v takes none", nameOf(source.GetMeasure()))
+	case source.GetMeasure() != Guardrail && result.table == sandbox && len(source.GetTarget()) != 1:
+		k.fail("target", "has %d rows, must be one message", len(source.GetTarget()))
 	}
 	overrides := k.overrides(source)
-	for i, row := range source.Target {
-		result.target = append(result.target, k.row(source, &result, overrides, i, row))
+	for i, row := range source.GetTarget() {
+		result.target = append(result.target, k.row(source, &result, overrides, i, row.GetCells()))
 	}
 	if result.fill >= 0 {
-		for i := range source.Target {
-			if !slices.ContainsFunc(source.Target[i], func(c Cell) bool { return c.Column == source.FillTo }) {
-				k.fail("fill_to", "target[%d] has no %s", i, source.FillTo)
+		for i := range source.GetTarget() {
+			if !slices.ContainsFunc(source.GetTarget()[i].GetCells(), func(c *evaluationv1.TargetCell) bool { return c.GetColumn() == source.GetFillTo() }) {
+				k.fail("fill_to", "target[%d] has no %s", i, source.GetFillTo())
 			}
 		}
 	}
@@ -79,27 +79,27 @@ func (k *constraintCompiler) compile(source *Constraint) constraint {
 }
 
 // own finds the measure of the pack's own that compares the rows of a table.
-func (k *constraintCompiler) own(source *Constraint, result *constraint) {
-	result.measure, result.own = Snapshot, k.measures.Find(source.Own, measure.Rows)
+func (k *constraintCompiler) own(source *evaluationv1.Constraint, result *constraint) {
+	result.measure, result.own = Snapshot, k.measures.Find(source.GetOwnMeasure(), measure.Rows)
 	switch {
 	case result.own == nil:
-		k.fail("measure", "unknown measure of rows %q", source.Own)
+		k.fail("measure", "unknown measure of rows %q", source.GetOwnMeasure())
 	case result.table == sandbox:
-		k.fail("table", "%s compares stored tables, not SANDBOX", source.Own)
-	case len(source.Overrides) > 0:
-		k.fail("columns", "%s compares whole rows and takes none", source.Own)
+		k.fail("table", "%s compares stored tables, not SANDBOX", source.GetOwnMeasure())
+	case len(source.GetOverrides()) > 0:
+		k.fail("columns", "%s compares whole rows and takes none", source.GetOwnMeasure())
 	}
 }
 
 // reference checks the reference.
-func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
+func (k *constraintCompiler) reference(source *evaluationv1.Constraint, result *constraint) {
 	if source.Reference == nil {
-		if source.Measure != Snapshot && source.Measure != OwnSnapshot {
-			k.fail("reference", "%v needs a reference", nameOf(source.Measure))
+		if source.GetMeasure() != Snapshot && source.GetMeasure() != OwnSnapshot {
+			k.fail("reference", "%v needs a reference", nameOf(source.GetMeasure()))
 		}
 		return
 	}
-	result.reference = *source.Reference
+	result.reference = int(source.GetReference())
 	if result.reference < FirstUserMessage || result.reference >= k.nodes {
 		k.fail("reference", "unknown node %d", result.reference)
 		result.reference = noReference
@@ -107,49 +107,48 @@ func (k *constraintCompiler) reference(source *Constraint, result *constraint) {
 }
 
 // dependant checks what only ToolTraceDependant has.
-func (k *constraintCompiler) dependant(source *Constraint, result *constraint) {
+func (k *constraintCompiler) dependant(source *evaluationv1.Constraint, result *constraint) {
 	found, err := findExtractor(source, k.measures)
 	if err != nil {
 		k.fail("extractor", "%v", err)
 		return
 	}
 	result.extractor = found
-	if source.FillTo != "tool_trace" && source.FillTo != "content" {
-		k.fail("fill_to", "%q is neither tool_trace nor content", source.FillTo)
+	if source.GetFillTo() != "tool_trace" && source.GetFillTo() != "content" {
+		k.fail("fill_to", "%q is neither tool_trace nor content", source.GetFillTo())
 		return
 	}
-	result.fill = k.table.Column(source.FillTo)
+	result.fill = k.table.Column(source.GetFillTo())
 }
 
 // overrides returns the overrides by column.
-func (k *constraintCompiler) overrides(source *Constraint) map[int]*Override {
-	result := make(map[int]*Override, len(source.Overrides))
-	for i := range source.Overrides {
-		override := &source.Overrides[i]
-		field := "columns." + override.Column
-		column := k.table.Column(override.Column)
+func (k *constraintCompiler) overrides(source *evaluationv1.Constraint) map[int]*evaluationv1.ColumnOverride {
+	result := make(map[int]*evaluationv1.ColumnOverride, len(source.GetOverrides()))
+	for _, override := range source.GetOverrides() {
+		field := "columns." + override.GetColumn()
+		column := k.table.Column(override.GetColumn())
 		if column < 0 {
-			k.fail(field, "%s has no column %q", source.Table, override.Column)
+			k.fail(field, "%s has no column %q", source.GetTable(), override.GetColumn())
 			continue
 		}
-		if override.Measure == OwnColumn {
-			if own := k.measures.Find(override.Own, measure.Cells); own == nil || !own.Takes(k.table.Columns[column].Kind) {
-				k.fail(field, "measure %q does not compare a %v", override.Own, k.table.Columns[column].Kind)
+		if override.GetMeasure() == OwnColumn {
+			if own := k.measures.Find(override.GetOwnMeasure(), measure.Cells); own == nil || !own.Takes(k.table.Columns[column].Kind) {
+				k.fail(field, "measure %q does not compare a %v", override.GetOwnMeasure(), k.table.Columns[column].Kind)
 				continue
 			}
-		} else if !suits(override.Measure, k.table.Columns[column].Kind) {
-			k.fail(field, "measure %q does not compare a %v", nameOf(override.Measure), k.table.Columns[column].Kind)
+		} else if !suits(override.GetMeasure(), k.table.Columns[column].Kind) {
+			k.fail(field, "measure %q does not compare a %v", nameOf(override.GetMeasure()), k.table.Columns[column].Kind)
 			continue
 		}
-		for _, tolerance := range override.Tolerances {
+		for _, tolerance := range override.GetTolerances() {
 			switch {
-			case !(tolerance.Absolute >= 0):
-				k.fail(field, "tolerance of %q is %v, must not be negative", tolerance.Name, tolerance.Absolute)
-			case override.Measure == ToolTrace:
-			case override.Measure != Close:
-				k.fail(field, "measure %q takes no tolerance", nameOf(override.Measure))
-			case tolerance.Name != override.Column:
-				k.fail(field, "tolerance of %q, must be of %q", tolerance.Name, override.Column)
+			case !(tolerance.GetAbsolute() >= 0):
+				k.fail(field, "tolerance of %q is %v, must not be negative", tolerance.GetName(), tolerance.GetAbsolute())
+			case override.GetMeasure() == ToolTrace:
+			case override.GetMeasure() != Close:
+				k.fail(field, "measure %q takes no tolerance", nameOf(override.GetMeasure()))
+			case tolerance.GetName() != override.GetColumn():
+				k.fail(field, "tolerance of %q, must be of %q", tolerance.GetName(), override.GetColumn())
 			}
 		}
 		result[column] = override
@@ -172,24 +171,24 @@ func suits(measure ColumnMeasure, kind world.Kind) bool {
 
 // row compiles one target row.
 func (k *constraintCompiler) row(
-	source *Constraint, result *constraint, overrides map[int]*Override, at int, row []Cell,
+	source *evaluationv1.Constraint, result *constraint, overrides map[int]*evaluationv1.ColumnOverride, at int, row []*evaluationv1.TargetCell,
 ) []cell {
 	cells := make([]cell, 0, len(row))
 	var seen uint64
 	for i := range row {
-		field := target(at, row[i].Column)
-		column := k.table.Column(row[i].Column)
+		field := target(at, row[i].GetColumn())
+		column := k.table.Column(row[i].GetColumn())
 		if column < 0 {
-			k.fail(field, "%s has no column %q", source.Table, row[i].Column)
+			k.fail(field, "%s has no column %q", source.GetTable(), row[i].GetColumn())
 			continue
 		}
 		if seen&(1<<column) != 0 {
 			k.fail(field, "given twice")
 		}
 		seen |= 1 << column
-		cells = append(cells, k.cell(source, result, overrides[column], field, column, row[i].Value))
+		cells = append(cells, k.cell(source, result, overrides[column], field, column, FromWire(row[i].GetValue())))
 	}
-	if at > 0 && !sameColumns(source.Target[0], row) {
+	if at > 0 && !sameColumns(source.GetTarget()[0].GetCells(), row) {
 		k.fail(strings.TrimSuffix(target(at, ""), "."), "the columns differ from those of target[0]")
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return cost(a.measure) - cost(b.measure) })
@@ -197,11 +196,11 @@ func (k *constraintCompiler) row(
 }
 
 // sameColumns reports whether two rows list the same columns, in any order.
-func sameColumns(a, b []Cell) bool {
-	names := func(row []Cell) []string {
+func sameColumns(a, b []*evaluationv1.TargetCell) bool {
+	names := func(row []*evaluationv1.TargetCell) []string {
 		list := make([]string, len(row))
 		for i := range row {
-			list[i] = row[i].Column
+			list[i] = row[i].GetColumn()
 		}
 		slices.Sort(list)
 		return list
@@ -226,7 +225,7 @@ func cost(measure ColumnMeasure) int {
 
 // cell compiles one target cell.
 func (k *constraintCompiler) cell(
-	source *Constraint, result *constraint, override *Override, field string, column int, value Value,
+	source *evaluationv1.Constraint, result *constraint, override *evaluationv1.ColumnOverride, field string, column int, value Value,
 ) cell {
 	spec := k.table.Columns[column]
 	c := cell{column: column, measure: measureOf(spec.Measure), value: value, tolerance: -1}
@@ -236,16 +235,16 @@ func (k *constraintCompiler) cell(
 	}
 	var tolerances map[string]float64
 	if override != nil {
-		c.measure, own = override.Measure, override.Own
-		tolerances = make(map[string]float64, len(override.Tolerances))
-		for _, tolerance := range override.Tolerances {
-			tolerances[tolerance.Name] = tolerance.Absolute
+		c.measure, own = override.GetMeasure(), override.GetOwnMeasure()
+		tolerances = make(map[string]float64, len(override.GetTolerances()))
+		for _, tolerance := range override.GetTolerances() {
+			tolerances[tolerance.GetName()] = tolerance.GetAbsolute()
 		}
 		if absolute, ok := tolerances[spec.Name]; ok && c.measure == Close {
 			c.tolerance = absolute
 		}
 	}
-	switch source.Measure {
+	switch source.GetMeasure() {
 	case Addition, Removal, Update:
 		if value.IsNull() {
 			c.value = nullValue(spec.Kind)

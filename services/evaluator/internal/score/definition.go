@@ -69,93 +69,6 @@ func nameOf(measure fmt.Stringer) string {
 // FirstUserMessage is the reference to the first user message instead of a node.
 const FirstUserMessage = -1
 
-// Cell is one expected cell.
-type Cell struct {
-	// Column is a column name of the constraint's table.
-	Column string
-	// Value is the expected value, which may be null. A role is its name. A tool trace is a JSON text
-	// with one trace or a list.
-	Value Value
-}
-
-// Tolerance is an absolute tolerance.
-type Tolerance struct {
-	// Name is a column or an argument of a trace.
-	Name string
-	// Absolute is the largest accepted difference; +Inf accepts any number.
-	Absolute float64
-}
-
-// Override replaces the default measure of a column.
-type Override struct {
-	// Column is a column name of the constraint's table.
-	Column string
-	// Measure is the measure to use.
-	Measure ColumnMeasure
-	// Own is the name of the measure if Measure is OwnColumn.
-	Own string
-	// Tolerances are for Close and ToolTrace.
-	Tolerances []Tolerance
-}
-
-// Constraint is one comparison at the matched message.
-type Constraint struct {
-	// Table is the name of the compared table.
-	Table string
-	// Measure is the way to compare it.
-	Measure SnapshotMeasure
-	// Own is the name of the measure if Measure is OwnSnapshot.
-	Own string
-	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil without a
-	// reference.
-	Reference *int
-	// Target is the expected rows. All list the same columns.
-	Target [][]Cell
-	// Overrides replace column defaults.
-	Overrides []Override
-	// FillTo is the column for extracted values, tool_trace or content, for ToolTraceDependant only.
-	FillTo string
-	// Extractor is the name of an extractor, built-in or of the pack, for ToolTraceDependant only.
-	Extractor string
-	// ExtractorExpression is an extractor in CEL, instead of Extractor.
-	ExtractorExpression string
-}
-
-// GuardMode selects the tables of automatic guardrails.
-type GuardMode uint8
-
-// These are the guard modes.
-const (
-	// GuardAll guards all tables.
-	GuardAll GuardMode = iota
-	// GuardOnly guards the listed tables.
-	GuardOnly
-	// GuardExcept guards all tables except the listed ones.
-	GuardExcept
-)
-
-// Guard restricts automatic guardrails. The zero Guard restricts nothing.
-type Guard struct {
-	// Mode defines the meaning of Tables.
-	Mode GuardMode
-	// Tables are the names of the listed tables. SANDBOX has no effect.
-	Tables []string
-}
-
-// Node is one milestone or minefield.
-type Node struct {
-	// Constraints are compared at the same message.
-	Constraints []Constraint
-	// Guard restricts the automatic guardrails.
-	Guard Guard
-}
-
-// Edge orders two nodes.
-type Edge struct {
-	// Before and After are node numbers.
-	Before, After int
-}
-
 // Definition is a graph as an author writes it.
 type Definition struct {
 	// Name is the prefix of paths in errors, e.g. milestones.
@@ -164,10 +77,9 @@ type Definition struct {
 	Schema *world.Schema
 	// Measures are the pack's measures and extractors; nil means none.
 	Measures *measure.Set
-	// Nodes are the nodes. Their index is their number.
-	Nodes []Node
-	// Edges define the order. Nodes of a larger graph that no edge mentions are never matched.
-	Edges []Edge
+	// Graph is the nodes and their order. A node's index is its number. Nodes of a larger graph that
+	// no edge mentions are never matched.
+	Graph *evaluationv1.Graph
 }
 
 // DefinitionError is one mistake in a Definition. Compile joins all mistakes; errors.As and the

@@ -240,7 +240,7 @@ func TestExplainGuardrails(t *testing.T) {
 	}
 	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
 	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: at(0)}
-	graph, err := Compile(Definition{Edges: chain(2), Nodes: []Node{
+	graph, err := compileWritten(written{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},
 	}})
 	if err != nil {
@@ -255,7 +255,7 @@ func TestExplainGuardrails(t *testing.T) {
 	if got.Match.Similarity != 1 || got.Match.Constraints[0].Changes != nil {
 		t.Errorf("guardrail of messages: got %+v, want it to hold at message 0", got.Match)
 	}
-	graph, err = Compile(Definition{Edges: chain(2), Nodes: []Node{
+	graph, err = compileWritten(written{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("one"), same}},
 	}})
 	if err != nil {
@@ -290,7 +290,7 @@ func TestExplainWithout(t *testing.T) {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
-	lonely, err := Compile(Definition{Edges: []Edge{{0, 1}}, Nodes: []Node{
+	lonely, err := compileWritten(written{Edges: []Edge{{0, 1}}, Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("hello")}},
 		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: world.Contact, Measure: Addition, Reference: at(2)}}},
 	}})

@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/python"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // named is one extracted value.
@@ -32,21 +33,21 @@ type extraction struct {
 }
 
 // findExtractor returns the extractor that a constraint names or writes out.
-func findExtractor(source *Constraint, measures *measure.Set) (*extractor, error) {
+func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*extractor, error) {
 	switch {
-	case source.Extractor != "" && source.ExtractorExpression != "":
+	case source.GetExtractor() != "" && source.GetExtractorExpression() != "":
 		return nil, errors.New("both a name and an expression")
-	case source.ExtractorExpression != "":
-		compiled, err := celexpr.CompileExtractor(source.ExtractorExpression)
+	case source.GetExtractorExpression() != "":
+		compiled, err := celexpr.CompileExtractor(source.GetExtractorExpression())
 		return &extractor{cel: compiled}, err
 	}
-	if builtin, ok := celexpr.BuiltIn(source.Extractor); ok {
+	if builtin, ok := celexpr.BuiltIn(source.GetExtractor()); ok {
 		return &extractor{cel: builtin}, nil
 	}
-	if own := measures.Find(source.Extractor, measure.Extractor); own != nil {
+	if own := measures.Find(source.GetExtractor(), measure.Extractor); own != nil {
 		return &extractor{own: own}, nil
 	}
-	return nil, fmt.Errorf("unknown extractor %q", source.Extractor)
+	return nil, fmt.Errorf("unknown extractor %q", source.GetExtractor())
 }
 
 // extract returns what an extractor takes from the call. It is asked for again at each message that

@@ -64,7 +64,7 @@ func TestExtractorProblems(t *testing.T) {
 			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(FirstUserMessage), FillTo: "content",
 			Extractor: test.extractor, ExtractorExpression: test.expression, Target: [][]Cell{want(Cell{"content", String("{a}")})},
 		}
-		_, err := Compile(Definition{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
+		_, err := compileWritten(written{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
 		if err == nil || !strings.HasSuffix(err.Error(), ".extractor: "+test.want) {
 			t.Errorf("%s: got %v, want an error about extractor: %s", test.name, err, test.want)
 		}

@@ -3,7 +3,7 @@ package score
 import (
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // guard derives the guardrails of node i: for each of its references and direct predecessors, every
@@ -11,8 +11,8 @@ import (
 //
 // The original finds references in its list of nodes by position. −1, the first user message, is
 // the last node of that list, so that node's constraints count too.
-func (g *Graph) guard(i int, direct uint64, restriction *Guard) []guardrail {
-	candidates := restriction.candidates(g.schema)
+func (g *Graph) guard(i int, direct uint64, source *evaluationv1.Node) []guardrail {
+	candidates := g.candidates(source)
 	var references uint64
 	first := false
 	named := g.nodes[i].names()
@@ -44,20 +44,19 @@ func (g *Graph) guard(i int, direct uint64, restriction *Guard) []guardrail {
 	return guards
 }
 
-// candidates returns the tables that may have guardrails.
-func (r *Guard) candidates(schema *world.Schema) tableSet {
-	stored := tableSet(1)<<len(schema.Tables()) - 1 - 1<<sandbox
-	var listed tableSet
-	for _, name := range r.Tables {
-		listed = listed.with(schema.Place(name))
+// candidates returns the tables that may have guardrails. A listed SANDBOX has no effect.
+func (g *Graph) candidates(source *evaluationv1.Node) tableSet {
+	stored := tableSet(1)<<len(g.schema.Tables()) - 1 - 1<<sandbox
+	set := func(names []string) (tables tableSet) {
+		for _, name := range names {
+			tables = tables.with(g.schema.Place(name))
+		}
+		return tables
 	}
-	switch r.Mode {
-	case GuardOnly:
-		return stored & listed
-	case GuardExcept:
-		return stored &^ listed
+	if source.GetRestrictGuardrails() {
+		return stored & set(source.GetGuardrailTables())
 	}
-	return stored
+	return stored &^ set(source.GetUnguardedTables())
 }
 
 // names returns the tables of the node's ordinary constraints.

@@ -95,8 +95,8 @@ func (g randomCases) trajectory(length int) *Trajectory {
 	return t
 }
 
-func (g randomCases) definition(nodes int) Definition {
-	d := Definition{Name: "milestones"}
+func (g randomCases) definition(nodes int) written {
+	d := written{Name: "milestones"}
 	for after := range nodes {
 		for before := range after {
 			if g.IntN(3) == 0 {
@@ -159,7 +159,7 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 			nodes, length = 5, 3
 		}
 		trajectory, definition := g.trajectory(length), g.definition(nodes)
-		graph, err := Compile(definition)
+		graph, err := compileWritten(definition)
 		if err != nil {
 			t.Fatalf("trial %d: Compile: %v", trial, err)
 		}

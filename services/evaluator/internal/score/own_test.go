@@ -79,11 +79,11 @@ func ownSet(tb testing.TB) *measure.Set {
 // ownGraph compiles a chain of nodes with one constraint each.
 func ownGraph(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := Definition{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
+	d := written{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}, Guard: Guard{Mode: GuardOnly}})
 	}
-	graph, err := Compile(d)
+	graph, err := compileWritten(d)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -333,8 +333,8 @@ func TestOwnDefinition(t *testing.T) {
 		{Constraint{Table: world.Sandbox, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
 		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
 	} {
-		d := Definition{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
-		if _, err := Compile(d); err == nil || !strings.Contains(err.Error(), test.want) {
+		d := written{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
+		if _, err := compileWritten(d); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want an error with %q", err, test.want)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // chat is a trajectory of messages from user to agent and back.
@@ -25,11 +26,11 @@ func chat(texts ...string) *Trajectory {
 // compile compiles a chain of nodes with one constraint each.
 func compile(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := Definition{Name: "milestones", Edges: chain(len(constraints))}
+	d := written{Name: "milestones", Edges: chain(len(constraints))}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}})
 	}
-	graph, err := Compile(d)
+	graph, err := compileWritten(d)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestScoreWithoutGraphs(t *testing.T) {
 }
 
 func TestUnmentionedNodesCount(t *testing.T) {
-	graph, err := Compile(Definition{Edges: []Edge{{0, 1}}, Nodes: []Node{
+	graph, err := compileWritten(written{Edges: []Edge{{0, 1}}, Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{say("milk")}},
 	}})
 	if err != nil {
@@ -185,7 +186,7 @@ func TestExtractors(t *testing.T) {
 		{"min_temperature_extractor", "{min_temperature}", "NaN", "nan|nan|nan|nan"},
 		{"min_temperature_extractor", "{min_temperature}", `["5"]`, ""},
 	} {
-		x, err := findExtractor(&Constraint{Extractor: test.extractor}, nil)
+		x, err := findExtractor(&evaluationv1.Constraint{Extractor: test.extractor}, nil)
 		if err != nil {
 			t.Fatalf("findExtractor(%s): %v", test.extractor, err)
 		}
@@ -203,7 +204,7 @@ func TestExtractors(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"{", "}", "{other}", "{}"} {
-		days, err := findExtractor(&Constraint{Extractor: "days_extractor"}, nil)
+		days, err := findExtractor(&evaluationv1.Constraint{Extractor: "days_extractor"}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

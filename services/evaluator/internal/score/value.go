@@ -109,6 +109,20 @@ func kindOf(kind world.Kind) Kind {
 	return KindNull
 }
 
+// FromWire converts a wire form to a value.
+func FromWire(v *worldv1.Value) Value {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return Bool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return Number(kind.Number)
+	case *worldv1.Value_Text:
+		return String(kind.Text)
+	default:
+		return Null()
+	}
+}
+
 // wire converts the value to its wire form. Lists have none and become null.
 func (v Value) wire() *worldv1.Value {
 	switch v.kind {

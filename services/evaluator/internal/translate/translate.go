@@ -39,11 +39,11 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	if err != nil {
 		return nil, err
 	}
-	milestones, err := score.Compile(definition("milestones", schema, measures, evaluation.GetMilestones()))
+	milestones, err := score.Compile(score.Definition{Name: "milestones", Schema: schema, Measures: measures, Graph: evaluation.GetMilestones()})
 	if err != nil {
 		return nil, err
 	}
-	minefields, err := score.Compile(definition("minefields", schema, measures, evaluation.GetMinefields()))
+	minefields, err := score.Compile(score.Definition{Name: "minefields", Schema: schema, Measures: measures, Graph: evaluation.GetMinefields()})
 	if err != nil {
 		return nil, err
 	}
@@ -54,75 +54,6 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 		}
 	}
 	return compiled, nil
-}
-
-func definition(name string, schema *world.Schema, measures *measure.Set, graph *evaluationv1.Graph) score.Definition {
-	d := score.Definition{Name: name, Schema: schema, Measures: measures}
-	for _, node := range graph.GetNodes() {
-		d.Nodes = append(d.Nodes, score.Node{Constraints: constraints(node.GetConstraints()), Guard: guard(node)})
-	}
-	for _, edge := range graph.GetEdges() {
-		d.Edges = append(d.Edges, score.Edge{Before: int(edge.GetBefore()), After: int(edge.GetAfter())})
-	}
-	return d
-}
-
-func guard(node *evaluationv1.Node) score.Guard {
-	switch {
-	case node.GetRestrictGuardrails():
-		return score.Guard{Mode: score.GuardOnly, Tables: node.GetGuardrailTables()}
-	case len(node.GetUnguardedTables()) > 0:
-		return score.Guard{Mode: score.GuardExcept, Tables: node.GetUnguardedTables()}
-	default:
-		return score.Guard{}
-	}
-}
-
-func constraints(list []*evaluationv1.Constraint) []score.Constraint {
-	var translated []score.Constraint
-	for _, c := range list {
-		constraint := score.Constraint{
-			Table:               c.GetTable(),
-			Measure:             c.GetMeasure(),
-			Own:                 c.GetOwnMeasure(),
-			FillTo:              c.GetFillTo(),
-			Extractor:           c.GetExtractor(),
-			ExtractorExpression: c.GetExtractorExpression(),
-		}
-		if c.Reference != nil {
-			reference := int(c.GetReference())
-			constraint.Reference = &reference
-		}
-		for _, row := range c.GetTarget() {
-			cells := make([]score.Cell, len(row.GetCells()))
-			for i, cell := range row.GetCells() {
-				cells[i] = score.Cell{Column: cell.GetColumn(), Value: value(cell.GetValue())}
-			}
-			constraint.Target = append(constraint.Target, cells)
-		}
-		for _, override := range c.GetOverrides() {
-			o := score.Override{Column: override.GetColumn(), Measure: override.GetMeasure(), Own: override.GetOwnMeasure()}
-			for _, tolerance := range override.GetTolerances() {
-				o.Tolerances = append(o.Tolerances, score.Tolerance{Name: tolerance.GetName(), Absolute: tolerance.GetAbsolute()})
-			}
-			constraint.Overrides = append(constraint.Overrides, o)
-		}
-		translated = append(translated, constraint)
-	}
-	return translated
-}
-
-func value(v *worldv1.Value) score.Value {
-	switch kind := v.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return score.Bool(kind.Boolean)
-	case *worldv1.Value_Number:
-		return score.Number(kind.Number)
-	case *worldv1.Value_Text:
-		return score.String(kind.Text)
-	default:
-		return score.Null()
-	}
 }
 
 // Trajectory translates messages, which must have indices from 0 without gaps, and table versions,
@@ -142,7 +73,7 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.T
 		for i, row := range version.GetRows() {
 			rows[i] = make([]score.Value, len(row.GetCells()))
 			for j, cell := range row.GetCells() {
-				rows[i][j] = value(cell)
+				rows[i][j] = score.FromWire(cell)
 			}
 		}
 		t.Tables[version.GetName()] = append(t.Tables[version.GetName()], score.Version{Index: int(version.GetIndex()), Rows: rows})

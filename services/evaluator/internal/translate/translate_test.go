@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"math"
 	"strings"
 	"testing"
 
@@ -15,56 +14,6 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 )
-
-func TestDefinition(t *testing.T) {
-	reference := int32(-1)
-	graph := &evaluationv1.Graph{
-		Nodes: []*evaluationv1.Node{
-			{
-				Constraints: []*evaluationv1.Constraint{{
-					Table: world.Contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Reference: &reference,
-					Target: []*evaluationv1.TargetRow{{Cells: []*evaluationv1.TargetCell{
-						{Column: "name", Value: world.Text("Ann")}, {Column: "is_self", Value: world.Bool(false)}, {Column: "phone_number", Value: world.Null()},
-					}}},
-					Overrides: []*evaluationv1.ColumnOverride{{
-						Column: "name", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
-						Tolerances: []*evaluationv1.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
-					}},
-					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
-				}},
-				GuardrailTables: []string{world.Setting}, RestrictGuardrails: true,
-			},
-			{UnguardedTables: []string{world.Reminder}},
-			{GuardrailTables: []string{world.Setting}},
-			{RestrictGuardrails: true},
-		},
-		Edges: []*evaluationv1.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
-	}
-	first := score.FirstUserMessage
-	want := score.Definition{
-		Name: "milestones",
-		Nodes: []score.Node{
-			{
-				Constraints: []score.Constraint{{
-					Table: world.Contact, Measure: score.Addition, Reference: &first,
-					Target: [][]score.Cell{{{Column: "name", Value: score.String("Ann")}, {Column: "is_self", Value: score.Bool(false)}, {Column: "phone_number"}}},
-					Overrides: []score.Override{{
-						Column: "name", Measure: score.Close, Tolerances: []score.Tolerance{{Name: "name", Absolute: math.Inf(1)}},
-					}},
-					FillTo: "content", Extractor: "days_extractor", ExtractorExpression: "[]",
-				}},
-				Guard: score.Guard{Mode: score.GuardOnly, Tables: []string{world.Setting}},
-			},
-			{Guard: score.Guard{Mode: score.GuardExcept, Tables: []string{world.Reminder}}},
-			{},
-			{Guard: score.Guard{Mode: score.GuardOnly, Tables: nil}},
-		},
-		Edges: []score.Edge{{Before: 0, After: 1}, {Before: 1, After: 3}},
-	}
-	if diff := cmp.Diff(want, definition("milestones", nil, nil, graph)); diff != "" {
-		t.Errorf("definition (-want +got):\n%s", diff)
-	}
-}
 
 func TestTrajectory(t *testing.T) {
 	messages := []*worldv1.Message{
