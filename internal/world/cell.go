@@ -9,10 +9,20 @@ import (
 
 const rolePrefix = "ROLE_"
 
-// RoleText returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT.
-func RoleText(role worldv1.Role) string {
-	return strings.TrimPrefix(role.String(), rolePrefix)
+// roleTexts are the texts of the known roles.
+var roleTexts = newRoleTexts()
+
+func newRoleTexts() map[worldv1.Role]string {
+	texts := make(map[worldv1.Role]string, len(worldv1.Role_name))
+	for number, name := range worldv1.Role_name {
+		texts[worldv1.Role(number)] = strings.TrimPrefix(name, rolePrefix)
+	}
+	return texts
 }
+
+// RoleText returns a role's name as the original writes it, e.g. EXECUTION_ENVIRONMENT; empty for an
+// unknown one.
+func RoleText(role worldv1.Role) string { return roleTexts[role] }
 
 // RoleByText is the inverse of RoleText; ok is false for an unknown name.
 func RoleByText(text string) (role worldv1.Role, ok bool) {

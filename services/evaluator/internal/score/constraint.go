@@ -285,7 +285,7 @@ func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell)
 		return false
 	}
 	if (spec.Name == "sender" || spec.Name == "recipient") && want == KindString && c.measure == Exact {
-		if _, ok := parseRole(c.value.text); !ok {
+		if _, ok := world.RoleByText(c.value.text); !ok {
 			k.fail(field, "unknown role %q", c.value.text)
 			return false
 		}
@@ -307,7 +307,7 @@ func (k *constraintCompiler) prefilter(result *constraint, c *cell) {
 	if c.measure != Exact || c.column != columnSender && c.column != columnRecipient {
 		return
 	}
-	role, _ := parseRole(c.value.text) // null is role 0
+	role, _ := world.RoleByText(c.value.text) // null is role 0
 	if c.column == columnSender {
 		result.senders = 1 << role
 	} else {

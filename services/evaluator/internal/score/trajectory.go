@@ -3,8 +3,6 @@ package score
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -36,31 +34,6 @@ const (
 	Agent                = worldv1.Role_ROLE_AGENT
 	ExecutionEnvironment = worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 )
-
-// roleNames are the roles' names, by role.
-var roleNames = newRoleNames()
-
-func newRoleNames() []string {
-	names := make([]string, len(worldv1.Role_name))
-	for role := System; int(role) < len(names); role++ {
-		names[role] = strings.TrimPrefix(role.String(), "ROLE_")
-	}
-	return names
-}
-
-// parseRole returns a role by name.
-func parseRole(name string) (role Role, ok bool) {
-	i := slices.Index(roleNames[1:], name)
-	return Role(i + 1), i >= 0
-}
-
-// roleName returns a role's name, "" for an invalid role.
-func roleName(role Role) string {
-	if int(role) < len(roleNames) {
-		return roleNames[role]
-	}
-	return ""
-}
 
 // Message is one row of SANDBOX.
 type Message struct {
@@ -101,7 +74,7 @@ func (m *Message) cell(column int) Value {
 		if m.VisibleTo != nil {
 			names := make([]string, len(m.VisibleTo))
 			for i, role := range m.VisibleTo {
-				names[i] = roleName(role)
+				names[i] = world.RoleText(role)
 			}
 			return List(names...)
 		}
@@ -114,7 +87,7 @@ func roleValue(role Role) Value {
 	if role == 0 {
 		return Null()
 	}
-	return String(roleName(role))
+	return String(world.RoleText(role))
 }
 
 // equal reports whether two messages are equal in every column.
