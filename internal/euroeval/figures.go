@@ -39,34 +39,41 @@ func DefaultSettings() Settings {
 
 // Figures are the scores of one agent on one data set. Shares are from 0 to 1.
 type Figures struct {
-	DataSet, Language, Split string
+	DataSet  string `json:"name"`
+	Language string `json:"language"`
+	Split    string `json:"split"`
 	// Records is the number of records with a prediction in the first trial. Predictions counts all
 	// trials.
-	Records, Predictions int
-	// EuroEval is the score as EuroEval reports it, from the first trial of each record. Iterations
-	// holds the scores of its iterations. Failed counts iterations without a score.
-	EuroEval   Summary
-	Iterations []float64
-	Failed     int
-	// Aligned is the same score with every record graded by its own functions.
-	Aligned Summary
+	Records     int `json:"records"`
+	Predictions int `json:"answers"`
+	// EuroEval is the score as EuroEval reports it, from the first trial of each record. Aligned is
+	// the same score with every record graded by its own functions.
+	EuroEval Summary `json:"euroeval"`
+	Aligned  Summary `json:"euroeval_aligned"`
+	// Iterations holds the scores of EuroEval's iterations. Failed counts iterations without a score.
+	Iterations []float64 `json:"iteration_scores"`
+	Failed     int       `json:"failed_iterations"`
 	// EuroEvalShare and StrictShare are the shares of predictions that the graders accept. Records
 	// with the same functions, and trials of one record, are one cluster of the interval. Margin is
 	// NaN for a single cluster.
-	EuroEvalShare, StrictShare Summary
-	// Quirks counts the predictions on which the graders differ, by the rule that decides.
-	Quirks map[Quirk]int
+	EuroEvalShare Summary `json:"euroeval_share"`
+	StrictShare   Summary `json:"bfcl_strict_share"`
+	// Differ counts the predictions on which the graders differ, Quirks the same by the rule that
+	// decides.
+	Differ int           `json:"differ"`
+	Quirks map[Quirk]int `json:"quirks"`
 	// Categories are sorted by their first record.
-	Categories []CategoryFigures
+	Categories []CategoryFigures `json:"categories"`
 }
 
 // CategoryFigures are the scores of one category.
 type CategoryFigures struct {
-	Category         string
-	Predictions      int
-	EuroEval, Strict float64
+	Category    string  `json:"category"`
+	Predictions int     `json:"answers"`
+	EuroEval    float64 `json:"euroeval"`
+	Strict      float64 `json:"bfcl_strict"`
 	// Differ counts the predictions on which the graders differ.
-	Differ int
+	Differ int `json:"differ"`
 }
 
 // ComputeFigures returns the figures of each data set and split, in the order of predictions.
@@ -82,7 +89,7 @@ func ComputeFigures(played []GradedPrediction, settings Settings) ([]Figures, er
 		}
 		groups[k] = append(groups[k], p)
 	}
-	var list []Figures
+	list := []Figures{}
 	for _, k := range order {
 		group := groups[k]
 		slices.SortStableFunc(group, func(a, b GradedPrediction) int {
@@ -101,7 +108,8 @@ func ComputeFigures(played []GradedPrediction, settings Settings) ([]Figures, er
 func dataSetFigures(played []GradedPrediction, settings Settings) (Figures, error) {
 	place := played[0].Record.GetPlace()
 	figures := Figures{
-		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Predictions: len(played), Quirks: make(map[Quirk]int),
+		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Predictions: len(played),
+		Iterations: []float64{}, Quirks: make(map[Quirk]int),
 	}
 	rows, err := firstTrial(played)
 	if err != nil {
@@ -134,6 +142,7 @@ func dataSetFigures(played []GradedPrediction, settings Settings) (Figures, erro
 	figures.StrictShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.Strict })
 	for i := range played {
 		if played[i].Quirk != QuirkNone {
+			figures.Differ++
 			figures.Quirks[played[i].Quirk]++
 		}
 	}

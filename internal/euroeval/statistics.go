@@ -1,6 +1,7 @@
 package euroeval
 
 import (
+	"encoding/json"
 	"math"
 	"strconv"
 )
@@ -8,6 +9,21 @@ import (
 // Summary is a score from 0 to 1. Margin is half the width of its 95 % interval: 1.96 standard
 // errors of the mean. EuroEval's results call that the standard error.
 type Summary struct{ Mean, Margin float64 }
+
+// MarshalJSON writes both numbers, null for one that is NaN.
+func (s Summary) MarshalJSON() ([]byte, error) {
+	var out struct {
+		Mean   *float64 `json:"mean"`
+		Margin *float64 `json:"radius"`
+	}
+	if !math.IsNaN(s.Mean) {
+		out.Mean = &s.Mean
+	}
+	if !math.IsNaN(s.Margin) {
+		out.Margin = &s.Margin
+	}
+	return json.Marshal(out)
+}
 
 // marginFactor is the margin in standard errors.
 const marginFactor = 1.96

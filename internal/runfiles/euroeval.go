@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,50 +25,9 @@ type EuroEval struct {
 	Iterations  int    `json:"iterations"`
 	CompatOrder bool   `json:"compat_order"`
 	// DataSets are sorted by their first answer.
-	DataSets []DataSet `json:"data_sets"`
+	DataSets []euroeval.Figures `json:"data_sets"`
 	// Answers are the scored answers in the order of the summary.
 	Answers []Answer `json:"answers"`
-	// Figures are the source of DataSets.
-	Figures []euroeval.Figures `json:"-"`
-}
-
-// DataSet contains the figures of one data set, from 0 to 1.
-type DataSet struct {
-	Name     string `json:"name"`
-	Language string `json:"language"`
-	Split    string `json:"split"`
-	// Records is the number of answered records, Answers that of all answers.
-	Records int `json:"records"`
-	Answers int `json:"answers"`
-	// EuroEval is the score as EuroEval reports it. Aligned grades every record by its own functions.
-	// Both use the first trial.
-	EuroEval Interval `json:"euroeval"`
-	Aligned  Interval `json:"euroeval_aligned"`
-	// IterationScores are the scores of EuroEval's iterations, without failed ones.
-	IterationScores  []float64 `json:"iteration_scores"`
-	FailedIterations int       `json:"failed_iterations"`
-	// EuroEvalShare and StrictShare are the shares of correct answers, with clustered intervals.
-	EuroEvalShare Interval `json:"euroeval_share"`
-	StrictShare   Interval `json:"bfcl_strict_share"`
-	// Differ counts the answers on which the graders differ, Quirks the same by reason.
-	Differ     int                    `json:"differ"`
-	Quirks     map[euroeval.Quirk]int `json:"quirks"`
-	Categories []CategoryFigures      `json:"categories"`
-}
-
-// Interval is a mean with half the width of its 95 % interval. Null means undefined.
-type Interval struct {
-	Mean   *float64 `json:"mean"`
-	Margin *float64 `json:"radius"`
-}
-
-// CategoryFigures are the shares of one category.
-type CategoryFigures struct {
-	Category string  `json:"category"`
-	Answers  int     `json:"answers"`
-	EuroEval float64 `json:"euroeval"`
-	Strict   float64 `json:"bfcl_strict"`
-	Differ   int     `json:"differ"`
 }
 
 // Answer is the verdicts on one rollout.
@@ -96,7 +54,7 @@ type Verdict struct {
 // rollouts. The error is that of euroeval.ComputeFigures.
 func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, error) {
 	out := &EuroEval{
-		Seed: settings.Seed, Iterations: settings.Iterations, CompatOrder: settings.CacheOrder, DataSets: []DataSet{}, Answers: []Answer{},
+		Seed: settings.Seed, Iterations: settings.Iterations, CompatOrder: settings.CacheOrder, Answers: []Answer{},
 	}
 	var played []euroeval.GradedPrediction
 	records := false
@@ -119,13 +77,9 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 	if !records {
 		return nil, nil
 	}
-	figures, err := euroeval.ComputeFigures(played, settings)
-	if err != nil {
+	var err error
+	if out.DataSets, err = euroeval.ComputeFigures(played, settings); err != nil {
 		return nil, err
-	}
-	out.Figures = figures
-	for _, f := range figures {
-		out.DataSets = append(out.DataSets, dataSet(f))
 	}
 	return out, nil
 }
@@ -134,48 +88,21 @@ func verdict(v *busv1.CallVerdict) Verdict {
 	return Verdict{Correct: v.GetCorrect(), Check: v.GetCheck(), Detail: v.GetDetail(), Exception: v.GetExceptionType()}
 }
 
-func dataSet(f euroeval.Figures) DataSet {
-	set := DataSet{
-		Name: f.DataSet, Language: f.Language, Split: f.Split, Records: f.Records, Answers: f.Predictions,
-		EuroEval: interval(f.EuroEval), Aligned: interval(f.Aligned), IterationScores: slices.Concat([]float64{}, f.Iterations), FailedIterations: f.Failed,
-		EuroEvalShare: interval(f.EuroEvalShare), StrictShare: interval(f.StrictShare), Quirks: f.Quirks, Categories: []CategoryFigures{},
-	}
-	for _, count := range f.Quirks {
-		set.Differ += count
-	}
-	for _, c := range f.Categories {
-		set.Categories = append(set.Categories, CategoryFigures{
-			Category: c.Category, Answers: c.Predictions, EuroEval: c.EuroEval, Strict: c.Strict, Differ: c.Differ,
-		})
-	}
-	return set
-}
-
 // Categories summarizes the categories of all data sets, by name.
-func (e *EuroEval) Categories() []CategoryFigures {
-	sums := make(map[string]CategoryFigures)
+func (e *EuroEval) Categories() []euroeval.CategoryFigures {
+	sums := make(map[string]euroeval.CategoryFigures)
 	for _, set := range e.DataSets {
 		for _, c := range set.Categories {
 			sum := sums[c.Category]
-			answers := float64(sum.Answers + c.Answers)
-			sums[c.Category] = CategoryFigures{
-				Category: c.Category, Answers: sum.Answers + c.Answers, Differ: sum.Differ + c.Differ,
-				EuroEval: (sum.EuroEval*float64(sum.Answers) + c.EuroEval*float64(c.Answers)) / answers,
-				Strict:   (sum.Strict*float64(sum.Answers) + c.Strict*float64(c.Answers)) / answers,
+			answers := float64(sum.Predictions + c.Predictions)
+			sums[c.Category] = euroeval.CategoryFigures{
+				Category: c.Category, Predictions: sum.Predictions + c.Predictions, Differ: sum.Differ + c.Differ,
+				EuroEval: (sum.EuroEval*float64(sum.Predictions) + c.EuroEval*float64(c.Predictions)) / answers,
+				Strict:   (sum.Strict*float64(sum.Predictions) + c.Strict*float64(c.Predictions)) / answers,
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b CategoryFigures) int { return strings.Compare(a.Category, b.Category) })
-}
-
-func interval(s euroeval.Summary) Interval {
-	finite := func(f float64) *float64 {
-		if math.IsNaN(f) {
-			return nil
-		}
-		return &f
-	}
-	return Interval{Mean: finite(s.Mean), Margin: finite(s.Margin)}
+	return slices.SortedFunc(maps.Values(sums), func(a, b euroeval.CategoryFigures) int { return strings.Compare(a.Category, b.Category) })
 }
 
 // WriteEuroEval writes EuroEvalFile and euroeval.ResultsName to a run's existing directory. agent
@@ -190,7 +117,7 @@ func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time)
 		model = agent.Model.Provider + "/" + agent.Model.Model
 	}
 	var results bytes.Buffer
-	if err := euroeval.AppendResults(&results, content.Figures, model, ended); err != nil {
+	if err := euroeval.AppendResults(&results, content.DataSets, model, ended); err != nil {
 		return err
 	}
 	return errors.Join(

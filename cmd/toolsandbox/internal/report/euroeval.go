@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -62,19 +63,19 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 	}
 	categories := newTable(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
 	for _, c := range content.Categories() {
-		categories.AppendRow(table.Row{c.Category, c.Answers, percent(c.EuroEval), percent(c.Strict), c.Differ})
+		categories.AppendRow(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Differ})
 	}
 	sets := newTable(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
 	for i := range content.DataSets {
 		set := &content.DataSets[i]
 		sets.AppendRow(table.Row{
-			set.Name, set.Split, set.Answers, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Differ,
+			set.DataSet, set.Split, set.Predictions, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Differ,
 		})
 	}
 	failed := ""
 	for i := range content.DataSets {
-		if set := &content.DataSets[i]; set.FailedIterations > 0 {
-			failed += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.Name, set.FailedIterations, content.Iterations)
+		if set := &content.DataSets[i]; set.Failed > 0 {
+			failed += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.DataSet, set.Failed, content.Iterations)
 		}
 	}
 	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failed, euroevalLegend, quirks(content.DataSets))
@@ -83,7 +84,7 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 
 // quirks lists the rules in which the graders differ with the number of decisions, the most
 // frequent first.
-func quirks(sets []runfiles.DataSet) string {
+func quirks(sets []euroeval.Figures) string {
 	counts := make(map[euroeval.Quirk]int)
 	var names []euroeval.Quirk
 	for i := range sets {
@@ -108,14 +109,14 @@ func quirks(sets []runfiles.DataSet) string {
 }
 
 // intervalText formats a mean in percent with half the width of its interval.
-func intervalText(i runfiles.Interval) string {
+func intervalText(s euroeval.Summary) string {
 	switch {
-	case i.Mean == nil:
+	case math.IsNaN(s.Mean):
 		return noScore
-	case i.Margin == nil:
-		return percent(*i.Mean)
+	case math.IsNaN(s.Margin):
+		return percent(s.Mean)
 	default:
-		return fmt.Sprintf("%s ± %s", percent(*i.Mean), percent(*i.Margin))
+		return fmt.Sprintf("%s ± %s", percent(s.Mean), percent(s.Margin))
 	}
 }
 

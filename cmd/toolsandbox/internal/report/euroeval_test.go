@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -13,12 +14,12 @@ import (
 
 func TestEuroEval(t *testing.T) {
 	t.Parallel()
-	mean, radius := 0.5, 0.125
-	content := &runfiles.EuroEval{Iterations: 10, DataSets: []runfiles.DataSet{{
-		Name: "mine", Split: "val", Answers: 4, FailedIterations: 3, Differ: 3,
-		EuroEval: runfiles.Interval{Mean: &mean, Margin: &radius}, StrictShare: runfiles.Interval{Mean: &mean},
+	nan := math.NaN()
+	content := &runfiles.EuroEval{Iterations: 10, DataSets: []euroeval.Figures{{
+		DataSet: "mine", Split: "val", Predictions: 4, Failed: 3, Differ: 3,
+		EuroEval: euroeval.Summary{Mean: 0.5, Margin: 0.125}, Aligned: euroeval.Summary{Mean: nan, Margin: nan}, StrictShare: euroeval.Summary{Mean: 0.5, Margin: nan},
 		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtra: 2},
-		Categories: []runfiles.CategoryFigures{{Category: "simple", Answers: 4, EuroEval: 0.5, Strict: 0.25, Differ: 3}},
+		Categories: []euroeval.CategoryFigures{{Category: "simple", Predictions: 4, EuroEval: 0.5, Strict: 0.25, Differ: 3}},
 	}}}
 	var out strings.Builder
 	if err := EuroEval(&out, content); err != nil {
