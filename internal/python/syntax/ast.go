@@ -129,8 +129,6 @@ type (
 		At
 		Func Expr
 		Args []Argument
-		// Callee is Func as it stands in the source.
-		Callee string
 	}
 	// Attribute is X.Name.
 	Attribute struct {
@@ -187,8 +185,6 @@ type Argument struct {
 	Name  string
 	Stars int
 	X     Expr
-	// Source is X as it stands in the source.
-	Source string
 }
 
 // Function is what def and lambda have in common. A lambda's body is one Return.

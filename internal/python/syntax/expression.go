@@ -11,7 +11,6 @@ import (
 type parser struct {
 	lexer
 	tok   token
-	end   int // of the token before tok
 	scope *Scope
 	// depth is how deep the descent is, height how deep the expression nests that was read last,
 	// and peak how deep the function.
@@ -25,7 +24,7 @@ type parser struct {
 
 func (p *parser) advance() token {
 	t := p.tok
-	p.tok, p.end = p.next(), t.at+len(t.text)
+	p.tok = p.next()
 	return t
 }
 
@@ -328,16 +327,14 @@ func (p *parser) unary() Expr {
 
 // primary reads an atom and the calls, subscripts and attributes behind it.
 func (p *parser) primary() Expr {
-	from := p.tok.at
 	x := p.atom()
 	for {
 		height := p.height
 		switch {
 		case p.nextIs("("):
-			callee := p.s[from:p.end]
 			args := p.arguments()
 			p.nest(height, p.height)
-			x = &Call{At(x.Offset()), x, args, callee}
+			x = &Call{At(x.Offset()), x, args}
 		case p.nextIs("["):
 			p.advance()
 			index := p.subscript()
@@ -408,15 +405,12 @@ func (p *parser) arguments() []Argument {
 	for !p.nextIs(")") {
 		arg := Argument{}
 		since := p.scope.checkpoint()
-		from := p.tok.at
 		switch {
 		case p.take("**"):
 			arg.Stars, unpacked = 2, true
-			from = p.tok.at
 			arg.X = p.test()
 		case p.take("*"):
 			arg.Stars = 1
-			from = p.tok.at
 			arg.X = p.test()
 			if unpacked {
 				p.fail(p.tok.at, "iterable argument unpacking follows keyword argument unpacking")
@@ -427,7 +421,6 @@ func (p *parser) arguments() []Argument {
 			switch {
 			case isName && p.nextIs("="):
 				p.advance()
-				from = p.tok.at
 				arg.Name, keyword = name.ID, true
 				p.scope.uses = p.scope.uses[:len(p.scope.uses)-1]
 				if slices.ContainsFunc(args, func(a Argument) bool { return a.Name == name.ID }) {
@@ -448,7 +441,6 @@ func (p *parser) arguments() []Argument {
 				p.fail(p.tok.at, "positional argument follows keyword argument")
 			}
 		}
-		arg.Source = p.s[from:p.end]
 		height = max(height, p.height)
 		args = append(args, arg)
 		if !p.take(",") {

@@ -48,10 +48,11 @@ func Parse(source string, names map[string]string) (Call, error) {
 	if !ok {
 		return Call{}, ErrNoCall
 	}
-	tool := call.Callee
-	if name, ok := call.Func.(*syntax.Name); ok {
-		tool = name.ID
+	tool, ok := syntax.Unparse(&syntax.Call{Func: call.Func})
+	if !ok {
+		return Call{}, ErrNoCall
 	}
+	tool = strings.TrimSuffix(tool, "()")
 	programs, err := programsOf(call.Args)
 	if err != nil {
 		return Call{}, ErrNoCall
@@ -85,20 +86,20 @@ func valueOf(statement syntax.Stmt) syntax.Expr {
 	}
 }
 
-// programsOf returns programs that evaluate the arguments from their sources, each on its own as the
-// original does. A nested call evaluates to its source.
+// programsOf returns programs that evaluate the arguments from their sources. The original
+// evaluates them the same way. A nested call evaluates to its source.
 func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 	programs := make([]*syntax.Module, len(arguments))
 	for i, argument := range arguments {
-		if argument.Stars == 1 {
+		source, ok := syntax.Unparse(argument.X)
+		if !ok || argument.Stars == 1 {
 			return nil, ErrNoCall
 		}
 		if _, isCall := argument.X.(*syntax.Call); isCall {
-			source := &syntax.Constant{Value: argument.Source}
-			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.ExprStmt{X: source}}, Scope: &syntax.Scope{}}
+			programs[i] = &syntax.Module{Body: []syntax.Stmt{&syntax.ExprStmt{X: &syntax.Constant{Value: source}}}, Scope: &syntax.Scope{}}
 			continue
 		}
-		program, err := syntax.Parse("(" + argument.Source + "\n)") // a comment may come last
+		program, err := syntax.Parse("(" + source + ")")
 		if err != nil {
 			return nil, err
 		}

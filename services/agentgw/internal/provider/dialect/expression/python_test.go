@@ -97,9 +97,30 @@ func TestParseSource(t *testing.T) {
 		{"f(a=json.x)", ""}, {"f(a='a'.x)", ""}, {"f(a=[range()])", ""}, {"f(a=[range('a')])", ""}, {"f(a=[range(1, 2, 0)])", ""}, {"f(a=[set(1)])", ""},
 		{"f(a=[set([[]])])", ""}, {"f(a=[x()])", ""}, {"f(a=[set(x)])", ""}, {"f(a=(yield))", ""}, {"f(a=(await 1))", ""}, {"f(*[1])", ""},
 		{"f(a=print, b=x)", ""},
-		// Calls within calls, as they stand in the source.
-		{"f(a=g(2**-1, *b)  , # c\n  d= g (x)(y).z[0](\"w\") # e\n)", `f({'a': 'g(2**-1, *b)', 'd': 'g (x)(y).z[0]("w")'})`},
-		{"f(a=(g)(1), b=(lambda: 1)(), c='a'.join([b]), d=((a + b).c()))", `f({'a': '(g)(1)', 'b': '(lambda: 1)()', 'c': "'a'.join([b])", 'd': '((a + b).c())'})`},
+		// Calls within calls, as Python writes them.
+		{"f(a=g(2**-1, -2**2, (-2)**2, 2**3**2, (2**3)**2))", "f({'a': 'g(2 ** (-1), -2 ** 2, (-2) ** 2, 2 ** 3 ** 2, (2 ** 3) ** 2)'})"},
+
+		{`f(a=g(f'a', f'{x}' 'y', f'', rf'\n{x}'))`, `f({'a': "g(f'a', f'{x}y', f'', f'\\\\n{x}')"})`},
+
+		{`f(a=g(f'''{'a'}"{"b"}'''))`, `f({'a': 'g(f\'\'\'{\'a\'}"{\'b\'}\'\'\')'})`}, {`f(a=g(f'''{"it's"}"'''))`, `f({'a': 'g(f\'\'\'{"it\'s"}"\'\'\')'})`},
+		{"f(a=g(f'''{\"\"\"a\nb\"\"\"}'''))", `f({'a': 'g(f\'\'\'{"""a\nb"""}\'\'\')'})`},
+
+		{"f(a=g(*a, b=1, *c, **d))", "f({'a': 'g(*a, *c, b=1, **d)'})"},
+
+		{"f(a=g(a == b, a < b < c, not x, a not in b, a is not b, not a == b, (not a) == b))", "f({'a': 'g(a == b, a < b < c, not x, a not in b, a is not b, not a == b, (not a) == b)'})"},
+		{"f(a=g({**a}, {**a | b, 1: 2}, {*a, 1}, [*a], (*a,)))", "f({'a': 'g({**a}, {**a | b, 1: 2}, {*a, 1}, [*a], (*a,))'})"},
+		{"f(a=g(b if c else d, (b if c else d) if e else f, b if c else d if e else f, (b or c) if d else e))", "f({'a': 'g(b if c else d, (b if c else d) if e else f, b if c else d if e else f, b or c if d else e)'})"},
+		{"f(a=g(x=lambda: 1, y=lambda x, /, y=1, *, z, w=2, **k: (x, y), z=lambda *a: lambda: 1))", "f({'a': 'g(x=lambda: 1, y=lambda x, /, y=1, *, z, w=2, **k: (x, y), z=lambda *a: lambda: 1)'})"},
+		{"f(a=g(a or b and c, (a or b) and c, a and (b and c), a or b or not c, not (a and b)))", "f({'a': 'g(a or (b and c), (a or b) and c, a and (b and c), a or b or (not c), not (a and b))'})"},
+		{"f(a=g(a | b & c ^ d, (a | b) & c, a << 1 >> 2, ~a, -(-1), a @ b, a-(b-c), a/b/c, -a**b, (-a)**b, a**-b))", "f({'a': 'g(a | b & c ^ d, (a | b) & c, a << 1 >> 2, ~a, --1, a @ b, a - (b - c), a / b / c, -a ** b, (-a) ** b, a ** (-b))'})"},
+
+		{"f(a=g(x for x in y))", "f({'a': 'g((x for x in y))'})"}, {"f(a=g((x for x in y), 1))", "f({'a': 'g((x for x in y), 1)'})"},
+		{"f(a=g((b := 1), c := 2, d=(e := 3)))", "f({'a': 'g((b := 1), (c := 2), d=(e := 3))'})"},
+
+		{"f(a=g((b, c), (b,), (), {1}, {1: 2, }, [1, ], ..., None))", "f({'a': 'g((b, c), (b,), (), {1}, {1: 2}, [1], ..., None)'})"},
+		{"f(a=g(x)(y).z[0](w))", "f({'a': 'g(x)(y).z[0](w)'})"},
+		{"f(a=(g)(1), b=(lambda: 1)(), c='a'.join([b]), d=(a + b).c())", `f({'a': 'g(1)', 'b': '(lambda: 1)()', 'c': "'a'.join([b])", 'd': '(a + b).c()'})`},
+		{`f(a=g(f"{f'{x}'}", f'''{f"{'a'}"}'''))`, `f({'a': 'g(f"{f\'{x}\'}", f"""{f"{\'a\'}"}""")'})`},
 	})
 }
 
