@@ -119,7 +119,11 @@ func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from stri
 		}
 		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listLimit)
 		if err != nil {
-			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
+			remedy := ""
+			if errors.Is(err, toolhost.ErrServerAway) {
+				remedy = "; start it, or keep its list of tools in the pack with toolsandbox pack freeze"
+			}
+			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " ") + remedy)
 		}
 		return tools, nil
 	}
