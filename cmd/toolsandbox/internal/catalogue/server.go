@@ -86,7 +86,8 @@ func targetOf(from string, server scenario.Server, given toolhost.ToolServers) t
 	return target
 }
 
-// warnOfStart says that loading a pack starts a program, and with which variables. The error is w's.
+// warnOfStart says that loading a pack starts a program, and with which variables. The error is
+// w's.
 func warnOfStart(w io.Writer, from string, server scenario.Server, target toolhost.ToolServer) error {
 	with := ""
 	if len(target.Environment) > 0 {
