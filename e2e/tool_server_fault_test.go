@@ -88,13 +88,13 @@ func TestUnknownToolServer(t *testing.T) {
 	}
 }
 
-// TestLongToolServerLost stops a server at its first call. The rollout waits, then it has no score, and
-// the run fails. When the server is back, the run continues.
+// TestLongToolServerLost stops a server at its first call. The rollout waits, then it has no score,
+// and the run fails. When the server is back, the run continues.
 func TestLongToolServerLost(t *testing.T) {
 	called := make(chan struct{}, 8)
-	look := func(context.Context, *tools.Call, struct{}) (any, error) {
+	look := func(ctx context.Context, _ *tools.Call, _ struct{}) (any, error) {
 		called <- struct{}{}
-		return "a shelf", nil
+		return "a shelf", ctx.Err()
 	}
 	shelf := func() tools.Tool { return tools.New("look_at_shelf", "Looks at the shelf.", look) }
 	server := serveTools(t, "127.0.0.1:0", shelf())

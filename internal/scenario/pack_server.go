@@ -120,7 +120,7 @@ func (l *loader) loadServers(servers []Server) {
 			if !placed {
 				mistake = &Error{
 					File: server.File, Line: server.Line, Column: server.Column, Field: "tools",
-					Reason: err.Error() + "; start it, or keep its list of tools in the pack with toolsandbox pack freeze",
+					Reason: err.Error(),
 				}
 			}
 			l.mistakes = append(l.mistakes, mistake)
@@ -155,7 +155,7 @@ func (l *loader) refuseRecordings(scenarios []Loaded) {
 // listTools requests the tools of a server.
 func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	if o.ListTools == nil {
-		return nil, errors.New("the tools of " + server.Name + " are not known, and nobody asks the server here")
+		return nil, errors.New("the tools of " + server.Name + " are not known, and nobody asks the server here; keep their list in the pack with toolsandbox pack freeze")
 	}
 	return o.ListTools(server)
 }

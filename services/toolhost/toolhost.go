@@ -89,12 +89,15 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 // ToolServer is where a tool server is.
 type ToolServer = toolserver.Target
 
+// ErrServerAway says that a tool server cannot be reached or does not answer in time.
+var ErrServerAway = toolserver.ErrAway
+
 // ToolServers are tool servers by name.
 type ToolServers = toolserver.Targets
 
 // ListServerTools asks a tool server for its tools, within a time. The server's name is that in
 // errors. The list is checked: names are different, and all fields keep to their rules. The result
-// is the caller's own.
+// is the caller's own. The error is ErrServerAway, or another try does not help.
 func ListServerTools(ctx context.Context, name string, at ToolServer, within time.Duration) (tools []*toolsv1.Tool, err error) {
 	client := toolserver.NewClient(toolserver.Config{Targets: toolserver.Targets{name: at}, Timeout: within, Logger: slog.New(slog.DiscardHandler)})
 	defer func() { err = errors.Join(err, client.Close()) }()

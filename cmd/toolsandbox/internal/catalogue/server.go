@@ -86,7 +86,8 @@ func targetOf(from string, server scenario.Server, given toolhost.ToolServers) t
 	return target
 }
 
-// warnOfStart says that loading a pack starts a program, and with which variables. The error is w's.
+// warnOfStart says that loading a pack starts a program, and with which variables. The error is
+// w's.
 func warnOfStart(w io.Writer, from string, server scenario.Server, target toolhost.ToolServer) error {
 	with := ""
 	if len(target.Environment) > 0 {
@@ -119,7 +120,11 @@ func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from stri
 		}
 		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listLimit)
 		if err != nil {
-			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " "))
+			remedy := ""
+			if errors.Is(err, toolhost.ErrServerAway) {
+				remedy = "; start it, or keep its list of tools in the pack with toolsandbox pack freeze"
+			}
+			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " ") + remedy)
 		}
 		return tools, nil
 	}

@@ -151,6 +151,9 @@ func checkTools(server string, tools []*toolsv1.Tool) error {
 	if len(tools) == 0 {
 		return fmt.Errorf("%w: %s: it has no tools", ErrBroken, server)
 	}
+	if len(tools) > maxTools {
+		return fmt.Errorf("%w: %s: it has %d tools, at most %d are taken", ErrBroken, server, len(tools), maxTools)
+	}
 	seen := make(map[string]bool)
 	for _, tool := range tools {
 		if err := protovalidate.Validate(tool); err != nil {

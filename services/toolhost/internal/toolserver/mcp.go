@@ -25,6 +25,8 @@ const (
 	maxTools, maxPages = 256, 64
 	// maxFrame is the size of one message of a server.
 	maxFrame = 4 * maxBody
+	// maxUnasked is how many messages in a row a server may send that answer no request.
+	maxUnasked = 4096
 	// closeLimit bounds how long a server may take to say goodbye.
 	closeLimit = 2 * time.Second
 )
@@ -43,7 +45,7 @@ type overMCP struct {
 func dialMCP(ctx context.Context, name string, target Target) (connection, error) {
 	life, stop := context.WithCancel(context.WithoutCancel(ctx))
 	m := &overMCP{name: name, stop: stop}
-	transport := rawTransport{}
+	transport := rawTransport{abort: func() { m.program.abort() }}
 	if target.Address != "" {
 		base, _ := http.DefaultTransport.(*http.Transport)
 		m.web = &http.Client{
@@ -65,13 +67,13 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsandbox", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
 	// A session outlives the call that opens it, so the call's end only cuts the opening short.
-	unwatch := context.AfterFunc(ctx, stop)
+	unwatch := context.AfterFunc(ctx, m.abort)
 	session, err := client.Connect(life, transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	unwatch()
 	if err != nil {
-		err = errors.Join(m.program.because(err), m.closeTransport())
+		err = errors.Join(m.failed("begin a session", err), m.closeTransport())
 		stop()
-		return nil, fmt.Errorf("begin a session: %w", err)
+		return nil, err
 	}
 	m.session = session
 	return m, nil
@@ -87,24 +89,35 @@ func (m *overMCP) closeTransport() error {
 }
 
 func (m *overMCP) close() error {
-	timer := time.AfterFunc(closeLimit, m.stop)
+	timer := time.AfterFunc(closeLimit, m.abort)
 	defer timer.Stop()
 	err := errors.Join(m.session.Close(), m.closeTransport())
 	m.stop()
 	return err
 }
 
-// failed says whether another try may help: an error that the server states is no failure of the
-// connection.
+// abort ends the session at once, whatever waits for the server.
+func (m *overMCP) abort() {
+	m.stop()
+	m.program.abort()
+}
+
+// failed says whether another try may help: an error that the server states and an answer that is
+// none are no failures of the connection.
 func (m *overMCP) failed(what string, err error) error {
-	var stated *jsonrpc.Error
-	if errors.As(err, &stated) {
+	if stated, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrBroken, m.name, what, stated.Message, stated.Code)
+	}
+	_, garbled := errors.AsType[*json.SyntaxError](err)
+	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
+	if garbled || mistyped || errors.Is(err, errUnasked) {
+		return fmt.Errorf("%w: %s: %s: %w", ErrBroken, m.name, what, m.program.because(err))
 	}
 	return fmt.Errorf("%s: %w", what, m.program.because(err))
 }
 
 func (m *overMCP) list(ctx context.Context) ([]*toolsv1.Tool, error) {
+	defer context.AfterFunc(ctx, m.abort)() // a server that does not read would be waited for
 	var tools []*toolsv1.Tool
 	params := &mcp.ListToolsParams{}
 	for page := 0; ; page++ {
@@ -123,7 +136,7 @@ func (m *overMCP) list(ctx context.Context) ([]*toolsv1.Tool, error) {
 			return tools, nil
 		}
 		if params.Cursor = result.NextCursor; len(tools) > maxTools || page >= maxPages {
-			return nil, fmt.Errorf("%w: %s: it has more than %d tools", ErrBroken, m.name, maxTools)
+			return nil, fmt.Errorf("%w: %s: it has more than %d tools or %d pages of them", ErrBroken, m.name, maxTools, maxPages)
 		}
 	}
 }
@@ -149,6 +162,7 @@ func (m *overMCP) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
 }
 
 func (m *overMCP) call(ctx context.Context, request Request) (string, error) {
+	defer context.AfterFunc(ctx, m.abort)()
 	arguments, _ := request.Params.Get(FieldArguments)
 	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: named(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))})
 	var stated *jsonrpc.Error

@@ -2,21 +2,25 @@ package toolserver
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 const (
 	// stopLimit is how long a program may take to end once its input has ended, before it is killed.
 	stopLimit = 2 * time.Second
 	// maxComplaint is how much of what a program writes to its standard error is kept.
-	maxComplaint = 2 << 10
+	maxComplaint = 512
 )
 
 // program is a server that was started here. Writing to it is its input; closing it ends it.
@@ -65,7 +69,9 @@ func start(target Target) (*program, error) {
 // started. It may be called more than once. How the program ended is no error.
 func (p *program) Close() error {
 	p.once.Do(func() {
-		p.ended = p.stdin.Close()
+		if err := p.stdin.Close(); !errors.Is(err, os.ErrClosed) {
+			p.ended = err
+		}
 		kill := time.AfterFunc(stopLimit, p.kill)
 		var exit *exec.ExitError
 		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -77,6 +83,15 @@ func (p *program) Close() error {
 	return p.ended
 }
 
+// abort ends the program at once, so that nothing waits until it reads or writes. Close is still to
+// be called.
+func (p *program) abort() {
+	if p != nil {
+		_ = p.stdin.Close() // Close may have closed it
+		p.kill()
+	}
+}
+
 // kill ends all processes of the program. They have ended if that fails.
 func (p *program) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
@@ -86,6 +101,12 @@ func (p *program) because(err error) error {
 		return err
 	}
 	text := err.Error()
+	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
+		text = fmt.Sprintf("what it writes to its standard output is no JSON-RPC: %v", wrong)
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
+		text = "it ended, or closed its standard output, without an answer"
+	}
 	if said := p.stderr.last(); said != "" {
 		text += fmt.Sprintf(": %s says: %s", p.name, said)
 	}

@@ -22,6 +22,8 @@ type rawTransport struct {
 	mcp.Transport
 
 	secrets secrets
+	// abort ends a server that sends messages without end.
+	abort func()
 }
 
 // Connect implements mcp.Transport.
@@ -30,27 +32,39 @@ func (t rawTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rawConnection{conn, t.secrets}, nil
+	return &rawConnection{Connection: conn, of: t}, nil
 }
 
 type rawConnection struct {
 	mcp.Connection
 
-	secrets secrets
+	of rawTransport
+	// unasked counts messages since the last answer.
+	unasked int
 }
 
+// errUnasked says that a server sends messages without end.
+var errUnasked = fmt.Errorf("it sends more than %d messages in a row that answer no request", maxUnasked)
+
 // Read implements mcp.Connection.
-func (c rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
+func (c *rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	response, ok := message.(*jsonrpc.Response)
-	if !ok || err != nil {
+	if c.unasked++; ok {
+		c.unasked = 0
+	}
+	switch {
+	case err == nil && c.unasked > maxUnasked:
+		c.of.abort()
+		return nil, errUnasked
+	case err != nil || !ok:
 		return message, err
 	}
 	if stated, ok := errors.AsType[*jsonrpc.Error](response.Error); ok {
-		stated.Message = c.secrets.redact(stated.Message)
+		stated.Message = c.of.secrets.redact(stated.Message)
 	}
 	if response.Error == nil {
-		response.Result = withRaw(json.RawMessage(c.secrets.redact(string(response.Result))))
+		response.Result = withRaw(json.RawMessage(c.of.secrets.redact(string(response.Result))))
 	}
 	return response, nil
 }

@@ -302,20 +302,70 @@ func TestManyStates(t *testing.T) {
 	}
 }
 
-// TestBrokenProgram starts programs that are no MCP servers.
+// TestBrokenProgram starts programs that are no MCP servers: none is waited for.
 func TestBrokenProgram(t *testing.T) {
 	for want, command := range map[string][]string{
 		"install it":           {"there-is-no-such-program"},
 		"says: I am no server": {"sh", "-c", "echo I am no server >&2; exit 3"},
-		"invalid":              {"sh", "-c", "read line; echo no JSON at all"},
+		"is no JSON-RPC":       {"sh", "-c", "read line; echo no JSON at all"},
+		"ended, or closed":     {"true"},
+		"invalid character":    {"sh", "-c", "read line; head -c 100000000 /dev/zero | tr '\\0' x"},
+		"no licence":           {"sh", "-c", `read line; echo '{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no licence"}}'; cat`},
+		"more than 4096":       {"sh", "-c", `exec yes '{"jsonrpc": "2.0", "id": "a", "method": "ping"}'`},
 	} {
 		c := client(t, Target{Command: command}, 5*time.Second)
 		if _, err := c.List(t.Context(), "desk"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", command, err, want)
 		}
 	}
-	c := client(t, Target{Command: []string{"sh", "-c", "cat > /dev/null"}}, 200*time.Millisecond)
-	if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrAway) {
-		t.Errorf("a program that says nothing: got %v, want ErrAway", err)
+	for name, script := range map[string]string{
+		"says nothing":              "cat > /dev/null",
+		"ignores the end":           "trap '' TERM INT PIPE; while :; do read line; done",
+		"complains without end":     "exec yes I complain >&2",
+		"sends megabytes of notice": `while head -c 1000000 /dev/zero | tr '\0' ' '; do :; done`,
+	} {
+		c := client(t, Target{Command: []string{"sh", "-c", script}}, 300*time.Millisecond)
+		if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrAway) {
+			t.Errorf("a program that %s: got %v, want ErrAway", name, err)
+		}
+	}
+}
+
+// TestDeafProgram sends more to a server than it reads. The call ends in time, and so does the
+// server.
+func TestDeafProgram(t *testing.T) {
+	script := `read line; echo '{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "deaf", "version": "1"}}}'; exec sleep 1000`
+	c := client(t, Target{Command: []string{"sh", "-c", script}}, 500*time.Millisecond)
+	_, err := c.Call(t.Context(), ask(t, &toolsv1.Tool{Name: "note"}, `{"text": "`+strings.Repeat("x", 1<<20)+`"}`))
+	if !errors.Is(err, ErrAway) {
+		t.Errorf("a call that nobody reads: got %v, want ErrAway", err)
+	}
+}
+
+// TestHostileList has an MCP server list tools that cannot be taken.
+func TestHostileList(t *testing.T) {
+	list := func(tools string) []string {
+		initialized := `{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}}`
+		return []string{"sh", "-c", `read line; echo "$1"; read line; read line; echo "{\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {\"tools\": [$2]}}"; cat`, "sh", initialized, tools}
+	}
+	const schema = `"inputSchema": {"type": "object"}`
+	nested := strings.Repeat(`{"a":`, 11000) + "1" + strings.Repeat("}", 11000)
+	for want, tools := range map[string]string{
+		"does not match":              `{"name": "` + strings.Repeat("x", 10000) + `", ` + schema + `}`,
+		"two tools are called a_b":    `{"name": "a-b", ` + schema + `}, {"name": "a_b", ` + schema + `}`,
+		"it has 300 tools":            strings.TrimSuffix(strings.Repeat(`{"name": "a", `+schema+`},`, 300), ","),
+		"it has no tools":             "null",
+		"has no schema":               `{"name": "a"}`,
+		"cannot unmarshal":            `{"name": 5, ` + schema + `}`,
+		"exceeded max depth":          `{"name": "a", "inputSchema": ` + nested + `}`,
+		"must be at most 16384 bytes": `{"name": "a", "description": "` + strings.Repeat("d", 20000) + `", ` + schema + `}`,
+	} {
+		if _, err := client(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %.300v, want ErrBroken with %q", err, want)
+		}
+	}
+	recursive := `{"name": "a", "inputSchema": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#"}}}}`
+	if tools, err := client(t, Target{Command: list(recursive)}, 5*time.Second).List(t.Context(), "desk"); err != nil || len(tools) != 1 {
+		t.Errorf("recursive schema: got %v and %v, want the tool", tools, err)
 	}
 }
