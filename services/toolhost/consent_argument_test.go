@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestConsentToArguments limits consents to one contact. The refusal names the argument that
-// differs and no value, which may be the solution.
+// TestConsentToArguments limits consents to one contact. The error names the argument that differs,
+// but not the value, which may be the solution.
 func TestConsentToArguments(t *testing.T) {
 	const other = "PermissionError: The user has allowed this with another person_id. Ask the user whether you may remove a contact, and call again when the user has said yes."
 	client, setup := start(t), gatedSetup()
@@ -72,8 +72,8 @@ func TestConsentToArguments(t *testing.T) {
 	}
 }
 
-// TestConsentToDefaults limits consents to arguments that calls leave out, and to numbers, which
-// may be written in several ways.
+// TestConsentToDefaults limits consents to arguments that calls omit, and to numbers with several
+// spellings.
 func TestConsentToDefaults(t *testing.T) {
 	setup := gatedSetup()
 	setup.ToolModules = []*setupv1.ToolModule{{Name: "bank", Source: "from typing import Optional\n\n\n@confirm\n" +
@@ -103,7 +103,7 @@ func TestConsentToDefaults(t *testing.T) {
 
 // addContacts adds contacts to the address book of a setup.
 func addContacts(setup *setupv1.Setup, ids ...string) {
-	contacts := setup.GetTables()[2] // their last version
+	contacts := setup.GetTables()[2] // the last version
 	for i, id := range ids {
 		contacts.Rows = append(contacts.GetRows(), &worldv1.Row{Cells: []*worldv1.Value{
 			world.Text(id), world.Text("Contact " + id), world.Text(fmt.Sprintf("+1408555%04d", 2000+i)), world.Text("friend"), world.Bool(false),
@@ -111,13 +111,13 @@ func addContacts(setup *setupv1.Setup, ids ...string) {
 	}
 }
 
-// lastLine returns the last line of a traceback, or of what was printed.
+// lastLine returns the last line of a traceback or of the output.
 func lastLine(text string) string {
 	return text[strings.LastIndexByte(strings.TrimSpace(text), '\n')+1:]
 }
 
-// TestNonsenseConsent lets users allow what cannot be: nothing is stored.
-func TestNonsenseConsent(t *testing.T) {
+// TestInvalidConsent makes invalid consents. None is stored.
+func TestInvalidConsent(t *testing.T) {
 	k := begin(t, start(t), "s", gatedSetup())
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	for source, want := range map[string]string{
