@@ -26,7 +26,7 @@ func TestConsentToArguments(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		allow  []string
-		calls  []string // each in a message of its own
+		calls  []string // one message each
 		answer []string
 	}{
 		{"another one", []string{about("b", "")}, []string{call("c"), call("b"), call("b")}, []string{other, allowed, refusal}},
@@ -44,15 +44,15 @@ func TestConsentToArguments(t *testing.T) {
 			k.accept(test.name, theUser, source)
 		}
 		for i, source := range test.calls {
-			if got := k.do(theAgent, source)[0]; !strings.HasPrefix(lastLine(got), test.answer[i]) {
+			if got := k.execute(theAgent, source)[0]; !strings.HasPrefix(lastLine(got), test.answer[i]) {
 				t.Errorf("%s: %s: got %q, want %q", test.name, source, got, test.answer[i])
 			}
 		}
 	}
 
 	k := begin(t, client, "batch", setup)
-	k.do(theUser, about("c", ""), about("b", ""))
-	if diff := cmp.Diff([]string{allowed, other, allowed}, k.do(theAgent, call("b"), call("d"), call("c"))); diff != "" {
+	k.execute(theUser, about("c", ""), about("b", ""))
+	if diff := cmp.Diff([]string{allowed, other, allowed}, k.execute(theAgent, call("b"), call("d"), call("c"))); diff != "" {
 		t.Errorf("three calls of one message with two consents (-want +got):\n%s", diff)
 	}
 	var many []string
@@ -67,7 +67,7 @@ func TestConsentToArguments(t *testing.T) {
 		removals = append(removals, call(id))
 	}
 	slices.Reverse(removals)
-	if diff := cmp.Diff(slices.Repeat([]string{allowed}, len(many)), k.do(theAgent, removals...)); diff != "" {
+	if diff := cmp.Diff(slices.Repeat([]string{allowed}, len(many)), k.execute(theAgent, removals...)); diff != "" {
 		t.Errorf("twenty calls of one message, each with its own consent (-want +got):\n%s", diff)
 	}
 }
@@ -95,7 +95,7 @@ func TestConsentToDefaults(t *testing.T) {
 	} {
 		k := begin(t, client, fmt.Sprintf("d%d", i), setup)
 		k.accept("consent", theUser, `allow_action {"action": "pay", "arguments": `+test.arguments+`}`)
-		if got := k.do(theAgent, test.call)[0]; (got == "'paid'") != test.want {
+		if got := k.execute(theAgent, test.call)[0]; (got == "'paid'") != test.want {
 			t.Errorf("%s: %s: got %q, want it allowed: %v", test.arguments, test.call, got, test.want)
 		}
 	}
@@ -136,7 +136,7 @@ func TestInvalidConsent(t *testing.T) {
 		`allow_action {"action": "remove a contact", "scope": "Once"}`:                              "ValueError: Parameter 'scope' is 'Once', expected one of: once, conversation",
 		`allow_action {"action": "remove a contact", "person": "a"}`:                                "TypeError",
 	} {
-		if got := k.do(theUser, source)[0]; !strings.HasPrefix(lastLine(got), want) {
+		if got := k.execute(theUser, source)[0]; !strings.HasPrefix(lastLine(got), want) {
 			t.Errorf("%.80s: got %.200q, want %q", source, got, want)
 		}
 	}
