@@ -11,13 +11,13 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/record"
 )
 
-// deskServer and shopServer are the tool servers, as names of connections.
+// deskServer and shopServer name the tool servers' connections.
 const deskServer, shopServer = "tool server over gRPC", "MCP server"
 
-// recordedDesk is a pack with a server over gRPC, which is reached at a recorded address.
+// recordedDesk is a pack with a server over gRPC behind a recorded connection.
 type recordedDesk struct{ pack, address string }
 
-// serveDesk serves the tools of the desk. The pack holds their list.
+// serveDesk starts the server of the notes. The pack contains the list of its tools.
 func serveDesk(t *testing.T, r *record.Recorder) recordedDesk {
 	t.Helper()
 	server := serveTools(t, "127.0.0.1:0")
@@ -30,8 +30,8 @@ func serveDesk(t *testing.T, r *record.Recorder) recordedDesk {
 	return recordedDesk{pack, address}
 }
 
-// shopRecords is the shop's MCP server. Files hold its environment, what it read and what it
-// wrote.
+// shopRecords is the shop's MCP server. The files contain its environment, its input and its
+// output.
 type shopRecords struct {
 	command string
 	files   []string
@@ -57,7 +57,7 @@ func recordedShop(t *testing.T) shopRecords {
 	return s
 }
 
-// add records what the server read and wrote.
+// add records the input and output of the server.
 func (s shopRecords) add(t *testing.T, r *record.Recorder) {
 	t.Helper()
 	for _, file := range s.files {

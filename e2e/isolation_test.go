@@ -31,10 +31,10 @@ import (
 )
 
 const (
-	// canary is in every milestone and minefield, leak in a text that a player may see.
+	// canary is in every milestone and minefield, leak in a text that players may see.
 	canary = "Canary7Xq2Vb91"
 	leak   = "Leak5Jw8Rz34"
-	// leaky begins the names of the scenarios with the leak.
+	// leaky is the prefix of the names of the scenarios with the leak.
 	leaky = "isolation_" + leak
 )
 
@@ -185,7 +185,7 @@ func servePlugin(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// play runs the command line with the cluster and records what it prints for people while it runs.
+// play runs the command line with the cluster and records its output.
 func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...string) {
 	t.Helper()
 	args = append([]string{"run", "--log-level", "debug", "--out", filepath.Join(t.TempDir(), "out")}, args...)

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// programsOnPath lets packs name the programs under test.
+// programsOnPath adds the programs under test to PATH, for commands of packs.
 func programsOnPath(t *testing.T) {
 	t.Helper()
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 }
 
-// absent fails the test if any file below a directory holds a text.
-func absent(t *testing.T, dir, text string) {
+// wantNoFileWith fails the test if any file below a directory contains a text.
+func wantNoFileWith(t *testing.T, dir, text string) {
 	t.Helper()
 	files := 0
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -38,8 +38,8 @@ func absent(t *testing.T, dir, text string) {
 	}
 }
 
-// TestServerEnvironment gives a key to a server that tells it to everybody. Nothing that a run
-// prints or stores has the key, or an argument of the server's command.
+// TestServerEnvironment gives a key to a server that reveals it in answers, errors and logs. No
+// output and no stored file of a run contains the key or an argument of the server's command.
 func TestServerEnvironment(t *testing.T) {
 	const key, argument = "key-77b1f03a9c", "argument-4d1c9e"
 	programsOnPath(t)
@@ -67,7 +67,7 @@ func TestServerEnvironment(t *testing.T) {
 		}
 	}
 	for _, secret := range []string{key, argument} {
-		absent(t, out, secret)
+		wantNoFileWith(t, out, secret)
 		if strings.Contains(string(printed), secret) {
 			t.Errorf("the run prints %s:\n%s", secret, printed)
 		}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// cartPack is a pack whose MCP server keeps a cart for each session.
+// cartPack is a pack with an MCP server that keeps a cart for each session.
 var cartPack = filepath.Join("testdata", "pack", "cart")
 
 // TestServerStartedOnce counts how often commands that load a pack start its program.
@@ -53,8 +53,8 @@ func TestServerStartedOnce(t *testing.T) {
 	}
 }
 
-// TestServerInterrupted interrupts commands while they wait for a program that does not answer and
-// ignores every request to end. Neither it nor what it started stays behind.
+// TestServerInterrupted interrupts commands during the start of a program that never answers and
+// ignores requests to terminate. The program and its child must end.
 func TestServerInterrupted(t *testing.T) {
 	programsOnPath(t)
 	scenarios, err := os.ReadFile(filepath.Join(cartPack, "cart.yaml"))

@@ -10,8 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 )
 
-// TestServerState proves and plays a pack whose server keeps a state for each session, and replays
-// the run without the server.
+// TestServerState proves and plays a pack whose server keeps state for each session. It replays the
+// run without the server.
 func TestServerState(t *testing.T) {
 	path := os.Getenv("PATH")
 	programsOnPath(t)
@@ -45,7 +45,8 @@ func TestServerState(t *testing.T) {
 		"cart/pack.yaml:4:5: tools: tool server is broken: start mcpserver")
 }
 
-// TestStateIsNotRecorded refuses a recorded answer of a server with a state.
+// TestStateIsNotRecorded loads a pack with a recorded answer of a server with state, which is an
+// error.
 func TestStateIsNotRecorded(t *testing.T) {
 	programsOnPath(t)
 	files := make(map[string]string)
@@ -62,7 +63,7 @@ func TestStateIsNotRecorded(t *testing.T) {
 		"cart.yaml:1:1: cups_and_tea.recordings: cart keeps a state, so that its answers depend on earlier calls; leave out the answer of tools://cart/show_cart")
 }
 
-// TestLongServerStateKilled kills the tool host again and again while it asks servers that keep a
+// TestLongServerStateKilled kills the tool host repeatedly during requests to servers that keep
 // state for each session.
 func TestLongServerStateKilled(t *testing.T) {
 	programsOnPath(t)

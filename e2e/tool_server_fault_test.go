@@ -13,8 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/tools"
 )
 
-// orderScenario makes calls of which another order than the given one raises: the note is there
-// already.
+// orderScenario makes parallel calls that raise in another order than the given one: the note
+// exists already.
 const orderScenario = `write_anew:
   clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}
   tables:
@@ -28,9 +28,9 @@ const orderScenario = `write_anew:
     added: {addition: {note: [{title: Garden plan, pages: 1}]}}
 `
 
-// TestToolServerOrder has parallel calls conflict through the rows that a server is sent: the
-// outcome is that of the first order in which one raises, and a replay without the server has it
-// too.
+// TestToolServerOrder makes parallel calls that conflict through the rows of a server's requests.
+// The outcome is that of the first order in which a call raises. A replay without the server has
+// the same one.
 func TestToolServerOrder(t *testing.T) {
 	server := serveTools(t, "127.0.0.1:0")
 	files := maps.Clone(deskPack)
@@ -53,7 +53,7 @@ func TestToolServerOrder(t *testing.T) {
 	equalRuns(t, out, again)
 }
 
-// TestToolServerNames has tools of a server with the names of other tools.
+// TestToolServerNames declares tools of a server with the names of other tools.
 func TestToolServerNames(t *testing.T) {
 	nothing := func(context.Context, *tools.Call, struct{}) (any, error) { return nil, nil }
 	server := serveTools(t, "127.0.0.1:0", tools.New("add_contact", "Adds a contact.", nothing), tools.New("len", "Measures.", nothing))
@@ -74,7 +74,7 @@ func TestToolServerNames(t *testing.T) {
 	}
 }
 
-// TestUnknownToolServer names servers that a pack or a tool host does not know.
+// TestUnknownToolServer uses names of servers that a pack or a tool host does not have.
 func TestUnknownToolServer(t *testing.T) {
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
@@ -88,8 +88,8 @@ func TestUnknownToolServer(t *testing.T) {
 	}
 }
 
-// TestLongToolServerLost stops a server at its first call. The rollout waits, then it has no score,
-// and the run fails. When the server is back, the run continues.
+// TestLongToolServerLost stops a server during its first call. The rollout waits, then it has no
+// score, and the run fails. With the server back, the run continues.
 func TestLongToolServerLost(t *testing.T) {
 	called := make(chan struct{}, 8)
 	look := func(ctx context.Context, _ *tools.Call, _ struct{}) (any, error) {

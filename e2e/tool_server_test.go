@@ -15,7 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/sdk/go/tools"
 )
 
-// deskPack is a pack whose tools are those of a server over gRPC. ADDRESS stands for where that is.
+// deskPack is a pack with the tools of a server over gRPC. ADDRESS stands for the server's address.
 var deskPack = map[string]string{
 	"pack.yaml": `name: desk
 tools:
@@ -50,7 +50,7 @@ tools:
 `,
 }
 
-// servedTools returns the tools of a server. calls counts them.
+// servedTools returns the tools of a server. They count their calls.
 func servedTools(calls *atomic.Int64) []tools.Tool {
 	type note struct {
 		Title string `json:"title" doc:"What the note is called."`
@@ -95,15 +95,15 @@ func servedTools(calls *atomic.Int64) []tools.Tool {
 	}
 }
 
-// toolServer is one that a test starts and stops.
+// toolServer is a server that a test starts and stops.
 type toolServer struct {
 	address string
 	calls   atomic.Int64
 	stop    func()
 }
 
-// serveTools starts a server, at a port of its own unless an address is given, with more tools than
-// those of the desk.
+// serveTools starts a server with the tools of deskPack and more. An address with port 0 gets a
+// free port.
 func serveTools(t *testing.T, address string, more ...tools.Tool) *toolServer {
 	t.Helper()
 	var config net.ListenConfig
@@ -128,7 +128,7 @@ func serveTools(t *testing.T, address string, more ...tools.Tool) *toolServer {
 	return s
 }
 
-// writeServedPack writes a pack whose server is at an address.
+// writeServedPack writes a pack with a server at an address.
 func writeServedPack(t *testing.T, files map[string]string, address string) string {
 	t.Helper()
 	pack := t.TempDir()
@@ -142,7 +142,7 @@ func writeServedPack(t *testing.T, files map[string]string, address string) stri
 	return pack
 }
 
-// refused runs a command that must fail and returns all that it printed.
+// refused runs a command that must fail and returns its output.
 func refused(t *testing.T, args ...string) string {
 	t.Helper()
 	printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...).CombinedOutput()
@@ -162,8 +162,8 @@ func mustContain(t *testing.T, what, text string, parts ...string) {
 	}
 }
 
-// TestToolServer plays, proves and replays a pack whose tools are those of a server over gRPC, and
-// then goes on without the server.
+// TestToolServer plays, proves and replays a pack with the tools of a server over gRPC. It then
+// runs commands without the server.
 func TestToolServer(t *testing.T) {
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)

@@ -14,37 +14,35 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// CallSteps is what a call counts beside the steps that it takes.
+// CallSteps is the number of steps that a call costs, in addition to the executed ones.
 const CallSteps = 40
 
-// CellSteps is what a call of a measure of rows counts for each cell that it is given.
+// CellSteps is the number of steps that each cell of a measure of rows costs.
 const CellSteps = 4
 
-// MaxSteps bounds the steps that measures and extractors may take for one trajectory in all: one
-// or two seconds of work.
+// MaxSteps is the limit of steps of all measures and extractors for one trajectory.
 const MaxSteps = 1 << 24
 
-// ErrSteps says that they took more.
+// ErrSteps means that a trajectory exceeds MaxSteps.
 var ErrSteps = fmt.Errorf("the pack's measures take more than %d steps for one trajectory: compare fewer rows, or by fewer steps", MaxSteps)
 
-// Exception is the type of the failure that ends a rollout of which a measure failed. Its messages
-// can be scored when the measure is mended.
+// Exception is the exception type of a rollout that ended because a measure failed. After a
+// correction of the measure, its messages can be scored.
 const Exception = "MeasureError"
 
-// Failed says whether an error is that of a measure: an *Error or ErrSteps.
+// Failed reports whether an error is a failure of a measure: an *Error or ErrSteps.
 func Failed(err error) bool {
 	var failure *Error
 	return errors.As(err, &failure) || errors.Is(err, ErrSteps)
 }
 
-// Error says that a function gave nothing for some inputs. Its text holds file, line, name and
-// inputs.
+// Error is the failure of a function. Its text contains file, line, name and inputs.
 type Error struct {
-	// Function is the one that was called.
+	// Function is the called function.
 	Function *Function
-	// Inputs are its arguments as Python writes them, cut if they are long.
+	// Inputs are its arguments in Python syntax, possibly truncated.
 	Inputs string
-	// Reason says what is wrong.
+	// Reason states the failure.
 	Reason string
 }
 
@@ -57,8 +55,8 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s%s: %s(%s): %s", e.Function.File, line, e.Function.Name, e.Inputs, e.Reason)
 }
 
-// Calls says whether a measure of cells is called for two cells. Where it takes no null, two nulls
-// are equal and one is not: equal says which.
+// Calls reports whether a measure of cells is called for two cells. If not, equal reports whether
+// both are null.
 func (f *Function) Calls(wanted, found python.Value) (calls, equal bool) {
 	if wanted.IsNone() && !f.wantedNull || found.IsNone() && !f.foundNull {
 		return false, wanted.IsNone() && found.IsNone()
@@ -66,8 +64,8 @@ func (f *Function) Calls(wanted, found python.Value) (calls, equal bool) {
 	return true, false
 }
 
-// Compare calls a measure. It returns a similarity from 0 to 1 and the steps that this took, of
-// which there may be limit.Steps at most. Its error is an *Error.
+// Compare calls a measure. It returns a similarity from 0 to 1 and the number of steps. Its error
+// is an *Error.
 func (f *Function) Compare(wanted, found python.Value) (similarity float64, steps int, err error) {
 	args := []python.Arg{{Name: wantedName, Value: wanted, Given: true}, {Name: foundName, Value: found, Given: true}}
 	var result python.Value
@@ -82,10 +80,10 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 		return 0, steps, f.failure(args, "%s", err)
 	}
 	number, ok := result.Number()
-	if !ok || !(number >= 0 && number <= 1) { // also not a number
+	if !ok || !(number >= 0 && number <= 1) { // rejects NaN too
 		return 0, steps, f.failure(args, "gives %s, expected a number from 0 to 1", excerpt(python.Repr(result)))
 	}
-	return math.Abs(number), steps, nil // 0 has no sign
+	return math.Abs(number), steps, nil // converts -0 to 0
 }
 
 // Probe compares a cell with itself. Its error is an *Error.
@@ -98,17 +96,17 @@ func (f *Function) Probe(cell *worldv1.Value) error {
 	return err
 }
 
-// Named is a value that an extractor took: an int, a float, a str or a bool.
+// Named is an extracted value: an int, a float, a str or a bool.
 type Named struct {
 	Name  string
 	Value python.Value
 }
 
-// maxAlternatives is how many alternatives of one call count, as for an extractor in CEL.
+// maxAlternatives is the limit of alternatives per call, as for an extractor in CEL.
 const maxAlternatives = 64
 
-// Extract calls an extractor. It returns the alternatives that a call of a tool gives, at most the
-// first 64. Its error is an *Error.
+// Extract calls an extractor. It returns the alternatives of a tool's call, at most the first 64.
+// Its error is an *Error.
 func (f *Function) Extract(tool string, arguments, result python.Value) (alternatives [][]Named, steps int, err error) {
 	args := []python.Arg{
 		{Name: toolName, Value: python.Str(tool), Given: true}, {Name: argumentsName, Value: arguments, Given: true},
@@ -142,53 +140,52 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 	return alternatives, steps, nil
 }
 
-// call runs a function in Python. Its error is what the function raised, or that it took too much.
+// call runs a Python function. Its error is the exception, or a limit of the interpreter.
 func (f *Function) call(args []python.Arg) (result python.Value, steps int, err error) {
 	result, outcome := library().Call(context.Background(), f.program, f.def, args, nobody{})
 	return result, outcome.Steps, outcome.Err
 }
 
-// failure says what came of a call.
+// failure returns the error of a call.
 func (f *Function) failure(args []python.Arg, format string, values ...any) *Error {
 	inputs := make([]string, len(args))
 	for i, arg := range args {
 		inputs[i] = arg.Name + "=" + excerpt(python.Repr(clipped(arg.Value)))
 	}
-	return &Error{Function: f, Inputs: strings.Join(inputs, ", "), Reason: plain(fmt.Sprintf(format, values...))}
+	return &Error{Function: f, Inputs: strings.Join(inputs, ", "), Reason: oneLine(fmt.Sprintf(format, values...))}
 }
 
-// longestExcerpt bounds what is shown of a value, in bytes, and mostItems how many items of it are
-// printed to be cut.
+// maxExcerpt is the limit of an excerpt in bytes. maxItems is the limit of printed items.
 const (
-	longestExcerpt = 200
-	mostItems      = 100
+	maxExcerpt = 200
+	maxItems   = 100
 )
 
-// clipped returns a value of which printing does not take long.
+// clipped returns a part of a large value, which prints fast.
 func clipped(v python.Value) python.Value {
-	if text, ok := v.AsStr(); ok && len(text) > longestExcerpt {
-		return python.Str(text[:longestExcerpt])
+	if text, ok := v.AsStr(); ok && len(text) > maxExcerpt {
+		return python.Str(text[:maxExcerpt])
 	}
-	if list, ok := v.AsList(); ok && len(list) > mostItems {
-		return python.List(list[:mostItems]...)
+	if list, ok := v.AsList(); ok && len(list) > maxItems {
+		return python.List(list[:maxItems]...)
 	}
 	return v
 }
 
-// excerpt cuts a text.
+// excerpt truncates a text.
 func excerpt(text string) string {
-	if len(text) <= longestExcerpt {
-		return plain(text)
+	if len(text) <= maxExcerpt {
+		return oneLine(text)
 	}
-	cut := longestExcerpt
+	cut := maxExcerpt
 	for cut > 0 && !utf8.RuneStart(text[cut]) {
 		cut--
 	}
-	return plain(text[:cut]) + "…"
+	return oneLine(text[:cut]) + "…"
 }
 
-// plain replaces what is no UTF-8, such as lone surrogates, and puts a text on one line.
-func plain(text string) string {
+// oneLine replaces invalid UTF-8, such as lone surrogates, and joins the lines of a text.
+func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))), " ")
 }
 

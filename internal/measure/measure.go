@@ -1,6 +1,6 @@
 // Package measure compiles and calls the measures and extractors of a pack: functions in Python or
-// expressions in CEL. What they give follows from their inputs alone. They know no file, network,
-// clock or chance, and their steps are counted.
+// expressions in CEL. Their results depend only on their inputs: they cannot access files,
+// networks, clocks or random numbers. Their steps are limited.
 package measure
 
 import (
@@ -14,13 +14,13 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// Bounds of the files of a pack, which are part of every evaluation.
+// These are limits of a pack's files, which are part of every evaluation.
 const (
 	maxModules = 64
-	maxSource  = 1 << 17 // bytes in all
+	maxSource  = 1 << 17 // bytes of all files
 )
 
-// Kind says what a function is for.
+// Kind is the purpose of a function.
 type Kind uint8
 
 // The kinds of functions.
@@ -29,27 +29,27 @@ const (
 	Cells Kind = iota + 1
 	// Rows compares the rows of a table with the wanted ones.
 	Rows
-	// Extractor takes values from a call.
+	// Extractor extracts values from a call.
 	Extractor
 )
 
-// String says what a function of the kind is.
+// String returns the kind with its article.
 func (k Kind) String() string {
 	return [...]string{"nothing", "a measure of cells", "a measure of rows", "an extractor"}[k]
 }
 
 // Function is a measure or an extractor. It is immutable and safe for concurrent use.
 type Function struct {
-	// Name is what scenarios call it.
+	// Name is the name in scenarios.
 	Name string
 	Kind Kind
-	// File is where it stands in the pack. Line and Column count from 1; they are 0 for one in CEL.
+	// File is the path in the pack. Line and Column count from 1. They are 0 for an expression in CEL.
 	File         string
 	Line, Column int
 
-	// cell is what a measure of cells takes beside null, 0 if anything.
+	// cell is the type of the cells of a measure, 0 for any type.
 	cell world.Kind
-	// wantedNull and foundNull say whether it takes null as well.
+	// wantedNull and foundNull report whether a parameter accepts null.
 	wantedNull, foundNull bool
 
 	program    *syntax.Module
@@ -57,7 +57,7 @@ type Function struct {
 	expression *celexpr.Measure
 }
 
-// Takes says whether a measure of cells can compare those of a kind.
+// Takes reports whether a measure of cells accepts cells of a kind.
 func (f *Function) Takes(kind world.Kind) bool {
 	return f.Kind == Cells && kind != world.KindTexts && (f.cell == 0 || f.cell == kind)
 }
@@ -65,10 +65,10 @@ func (f *Function) Takes(kind world.Kind) bool {
 // Set is the functions of a pack by name. The nil Set is empty.
 type Set struct{ functions []*Function }
 
-// Functions returns all of them. Do not change the result.
+// Functions returns all functions. Do not change the result.
 func (s *Set) Functions() []*Function { return s.functions }
 
-// Find returns the function of a name and a kind, nil if there is none.
+// Find returns the function with a name and a kind, nil if there is none.
 func (s *Set) Find(name string, kind Kind) *Function {
 	if s == nil {
 		return nil
@@ -94,7 +94,7 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
 		set.functions = append(set.functions, f)
 	}
 	if len(mistakes) == 0 {
-		mistakes = twice(set.functions)
+		mistakes = duplicateNames(set.functions)
 	}
 	if len(mistakes) > 0 {
 		return nil, mistakes
@@ -102,8 +102,8 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
 	return set, nil
 }
 
-// twice finds names that several functions have.
-func twice(functions []*Function) (mistakes source.Mistakes) {
+// duplicateNames returns a mistake for each name of several functions.
+func duplicateNames(functions []*Function) (mistakes source.Mistakes) {
 	first := make(map[string]*Function, len(functions))
 	for _, f := range functions {
 		if other := first[f.Name]; other != nil {
@@ -117,15 +117,15 @@ func twice(functions []*Function) (mistakes source.Mistakes) {
 	return mistakes
 }
 
-// The files of a pack.
+// These are the files of a pack.
 const (
-	// Folder holds files of functions in Python.
+	// Folder is the directory of Python files.
 	Folder = "measures"
-	// ExpressionFile holds expressions in CEL by name.
+	// ExpressionFile is the file of CEL expressions by name.
 	ExpressionFile = "measures.yaml"
 )
 
-// Expression compiles a measure in CEL. Its error is a *celexpr.Error. It takes no null.
+// Expression compiles a measure in CEL. It does not accept null. The error is a *celexpr.Error.
 func Expression(source *evaluationv1.MeasureExpression) (*Function, error) {
 	compiled, err := celexpr.CompileMeasure(source.GetExpression())
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// compiled returns the function f of a file or, without a def in it, of an expression.
+// compiled returns the function f of a Python source. A source without def is a CEL expression.
 func compiled(t *testing.T, source string, kind Kind) *Function {
 	t.Helper()
 	evaluation := &evaluationv1.Evaluation{}
@@ -32,8 +32,8 @@ func compiled(t *testing.T, source string, kind Kind) *Function {
 	return f
 }
 
-// python1 is a function f with a body of one line.
-func python1(hint, body string) string {
+// functionSource returns the source of a function f whose body is one line.
+func functionSource(hint, body string) string {
 	return "from typing import Any, Dict, List, Optional\nimport json\n\n\ndef f(wanted: " + hint + ", found: " + hint + ") -> float:\n" +
 		"    \"\"\"Compares.\"\"\"\n    " + body + "\n"
 }
@@ -46,35 +46,35 @@ func TestCompare(t *testing.T) {
 		want          float64
 		wrong         string
 	}{
-		{"python", python1("float", "return max(0.0, 1 - abs(wanted - found) / 10)"), number(5), number(10), 0.5, ""},
-		{"int", python1("float", "return 1"), number(5), number(10), 1, ""},
-		{"truth value", python1("str", "return wanted.lower() == found.lower()"), text("A"), text("a"), 1, ""},
+		{"python", functionSource("float", "return max(0.0, 1 - abs(wanted - found) / 10)"), number(5), number(10), 0.5, ""},
+		{"int", functionSource("float", "return 1"), number(5), number(10), 1, ""},
+		{"truth value", functionSource("str", "return wanted.lower() == found.lower()"), text("A"), text("a"), 1, ""},
 		{"cel", "abs(wanted - found) < 5.0 ? 1.0 : 0.25", number(5), number(11), 0.25, ""},
 		{"cel truth value", "wanted == found", text("a"), text("b"), 0, ""},
 		{"cel int", "found.startsWith(wanted) ? 1 : 0", text("a"), text("ab"), 1, ""},
-		{"too large", python1("float", "return 1.2"), number(5), number(1), 0, "measures/mine.py:5: f(wanted=5.0, found=1.0): gives 1.2, expected a number from 0 to 1"},
-		{"a little too large", python1("float", "return 1.0000001"), number(5), number(1), 0, "gives 1.0000001, expected a number from 0 to 1"},
-		{"a little negative", python1("float", "return -1e-300"), number(5), number(1), 0, "gives -1e-300"},
-		{"negative zero", python1("float", "return -0.0"), number(5), number(1), 0, ""},
-		{"list", python1("float", "return [1.0]"), number(5), number(1), 0, "gives [1.0]"},
-		{"memory of a list", python1("float", "return len([0] * 10 ** 9)"), number(5), number(1), 0, "MemoryError"},
-		{"endless power", python1("float", "return 10 ** 10 ** 10 > 0"), number(5), number(1), 0, "Error"},
+		{"too large", functionSource("float", "return 1.2"), number(5), number(1), 0, "measures/mine.py:5: f(wanted=5.0, found=1.0): gives 1.2, expected a number from 0 to 1"},
+		{"a little too large", functionSource("float", "return 1.0000001"), number(5), number(1), 0, "gives 1.0000001, expected a number from 0 to 1"},
+		{"a little negative", functionSource("float", "return -1e-300"), number(5), number(1), 0, "gives -1e-300"},
+		{"negative zero", functionSource("float", "return -0.0"), number(5), number(1), 0, ""},
+		{"list", functionSource("float", "return [1.0]"), number(5), number(1), 0, "gives [1.0]"},
+		{"memory of a list", functionSource("float", "return len([0] * 10 ** 9)"), number(5), number(1), 0, "MemoryError"},
+		{"endless power", functionSource("float", "return 10 ** 10 ** 10 > 0"), number(5), number(1), 0, "Error"},
 		{"recursive data", "def f(wanted: float, found: float) -> float:\n    \"\"\"Compares.\"\"\"\n    x = []\n    x.append(x)\n    return x == x and x == [x]\n", number(5), number(1), 1, ""},
-		{"negative", python1("float", "return -0.5"), number(5), number(1), 0, "gives -0.5"},
-		{"not a number", python1("float", "return float('nan')"), number(5), number(1), 0, "gives nan"},
-		{"infinite", python1("float", "return float('inf')"), number(5), number(1), 0, "gives inf"},
-		{"overflow", python1("float", "return found * 10 - found * 10"), number(1), number(1e308), 0, "gives nan"},
-		{"large int", python1("float", "return 10 ** 400"), number(1), number(1), 0, "gives 1000"},
-		{"text", python1("float", "return '1'"), number(5), number(1), 0, "gives '1', expected a number"},
-		{"nothing", python1("float", "pass"), number(5), number(1), 0, "gives None"},
-		{"function", python1("float", "return f"), number(5), number(1), 0, "TypeError: Object of type function is not JSON serializable"},
-		{"division", python1("float", "return wanted / found"), number(5), number(0), 0, "(wanted=5.0, found=0.0): ZeroDivisionError: "},
-		{"loop", python1("float", "while True: pass"), number(5), number(0), 0, "TimeoutError: more than 200000 steps"},
-		{"recursion", python1("float", "return f(wanted, found)"), number(5), number(0), 0, "RecursionError"},
-		{"memory", python1("str", "return len(found * 100000)"), text("a"), text(strings.Repeat("a", 1000)), 0, "MemoryError"},
-		{"surrogate", python1("str", "raise ValueError('\\ud800' + found)"), text("a"), text("\xed\xa0\x80"), 0, `found='\ud800'): ValueError: �`},
-		{"lines", python1("str", "raise ValueError(found)"), text("a"), text("x\ny"), 0, `found='x\ny'): ValueError: x y`},
-		{"no clock", python1("float", "return json.dumps({'a': 1.0}) == '{\"a\": 1.0}'"), number(1), number(1), 1, ""},
+		{"negative", functionSource("float", "return -0.5"), number(5), number(1), 0, "gives -0.5"},
+		{"not a number", functionSource("float", "return float('nan')"), number(5), number(1), 0, "gives nan"},
+		{"infinite", functionSource("float", "return float('inf')"), number(5), number(1), 0, "gives inf"},
+		{"overflow", functionSource("float", "return found * 10 - found * 10"), number(1), number(1e308), 0, "gives nan"},
+		{"large int", functionSource("float", "return 10 ** 400"), number(1), number(1), 0, "gives 1000"},
+		{"text", functionSource("float", "return '1'"), number(5), number(1), 0, "gives '1', expected a number"},
+		{"nothing", functionSource("float", "pass"), number(5), number(1), 0, "gives None"},
+		{"function", functionSource("float", "return f"), number(5), number(1), 0, "TypeError: Object of type function is not JSON serializable"},
+		{"division", functionSource("float", "return wanted / found"), number(5), number(0), 0, "(wanted=5.0, found=0.0): ZeroDivisionError: "},
+		{"loop", functionSource("float", "while True: pass"), number(5), number(0), 0, "TimeoutError: more than 200000 steps"},
+		{"recursion", functionSource("float", "return f(wanted, found)"), number(5), number(0), 0, "RecursionError"},
+		{"memory", functionSource("str", "return len(found * 100000)"), text("a"), text(strings.Repeat("a", 1000)), 0, "MemoryError"},
+		{"surrogate", functionSource("str", "raise ValueError('\\ud800' + found)"), text("a"), text("\xed\xa0\x80"), 0, `found='\ud800'): ValueError: �`},
+		{"lines", functionSource("str", "raise ValueError(found)"), text("a"), text("x\ny"), 0, `found='x\ny'): ValueError: x y`},
+		{"no clock", functionSource("float", "return json.dumps({'a': 1.0}) == '{\"a\": 1.0}'"), number(1), number(1), 1, ""},
 		{"cel type", "wanted + 1", number(1), number(1), 0, "measures.yaml: f(wanted=1.0, found=1.0): no such overload"},
 		{"cel too large", "2.0", number(1), number(1), 0, "gives 2.0, expected a number from 0 to 1"},
 		{"cel text", "wanted", text("a"), text("b"), 0, "gives string"},
@@ -95,7 +95,8 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestInputs expects a measure that changes its inputs, or that remembers, to change nothing.
+// TestInputs calls measures that change their inputs or keep state. Neither has an effect on later
+// calls.
 func TestInputs(t *testing.T) {
 	f := compiled(t, `from typing import Dict, List
 
@@ -135,7 +136,7 @@ func TestRows(t *testing.T) {
 	}
 	for _, source := range []string{
 		"wanted.all(w, found.exists(f, f.price == w.price))",
-		python1("List[Dict[str, Any]]", "return all(any(r['price'] == w['price'] for r in found) for w in wanted)"),
+		functionSource("List[Dict[str, Any]]", "return all(any(r['price'] == w['price'] for r in found) for w in wanted)"),
 	} {
 		f := compiled(t, source, Rows)
 		for _, c := range []struct {
@@ -163,7 +164,7 @@ func TestNull(t *testing.T) {
 		{"float | None", python.Float(1), python.None(), true, false},
 		{"Any", python.None(), python.Float(1), true, false},
 	} {
-		calls, equal := compiled(t, python1(c.hint, "return 1.0"), Cells).Calls(c.wanted, c.found)
+		calls, equal := compiled(t, functionSource(c.hint, "return 1.0"), Cells).Calls(c.wanted, c.found)
 		if calls != c.calls || equal != c.equal {
 			t.Errorf("%s of %s and %s: got %v, %v, want %v, %v", c.hint, python.Repr(c.wanted), python.Repr(c.found), calls, equal, c.calls, c.equal)
 		}
@@ -271,7 +272,7 @@ func TestTakes(t *testing.T) {
 	for hint, want := range map[string][]world.Kind{
 		"float": {world.KindNumber}, "Optional[str]": {world.KindText}, "bool": {world.KindBool}, "Any": {world.KindText, world.KindNumber, world.KindBool},
 	} {
-		f := compiled(t, python1(hint, "return 1.0"), Cells)
+		f := compiled(t, functionSource(hint, "return 1.0"), Cells)
 		var got []world.Kind
 		for _, kind := range []world.Kind{world.KindText, world.KindNumber, world.KindBool, world.KindTexts} {
 			if f.Takes(kind) {

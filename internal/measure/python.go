@@ -13,14 +13,14 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// library is what measures know besides Python itself: nothing of the world.
+// library contains the names that measures can use: those of Python, without the world.
 var library = sync.OnceValue(func() *interp.Library { return interp.NewLibrary(interp.Names{}) })
 
-// functionName is what the name of a function must look like.
+// functionName matches valid names of functions.
 var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// Read compiles files of measures and extractors in Python. The functions come in the order of the
-// files and within them of the source.
+// Read compiles Python files of measures and extractors. The functions are in the order of the
+// files and of their source.
 func Read(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) {
 	var functions []*Function
 	var mistakes source.Mistakes
@@ -36,12 +36,12 @@ func Read(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) 
 		functions, mistakes = append(functions, m.functions...), append(mistakes, m.mistakes...)
 	}
 	if len(mistakes) == 0 {
-		mistakes = twice(functions)
+		mistakes = duplicateNames(functions)
 	}
 	return functions, mistakes
 }
 
-// module is a file of measures while it is read.
+// module is a file of measures during compilation.
 type module struct {
 	file, source string
 	program      *syntax.Module
@@ -54,7 +54,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 	m.mistakes.Add(m.file, m.source, at, function, format, args...)
 }
 
-// compile makes measures and extractors of the public functions.
+// compile converts the public functions to measures and extractors.
 func (m *module) compile() {
 	program, defs := source.Read(m.source, "measures may import json and typing", m.fail)
 	if program == nil {
@@ -64,15 +64,15 @@ func (m *module) compile() {
 	for _, s := range program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {
-			m.names("", []syntax.Stmt{s})
+			m.checkNames("", []syntax.Stmt{s})
 			continue
 		}
-		m.names(def.Name.ID, []syntax.Stmt{def})
+		m.checkNames(def.Name.ID, []syntax.Stmt{def})
 		for _, x := range def.Decorators {
 			m.fail(x.Offset(), def.Name.ID, "measures have no decorators; take it out")
 		}
 		if !strings.HasPrefix(def.Name.ID, "_") && defs[def.Name.ID] == def {
-			m.functions = append(m.functions, m.function(def))
+			m.functions = append(m.functions, m.convert(def))
 		}
 	}
 	if len(m.functions) == 0 && len(m.mistakes) == 0 {
@@ -81,8 +81,8 @@ func (m *module) compile() {
 	m.mistakes.Sort()
 }
 
-// names finds those that mean nothing.
-func (m *module) names(function string, body []syntax.Stmt) {
+// checkNames finds undefined names.
+func (m *module) checkNames(function string, body []syntax.Stmt) {
 	source.Walk(body, func(node syntax.Expr, field int) bool {
 		if name, ok := node.(*syntax.Name); ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID) {
 			at := name.Offset()
@@ -95,8 +95,8 @@ func (m *module) names(function string, body []syntax.Stmt) {
 	})
 }
 
-// function makes a measure or an extractor of a function.
-func (m *module) function(def *syntax.Def) *Function {
+// convert converts a function to a measure or an extractor.
+func (m *module) convert(def *syntax.Def) *Function {
 	f, name := def.Function, def.Name.ID
 	out := &Function{Name: name, File: m.file, program: m.program, def: def}
 	out.Line, out.Column = source.Place(m.source, def.Offset())
@@ -117,7 +117,7 @@ func (m *module) function(def *syntax.Def) *Function {
 	}
 	switch {
 	case plain && slices.Equal(params, []string{wantedName, foundName}):
-		m.measure(def, out)
+		m.checkMeasure(def, out)
 	case plain && slices.Equal(params, []string{toolName, argumentsName, resultName}):
 		out.Kind = Extractor
 		if !isList(f.Returns) {
@@ -130,14 +130,14 @@ func (m *module) function(def *syntax.Def) *Function {
 	return out
 }
 
-// The names of parameters.
+// These are the names of parameters.
 const (
 	wantedName, foundName               = "wanted", "found"
 	toolName, argumentsName, resultName = "tool_name", "arguments", "result"
 )
 
-// measure reads the hints of a measure.
-func (m *module) measure(def *syntax.Def, out *Function) {
+// checkMeasure checks the signature of a measure.
+func (m *module) checkMeasure(def *syntax.Def, out *Function) {
 	f, name := def.Function, def.Name.ID
 	if word, ok := f.Returns.(*syntax.Name); !ok || word.ID != "float" && word.ID != "bool" {
 		m.fail(def.Offset(), name, "a measure gives a number from 0 to 1; write -> float, or -> bool for one that gives True or False")
@@ -160,7 +160,7 @@ type hint struct {
 	null bool
 }
 
-// hint reads the type of a parameter.
+// hint parses the type of a parameter.
 func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 	const expected = "write %s: float, str or bool for cells, perhaps in Optional[…], Any for cells of any type, or List[Dict] for the rows of a table"
 	if p.Hint == nil {
@@ -176,7 +176,7 @@ func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 			h.null = true
 			continue
 		case *syntax.Name:
-			kind, known := cells()[part.ID]
+			kind, known := cellTypes()[part.ID]
 			h.cell, ok = kind, ok && known
 			h.null = h.null || part.ID == "Any"
 		default:
@@ -192,12 +192,12 @@ func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 	return h, true
 }
 
-// cells are the types of cells as hints name them.
-func cells() map[string]world.Kind {
+// cellTypes returns the types of cells by type hint.
+func cellTypes() map[string]world.Kind {
 	return map[string]world.Kind{"float": world.KindNumber, "str": world.KindText, "bool": world.KindBool, "Any": 0}
 }
 
-// isList says whether a hint is a list of anything.
+// isList reports whether a hint is a list type.
 func isList(hint syntax.Expr) bool {
 	if of, ok := hint.(*syntax.Subscript); ok {
 		hint = of.X

@@ -114,7 +114,7 @@ func (b *builder) scenario(f field) *scenariov1.Scenario {
 		Recordings:   b.recordings(v.get("recordings")),
 	}
 	if limit := v.get("max_messages"); limit != nil {
-		setup.MaxMessages = int32(b.integer(limit, 1, mostMessages))
+		setup.MaxMessages = int32(b.integer(limit, 1, messageLimit))
 	}
 	if seed := v.get("seed"); seed != nil {
 		setup.Seed = b.integer(seed, -1<<53, 1<<53)

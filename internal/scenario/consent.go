@@ -17,28 +17,29 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// AllowTool is the tool by which the user gives its consent. It is there where a tool needs that,
-// and no scenario lists it.
+// AllowTool is the name of the tool by which the user consents. No scenario lists it. A session has
+// it if any tool needs consent.
 const AllowTool = "allow_action"
 
 const (
-	// ConfirmationSuffix ends the name of the variant in which built-in tools need consent.
+	// ConfirmationSuffix is the suffix of the variant in which built-in tools need consent.
 	ConfirmationSuffix = "_confirmation"
 
-	// askText begins what the oracle of the variant asks, goAheadText is what its user answers.
+	// askText is the beginning of the question of the variant's oracle, goAheadText the answer of its
+	// user.
 	askText     = "May I "
 	goAheadText = "Yes, you may."
 
-	// askMessages are those that one question takes: it, and what the user says; allowMessages are
-	// those of each consent: the user's call, and the answer to that.
+	// askMessages is the number of messages of a question: the question and the user's answer.
+	// allowMessages is the number per consent: the user's call and its result.
 	askMessages, allowMessages = 2, 2
-	// mostMessages is the highest limit of a setup.
-	mostMessages     = 10000
+	// messageLimit is the limit of max_messages in a setup.
+	messageLimit     = 10000
 	secondsPerMinute = 60
 )
 
-// confirmed returns those tools of a loaded scenario that need consent: the pack's own that say so,
-// and with the augmentation the built-in ones.
+// confirmed returns those tools of a loaded scenario that need consent: the marked tools of the
+// pack and, with the augmentation, the built-in ones.
 func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedTool {
 	list := o.confirm
 	if slices.Contains(tools.GetAugmentations(), setupv1.Augmentation_AUGMENTATION_CONFIRMATION) {
@@ -49,10 +50,10 @@ func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedToo
 	})
 }
 
-// gate lets the agent call tools with the user's consent alone: it adds the table of consents,
-// which no automatic guardrail guards, and tells the user. It changes the scenario, its setup and
-// its evaluation, and nothing that they refer to.
-func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
+// requireConsent makes the agent's calls of tools need the user's consent: it adds the table of
+// consents, which no automatic guardrail covers, and instructs the user. It changes fields of the
+// scenario, its setup and its evaluation, but no value that they share with others.
+func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	setup, evaluation := s.GetSetup(), s.GetEvaluation()
 	again := len(setup.GetConfirm()) > 0
 	if setup.Confirm = confirm; again || len(confirm) == 0 {
@@ -68,7 +69,7 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
 			told := proto.CloneOf(m)
-			text := strings.TrimSuffix(m.GetText(), "\n") + "\n" + allowText // as its author wrote it
+			text := strings.TrimSuffix(m.GetText(), "\n") + "\n" + allowText // the author's own instructions
 			if m.GetText() == instruction(evaluation.GetUser()) {
 				text = instruction(user)
 			}
@@ -78,16 +79,16 @@ func gate(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 		}
 	}
 	evaluation.User = user
-	evaluation.Milestones, evaluation.Minefields = unguarded(evaluation.GetMilestones()), unguarded(evaluation.GetMinefields())
+	evaluation.Milestones, evaluation.Minefields = unguardConsents(evaluation.GetMilestones()), unguardConsents(evaluation.GetMinefields())
 }
 
-// gatedSchema returns declared tables with that of consents.
+// gatedSchema returns the declared tables and that of consents.
 func gatedSchema(declared []*worldv1.TableSchema) []*worldv1.TableSchema {
 	return append(slices.Clip(declared), world.ConsentSchema())
 }
 
-// unguarded returns a graph in which no automatic guardrail guards consents.
-func unguarded(graph *evaluationv1.Graph) *evaluationv1.Graph {
+// unguardConsents returns a graph without automatic guardrails for consents.
+func unguardConsents(graph *evaluationv1.Graph) *evaluationv1.Graph {
 	out := &evaluationv1.Graph{}
 	shareFields(graph, out)
 	out.Nodes = make([]*evaluationv1.Node, len(graph.GetNodes()))
@@ -100,9 +101,10 @@ func unguarded(graph *evaluationv1.Graph) *evaluationv1.Graph {
 	return out
 }
 
-// needConsent returns those of some tools that the variant of a scenario asks consent for: the
-// agent has them, and they do not need it already. None means that there is no such variant.
-func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*setupv1.ConfirmedTool {
+// toolsToConfirm returns those of some tools that need consent only in the variant of a scenario:
+// tools of the agent that do not need it already. If there are none, the scenario has no such
+// variant.
+func toolsToConfirm(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*setupv1.ConfirmedTool {
 	setup := s.GetSetup()
 	if setup.GetFunctionCalling() != nil || !IsBase(s) || isStandalone(setup.GetSchema()) {
 		return nil
@@ -116,26 +118,27 @@ func needConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*se
 		return need
 	}
 	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil {
-		return nil // a table of its own is called so
+		return nil // another table has the name
 	}
 	return need
 }
 
-// confirming returns the variant of a base scenario in which some of its tools need consent. Its
-// oracle asks before the first call of each, its user allows that, and all else is the same.
-func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
+// confirmationVariant returns the variant of a base scenario in which some of its tools need
+// consent. Its oracle asks before the first call of each, and its user consents. All else is the
+// same.
+func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
 	made := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.apply(s)
 	evaluation := &evaluationv1.Evaluation{}
 	shareFields(s.GetEvaluation(), evaluation)
 	made.Evaluation = evaluation
 	setup := made.GetSetup()
 	for _, entry := range confirm {
-		allow := max(1, len(consents(setup, entry.GetTool())))
-		setup.MaxMessages = min(setup.GetMaxMessages()+askMessages+int32(allowMessages*allow), mostMessages)
+		allow := max(1, len(neededConsents(setup, entry.GetTool())))
+		setup.MaxMessages = min(setup.GetMaxMessages()+askMessages+int32(allowMessages*allow), messageLimit)
 	}
-	gate(made, slices.Concat(setup.GetConfirm(), confirm))
+	requireConsent(made, slices.Concat(setup.GetConfirm(), confirm))
 	q := newQuestions(setup, confirm)
-	script, user := q.put(s.GetSetup().GetOracleScript())
+	script, user := q.insert(s.GetSetup().GetOracleScript())
 	if len(script) > len(s.GetSetup().GetOracleScript()) {
 		if at := slices.Index(setup.GetCategories(), singleUserTurn); at >= 0 {
 			setup.Categories[at] = multipleUserTurn
@@ -150,33 +153,33 @@ func confirming(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scena
 	return made
 }
 
-// question asks for consent to calls of one tool.
+// question is a question for consent to calls of one tool.
 type question struct {
 	tool  string
 	ask   *worldv1.Turn
 	reply []*worldv1.Turn
 }
 
-// questions are what a solution needs to ask.
+// questions are the questions of an oracle.
 type questions struct {
 	list []question
 	user []*worldv1.Turn
-	// first says that the user speaks before the agent does.
-	first bool
+	// userFirst reports whether the user speaks before the agent.
+	userFirst bool
 }
 
-// newQuestions returns those of a setup that still has the scripts of its base scenario.
+// newQuestions returns the questions for a setup that still has the scripts of its base scenario.
 func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *questions {
 	messages := setup.GetMessages()
 	q := &questions{user: setup.GetUserScript()}
-	q.first = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
+	q.userFirst = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
 	clock := setup.GetClock()
 	longest := (clock.GetStep() + max(clock.GetUserTurn(), clock.GetAgentTurn())) * float64(setup.GetMaxMessages()) // of the conversation
 	minutes := int(min(math.Ceil(longest/secondsPerMinute), world.MaxConsentMinutes))
 	calls := 0
 	for _, entry := range confirm {
 		reply := &worldv1.Turn{}
-		for _, given := range consents(setup, entry.GetTool()) {
+		for _, given := range neededConsents(setup, entry.GetTool()) {
 			arguments := `{"action": ` + jsonString(entry.GetAction())
 			if given.calls > 1 {
 				arguments += `, "scope": "` + world.ConsentConversation + `"`
@@ -200,21 +203,22 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 	return q
 }
 
-// consent is what the user allows: calls with some arguments, as JSON; with any if it is empty.
+// consent is a consent to calls of a tool. arguments is the JSON of the required arguments, empty
+// if there are none.
 type consent struct {
 	arguments string
-	calls     int // how many the oracle makes
+	calls     int // of the oracle
 }
 
-// consents returns those that the oracle's calls of a tool need.
-func consents(setup *setupv1.Setup, tool string) (list []consent) {
+// neededConsents returns the consents for the oracle's calls of a tool.
+func neededConsents(setup *setupv1.Setup, tool string) (list []consent) {
 	exact := exactColumns(setup.GetSchema())
 	for _, turn := range setup.GetOracleScript() {
 		for _, call := range turn.GetCalls() {
 			if call.GetTool() != tool {
 				continue
 			}
-			arguments := identifying(call, exact)
+			arguments := identifyingArguments(call, exact)
 			at := slices.IndexFunc(list, func(known consent) bool { return known.arguments == arguments })
 			if at < 0 {
 				at, list = len(list), append(list, consent{arguments: arguments})
@@ -225,9 +229,10 @@ func consents(setup *setupv1.Setup, tool string) (list []consent) {
 	return list
 }
 
-// identifying returns those arguments of a call that say what it is about, as JSON: they are called
-// as columns whose values are compared exactly. Other texts an agent may word as it likes.
-func identifying(call *worldv1.ToolCall, exact map[string]bool) string {
+// identifyingArguments returns the JSON of those arguments that identify the subject of a call.
+// These have the name of a column whose values are compared exactly. An agent may choose the
+// wording of other texts.
+func identifyingArguments(call *worldv1.ToolCall, exact map[string]bool) string {
 	var arguments map[string]json.RawMessage
 	if json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments) != nil {
 		return "" // the script's own check says so
@@ -256,21 +261,21 @@ func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
 	return exact
 }
 
-// put returns a script with the questions in it, each before the first call that needs it, and the
-// user's script that answers.
-func (q *questions) put(script []*worldv1.Turn) (asking, answering []*worldv1.Turn) {
+// insert inserts each question before the first call that needs it. It returns that script and the
+// user's script with the answers.
+func (q *questions) insert(script []*worldv1.Turn) (asking, answering []*worldv1.Turn) {
 	left, open := q.user, slices.Clone(q.list)
-	reply := func() { // what the user does until it has spoken
-		for spoken := false; !spoken && len(left) > 0 && callsOf(left[:1], endTool) == 0; left = left[1:] {
+	reply := func() { // the user's turns up to its next text
+		for spoken := false; !spoken && len(left) > 0 && countCalls(left[:1], endTool) == 0; left = left[1:] {
 			answering, spoken = append(answering, left[0]), left[0].GetSay() != ""
 		}
 	}
-	if q.first {
+	if q.userFirst {
 		reply()
 	}
 	for _, turn := range script {
 		open = slices.DeleteFunc(open, func(ask question) bool {
-			if callsOf([]*worldv1.Turn{turn}, ask.tool) == 0 {
+			if countCalls([]*worldv1.Turn{turn}, ask.tool) == 0 {
 				return false
 			}
 			asking, answering = append(asking, ask.ask), append(answering, ask.reply...)
@@ -283,8 +288,8 @@ func (q *questions) put(script []*worldv1.Turn) (asking, answering []*worldv1.Tu
 	return asking, append(answering, left...)
 }
 
-// orders returns the orders of the base scenario's oracle as orders of the asking one, without
-// those in which the user would have to answer in another order.
+// orders converts the orders of the base scenario's oracle to its asking one. It omits those that
+// change the order of the user's turns.
 func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.Turn) []*scenariov1.Order {
 	var out []*scenariov1.Order
 	base := s.GetSetup().GetOracleScript()
@@ -293,7 +298,7 @@ func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.
 		for i, at := range order.GetTurns() {
 			permuted[i] = base[at]
 		}
-		script, user := q.put(permuted)
+		script, user := q.insert(permuted)
 		if !slices.Equal(user, answering) {
 			continue
 		}
@@ -306,8 +311,8 @@ func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.
 	return out
 }
 
-// callsOf returns how often a script calls a tool.
-func callsOf(script []*worldv1.Turn, tool string) int {
+// countCalls returns the number of calls of a tool in a script.
+func countCalls(script []*worldv1.Turn, tool string) int {
 	count := 0
 	for _, turn := range script {
 		for _, call := range turn.GetCalls() {
@@ -319,7 +324,7 @@ func callsOf(script []*worldv1.Turn, tool string) int {
 	return count
 }
 
-// confirm checks which tools need consent, and that the scenario has what that takes.
+// confirm checks the tools that need consent, and that the scenario has what consent requires.
 func (c *checker) confirm(setup *setupv1.Setup) {
 	confirm, tools := setup.GetConfirm(), setup.GetTools()
 	for i, entry := range confirm {
@@ -353,13 +358,13 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 	}
 	for i, turn := range setup.GetUserScript() {
 		for j, call := range turn.GetCalls() {
-			c.allows(fmt.Sprintf("setup.user_script[%d].calls[%d].arguments_json", i, j), call, confirm)
+			c.allowCall(fmt.Sprintf("setup.user_script[%d].calls[%d].arguments_json", i, j), call, confirm)
 		}
 	}
 }
 
-// allows checks what a call of the user's allows.
-func (c *checker) allows(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
+// allowCall checks a call of the user that consents.
+func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
 	var given struct {
 		Action    string
 		Arguments map[string]json.RawMessage

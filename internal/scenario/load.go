@@ -141,7 +141,7 @@ func (l *loader) loadSection(part section) sectionResult {
 			continue
 		}
 		l.addShared(made)
-		gate(made, l.opts.confirmed(made.GetSetup().GetTools()))
+		requireConsent(made, l.opts.confirmed(made.GetSetup().GetTools()))
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := compact(Loaded{
 			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,

@@ -108,7 +108,7 @@ type Expanded struct {
 func (e *Expanded) Scenario() *scenariov1.Scenario {
 	switch {
 	case e.confirm != nil:
-		return confirming(e.base, e.confirm)
+		return confirmationVariant(e.base, e.confirm)
 	case e.augmentations == nil:
 		return e.base
 	}
@@ -133,7 +133,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 		}
 		base := s.GetSetup().GetName()
 		all := variants
-		need := needConsent(s, confirm)
+		need := toolsToConfirm(s, confirm)
 		if len(need) > 0 {
 			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
 		}

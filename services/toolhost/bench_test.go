@@ -23,8 +23,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 )
 
-// transports are the two ways in which a tool host is reached: in the process of its callers, and
-// from another one. Both are the whole service, with its bus on a NATS server and its file.
+// transports are the two connections to a tool host: in process and over TCP. Both use the whole
+// service, with a NATS server and a file.
 func transports() map[string]func(*testing.B) toolhostv1.ToolHostServiceClient {
 	return map[string]func(*testing.B) toolhostv1.ToolHostServiceClient{
 		"bufconn": func(b *testing.B) toolhostv1.ToolHostServiceClient {
@@ -50,18 +50,18 @@ func transports() map[string]func(*testing.B) toolhostv1.ToolHostServiceClient {
 	}
 }
 
-// latencies collects how long calls took.
+// latencies collects the latencies of calls.
 type latencies []time.Duration
 
-// report adds the median to the figures of a benchmark.
+// report reports the median.
 func (l latencies) report(b *testing.B) {
 	b.Helper()
 	slices.Sort(l)
 	b.ReportMetric(float64(l[len(l)/2].Microseconds()), "p50-µs")
 }
 
-// BenchmarkExecute measures one execution after the other: the median latency, with gRPC, commit
-// and announcement.
+// BenchmarkExecute measures successive executions: the median latency, with gRPC, commit and
+// announcement.
 func BenchmarkExecute(b *testing.B) {
 	sources := map[string]string{
 		"read":  "print(repr(search_contacts(name='homer')))",
@@ -105,7 +105,7 @@ func baseSetup(b *testing.B) *setupv1.Setup {
 	return setup
 }
 
-// BenchmarkBatch measures parallel calls, each batch in a session of its own.
+// BenchmarkBatch measures parallel calls. Each batch has its own session.
 func BenchmarkBatch(b *testing.B) {
 	batches := map[string][]string{
 		"8 independent": {
@@ -141,8 +141,8 @@ func BenchmarkBatch(b *testing.B) {
 	}
 }
 
-// BenchmarkOpenClose measures sessions that are made and deleted, one after the other and 64 at a
-// time.
+// BenchmarkOpenClose measures the creation and deletion of sessions: one after the other, and 64 at
+// a time.
 func BenchmarkOpenClose(b *testing.B) {
 	setup := baseSetup(b)
 	for _, parallel := range []int{1, 64} {
@@ -171,9 +171,9 @@ func BenchmarkOpenClose(b *testing.B) {
 	}
 }
 
-// BenchmarkCreate measures sessions that are made one after the other, of a setup that is sent
-// whole and of one that is named. The processor time is this process's: over bufconn both ends of
-// the call and the commit, over TCP the caller's end.
+// BenchmarkCreate measures the creation of sessions, with a complete setup and with the digest of a
+// setup. The processor time is that of this process: over bufconn both ends of the call and the
+// commit, over TCP the client's end.
 func BenchmarkCreate(b *testing.B) {
 	setup := baseSetup(b)
 	for transport, connect := range transports() {
@@ -202,8 +202,8 @@ func BenchmarkCreate(b *testing.B) {
 	}
 }
 
-// BenchmarkRollouts measures sessions that are made and executed in twice, 64 at a time. The
-// processor time holds both ends of every call and the NATS server.
+// BenchmarkRollouts measures sessions with two executions, 64 at a time. The processor time
+// includes both ends of every call and the NATS server.
 func BenchmarkRollouts(b *testing.B) {
 	const parallel = 64
 	client := start(b)
@@ -224,7 +224,7 @@ func BenchmarkRollouts(b *testing.B) {
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "rollouts/s")
 }
 
-// cpu returns the processor time that this process has used.
+// cpu returns the processor time of this process.
 func cpu(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage
@@ -234,9 +234,8 @@ func cpu(b *testing.B) time.Duration {
 	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
-// BenchmarkIdleSessions measures the memory of sessions that were executed in once and now wait: in
-// memory, and after they left it. What the NATS server keeps about their announcements is part of
-// it.
+// BenchmarkIdleSessions measures the memory of idle sessions after one execution: in memory and
+// evicted. It includes the NATS server's data about their announcements.
 func BenchmarkIdleSessions(b *testing.B) {
 	const sessions, most = 10_000, 64 << 10
 	setup := baseSetup(b)
@@ -253,8 +252,7 @@ func BenchmarkIdleSessions(b *testing.B) {
 	}
 }
 
-// idle makes sessions, executes in each once, and returns the memory that each of them takes while
-// some are live.
+// idle creates sessions and executes once in each. It returns the memory per session.
 func idle(b *testing.B, setup *setupv1.Setup, sessions, live int) float64 {
 	b.Helper()
 	const clients = 64

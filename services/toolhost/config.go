@@ -13,31 +13,31 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// maxSnapshot bounds what is announced at once: the bus takes messages of up to 8 MiB.
+// maxSnapshot is the limit of one announcement in bytes. The bus accepts messages of up to 8 MiB.
 const maxSnapshot = 7 << 20
 
-// Config is what an operator can set.
+// Config configures the service.
 type Config struct {
-	// Dir holds this shard's sessions; it is made if it does not exist.
+	// Dir is the directory of this shard's sessions. Run creates it.
 	Dir string
 	// Live is the number of sessions that stay in memory.
 	Live int
-	// LiveBytes bounds the tables of the sessions that stay in memory.
+	// LiveBytes is the limit of the tables of sessions in memory, in bytes.
 	LiveBytes int
-	// MaxRows is the number of rows that the tables of one session may hold together.
+	// MaxRows is the limit of rows in the tables of a session.
 	MaxRows int
-	// MaxCalls is the number of calls of one batch.
+	// MaxCalls is the limit of calls per batch.
 	MaxCalls int
-	// MaxBytes is the size of the answers and of the table versions of one execution.
+	// MaxBytes is the limit of the results and the table versions of an execution, in bytes.
 	MaxBytes int
-	// ServiceURL replaces scheme and host of requests to the hosted services, for a proxy or a
-	// test; empty leaves them.
+	// ServiceURL replaces scheme and host of requests to the hosted services, for a proxy or a test.
+	// Empty keeps them.
 	ServiceURL string
-	// ServiceTimeout bounds one request to a hosted service with all its tries.
+	// ServiceTimeout is the limit of a request to a hosted service, with all attempts.
 	ServiceTimeout time.Duration
 	// ToolServers are the tool servers that packs may use, by name.
 	ToolServers toolserver.Targets
-	// ToolServerTimeout bounds one call of a tool server with all its tries.
+	// ToolServerTimeout is the limit of a call of a tool server, with all attempts.
 	ToolServerTimeout time.Duration
 }
 
@@ -60,13 +60,13 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	c.RegisterServiceFlags(fs)
 }
 
-// RegisterToolServerFlags adds the flags of tool servers alone.
+// RegisterToolServerFlags adds only the flags of tool servers.
 func (c *Config) RegisterToolServerFlags(fs *pflag.FlagSet) {
 	fs.Var(&c.ToolServers, "toolhost-tool-server", "address of a tool server of packs: grpc://host:port, http://host/path, stdio:command, or stdio+VARIABLE:command to pass that variable on; repeatable")
 	fs.DurationVar(&c.ToolServerTimeout, "toolhost-tool-server-timeout", c.ToolServerTimeout, "timeout of one call of a tool server, all attempts together")
 }
 
-// RegisterServiceFlags adds the flags of the hosted services alone.
+// RegisterServiceFlags adds only the flags of the hosted services.
 func (c *Config) RegisterServiceFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address in place of https://<host> of the hosted services (default: their own)")
 	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "timeout of one request to a hosted service, all attempts together")

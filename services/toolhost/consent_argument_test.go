@@ -13,8 +13,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestConsentToArguments limits consents to one contact. The refusal names the argument that
-// differs and no value, which may be the solution.
+// TestConsentToArguments limits consents to one contact. The error names the argument that differs,
+// but not the value, which may be the solution.
 func TestConsentToArguments(t *testing.T) {
 	const other = "PermissionError: The user has allowed this with another person_id. Ask the user whether you may remove a contact, and call again when the user has said yes."
 	client, setup := start(t), gatedSetup()
@@ -26,7 +26,7 @@ func TestConsentToArguments(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		allow  []string
-		calls  []string // each in a message of its own
+		calls  []string // one message each
 		answer []string
 	}{
 		{"another one", []string{about("b", "")}, []string{call("c"), call("b"), call("b")}, []string{other, allowed, refusal}},
@@ -44,15 +44,15 @@ func TestConsentToArguments(t *testing.T) {
 			k.accept(test.name, theUser, source)
 		}
 		for i, source := range test.calls {
-			if got := k.do(theAgent, source)[0]; !strings.HasPrefix(lastLine(got), test.answer[i]) {
+			if got := k.execute(theAgent, source)[0]; !strings.HasPrefix(lastLine(got), test.answer[i]) {
 				t.Errorf("%s: %s: got %q, want %q", test.name, source, got, test.answer[i])
 			}
 		}
 	}
 
 	k := begin(t, client, "batch", setup)
-	k.do(theUser, about("c", ""), about("b", ""))
-	if diff := cmp.Diff([]string{allowed, other, allowed}, k.do(theAgent, call("b"), call("d"), call("c"))); diff != "" {
+	k.execute(theUser, about("c", ""), about("b", ""))
+	if diff := cmp.Diff([]string{allowed, other, allowed}, k.execute(theAgent, call("b"), call("d"), call("c"))); diff != "" {
 		t.Errorf("three calls of one message with two consents (-want +got):\n%s", diff)
 	}
 	var many []string
@@ -67,13 +67,13 @@ func TestConsentToArguments(t *testing.T) {
 		removals = append(removals, call(id))
 	}
 	slices.Reverse(removals)
-	if diff := cmp.Diff(slices.Repeat([]string{allowed}, len(many)), k.do(theAgent, removals...)); diff != "" {
+	if diff := cmp.Diff(slices.Repeat([]string{allowed}, len(many)), k.execute(theAgent, removals...)); diff != "" {
 		t.Errorf("twenty calls of one message, each with its own consent (-want +got):\n%s", diff)
 	}
 }
 
-// TestConsentToDefaults limits consents to arguments that calls leave out, and to numbers, which
-// may be written in several ways.
+// TestConsentToDefaults limits consents to arguments that calls omit, and to numbers with several
+// spellings.
 func TestConsentToDefaults(t *testing.T) {
 	setup := gatedSetup()
 	setup.ToolModules = []*setupv1.ToolModule{{Name: "bank", Source: "from typing import Optional\n\n\n@confirm\n" +
@@ -95,7 +95,7 @@ func TestConsentToDefaults(t *testing.T) {
 	} {
 		k := begin(t, client, fmt.Sprintf("d%d", i), setup)
 		k.accept("consent", theUser, `allow_action {"action": "pay", "arguments": `+test.arguments+`}`)
-		if got := k.do(theAgent, test.call)[0]; (got == "'paid'") != test.want {
+		if got := k.execute(theAgent, test.call)[0]; (got == "'paid'") != test.want {
 			t.Errorf("%s: %s: got %q, want it allowed: %v", test.arguments, test.call, got, test.want)
 		}
 	}
@@ -103,7 +103,7 @@ func TestConsentToDefaults(t *testing.T) {
 
 // addContacts adds contacts to the address book of a setup.
 func addContacts(setup *setupv1.Setup, ids ...string) {
-	contacts := setup.GetTables()[2] // their last version
+	contacts := setup.GetTables()[2] // the last version
 	for i, id := range ids {
 		contacts.Rows = append(contacts.GetRows(), &worldv1.Row{Cells: []*worldv1.Value{
 			world.Text(id), world.Text("Contact " + id), world.Text(fmt.Sprintf("+1408555%04d", 2000+i)), world.Text("friend"), world.Bool(false),
@@ -111,13 +111,13 @@ func addContacts(setup *setupv1.Setup, ids ...string) {
 	}
 }
 
-// lastLine returns the last line of a traceback, or of what was printed.
+// lastLine returns the last line of a traceback or of the output.
 func lastLine(text string) string {
 	return text[strings.LastIndexByte(strings.TrimSpace(text), '\n')+1:]
 }
 
-// TestNonsenseConsent lets users allow what cannot be: nothing is stored.
-func TestNonsenseConsent(t *testing.T) {
+// TestInvalidConsent makes invalid consents. None is stored.
+func TestInvalidConsent(t *testing.T) {
 	k := begin(t, start(t), "s", gatedSetup())
 	deep := strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
 	for source, want := range map[string]string{
@@ -136,7 +136,7 @@ func TestNonsenseConsent(t *testing.T) {
 		`allow_action {"action": "remove a contact", "scope": "Once"}`:                              "ValueError: Parameter 'scope' is 'Once', expected one of: once, conversation",
 		`allow_action {"action": "remove a contact", "person": "a"}`:                                "TypeError",
 	} {
-		if got := k.do(theUser, source)[0]; !strings.HasPrefix(lastLine(got), want) {
+		if got := k.execute(theUser, source)[0]; !strings.HasPrefix(lastLine(got), want) {
 			t.Errorf("%.80s: got %.200q, want %q", source, got, want)
 		}
 	}

@@ -32,8 +32,8 @@ const (
 	allowAll = `allow_action {"action": "send a text message", "scope": "conversation"}`
 )
 
-// made returns the message of a call: a tool with its arguments, or code.
-func made(index int32, sender worldv1.Role, source string) *worldv1.Message {
+// callMessage returns the message of a call: a tool with its arguments, or code.
+func callMessage(index int32, sender worldv1.Role, source string) *worldv1.Message {
 	m := call(index, sender, source)
 	if tool, arguments, stated := strings.Cut(source, " {"); stated && !strings.Contains(tool, " ") {
 		m.Body = &worldv1.Message_Call{Call: &worldv1.ToolCall{Id: proto.String("call_1"), Tool: tool, ArgumentsJson: "{" + arguments}}
@@ -41,7 +41,7 @@ func made(index int32, sender worldv1.Role, source string) *worldv1.Message {
 	return m
 }
 
-// gatedSetup is smallSetup with a gate before the built-in tools that need consent.
+// gatedSetup is smallSetup with built-in tools that need consent.
 func gatedSetup() *setupv1.Setup {
 	setup := smallSetup("gated")
 	setup.Confirm = ConfirmedTools()
@@ -50,7 +50,7 @@ func gatedSetup() *setupv1.Setup {
 	return setup
 }
 
-// talk executes calls one after the other in a session.
+// talk executes successive calls in a session.
 type talk struct {
 	testing.TB
 
@@ -66,12 +66,12 @@ func begin(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, se
 	return &talk{TB: tb, client: client, id: id, next: 2}
 }
 
-// do executes a batch and returns what its calls answer.
-func (k *talk) do(sender worldv1.Role, sources ...string) []string {
+// execute executes a batch and returns the results of its calls.
+func (k *talk) execute(sender worldv1.Role, sources ...string) []string {
 	k.Helper()
 	calls := make([]*worldv1.Message, len(sources))
 	for i, source := range sources {
-		calls[i] = made(k.next+int32(i), sender, source)
+		calls[i] = callMessage(k.next+int32(i), sender, source)
 	}
 	k.next += int32(len(sources))
 	response := run(k, k.client, k.id, k.next, calls...)
@@ -98,10 +98,10 @@ func (k *talk) consents() []string {
 	return rows
 }
 
-// refuse checks that a call of the agent's is refused.
+// refuse checks that a call of the agent fails.
 func (k *talk) refuse(what, source string) {
 	k.Helper()
-	if got := k.do(theAgent, source)[0]; !strings.HasPrefix(got, refusal) {
+	if got := k.execute(theAgent, source)[0]; !strings.HasPrefix(got, refusal) {
 		k.Errorf("%s: got %q, want a PermissionError", what, got)
 	}
 }
@@ -109,24 +109,24 @@ func (k *talk) refuse(what, source string) {
 // accept checks that a call succeeds.
 func (k *talk) accept(what string, sender worldv1.Role, source string) {
 	k.Helper()
-	if got := k.do(sender, source)[0]; strings.Contains(got, "Error") {
+	if got := k.execute(sender, source)[0]; strings.Contains(got, "Error") {
 		k.Errorf("%s: got %q, want no error", what, got)
 	}
 }
 
-// TestConsent goes through what a consent lets happen and what it does not.
+// TestConsent checks which calls a consent permits.
 func TestConsent(t *testing.T) {
 	k := begin(t, start(t), "s", gatedSetup())
 	k.refuse("without consent", send)
-	if got := k.do(theUser, allow)[0]; got != allowed {
+	if got := k.execute(theUser, allow)[0]; got != allowed {
 		t.Fatalf("the user's consent: got %q, want %q", got, allowed)
 	}
 	k.refuse("with a consent for another tool", remove)
-	if got := k.do(theAgent, `send_message_with_phone_number {"phone_number": "+14085551111", "content": 5}`)[0]; !strings.HasPrefix(got, "TypeError") {
+	if got := k.execute(theAgent, `send_message_with_phone_number {"phone_number": "+14085551111", "content": 5}`)[0]; !strings.HasPrefix(got, "TypeError") {
 		t.Errorf("wrong arguments: got %q, want a TypeError", got)
 	}
 	k.accept("off", theAgent, `set_cellular_service_status {"on": false}`)
-	if got := k.do(theAgent, send)[0]; !strings.HasPrefix(got, "ConnectionError") {
+	if got := k.execute(theAgent, send)[0]; !strings.HasPrefix(got, "ConnectionError") {
 		t.Errorf("a call that fails: got %q, want a ConnectionError", got)
 	}
 	k.accept("on", theAgent, `set_cellular_service_status {"on": true}`)
@@ -149,28 +149,29 @@ func TestConsent(t *testing.T) {
 	}
 }
 
-// TestConsentExpires lets a consent expire by the virtual clock, which a message moves by a minute.
+// TestConsentExpires checks the expiry of a consent by the virtual clock, which each message
+// advances by a minute.
 func TestConsentExpires(t *testing.T) {
 	client, setup := start(t), gatedSetup()
 	setup.Clock.Step = 60
 	for minutes, want := range map[int]bool{0: false, 2: false, 3: true} {
 		k := begin(t, client, fmt.Sprintf("m%d", minutes), setup)
 		k.accept("consent", theUser, fmt.Sprintf(`allow_action {"action": "remove a contact", "scope": "conversation", "minutes": %d}`, minutes))
-		if got := k.do(theAgent, remove)[0]; (got == allowed) != want {
+		if got := k.execute(theAgent, remove)[0]; (got == allowed) != want {
 			t.Errorf("two messages after a consent for %d minutes: got %q, want it allowed: %v", minutes, got, want)
 		}
 	}
 }
 
-// TestConsentIsTheUsers lets an agent try to give itself consent.
-func TestConsentIsTheUsers(t *testing.T) {
+// TestAgentCannotConsent checks that an agent cannot consent.
+func TestAgentCannotConsent(t *testing.T) {
 	client := start(t)
 	restricted := gatedSetup()
 	restricted.Tools = &setupv1.ToolSelection{Allow: []string{"send_message_with_phone_number", "end_conversation"}}
 	for id, setup := range map[string]*setupv1.Setup{"open": gatedSetup(), "restricted": restricted} {
 		k := begin(t, client, id, setup)
 		for _, source := range []string{allow, "for _ in range(2):\n    allow_action('send a text message')", "f = allow_action\nf('send a text message')"} {
-			if got := k.do(theAgent, source)[0]; !strings.Contains(got, "NameError: name 'allow_action' is not defined") {
+			if got := k.execute(theAgent, source)[0]; !strings.Contains(got, "NameError: name 'allow_action' is not defined") {
 				t.Errorf("%s: the agent's %q: got %q, want a NameError", id, source, got)
 			}
 		}
@@ -178,7 +179,7 @@ func TestConsentIsTheUsers(t *testing.T) {
 		for _, source := range []string{
 			"allow_action('fly')", "allow_action('send a text message', 'for ever')", `allow_action {"action": "send a text message", "minutes": -1}`,
 		} {
-			if got := k.do(theUser, source)[0]; !strings.HasPrefix(got, "ValueError") {
+			if got := k.execute(theUser, source)[0]; !strings.HasPrefix(got, "ValueError") {
 				t.Errorf("%s: the user's %q: got %q, want a ValueError", id, source, got)
 			}
 		}
@@ -187,31 +188,31 @@ func TestConsentIsTheUsers(t *testing.T) {
 		}
 	}
 	plain := begin(t, client, "plain", smallSetup("plain"))
-	if got := plain.do(theUser, allow)[0]; !strings.Contains(got, "NameError") {
+	if got := plain.execute(theUser, allow)[0]; !strings.Contains(got, "NameError") {
 		t.Errorf("without a gate: got %q, want a NameError", got)
 	}
 	plain.accept("without a gate", theAgent, send)
 }
 
-// TestConsentInBatches gives one consent to two calls of one message, and to a program that calls
-// twice: the first call in the given order uses it up.
+// TestConsentInBatches gives one consent for two calls: of one message, and of one program. The
+// first call in the given order uses it up.
 func TestConsentInBatches(t *testing.T) {
 	client := start(t)
 	k := begin(t, client, "batch", gatedSetup())
 	k.accept("consent", theUser, allow)
-	answers := k.do(theAgent, send, send, "get_wifi_status {}")
+	answers := k.execute(theAgent, send, send, "get_wifi_status {}")
 	if strings.Contains(answers[0], "Error") || !strings.HasPrefix(answers[1], refusal) || answers[2] != "True" {
 		t.Errorf("two calls with one consent: got %q, want an id, a PermissionError and True", answers)
 	}
 	k.accept("consents", theUser, allow)
 	k.accept("consents", theUser, allow)
-	for i, answer := range k.do(theAgent, send, send) {
+	for i, answer := range k.execute(theAgent, send, send) {
 		if strings.Contains(answer, "Error") {
 			t.Errorf("call %d of two with two consents: got %q, want an id", i, answer)
 		}
 	}
 	k.accept("for the conversation", theUser, allowAll)
-	for i, answer := range k.do(theAgent, slices.Repeat([]string{send}, 20)...) {
+	for i, answer := range k.execute(theAgent, slices.Repeat([]string{send}, 20)...) {
 		if strings.Contains(answer, "Error") {
 			t.Errorf("call %d of twenty with a consent for the conversation: got %q, want an id", i, answer)
 		}
@@ -220,13 +221,14 @@ func TestConsentInBatches(t *testing.T) {
 	program := begin(t, client, "program", gatedSetup())
 	program.accept("consent", theUser, allow)
 	source := "for n in range(2):\n    try:\n        print(len(send_message_with_phone_number('+14085551111', 'Hi')))\n    except PermissionError as e:\n        print('refused')"
-	if got, want := program.do(theAgent, source)[0], "36\nrefused"; got != want {
+	if got, want := program.execute(theAgent, source)[0], "36\nrefused"; got != want {
 		t.Errorf("a program that calls twice: got %q, want %q", got, want)
 	}
 }
 
-// TestConsentOfHands has a user call a tool of its own that the agent needs consent for.
-func TestConsentOfHands(t *testing.T) {
+// TestConsentForUserTools calls one of the user's own tools, which needs consent only for the
+// agent.
+func TestConsentForUserTools(t *testing.T) {
 	setup := gatedSetup()
 	setup.Tools = &setupv1.ToolSelection{
 		Allow: []string{"remove_contact", "end_conversation"}, User: []string{"send_message_with_phone_number", "remove_contact"},
@@ -249,8 +251,8 @@ func TestConsentOfHands(t *testing.T) {
 	k.accept("the user's own call", theUser, remove)
 }
 
-// TestConsentScrambled looks at what the roles see where names say nothing: the agent's tools have
-// other names, what the user allows has the same.
+// TestConsentScrambled checks the declarations with scrambled names: the agent's tools have other
+// names, the actions of the user have the same.
 func TestConsentScrambled(t *testing.T) {
 	setup := gatedSetup()
 	setup.Tools = &setupv1.ToolSelection{
@@ -280,9 +282,10 @@ func TestConsentScrambled(t *testing.T) {
 	k.accept("with consent", theAgent, send)
 }
 
-// TestConsentLasts forks a session behind a consent and before it, restores it from its log on a
-// host that has lost everything, and goes on there. What others do with a consent changes nothing.
-func TestConsentLasts(t *testing.T) {
+// TestConsentAfterForkAndRestore forks a session before and after a consent, restores it from its
+// log on an empty host, and continues there. Uses of the consent in one session do not affect the
+// others.
+func TestConsentAfterForkAndRestore(t *testing.T) {
 	nats := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), nats, ownsAll).client
 	k := begin(t, client, "s", gatedSetup())
@@ -302,7 +305,7 @@ func TestConsentLasts(t *testing.T) {
 
 	log := []*toolhostv1.Execution{}
 	for index, source := range map[int32]string{3: allow, 5: send, 7: send} {
-		calls := []*worldv1.Message{made(index-1, map[bool]worldv1.Role{true: theUser, false: theAgent}[source == allow], source)}
+		calls := []*worldv1.Message{callMessage(index-1, map[bool]worldv1.Role{true: theUser, false: theAgent}[source == allow], source)}
 		log = append(log, &toolhostv1.Execution{Index: index, Calls: calls, Outcome: run(t, client, "s", index, calls...)})
 	}
 	slices.SortFunc(log, func(a, b *toolhostv1.Execution) int { return int(a.GetIndex() - b.GetIndex()) })
@@ -318,21 +321,21 @@ func TestConsentLasts(t *testing.T) {
 	}
 }
 
-// TestConsentChangesNothingElse compares an answer and the rows of a session with a gate with those
-// of one without: ids are the same.
+// TestConsentChangesNothingElse compares a result and the rows of sessions with and without
+// consents. The ids are equal.
 func TestConsentChangesNothingElse(t *testing.T) {
 	client := start(t)
 	plain, gated := begin(t, client, "plain", smallSetup("plain")), begin(t, client, "gated", gatedSetup())
 	gated.accept("consent", theUser, allowAll)
 	plain.accept("something else", theUser, "get_wifi_status {}")
 	for _, source := range []string{send, `add_contact {"name": "Bob", "phone_number": "+14085551111"}`, send, `search_messages {"content": "Hi"}`} {
-		if got, want := gated.do(theAgent, source), plain.do(theAgent, source); !slices.Equal(got, want) {
+		if got, want := gated.execute(theAgent, source), plain.execute(theAgent, source); !slices.Equal(got, want) {
 			t.Errorf("%s: got %q with a gate, want %q", source, got, want)
 		}
 	}
 }
 
-// TestPackConsent has a pack mark a tool that only looks, so that its call writes the consent.
+// TestPackConsent marks a read-only tool of a pack, so that its call writes the consent.
 func TestPackConsent(t *testing.T) {
 	setup := gatedSetup()
 	setup.ToolModules = []*setupv1.ToolModule{{Name: "diary", Source: "@confirm\ndef read_diary() -> str:\n  '''Reads the diary.'''\n  return 'Dear'\n" +
@@ -347,16 +350,16 @@ func TestPackConsent(t *testing.T) {
 	k.refuse("without consent", "read_diary {}")
 	k.accept("a built-in tool", theAgent, send)
 	k.accept("consent", theUser, `allow_action {"action": "read diary"}`)
-	if got := k.do(theAgent, "read_diary {}", "read_diary {}"); got[0] != "'Dear'" || !strings.HasPrefix(got[1], refusal) {
+	if got := k.execute(theAgent, "read_diary {}", "read_diary {}"); got[0] != "'Dear'" || !strings.HasPrefix(got[1], refusal) {
 		t.Errorf("two calls with one consent: got %q, want 'Dear' and a PermissionError", got)
 	}
-	if got := k.do(theAgent, `peek {"table": "consent"}`)[0]; got != "KeyError: 'consent'" {
+	if got := k.execute(theAgent, `peek {"table": "consent"}`)[0]; got != "KeyError: 'consent'" {
 		t.Errorf("a pack's tool that looks at consents: got %q, want a KeyError", got)
 	}
 }
 
-// TestConsentRefused creates sessions whose gates cannot be.
-func TestConsentRefused(t *testing.T) {
+// TestInvalidConfirmedTools creates sessions with invalid tools that need consent.
+func TestInvalidConfirmedTools(t *testing.T) {
 	client := start(t)
 	for _, test := range []struct {
 		name   string

@@ -20,7 +20,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// filling is a session that is executed in until nothing more fits.
+// filling is a session that executes until the disk is full.
 type filling struct {
 	id           string
 	acknowledged []*toolhostv1.ExecuteResponse
@@ -34,7 +34,7 @@ func (f *filling) step(i int) *toolhostv1.ExecuteRequest {
 	return request
 }
 
-// contact returns the name that the i-th step adds.
+// contact returns the name of the i-th step's contact.
 func (f *filling) contact(i int) string {
 	return fmt.Sprintf("%s %d %s", f.id, i, strings.Repeat("x", 2000))
 }
@@ -51,10 +51,10 @@ func (f *filling) fill(ctx context.Context, client toolhostv1.ToolHostServiceCli
 	}
 }
 
-// littleSpace is how many bytes the sessions may take until the disk is full.
-const littleSpace = 1 << 20
+// smallDisk is the number of bytes of the small disk.
+const smallDisk = 1 << 20
 
-// TestFullDisk lets the tool host's file grow up to a limit.
+// TestFullDisk limits the size of the tool host's file.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	testFullDisk(t, func(natsURL string, space int) *child {
@@ -62,18 +62,19 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// testFullDisk has several sessions write until the disk is full: the tool host ends with one line.
-// Then everything acknowledged can be read, and with more space it is there once and all sessions
-// go on. start starts a tool host on the same disk with some space, 0 for enough.
+// testFullDisk writes in several sessions until the disk is full: the tool host ends with a
+// one-line error. Afterwards everything acknowledged can be read. With more space it is there once
+// and all sessions continue. start starts a tool host on the same disk with some space, 0 for
+// enough.
 func testFullDisk(t *testing.T, start func(natsURL string, space int) *child) {
 	t.Helper()
 	natsURL, conn := natstest.Listen(t)
 	published := natstest.Open(t, conn, bus.DefaultConfig())
-	full := start(natsURL, littleSpace)
+	full := start(natsURL, smallDisk)
 	sessions := fillDisk(t, full.client)
-	wantCleanEnd(t, full)
+	wantFailedCommit(t, full)
 
-	still := start(natsURL, littleSpace)
+	still := start(natsURL, smallDisk)
 	for _, f := range sessions {
 		wantAcknowledged(t, still.client, f)
 	}
@@ -82,13 +83,13 @@ func testFullDisk(t *testing.T, start func(natsURL string, space int) *child) {
 	more := start(natsURL, 0)
 	for _, f := range sessions {
 		wantAcknowledged(t, more.client, f)
-		wantGoesOn(t, more.client, f)
+		wantContinuation(t, more.client, f)
 		wantAnnounced(t, published, f)
 	}
 	more.stop(t)
 }
 
-// fillDisk makes sessions and executes in all of them at once until each has failed.
+// fillDisk creates sessions and executes in all of them concurrently until each has failed.
 func fillDisk(t *testing.T, client toolhostv1.ToolHostServiceClient) []*filling {
 	t.Helper()
 	var sessions []*filling
@@ -115,8 +116,8 @@ func fillDisk(t *testing.T, client toolhostv1.ToolHostServiceClient) []*filling 
 	return sessions
 }
 
-// wantCleanEnd waits for the end of a tool host whose commit failed.
-func wantCleanEnd(t *testing.T, p *child) {
+// wantFailedCommit waits for the end of a tool host whose commit failed.
+func wantFailedCommit(t *testing.T, p *child) {
 	t.Helper()
 	code, lines := p.wait(t)
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, "time=") }) // the log
@@ -139,9 +140,9 @@ func wantAcknowledged(t *testing.T, client toolhostv1.ToolHostServiceClient, f *
 	}
 }
 
-// wantGoesOn repeats the step that failed, takes one more, and finds the contact of every step
+// wantContinuation repeats the failed step, executes one more, and finds the contact of every step
 // once.
-func wantGoesOn(t *testing.T, client toolhostv1.ToolHostServiceClient, f *filling) {
+func wantContinuation(t *testing.T, client toolhostv1.ToolHostServiceClient, f *filling) {
 	t.Helper()
 	for range 2 {
 		step := len(f.acknowledged)
@@ -160,7 +161,7 @@ func wantGoesOn(t *testing.T, client toolhostv1.ToolHostServiceClient, f *fillin
 	}
 }
 
-// wantAnnounced finds every step's version of the contacts on the bus.
+// wantAnnounced finds the version of the contacts of every step on the bus.
 func wantAnnounced(t *testing.T, published *bus.Bus, f *filling) {
 	t.Helper()
 	snapshots, err := published.ReadSnapshots(t.Context(), f.id)

@@ -75,7 +75,7 @@ func eventSetup() *setupv1.Setup {
 	return setup
 }
 
-// at executes calls, or without source an interruption, at a virtual time.
+// at executes calls at a virtual time. Without source it executes an interruption.
 func at(t *testing.T, client toolhostv1.ToolHostServiceClient, id string, index int32, now float64, source ...string) (*toolhostv1.Execution, error) {
 	t.Helper()
 	execution := &toolhostv1.Execution{Index: index}
@@ -87,8 +87,8 @@ func at(t *testing.T, client toolhostv1.ToolHostServiceClient, id string, index 
 	return execution, err
 }
 
-// TestEvents schedules events and lets them take place, over a restart of the host between them and
-// after the loss of its disk, in the session and in forks from before and after an event.
+// TestEvents schedules events and triggers them: in the session and in forks from before and after
+// an event, with a restart of the host between them, and after the loss of its disk.
 func TestEvents(t *testing.T) {
 	file, bus := filepath.Join(t.TempDir(), storeFile), natstest.Start(t)
 	server := serve(t, file, bus, ownsAll)
@@ -145,7 +145,7 @@ func TestEvents(t *testing.T) {
 	checkRestored(t, server.client, log)
 }
 
-// checkRestored restores the session on a host that has nothing.
+// checkRestored restores the session on an empty host.
 func checkRestored(t *testing.T, client toolhostv1.ToolHostServiceClient, log []*toolhostv1.Execution) {
 	t.Helper()
 	fresh := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll)
@@ -159,7 +159,7 @@ func checkRestored(t *testing.T, client toolhostv1.ToolHostServiceClient, log []
 	}
 }
 
-// TestEventMistakes has tools schedule what cannot be, and more than may be.
+// TestEventMistakes schedules invalid events and too many events.
 func TestEventMistakes(t *testing.T) {
 	client := start(t)
 	create(t, client, "s", eventSetup())

@@ -17,12 +17,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// TestFullFileSystem gives the tool host a file system of its own, where that is allowed.
+// TestFullFileSystem gives the tool host its own file system, if permitted.
 func TestFullFileSystem(t *testing.T) {
-	d := mountDisk(t, littleSpace)
+	d := mountDisk(t, smallDisk)
 	testFullDisk(t, func(natsURL string, space int) *child {
 		if space == 0 {
-			if err := d.do(func() error { return d.resize(64 * littleSpace) }); err != nil {
+			if err := d.do(func() error { return d.resize(64 * smallDisk) }); err != nil {
 				t.Fatalf("make the file system larger: %v", err)
 			}
 		}
@@ -30,22 +30,22 @@ func TestFullFileSystem(t *testing.T) {
 	})
 }
 
-// disk is a file system that only what runs in do sees, and processes started there. It ends with
-// the test, or with this process.
+// disk is a file system in its own mount namespace. Only processes that run in do see it. It ends
+// with the test or with this process.
 type disk struct {
 	dir  string
 	work chan func() error
 	done chan error
 }
 
-// mountDisk mounts a file system of some bytes. Where that is not allowed the test is skipped.
+// mountDisk mounts a file system of some bytes. It skips the test if that is not permitted.
 func mountDisk(t *testing.T, size int) *disk {
 	t.Helper()
 	d := &disk{dir: t.TempDir(), work: make(chan func() error), done: make(chan error)}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		runtime.LockOSThread() // for ever: the file system belongs to the thread, which ends with this goroutine
+		runtime.LockOSThread() // never unlocked: the namespace belongs to the thread, which ends with this goroutine
 		for f := range d.work {
 			d.done <- f()
 		}
@@ -72,23 +72,23 @@ func mountDisk(t *testing.T, size int) *disk {
 	return d
 }
 
-// do runs f where the file system is seen.
+// do runs f in the mount namespace.
 func (d *disk) do(f func() error) error {
 	d.work <- f
 	return <-d.done
 }
 
-// resize changes the size of the file system; to be called in do.
+// resize changes the size of the file system. Call it in do.
 func (d *disk) resize(size int) error {
 	return syscall.Mount("tmpfs", d.dir, "tmpfs", syscall.MS_REMOUNT, fmt.Sprintf("size=%d", size))
 }
 
-// TestFailedCommit replaces the open file of the sessions, so that the next commit fails: the
-// service ends with that error, and started again it has everything acknowledged.
+// TestFailedCommit replaces the open file of the sessions, so that the next commit fails. The
+// service must end with that error. After a restart it must have everything acknowledged.
 func TestFailedCommit(t *testing.T) {
 	tests := []struct {
 		name string
-		// device is what the file becomes, "" for itself without the right to write.
+		// device replaces the file, "" for the file itself without write permission.
 		device string
 		want   error
 	}{
@@ -115,7 +115,7 @@ func TestFailedCommit(t *testing.T) {
 				group.Go(func() { f.fill(ctx, client) })
 			}
 			err := ended()
-			cancel() // the calls would wait for the next service
+			cancel() // otherwise the calls wait for the next service
 			group.Wait()
 			if fatal := (*store.FatalError)(nil); !errors.As(err, &fatal) || !errors.Is(err, test.want) {
 				t.Errorf("Run: got %v, want a failed commit because of %q", err, test.want)
@@ -129,7 +129,7 @@ func TestFailedCommit(t *testing.T) {
 			client, stop, ended := runService(t, cfg, streams)
 			for _, f := range sessions {
 				wantAcknowledged(t, client, f)
-				wantGoesOn(t, client, f)
+				wantContinuation(t, client, f)
 			}
 			stop()
 			if err := ended(); err != nil {
@@ -139,8 +139,8 @@ func TestFailedCommit(t *testing.T) {
 	}
 }
 
-// threeSteps makes sessions and executes three steps in each. It leaves room in the file: the next
-// commit need not make it larger, which would find out that it is another file.
+// threeSteps creates sessions and executes three steps in each. It leaves space in the file, so
+// that the next commit does not grow it, which would detect the replacement.
 func threeSteps(t *testing.T, client toolhostv1.ToolHostServiceClient) []*filling {
 	t.Helper()
 	begin := func(id string, steps int) *filling {
@@ -166,7 +166,7 @@ func threeSteps(t *testing.T, client toolhostv1.ToolHostServiceClient) []*fillin
 	return sessions
 }
 
-// replaceOpenFile makes this process's descriptor of a file one of another file.
+// replaceOpenFile redirects this process's descriptor of a file to another file.
 func replaceOpenFile(t *testing.T, file, by string, writable bool) {
 	t.Helper()
 	flag := os.O_RDONLY

@@ -36,13 +36,13 @@ const (
 	record   = toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 )
 
-// hosted stands for all hosted services. The n-th request of a run gets an answer with n in it, so
-// that asking twice shows.
+// hosted is a server for all hosted services. The n-th request of a run gets an answer with n, so
+// that repeated requests are visible.
 type hosted struct {
 	url string
 
 	mu   sync.Mutex
-	asks []string // the requests, in their order
+	asks []string // the requests in order
 	down bool
 }
 
@@ -96,7 +96,7 @@ func (h *hosted) setDown(down bool) {
 	h.down = down
 }
 
-// serve starts a tool host on a file that asks the given services.
+// serve starts a tool host on a file with the given services.
 func (h *hosted) serve(tb testing.TB, file string) fixture {
 	tb.Helper()
 	key, err := service.NewKey("some-key")
@@ -115,7 +115,7 @@ func createWith(tb testing.TB, client toolhostv1.ToolHostServiceClient, id strin
 	}
 }
 
-// say executes source at an index and returns what each call answers.
+// say executes source at an index and returns the result of each call.
 func say(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, index int32, sources ...string) []string {
 	tb.Helper()
 	calls := make([]*worldv1.Message, len(sources))
@@ -191,7 +191,8 @@ func TestLiveWithoutKey(t *testing.T) {
 	wantEqual(t, "answer", say(t, client, "s", 3, "print(search_stock('A'))"), []string{want})
 }
 
-// TestLiveFailure checks that what a service fails with is what the tool raises, and stays so.
+// TestLiveFailure checks that a tool raises the failure of a service, and that the result is
+// stored.
 func TestLiveFailure(t *testing.T) {
 	services := startHosted(t)
 	services.setDown(true)
@@ -209,7 +210,7 @@ func TestLiveFailure(t *testing.T) {
 	}
 }
 
-// TestLiveAsksOnce runs batches and programs that make the same request in many orders.
+// TestLiveAsksOnce executes batches and programs that send an equal request in many orders.
 func TestLiveAsksOnce(t *testing.T) {
 	services := startHosted(t)
 	client := services.serve(t, storePath(t)).client
@@ -234,7 +235,8 @@ func TestLiveAsksOnce(t *testing.T) {
 	wantEqual(t, "requests up to the quota", len(services.taken()), 64)
 }
 
-// TestLiveAndRecord compares what the two ask in later executions, before and after a restart.
+// TestLiveAndRecord compares the requests of the two modes in later executions, before and after a
+// restart.
 func TestLiveAndRecord(t *testing.T) {
 	services := startHosted(t)
 	file := storePath(t)
@@ -286,7 +288,7 @@ func TestLiveAndRecord(t *testing.T) {
 	wantCode(t, "list answers of nothing", err, codes.NotFound)
 }
 
-// TestRecordedOrOffline checks the two that ask nobody, and what holds without a choice.
+// TestRecordedOrOffline checks the two modes without requests, and the default.
 func TestRecordedOrOffline(t *testing.T) {
 	client := start(t)
 	given := &setupv1.RecordedAnswer{Url: service.StocksURL, ParamsJson: `{"query": "Apple"}`, ResponseJson: `{"data": {"stock": [{"symbol": "GIVEN"}]}}`}
@@ -311,8 +313,8 @@ func TestRecordedOrOffline(t *testing.T) {
 	}
 }
 
-// TestKillAfterAnswer takes everything from a store but what was answered, as a kill between answer
-// and outcome leaves it.
+// TestKillAfterAnswer removes everything from a store except answers, as after a kill between
+// answer and outcome.
 func TestKillAfterAnswer(t *testing.T) {
 	for name, mode := range map[string]toolhostv1.HostedServices{"live": live, "record": record} {
 		t.Run(name, func(t *testing.T) {
@@ -333,8 +335,8 @@ func TestKillAfterAnswer(t *testing.T) {
 	}
 }
 
-// moveAnswers copies the answers of one store to another. In the key of an answer the NUL behind
-// the session's id stands before a 4.
+// moveAnswers copies the answers of one store to another. In the key of an answer, 4 follows the
+// NUL after the session's id.
 func moveAnswers(t *testing.T, from, to string) {
 	t.Helper()
 	open := func(file string) *bbolt.DB {
@@ -362,8 +364,8 @@ func moveAnswers(t *testing.T, from, to string) {
 	}
 }
 
-// TestForkAndReplayOffline plays a session again without the network: in a fork for replays every
-// answer is the one from then.
+// TestForkAndReplayOffline repeats a session without the network. In a fork for replays, every
+// answer is the original one.
 func TestForkAndReplayOffline(t *testing.T) {
 	for name, mode := range map[string]toolhostv1.HostedServices{"live": live, "record": record} {
 		t.Run(name, func(t *testing.T) {
@@ -422,8 +424,7 @@ func TestForkAndReplayOffline(t *testing.T) {
 	}
 }
 
-// TestLiveCancelled checks that a call which ends early leaves no outcome, and that the next one
-// goes on.
+// TestLiveCancelled checks that a canceled call leaves no outcome, and that the next one continues.
 func TestLiveCancelled(t *testing.T) {
 	asked := make(chan struct{}, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -463,8 +464,7 @@ func TestLiveCancelled(t *testing.T) {
 	}
 }
 
-// TestKeyFromEnvironment checks where Run takes the key from, and that it refuses a file that it
-// cannot read.
+// TestKeyFromEnvironment checks the source of Run's key, and the error for an unreadable file.
 func TestKeyFromEnvironment(t *testing.T) {
 	t.Setenv(service.KeyVariable, "")
 	t.Setenv(service.KeyFileVariable, filepath.Join(t.TempDir(), "none"))
@@ -479,8 +479,8 @@ func TestKeyFromEnvironment(t *testing.T) {
 	client.Close()
 }
 
-// wantSameAnswers compares outcomes of sessions with other histories: a fork keeps answers of
-// hosted services where its parent had them already.
+// wantSameAnswers compares outcomes of sessions with other histories. A fork stores answers of
+// hosted services that its parent already had.
 func wantSameAnswers(t *testing.T, what string, got, want *toolhostv1.ExecuteResponse) {
 	t.Helper()
 	if diff := cmp.Diff(want, got, protocmp.Transform(), protocmp.IgnoreFields(want, "session_digest", "service_answers")); diff != "" {

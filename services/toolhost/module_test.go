@@ -15,8 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestPackTools lists a pack's tools behind the built-in ones, and refuses those that are not right
-// with the first place where they are not.
+// TestPackTools lists the tools of a pack after the built-in ones. For invalid tools it expects the
+// first mistake's position.
 func TestPackTools(t *testing.T) {
 	client := start(t)
 	good := &setupv1.ToolModule{Name: "lamp", Source: "def look() -> float:\n  '''Looks.'''\n  return world.now()\n"}
@@ -24,7 +24,7 @@ func TestPackTools(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := list.GetTools()[len(Tools())-1] // before the one that gives consent
+	own := list.GetTools()[len(Tools())-1] // before the tool for consent
 	if len(list.GetTools()) != len(Tools())+1 || own.GetTool().GetName() != "look" || own.GetModule() != "lamp" || !own.GetReadOnly() {
 		t.Errorf("got %d tools, behind the others %v, want one more than %d, look of lamp, which only reads", len(list.GetTools()), own, len(Tools()))
 	}

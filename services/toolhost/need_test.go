@@ -16,7 +16,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// refusals are what a tool says without a service of the phone, by the service.
+// refusals are the errors of tools without a service of the phone, by service.
 func refusals() map[string]string {
 	return map[string]string{
 		"wifi":             "ConnectionError: Wifi is not enabled",
@@ -26,8 +26,8 @@ func refusals() map[string]string {
 }
 
 // TestNeeds calls every tool with its required arguments, with each service of the phone turned
-// off: it is refused exactly where ListTools says that it needs the service. No call of a read-only
-// tool stores a version.
+// off. It must fail exactly if ListTools declares the service. No call of a read-only tool stores a
+// version.
 func TestNeeds(t *testing.T) {
 	client := start(t)
 	list, err := client.ListTools(t.Context(), &toolhostv1.ListToolsRequest{})
@@ -60,7 +60,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// requiredArguments returns values for the arguments that a tool's schema requires.
+// requiredArguments returns values for the required arguments of a tool's schema.
 func requiredArguments(t *testing.T, info *toolhostv1.ToolInfo) python.Value {
 	t.Helper()
 	fitting := map[string]python.Value{

@@ -16,7 +16,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// digestOf returns the name under which a host holds a setup.
+// digestOf returns the digest of a setup.
 func digestOf(tb testing.TB, setup *setupv1.Setup) string {
 	tb.Helper()
 	digest, _, err := bus.Digest(setup)
@@ -26,8 +26,8 @@ func digestOf(tb testing.TB, setup *setupv1.Setup) string {
 	return digest
 }
 
-// TestCreateByDigest makes sessions of a setup that the host holds, from the one that brought it
-// on, and of one that is stored on the bus.
+// TestCreateByDigest creates sessions by the digest of a setup: one that the host has, and one that
+// is stored on the bus.
 func TestCreateByDigest(t *testing.T) {
 	nats := natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -79,8 +79,8 @@ func TestCreateByDigest(t *testing.T) {
 	}
 }
 
-// TestCreateRefused names setups and sessions that do not fit, and tells an unknown setup from all
-// of them.
+// TestCreateRefused creates sessions with invalid setups and sessions. The error for an unknown
+// setup differs from all others.
 func TestCreateRefused(t *testing.T) {
 	client := start(t)
 	setup := smallSetup("small")
@@ -112,8 +112,7 @@ func TestCreateRefused(t *testing.T) {
 	}
 }
 
-// TestToolsFollowFromSetup checks that nothing else of a request changes the tools that a session
-// has.
+// TestToolsFollowFromSetup checks that the tools of a session depend only on the setup.
 func TestToolsFollowFromSetup(t *testing.T) {
 	client := start(t)
 	setup := smallSetup("small")

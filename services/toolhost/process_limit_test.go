@@ -26,19 +26,19 @@ import (
 )
 
 const (
-	// envProcess makes the test binary a tool host; its arguments are the tool host's flags.
+	// envProcess is the environment variable that makes the test binary a tool host. Its arguments are
+	// the tool host's flags.
 	envProcess = "TOOLHOST_TEST_PROCESS"
-	// envFileSize is the size in bytes that files of this tool host may have.
+	// envFileSize is the environment variable for the limit of this tool host's files in bytes.
 	envFileSize = "TOOLHOST_TEST_FILE_SIZE"
 )
 
-// runProcess is what "toolsandbox serve toolhost" does, with an upper size for files if the
-// environment says so.
+// runProcess is "toolsandbox serve toolhost" with an optional limit for files.
 func runProcess() int {
 	if text := os.Getenv(envFileSize); text != "" {
 		size, err := strconv.ParseUint(text, 10, 64)
 		if err == nil {
-			signal.Ignore(syscall.SIGXFSZ) // then the write fails, as it does on a full disk
+			signal.Ignore(syscall.SIGXFSZ) // the write fails, as on a full disk
 			err = syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: size, Max: size})
 		}
 		if err != nil {
@@ -64,24 +64,24 @@ func runProcess() int {
 	return process.Report(os.Stderr, "toolhost", err)
 }
 
-// child is a tool host of its own.
+// child is a tool host in a child process.
 type child struct {
 	client toolhostv1.ToolHostServiceClient
 	conn   *grpc.ClientConn
 	cmd    *exec.Cmd
 	read   chan struct{} // closed when standard error ended
-	lines  []string      // of standard error; to be read after read
+	lines  []string      // of standard error; complete after read
 }
 
-// addressPattern finds where a tool host says that it listens.
+// addressPattern matches the address in the log of a tool host.
 var addressPattern = regexp.MustCompile(`msg=serving .*address=(\S+)`)
 
-// startProcess starts a tool host on a directory and waits until it serves. fileSize is the size
-// that its files may have, 0 for any; start starts the command.
+// startProcess starts a tool host on a directory and waits until it serves. fileSize is the limit
+// of its files, 0 for none. start starts the command.
 func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*exec.Cmd) error) *child {
 	tb.Helper()
 	p := &child{read: make(chan struct{})}
-	ctx := context.WithoutCancel(tb.Context()) // it may be stopped in a cleanup, when that of the test has ended
+	ctx := context.WithoutCancel(tb.Context()) // a cleanup may stop it after the end of the test's context
 	p.cmd = exec.CommandContext(ctx, os.Args[0], "--toolhost-dir", dir, "--nats-url", natsURL, "--listen", "127.0.0.1:0")
 	p.cmd.Env = append(os.Environ(), envProcess+"=1")
 	if fileSize > 0 {
@@ -115,7 +115,7 @@ func startProcess(tb testing.TB, natsURL, dir string, fileSize int, start func(*
 	return p
 }
 
-// follow collects what the process prints and delivers the address at which it serves.
+// follow collects the output of the process and sends its address.
 func (p *child) follow(stderr io.Reader, address chan<- string) {
 	defer close(p.read)
 	for scan := bufio.NewScanner(stderr); scan.Scan(); {
@@ -126,8 +126,8 @@ func (p *child) follow(stderr io.Reader, address chan<- string) {
 	}
 }
 
-// wait waits for the end of the process and returns its exit code, -1 after a signal, and what it
-// printed on standard error.
+// wait waits for the end of the process. It returns the exit code, -1 after a signal, and the lines
+// of standard error.
 func (p *child) wait(tb testing.TB) (code int, lines []string) {
 	tb.Helper()
 	<-p.read
@@ -141,7 +141,7 @@ func (p *child) wait(tb testing.TB) (code int, lines []string) {
 	return p.cmd.ProcessState.ExitCode(), p.lines
 }
 
-// stop ends a process as an operator does.
+// stop sends a request to terminate, as an operator does.
 func (p *child) stop(tb testing.TB) {
 	tb.Helper()
 	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -152,8 +152,7 @@ func (p *child) stop(tb testing.TB) {
 	}
 }
 
-// runService runs the service. stop tells it to end; ended waits for its end and returns what Run
-// returned.
+// runService runs the service. stop ends it. ended waits for its end and returns the result of Run.
 func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.ToolHostServiceClient, stop func(), ended func() error) {
 	tb.Helper()
 	m, err := rpc.Open(tb.Context(), rpc.DefaultConfig(), streams, rpc.Options{Logger: slog.New(slog.DiscardHandler)})

@@ -18,8 +18,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/host"
 )
 
-// TestQuota exceeds each quota of a session: the refused batch changes nothing, names the limit,
-// and the session goes on at the same index.
+// TestQuota exceeds each quota of a session: the batch changes nothing, the error states the limit,
+// and the session continues at the same index.
 func TestQuota(t *testing.T) {
 	wifi := call(2, worldv1.Role_ROLE_AGENT, "set_wifi_status(False)")
 	tests := []struct {
@@ -59,9 +59,10 @@ func TestQuota(t *testing.T) {
 	}
 }
 
-// TestIdleSessionsComeBack executes in more sessions than stay in memory, in turns: each comes back
-// from the file every time, and answers and stores the same bytes as where all stay in memory.
-func TestIdleSessionsComeBack(t *testing.T) {
+// TestReloadedSessions executes alternately in more sessions than fit in memory. Each is
+// reloaded from the file every time. Results and stored bytes equal those of sessions that stay in
+// memory.
+func TestReloadedSessions(t *testing.T) {
 	const sessions, live = 12, 2
 	sources := []string{
 		"print(repr(add_contact('Bob', '+14085551111')))", "print(repr(set_low_battery_mode_status(True)))",

@@ -14,7 +14,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// TestCreateReplay makes sessions that answer from what hosted services answered to another one.
+// TestCreateReplay creates sessions that replay the answers of hosted services to another one.
 func TestCreateReplay(t *testing.T) {
 	for _, services := range []toolhostv1.HostedServices{live, record} {
 		network := startHosted(t)

@@ -15,8 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// history executes four calls in a session, the third of which fails and uses up a row id, and
-// returns what its log would hold.
+// history executes four calls in a session and returns its log. The third call fails and uses up a
+// row id.
 func history(t *testing.T, client toolhostv1.ToolHostServiceClient, id string) []*toolhostv1.Execution {
 	t.Helper()
 	create(t, client, id, smallSetup("small"))
@@ -50,17 +50,16 @@ func restoreRequest(id string, executions []*toolhostv1.Execution) *toolhostv1.R
 	}
 }
 
-// TestRestore brings sessions that stand anywhere to where a log says, on the host that had them
-// and on one that has lost everything. Afterwards they hold the log's versions, have its digest,
-// and go on as if nothing had been.
+// TestRestore restores sessions in every state to every state of a log, on the original host and on
+// an empty one. Afterwards they have the log's versions and digest, and continue normally.
 func TestRestore(t *testing.T) {
 	bus := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll).client
 	log := history(t, client, "calm")
-	for known := range len(log) + 1 { // by the session
-		for wanted := range len(log) + 1 { // by the log
+	for known := range len(log) + 1 { // executions of the session
+		for wanted := range len(log) + 1 { // executions in the log
 			id := string(rune('a'+known)) + string(rune('a'+wanted))
-			if known > 0 || wanted%2 == 0 { // else it is missing
+			if known > 0 || wanted%2 == 0 { // otherwise the session is missing
 				create(t, client, id, smallSetup("small"))
 			}
 			for _, execution := range log[:known] {
@@ -96,8 +95,8 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreAnnounces has the versions of a restored session announced, although the session stood
-// where the log says.
+// TestRestoreAnnounces checks that restoring announces a session's versions, even if the session
+// already has the state of the log.
 func TestRestoreAnnounces(t *testing.T) {
 	lost, bus := natstest.Start(t), natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -111,8 +110,7 @@ func TestRestoreAnnounces(t *testing.T) {
 	}
 }
 
-// TestRestoreErrors refuses what a session cannot be brought to, and executions in a session that
-// stands elsewhere.
+// TestRestoreErrors checks impossible restorations, and executions in a session with another state.
 func TestRestoreErrors(t *testing.T) {
 	bus := natstest.Start(t)
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll).client

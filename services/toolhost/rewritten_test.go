@@ -18,8 +18,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/tool"
 )
 
-// rewritten returns the built-in tools, of which those with the given names are written in Python.
-func rewritten(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
+// pythonTools returns the built-in tools. Those with the given names are in Python.
+func pythonTools(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "rewritten", "*.py"))
 	if err != nil || len(files) == 0 {
@@ -52,10 +52,10 @@ func rewritten(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
 	return catalogue, names
 }
 
-// TestRewrittenTools answers the vectors of the tools that are rewritten in Python, and all batches
-// and source.
+// TestRewrittenTools executes the vectors of tools in Python, and all vectors of batches and of
+// source.
 func TestRewrittenTools(t *testing.T) {
-	catalogue, names := rewritten(t)
+	catalogue, names := pythonTools(t)
 	host := serveTools(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, newServices(t, service.ClientConfig{}), catalogue)
 	runner := conformance.New(conformance.Services{ToolHost: func(string) grpc.ClientConnInterface { return host.conn }},
 		conformance.Config{Run: "rewritten", Parallel: 4, MaxDifferences: 5})
@@ -75,10 +75,10 @@ func TestRewrittenTools(t *testing.T) {
 	}
 }
 
-// TestRewrittenSchemas compares what agents see of rewritten tools with what they see of the
-// built-in ones.
+// TestRewrittenSchemas compares the declarations of tools in Python with those of the built-in
+// ones.
 func TestRewrittenSchemas(t *testing.T) {
-	catalogue, _ := rewritten(t)
+	catalogue, _ := pythonTools(t)
 	for _, want := range tool.Builtin().All() {
 		got := catalogue.Find(want.Name)
 		if got.Shown().String() != want.Shown().String() {

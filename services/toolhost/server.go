@@ -25,7 +25,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// defaultPageSize is used where a request leaves the page size open.
+// defaultPageSize is the page size of requests without one.
 const defaultPageSize = 100
 
 // server implements ToolHostService.
@@ -36,7 +36,7 @@ type server struct {
 	owns      func(sessionID string) bool
 }
 
-// statusOf maps what the logic returns to gRPC codes.
+// statusOf converts errors of the host to gRPC statuses.
 func statusOf(err error) error {
 	var fatal *store.FatalError
 	switch {
@@ -67,7 +67,7 @@ func statusOf(err error) error {
 	}
 }
 
-// check refuses sessions of other shards.
+// check returns an error for sessions of other shards.
 func (s *server) check(id string) error {
 	if !s.owns(id) {
 		return status.Errorf(codes.FailedPrecondition, "session %s belongs to another shard", id)
@@ -97,8 +97,8 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	return response, nil
 }
 
-// checkOrigin refuses what names no setup, or two. It is no rule beside the fields, since those are
-// evaluated for every session.
+// checkOrigin returns an error unless a request has exactly one setup. It is not a rule of the
+// proto, because rules are evaluated for every session.
 func checkOrigin(origin host.Origin) error {
 	switch {
 	case origin.Setup != nil && origin.Digest != "":
@@ -127,7 +127,8 @@ func (s *server) Execute(ctx context.Context, req *toolhostv1.ExecuteRequest) (*
 	return response, nil
 }
 
-// checkCalls refuses what is neither a batch of calls of one sender nor an interruption.
+// checkCalls returns an error unless a request is a batch of calls of one sender or an
+// interruption.
 func checkCalls(calls []*worldv1.Message, now *float64) error {
 	if len(calls) == 0 && now == nil {
 		return status.Error(codes.InvalidArgument, "calls: none given, and no time at which an event interrupts")
@@ -146,8 +147,8 @@ func checkCalls(calls []*worldv1.Message, now *float64) error {
 	return nil
 }
 
-// observer returns what records a span per call, nil where nobody looks. The calls of a batch share
-// its time: they were run in several orders.
+// observer returns a function that records a span per call, nil without tracing. The spans of a
+// batch have the same time, because its calls ran in several orders.
 func observer(ctx context.Context) host.Observer {
 	if !trace.SpanFromContext(ctx).IsRecording() {
 		return nil

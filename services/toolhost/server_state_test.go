@@ -24,8 +24,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// counting is a tool host whose sessions have a tool of an MCP server that counts for each session.
-// asked counts its calls.
+// counting is a tool host with the tool of an MCP server that keeps a count for each session. asked
+// counts the tool's calls.
 type counting struct {
 	client toolhostv1.ToolHostServiceClient
 	asked  atomic.Int64
@@ -72,8 +72,8 @@ func wantAnswers(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestServerState asks a server that counts for each session: by equal calls in one message, by a
-// program, in forks, and in forks that ask nothing.
+// TestServerState calls a server that keeps a count for each session: with equal calls in one
+// message, with a program, in forks, and in forks without requests.
 func TestServerState(t *testing.T) {
 	c := serveCounting(t)
 	const one = "print(count_up(by=1))"
@@ -96,21 +96,21 @@ func TestServerState(t *testing.T) {
 	wantAnswers(t, "replayed calls", say(t, c.client, "r", 6, one, one), "{'count': 2}", "{'count': 3}")
 	_, err := c.client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "r", Index: 8, Calls: []*worldv1.Message{call(7, worldv1.Role_ROLE_AGENT, "count_up(by=2)")}})
 	wantCode(t, "another call in a replay", err, codes.InvalidArgument)
-	mustHold(t, err, "session r asks nothing of servers, and session s did not make the same request")
+	wantErrorText(t, err, "session r asks nothing of servers, and session s did not make the same request")
 	if got := c.asked.Load(); got != asked {
 		t.Errorf("calls of the server while forks replayed: got %d more, want none", got-asked)
 	}
 }
 
-// mustHold fails the test unless the error says something.
-func mustHold(t *testing.T, err error, want string) {
+// wantErrorText fails the test unless the error contains a text.
+func wantErrorText(t *testing.T, err error, want string) {
 	t.Helper()
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("got %v, want %q in it", err, want)
 	}
 }
 
-// TestServerStateInOrder has parallel calls of which another order would ask the server otherwise.
+// TestServerStateInOrder makes parallel calls whose requests depend on the order.
 func TestServerStateInOrder(t *testing.T) {
 	c := serveCounting(t)
 	ask := func(index int32, sources ...string) error {
@@ -129,7 +129,7 @@ func TestServerStateInOrder(t *testing.T) {
 	} {
 		err := ask(2+int32(len(sources)), sources...)
 		wantCode(t, name, err, codes.InvalidArgument)
-		mustHold(t, err, "desk: parallel calls depend on their order")
+		wantErrorText(t, err, "desk: parallel calls depend on their order")
 	}
 	if err := ask(4, "count_up(by=7)", off); err != nil {
 		t.Errorf("calls that have nothing to do with each other: got %v, want no error", err)

@@ -30,21 +30,21 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// fixture is a tool host on a file, behind gRPC in memory.
+// fixture is a tool host on a file, with gRPC in memory.
 type fixture struct {
 	conn   *grpc.ClientConn
 	client toolhostv1.ToolHostServiceClient
-	// close stops it; the file stays. It is called at the end of the test at the latest.
+	// close stops it and keeps the file. The end of the test calls it too.
 	close func()
 }
 
-// serve starts a tool host whose sessions are in the file. It has no key of the hosted services.
+// serve starts a tool host with its sessions in the file. It has no key of the hosted services.
 func serve(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	return serveWith(tb, file, publisher, owns, newServices(tb, service.ClientConfig{}), change...)
 }
 
-// newServices returns a client of the hosted services that is closed at the end of the test.
+// newServices returns a client of the hosted services. The end of the test closes it.
 func newServices(tb testing.TB, cfg service.ClientConfig) *service.Client {
 	tb.Helper()
 	cfg.Timeout = cmp.Or(cfg.Timeout, DefaultConfig().ServiceTimeout)
@@ -65,7 +65,7 @@ func serveWith(tb testing.TB, file string, publisher host.Bus, owns func(string)
 	return serveTools(tb, file, publisher, owns, services, tool.Builtin(), change...)
 }
 
-// serveTools is serveWith for other tools than the built-in ones.
+// serveTools is serveWith with other tools.
 func serveTools(tb testing.TB, file string, publisher host.Bus, owns func(string) bool, services *service.Client, catalogue *tool.Catalogue, change ...func(*host.Config)) fixture {
 	tb.Helper()
 	return serveServers(tb, file, publisher, owns, services, catalogue, toolserver.NewClient(toolserver.Config{}), change...)
@@ -120,7 +120,7 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(stri
 
 func ownsAll(string) bool { return true }
 
-// start is serve with a new file and a bus of its own.
+// start is serve with a new file and bus.
 func start(tb testing.TB) toolhostv1.ToolHostServiceClient {
 	tb.Helper()
 	bus := natstest.Start(tb)

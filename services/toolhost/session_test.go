@@ -52,7 +52,7 @@ func smallSetup(name string) *setupv1.Setup {
 	}
 }
 
-// addContact returns the call that adds a contact, as the message of the given index.
+// addContact returns the call that adds a contact, as the message at the given index.
 func addContact(index int32, name string) *worldv1.Message {
 	args := python.DictOf(python.Item{Key: "name", Value: python.Str(name)}, python.Item{Key: "phone_number", Value: python.Str("+14085551111")})
 	return call(index, worldv1.Role_ROLE_AGENT, sandbox.ComposeSource("call_1", "add_contact", python.Repr(args)))
@@ -73,7 +73,7 @@ func create(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, s
 	return response
 }
 
-// run executes calls whose answers begin at index.
+// run executes calls. The results begin at index.
 func run(tb testing.TB, client toolhostv1.ToolHostServiceClient, id string, index int32, calls ...*worldv1.Message) *toolhostv1.ExecuteResponse {
 	tb.Helper()
 	response, err := client.Execute(tb.Context(), &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: calls})
@@ -156,8 +156,8 @@ func TestExecuteOnce(t *testing.T) {
 	}
 }
 
-// TestKill copies the file of a running tool host after every step, as a kill would leave it, and
-// goes on from the copy.
+// TestKill copies the file of a running tool host after every step, which is its state after a
+// kill, and continues from the copy.
 func TestKill(t *testing.T) {
 	bus := natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
@@ -220,8 +220,7 @@ func copyFile(tb testing.TB, file string) string {
 	return copied
 }
 
-// TestEvicted checks that sessions which do not fit in memory behave like those that do, in a table
-// that was emptied too.
+// TestEvicted checks that evicted sessions behave like those in memory, also for an emptied table.
 func TestEvicted(t *testing.T) {
 	bus := natstest.Start(t)
 	var answers [2][]string
@@ -300,7 +299,7 @@ func TestForkAndDelete(t *testing.T) {
 	if err != nil || len(list.GetSessions()) != 0 {
 		t.Errorf("sessions: got %v, error %v, want none", list, err)
 	}
-	create(t, client, "a", smallSetup("other")) // nothing is left of the first one
+	create(t, client, "a", smallSetup("other")) // without data of the first one
 }
 
 func TestListSessions(t *testing.T) {
@@ -394,13 +393,13 @@ func TestExecuteRefused(t *testing.T) {
 	}
 }
 
-// silentBus loses what it is told to publish while it is down.
-type silentBus struct {
+// unreachableBus loses publications while it is down.
+type unreachableBus struct {
 	host.Bus
 	down atomic.Bool
 }
 
-func (b *silentBus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
+func (b *unreachableBus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error {
 	if b.down.Load() {
 		return errors.New("bus is down")
 	}
@@ -409,7 +408,7 @@ func (b *silentBus) PublishSnapshot(ctx context.Context, snapshot *busv1.Snapsho
 
 func TestAnnounceAgain(t *testing.T) {
 	bus := natstest.Start(t)
-	publisher := &silentBus{Bus: bus}
+	publisher := &unreachableBus{Bus: bus}
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), publisher, ownsAll).client
 	create(t, client, "s", smallSetup("small"))
 	publisher.down.Store(true)

@@ -22,7 +22,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/executor"
 )
 
-// TestRun starts the service as a process does, stops it and finds its sessions again.
+// TestRun starts the service as a process does, stops it, and finds its sessions after a restart.
 func TestRun(t *testing.T) {
 	cfg := DefaultConfig()
 	cfg.Dir = filepath.Join(t.TempDir(), "toolhost")

@@ -1,7 +1,10 @@
-// Command mcpserver is an MCP server for tests, over its standard input and output. Its first
-// argument says which one: environment tells the names of its variables, and what it knows of
-// DESK_KEY; cart keeps a cart for each session; stubborn answers nothing, and it and the program
-// that it starts ignore requests to end and hold the file of the second argument open.
+// Command mcpserver is an MCP server for tests, over standard input and output. The first argument
+// selects it:
+//
+//   - environment returns the names of its variables and reveals DESK_KEY.
+//   - cart keeps a cart for each session.
+//   - stubborn never answers. It and its child ignore requests to terminate. They keep the file of
+//     the second argument open.
 package main
 
 import (
@@ -45,10 +48,10 @@ func run(ctx context.Context, args []string) error {
 	return s.Run(ctx, &mcp.StdioTransport{})
 }
 
-// stay starts a program like this one, says so in a file, and never ends.
+// stay starts a child of this program, reports that in a file, and never ends.
 func stay(ctx context.Context, args []string) error {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
-	if len(args) == 0 { // it was started by another one
+	if len(args) == 0 { // the child
 		return wait(ctx)
 	}
 	file, err := os.OpenFile(args[0], os.O_WRONLY, 0)
@@ -66,14 +69,14 @@ func stay(ctx context.Context, args []string) error {
 	return wait(ctx)
 }
 
-// wait waits for ever.
+// wait never returns.
 func wait(ctx context.Context) error {
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // a program that waits for nothing is ended by Go
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGUSR1) // without it, Go reports a deadlock
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// add adds a tool whose errors are what the model reads.
+// add adds a tool. The model sees its errors.
 func add[In, Out any](s *mcp.Server, name, description string, answer func(In) (Out, error)) {
 	mcp.AddTool(s, &mcp.Tool{Name: name, Description: description}, func(_ context.Context, _ *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := answer(in)
@@ -85,12 +88,12 @@ type nothing struct{}
 
 type environment struct {
 	Names []string `json:"names"`
-	// Sum is the SHA-256 of the key, Key the key itself.
+	// Sum is the SHA-256 of the key. Key is the key itself.
 	Sum string `json:"sum"`
 	Key string `json:"key"`
 }
 
-// serveEnvironment adds tools that tell the environment: in an answer, and as a complaint.
+// serveEnvironment adds tools that reveal the environment: one in an answer, one in an error.
 func serveEnvironment(s *mcp.Server) {
 	key := os.Getenv("DESK_KEY")
 	add(s, "read_environment", "Tells the environment.", func(nothing) (environment, error) {
@@ -128,7 +131,7 @@ type receipt struct {
 	Number string `json:"order_number"`
 }
 
-// serveCart adds the tools of a shop that keeps one cart.
+// serveCart adds the tools of a shop with one cart.
 func serveCart(s *mcp.Server) {
 	kept, orders := cart{Lines: []line{}}, 0
 	add(s, "put_in_cart", "Puts products in the cart and tells what is in it.", func(in line) (cart, error) {

@@ -32,13 +32,13 @@ const (
 	SecondToolHost = "toolhost-1"
 )
 
-// Client is the command line, as Route names it. It is no part of a cluster.
+// Client is the name of the command line in Route. It is not part of a cluster.
 const Client = "toolsandbox"
 
 const (
 	// readyTimeout bounds the start of one process on a busy machine.
 	readyTimeout = 2 * time.Minute
-	// stopTimeout bounds its end after a request to terminate.
+	// stopTimeout bounds the end of a process after a request to terminate.
 	stopTimeout = time.Minute
 	// dialInterval is the pause between two attempts to reach a process that starts.
 	dialInterval = 20 * time.Millisecond
@@ -51,9 +51,9 @@ func Services() []string { return []string{ToolHost, AgentGateway, Evaluator, Or
 
 // Config configures a cluster.
 type Config struct {
-	// Bin holds the program, as Build makes it.
+	// Bin is the directory of the program that Build compiles.
 	Bin string
-	// Dir holds data and logs.
+	// Dir is the directory of data and logs.
 	Dir string
 	// TwoShards runs two tool hosts, each with its share of the sessions.
 	TwoShards bool
@@ -112,7 +112,7 @@ func Start(ctx context.Context, cfg Config) (*Cluster, error) {
 	return c, nil
 }
 
-// connect decides how the processes reach each other.
+// connect determines the addresses at which the processes reach each other.
 func (c *Cluster) connect() error {
 	c.routes = make(map[[2]string]string)
 	for _, from := range append([]string{Client}, c.names()...) {
@@ -129,7 +129,7 @@ func (c *Cluster) connect() error {
 	return nil
 }
 
-// Address returns where a process listens.
+// Address returns the address at which a process listens.
 func (c *Cluster) Address(name string) string { return c.addresses[name] }
 
 // ClientArgs returns the flags with which toolsandbox run uses this cluster.
@@ -266,7 +266,7 @@ func (c *Cluster) probe(ctx context.Context, name string) error {
 }
 
 // Kill kills a process and waits until it is gone. The error is os.ErrProcessDone if it had ended
-// by itself; it can be restarted then too.
+// by itself. It can be restarted in both cases.
 func (c *Cluster) Kill(name string) error {
 	p := c.running[name]
 	delete(c.running, name)

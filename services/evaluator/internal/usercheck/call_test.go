@@ -14,7 +14,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// flagged returns the flags as rule: evidence.
+// flagged returns the flags as "rule: evidence".
 func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) (list []string) {
 	for _, flag := range check(told, view, said...) {
 		list = append(list, flag.GetRule()+": "+flag.GetEvidence())
@@ -22,7 +22,7 @@ func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.
 	return list
 }
 
-// TestCalls checks what a user calls and what it writes into a call, however deep.
+// TestCalls checks calls of a user, with arguments of any depth.
 func TestCalls(t *testing.T) {
 	told := baker()
 	told.Tools = []string{"send_message", "allow_action"}
@@ -57,12 +57,11 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestUnasked checks when a user allows something: after what the agent has said, and after what
-// was allowed before.
+// TestUnasked checks consents of a user after texts of the agent and after earlier consents.
 func TestUnasked(t *testing.T) {
 	told := baker()
 	told.Tools = []string{"allow_action"}
-	allow := func(action string) *worldv1.Message { return called("allow_action " + action) }
+	allow := func(action string) *worldv1.Message { return parseCall("allow_action " + action) }
 	result := message(environment, user, "None")
 	for name, test := range map[string]struct {
 		view []*worldv1.Message
@@ -79,7 +78,7 @@ func TestUnasked(t *testing.T) {
 		"of two, one after the other": {append(view("May I do both?"), allow("remove a contact"), result, message(agent, user, "One is gone.")),
 			[]*worldv1.Message{allow("send a text message")}, nil},
 		"no words": {view("Who?"), []*worldv1.Message{allow("— * —")}, []string{"unasked: — * —"}},
-		"nothing":  {view("Who?"), []*worldv1.Message{called("allow_action")}, nil},
+		"nothing":  {view("Who?"), []*worldv1.Message{parseCall("allow_action")}, nil},
 	} {
 		if diff := cmp.Diff(test.want, flagged(told, test.view, test.said...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -87,9 +86,9 @@ func TestUnasked(t *testing.T) {
 	}
 }
 
-// TestHands shows that a user has what it was given: it may report what it does with its own tools,
-// and a call of another one gives it none.
-func TestHands(t *testing.T) {
+// TestUserToolReports checks a user with tools. It may report the use of its own tools. A call of
+// another tool does not permit a report.
+func TestUserToolReports(t *testing.T) {
 	handed, allowing := baker(), baker()
 	allowing.Tools = []string{"allow_action"}
 	handed.Tools = []string{"send_message"}
@@ -105,13 +104,13 @@ func TestHands(t *testing.T) {
 	}
 }
 
-// TestManyConsents expects a user that allows thousands of things to be checked at once.
+// TestManyConsents checks that thousands of consents are checked fast.
 func TestManyConsents(t *testing.T) {
 	told := baker()
 	told.Tools = []string{"allow_action"}
 	var said []*worldv1.Message
 	for i := range 5000 {
-		said = append(said, called(fmt.Sprintf("allow_action remove %d", i)), message(agent, user, "May I?"))
+		said = append(said, parseCall(fmt.Sprintf("allow_action remove %d", i)), message(agent, user, "May I?"))
 	}
 	if got := flagged(told, view(strings.Repeat("May I remove him? ", 900)), said...); got != nil {
 		t.Errorf("got %d flags, want none: each was asked for", len(got))

@@ -11,8 +11,7 @@ import (
 // permission is a phrase of an agent that asks whether it may do something.
 var permission = phrase("permission")
 
-// consents is what the agent has said to a user that gives consents, and when it gave which. Texts
-// are numbered from 1.
+// consents is the state of the consents of a conversation. Texts are numbered from 1.
 type consents struct {
 	texts int            // of the agent
 	asked int            // the last one that asks for permission
@@ -36,14 +35,14 @@ func (c *consents) agentSaid(text string) {
 	}
 }
 
-// allowed adds a call that allows something.
+// allowed adds a call that consents.
 func (c *consents) allowed(call *worldv1.ToolCall) {
 	c.given[actionKey(allowedAction(call))] = c.texts
 }
 
-// findUnasked returns the action that a call allows if the agent has not asked for it: since the
-// last consent to it, no text of the agent's mentions it or asks for permission. Several consents
-// without a text in between answer one question.
+// findUnasked returns the action of a call if the agent has not asked for it: since the last
+// consent to it, no text of the agent mentions it or asks for permission. Several consents without
+// a text in between answer one question.
 func (c *consents) findUnasked(call *worldv1.ToolCall) string {
 	action := allowedAction(call)
 	since, again := c.given[actionKey(action)]
@@ -52,7 +51,7 @@ func (c *consents) findUnasked(call *worldv1.ToolCall) string {
 	}
 	deed := words(action)
 	if len(deed) > 1 {
-		deed = deed[:len(deed)-1] // the last word names the thing, which the agent may have asked about
+		deed = deed[:len(deed)-1] // the last word is the object, which the agent may have mentioned
 	}
 	if slices.ContainsFunc(stems(deed), func(word string) bool { return c.words[word] > since }) {
 		return ""
@@ -60,7 +59,7 @@ func (c *consents) findUnasked(call *worldv1.ToolCall) string {
 	return action
 }
 
-// actionKey is the same for spellings of an action that mean the same.
+// actionKey is equal for equivalent spellings of an action.
 func actionKey(action string) string { return strings.Join(words(action), " ") }
 
 // allowedAction returns the action that a call allows, empty if it names none.

@@ -32,7 +32,7 @@ func TestGoals(t *testing.T) {
 			continue
 		}
 		goals++
-		view := slices.Concat(start(one.Scenario).view, []*worldv1.Message{message(agent, user, "Can you tell me more?")})
+		view := slices.Concat(initialScene(one.Scenario).view, []*worldv1.Message{message(agent, user, "Can you tell me more?")})
 		leaks := func(text string) bool {
 			return slices.ContainsFunc(flagged(told, view, message(user, agent, text)), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
 		}

@@ -21,24 +21,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// scene is what a user was told and a conversation.
+// scene is the instructions of a user and a conversation.
 type scene struct {
 	told *evaluationv1.User
 	view []*worldv1.Message
 }
 
-// judged is what a user did in a scene, as a person has judged it.
-type judged struct {
+// judgedMessage is a user's message in a scene, with a person's judgement.
+type judgedMessage struct {
 	scene
 	line int
 	said *worldv1.Message
-	// broken has the words that break each rule, as they stand in the message or before it; none if
-	// it is not said which they are.
+	// broken maps each violated rule to the words that violate it, verbatim from the message or an
+	// earlier one. The words are empty if the judgement does not state them.
 	broken map[string]string
 }
 
-// start returns the scene that a scenario begins with.
-func start(s *scenariov1.Scenario) scene {
+// initialScene returns the scene at the start of a scenario.
+func initialScene(s *scenariov1.Scenario) scene {
 	begun := scene{told: s.GetEvaluation().GetUser()}
 	for _, m := range s.GetSetup().GetMessages() {
 		if m.GetSender() == user || m.GetRecipient() == user {
@@ -48,7 +48,7 @@ func start(s *scenariov1.Scenario) scene {
 	return begun
 }
 
-// catalogue returns the scenes that the built-in scenarios begin with.
+// catalogue returns the scenes at the start of the built-in scenarios.
 func catalogue(t *testing.T) map[string]scene {
 	t.Helper()
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
@@ -57,13 +57,13 @@ func catalogue(t *testing.T) map[string]scene {
 	}
 	scenes := make(map[string]scene, len(loaded))
 	for _, one := range loaded {
-		scenes[one.Scenario.GetSetup().GetName()] = start(one.Scenario)
+		scenes[one.Scenario.GetSetup().GetName()] = initialScene(one.Scenario)
 	}
 	return scenes
 }
 
-// add takes a line of a scene: a field of the user, or what somebody says or calls; ok is false for
-// another kind of line.
+// add parses a line of a scene: a field of the user, a text or a call. ok is false for another kind
+// of line.
 func (s *scene) add(speaker, content string) (ok bool) {
 	switch speaker {
 	case "wants":
@@ -75,7 +75,7 @@ func (s *scene) add(speaker, content string) (ok bool) {
 	case "tools":
 		s.told.Tools = strings.Split(content, ", ")
 	default:
-		m, spoke := spoken(speaker, content)
+		m, spoke := parseMessage(speaker, content)
 		if !spoke {
 			return false
 		}
@@ -84,8 +84,8 @@ func (s *scene) add(speaker, content string) (ok bool) {
 	return true
 }
 
-// spoken reads what somebody says or calls; ok is false for another kind of line.
-func spoken(speaker, content string) (m *worldv1.Message, ok bool) {
+// parseMessage parses a text or a call. ok is false for another kind of line.
+func parseMessage(speaker, content string) (m *worldv1.Message, ok bool) {
 	switch speaker {
 	case "agent":
 		return message(agent, user, content), true
@@ -94,19 +94,19 @@ func spoken(speaker, content string) (m *worldv1.Message, ok bool) {
 			return message(user, environment, ends), true
 		}
 		if call, ok := strings.CutPrefix(content, "(call) "); ok {
-			return called(call), true
+			return parseCall(call), true
 		}
 		return message(user, agent, content), true
 	case "calls":
-		return called(content), true
+		return parseCall(content), true
 	case "answer":
 		return message(environment, user, content), true
 	}
 	return nil, false
 }
 
-// called is a call of a tool of the user, with a text if one follows its name.
-func called(call string) *worldv1.Message {
+// parseCall parses a call of one of the user's tools, with an optional text.
+func parseCall(call string) *worldv1.Message {
 	tool, argument, _ := strings.Cut(call, " ")
 	name := "content"
 	if tool == "allow_action" {
@@ -119,9 +119,9 @@ func called(call string) *worldv1.Message {
 	return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
 }
 
-// labelled reads a file in the form that testdata/labelled.txt describes, or with the user's fields
-// instead of scenarios, as testdata/heldout.txt does.
-func labelled(t *testing.T, name string) (list []judged, conversations int) {
+// readLabelled reads a file in the format of testdata/labelled.txt, or with the user's fields
+// instead of scenarios, as in testdata/heldout.txt.
+func readLabelled(t *testing.T, name string) (list []judgedMessage, conversations int) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
 	raw, err := os.ReadFile(file)
@@ -151,8 +151,8 @@ func labelled(t *testing.T, name string) (list []judged, conversations int) {
 			t.Fatalf("%s:%d: there is no such scenario", file, i+1)
 		}
 		if speaker == "ok" || speaker == "bad" {
-			said, _ := spoken(speaker, content)
-			list = append(list, judged{scene: at, line: i + 1, said: said, broken: make(map[string]string)})
+			said, _ := parseMessage(speaker, content)
+			list = append(list, judgedMessage{scene: at, line: i + 1, said: said, broken: make(map[string]string)})
 			continue
 		}
 		if !at.add(speaker, content) {
@@ -162,10 +162,10 @@ func labelled(t *testing.T, name string) (list []judged, conversations int) {
 	return list, len(used)
 }
 
-// tally counts what a rule found.
+// tally counts the flags of a rule.
 type tally struct{ right, wrong, missed int }
 
-// precision is the share of flags that are right.
+// precision is the share of correct flags.
 func (t tally) precision() float64 { return float64(t.right) / float64(t.right+t.wrong) }
 
 func (t tally) row(rule string) string {
@@ -173,8 +173,8 @@ func (t tally) row(rule string) string {
 		t.precision(), float64(t.right)/float64(t.right+t.missed))
 }
 
-// quoted reports whether evidence stands in what the user was told or what was said.
-func quoted(j judged, evidence string) bool {
+// quoted reports whether evidence is verbatim in the instructions or the conversation.
+func quoted(j judgedMessage, evidence string) bool {
 	evidence = strings.TrimSuffix(evidence, "…")
 	for _, m := range append(j.view[:len(j.view):len(j.view)], j.said) {
 		if strings.Contains(sandbox.Content(m), evidence) {
@@ -184,11 +184,11 @@ func quoted(j judged, evidence string) bool {
 	return strings.Contains(j.told.GetGoal(), evidence)
 }
 
-// measure counts what the rules found in the messages of a file, and fails the test where evidence
-// is not as judged.
+// measure counts the flags of the messages of a file. It fails the test if evidence differs from
+// the judgement.
 func measure(t *testing.T, name string) (tallies map[string]tally, table string) {
 	t.Helper()
-	list, conversations := labelled(t, name)
+	list, conversations := readLabelled(t, name)
 	tallies = make(map[string]tally)
 	for _, j := range list {
 		found := make(map[string]bool)
@@ -228,10 +228,10 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 	return tallies, table
 }
 
-// TestMeasured measures the rules on judged turns. docs/users.md has what comes out. A rule has to
-// be right in four of five flags where nothing was mended on what it is measured on.
+// TestMeasured measures the rules on judged messages. docs/users.md contains the results. On the
+// held-out messages, and for consents in all files, four of five flags must be correct.
 func TestMeasured(t *testing.T) {
-	const leastPrecision = 0.8
+	const minPrecision = 0.8
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "users.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -243,15 +243,15 @@ func TestMeasured(t *testing.T) {
 			t.Errorf("docs/users.md: got another table, want for %s\n%s", name, table)
 		}
 		for rule, count := range tallies {
-			if (name == "heldout.txt" || rule == usercheck.Unasked) && count.precision() < leastPrecision {
-				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), leastPrecision)
+			if (name == "heldout.txt" || rule == usercheck.Unasked) && count.precision() < minPrecision {
+				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), minPrecision)
 			}
 		}
 	}
 }
 
-// play lets a user say its script after what the oracle says, and calls look with what each turn
-// could see and said.
+// play follows each turn of the oracle with a turn of the user's script. It calls look with the
+// messages that the user sees and sends.
 func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []*worldv1.Message)) {
 	script := setup.GetUserScript()
 	for _, turn := range setup.GetOracleScript() {
@@ -274,8 +274,8 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []
 	}
 }
 
-// TestCatalogue lets the users of the catalogue say what their authors wrote. Only what stands in a
-// script and not in the instruction is flagged.
+// TestCatalogue checks the scripts of the catalogue's users. Only words of a script that are not in
+// the instructions are flagged.
 func TestCatalogue(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {
@@ -284,7 +284,7 @@ func TestCatalogue(t *testing.T) {
 	turns := 0
 	var got []string
 	for _, one := range loaded {
-		setup, begun := one.Scenario.GetSetup(), start(one.Scenario)
+		setup, begun := one.Scenario.GetSetup(), initialScene(one.Scenario)
 		play(setup, begun.view, func(view, said []*worldv1.Message) {
 			turns++
 			for _, flag := range check(begun.told, view, said...) {
@@ -299,8 +299,8 @@ func TestCatalogue(t *testing.T) {
 	}
 }
 
-// TestConfirmationVariants lets the users of variants in which tools need consent give it when the
-// oracle asks, as their scripts do. None is flagged for that, and each is that allows it before.
+// TestConfirmationVariants checks the scripts of users that consent when the oracle asks. None is
+// flagged. Each is flagged if it consents earlier.
 func TestConfirmationVariants(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {
@@ -318,7 +318,7 @@ func TestConfirmationVariants(t *testing.T) {
 		if variant.Suffix != scenario.ConfirmationSuffix {
 			continue
 		}
-		begun := start(variant.Scenario())
+		begun := initialScene(variant.Scenario())
 		play(variant.Scenario().GetSetup(), begun.view, func(view, said []*worldv1.Message) {
 			if said[0].GetCall().GetTool() != scenario.AllowTool {
 				return

@@ -17,53 +17,53 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/store"
 )
 
-// maxRequests is how many different requests one execution may make to hosted services.
+// maxRequests is the limit of different requests to hosted services per execution.
 const maxRequests = 64
 
-// serviceRecorder passes the requests of one execution on to the hosted services and keeps what
-// they answer: an answer is stored before it is used, so that neither another order of the same
-// calls nor the same execution after a crash asks again, and a fork or a replay finds it. An answer
-// that fails is kept as well. Not safe for concurrent use; a session executes one thing at a time.
+// serviceRecorder sends the requests of one execution to the hosted services and stores the
+// answers, failures included. It stores each answer before it returns it. Thus another order of the
+// same calls, the same execution after a crash, a fork and a replay find it. It is not safe for
+// concurrent use: a session runs one execution at a time.
 type serviceRecorder struct {
 	host    *Host
 	session *openSession
 	id      string
 	index   int32
-	// stop ends the execution: it cannot go on without an answer that is neither given nor refused.
+	// stop ends an execution that cannot continue, because a request has no answer.
 	stop context.CancelCauseFunc
-	// loaded says whether known holds what was stored before.
+	// loaded reports whether the stored answers are read.
 	loaded bool
-	// known are the session's own answers of this execution, inherited those that its parents had
-	// at this index, earlier the good ones from before; earlier stays empty unless the session uses
-	// its answers again.
+	// known are the session's answers of this execution, inherited those of its parents at this index,
+	// earlier the successful ones of previous executions. earlier is empty unless the session reuses
+	// answers.
 	known, inherited, earlier []recordedAnswer
-	// taken says which of known answered a request of the given order to a server with a state.
-	taken map[int]bool
+	// used marks those of known that answered a request of the given order to a server with state.
+	used map[int]bool
 }
 
-// request is what a tool asks for; text is that of its parameters.
+// request is a tool's request. text is the JSON of its parameters.
 type request struct {
 	url, text string
 	params    python.Value
 }
 
-// recordedAnswer is a request with its answer: a body or what was raised.
+// recordedAnswer is a request with its answer: a body or an exception.
 type recordedAnswer struct {
 	request
 
 	body   python.Value
 	raised *python.Exception
-	// stored is the answer as it is stored.
+	// stored is the stored form of the answer.
 	stored *toolhostv1.ServiceAnswer
 	own    bool
 }
 
-// frameOf returns the frame in which an execution of a session runs, and what records the answers
-// of hosted services in it, nil if nothing does.
+// frameOf returns the frame of an execution, and the recorder of hosted services, nil if the
+// session contacts no service.
 func (h *Host) frameOf(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
 	switch {
-	case asked(l.services), len(l.setup.servers) > 0:
-		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop, taken: make(map[int]bool)}
+	case contactsServices(l.services), len(l.setup.servers) > 0:
+		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop, used: make(map[int]bool)}
 		frame.Services = recorder
 		return &frame, recorder
 	default:
@@ -71,13 +71,13 @@ func (h *Host) frameOf(l *openSession, id string, index int32, stop context.Canc
 	}
 }
 
-// asked says whether hosted services are asked themselves.
-func asked(services toolhostv1.HostedServices) bool {
+// contactsServices reports whether the setting sends requests to the hosted services.
+func contactsServices(services toolhostv1.HostedServices) bool {
 	return services == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 }
 
-// given returns the session's own answers of the execution, in the order in which they were stored.
-func (d *serviceRecorder) given() []*toolhostv1.ServiceAnswer {
+// ownAnswers returns the session's own answers of the execution, in the order of storage.
+func (d *serviceRecorder) ownAnswers() []*toolhostv1.ServiceAnswer {
 	if d == nil {
 		return nil
 	}
@@ -98,8 +98,8 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 		d.stop(err)
 		return python.Value{}, err
 	}
-	server := d.session.setup.served(url)
-	if server == nil && !asked(d.session.services) {
+	server := d.session.setup.findServerTool(url)
+	if server == nil && !contactsServices(d.session.services) {
 		return d.session.setup.frame(d.session.services).Services.Get(ctx, url, params)
 	}
 	answer, err := d.find(ctx, wanted, params, server)
@@ -113,9 +113,9 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 	return answer.body, nil
 }
 
-// find returns the answer to a request, which server answers if it is not nil. The error says that
-// there is none and the execution cannot go on.
-func (d *serviceRecorder) find(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
+// find returns the answer to a request. server is nil if the request is not for a tool server. The
+// error means that the execution cannot continue.
+func (d *serviceRecorder) find(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
 	if err := d.load(); err != nil {
 		return recordedAnswer{}, err
 	}
@@ -148,7 +148,7 @@ func (d *serviceRecorder) find(ctx context.Context, wanted request, params *pyth
 	return d.ask(ctx, wanted, params)
 }
 
-// ask asks the service itself and stores what it answers.
+// ask sends the request to the service and stores the answer.
 func (d *serviceRecorder) ask(ctx context.Context, wanted request, params *python.Dict) (recordedAnswer, error) {
 	if len(d.known) >= maxRequests {
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
@@ -171,7 +171,7 @@ func (d *serviceRecorder) ask(ctx context.Context, wanted request, params *pytho
 	return answer, d.keep(ctx, answer)
 }
 
-// keep stores an answer as the session's own of this execution.
+// keep stores an answer as one of the session's own.
 func (d *serviceRecorder) keep(ctx context.Context, answer recordedAnswer) error {
 	stored := &toolhostv1.ServiceAnswer{
 		Index:         d.index,
@@ -191,8 +191,8 @@ func (d *serviceRecorder) keep(ctx context.Context, answer recordedAnswer) error
 	return nil
 }
 
-// load reads what was answered before, by the session and by its parents: the same execution of a
-// parent asked the same world.
+// load reads the stored answers of the session and of its parents. At the same index, a parent had
+// the same world.
 func (d *serviceRecorder) load() error {
 	if d.loaded {
 		return nil
@@ -243,9 +243,9 @@ func find(answers []recordedAnswer, wanted request) (recordedAnswer, bool) {
 	return recordedAnswer{}, false
 }
 
-// answeredBy says whether an answer is one to the request.
+// answeredBy reports whether an answer belongs to the request.
 func (r request) answeredBy(answer recordedAnswer) bool {
-	// The text too, for NaN equals nothing.
+	// Compare the text too: NaN equals nothing.
 	return answer.url == r.url && (answer.text == r.text || answer.params.Equal(r.params))
 }
 
@@ -274,7 +274,7 @@ func decodeAnswer(stored *toolhostv1.ServiceAnswer) (recordedAnswer, error) {
 	return answer, nil
 }
 
-// answers reads a session's own answers from one index to another.
+// answers reads a session's own answers between two indexes.
 func (h *Host) answers(id string, from, to int32) ([]*toolhostv1.ServiceAnswer, error) {
 	stored, err := h.store.Answers(id, from, to)
 	if err != nil {
@@ -290,19 +290,20 @@ func (h *Host) answers(id string, from, to int32) ([]*toolhostv1.ServiceAnswer, 
 	return answers, nil
 }
 
-// Answers returns what hosted services answered to a session, those shared with parents included,
-// by index, then in the order in which it was asked.
+// Answers returns the answers of hosted services to a session and to its parents before the fork,
+// by index, then in the order of the requests.
 func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
 	defer h.lock(id)()
 	l, err := h.load(id)
 	if err != nil {
 		return nil, err
 	}
-	return h.shared(id, l.record(), math.MaxInt32)
+	return h.answersWithParents(id, l.record(), math.MaxInt32)
 }
 
-// shared returns the answers of a session up to an index, those shared with parents included.
-func (h *Host) shared(id string, record *toolhostv1.SessionRecord, until int32) ([]*toolhostv1.ServiceAnswer, error) {
+// answersWithParents returns the answers of a session up to an index, with those of its parents
+// before the fork.
+func (h *Host) answersWithParents(id string, record *toolhostv1.SessionRecord, until int32) ([]*toolhostv1.ServiceAnswer, error) {
 	var all []*toolhostv1.ServiceAnswer
 	for {
 		answers, err := h.answers(id, 0, until)

@@ -140,7 +140,7 @@ func (h *Host) perform(
 		return session.World{}, batchResult{}, nil, err
 	}
 	world.SetFrame(l.world.Frame())
-	return world, answers, recorder.given(), nil
+	return world, answers, recorder.ownAnswers(), nil
 }
 
 // digestAfter returns the digest of a session after an execution. The response has no digest yet.

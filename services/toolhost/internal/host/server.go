@@ -14,19 +14,19 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// maxServerRequests is how many different requests one execution may make to tool servers: those of
-// the search for a failing order of parallel calls among them.
+// maxServerRequests is the limit of different requests to tool servers per execution. It includes
+// those of the search for a failing order of parallel calls.
 const maxServerRequests = 512
 
-// served is a tool of a server.
-type served struct {
+// serverTool is a tool with its server.
+type serverTool struct {
 	server *setupv1.ToolServer
 	tool   *toolsv1.Tool
 }
 
-// served returns the tool of a server whose answers are recorded under an address, nil if there is
-// none.
-func (s *compiledSetup) served(url string) *served {
+// findServerTool returns the tool with recorded answers at an address, nil for an address of
+// another kind.
+func (s *compiledSetup) findServerTool(url string) *serverTool {
 	path, ok := strings.CutPrefix(url, tool.ServerScheme)
 	if !ok {
 		return nil
@@ -35,19 +35,19 @@ func (s *compiledSetup) served(url string) *served {
 	for _, server := range s.servers {
 		for _, declared := range server.GetTools() {
 			if server.GetName() == of && declared.GetName() == name {
-				return &served{server, declared}
+				return &serverTool{server, declared}
 			}
 		}
 	}
 	return nil
 }
 
-// hasState says whether the server keeps a state for each session.
-func (s *served) hasState() bool { return s != nil && s.server.GetSessionState() }
+// hasState reports whether the server keeps state for each session.
+func (s *serverTool) hasState() bool { return s != nil && s.server.GetSessionState() }
 
-// call returns the answer of a tool server to a request that the session did not make before: that
-// of a parent, a recording of the setup, or what the server answers now.
-func (d *serviceRecorder) call(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
+// call returns the answer of a tool server to a new request of the session: an answer of a parent,
+// a recording of the setup, or a new answer.
+func (d *serviceRecorder) call(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
 	if found, ok := find(d.inherited, wanted); ok {
 		return found, d.keep(ctx, found)
 	}
@@ -62,12 +62,12 @@ func (d *serviceRecorder) call(ctx context.Context, wanted request, params *pyth
 	})
 }
 
-// offline says that no tool server is asked.
+// offline reports whether the session contacts no tool server.
 func (d *serviceRecorder) offline() bool {
 	return d.session.replay || d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED
 }
 
-// request asks a tool server and stores what it answers.
+// request sends a request to a tool server and stores the answer.
 func (d *serviceRecorder) request(ctx context.Context, wanted request, ask func() (body string, err error)) (recordedAnswer, error) {
 	if len(d.known) >= maxServerRequests {
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to tool servers at once", ErrQuota, maxServerRequests)

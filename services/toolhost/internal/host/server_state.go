@@ -12,16 +12,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// callState returns the answer of a server with a state to a request. It answers by what the
-// session asked before, so that equal requests are different ones, and only the given order of the
-// calls is asked for.
-func (d *serviceRecorder) callState(ctx context.Context, wanted request, params *python.Dict, server *served) (recordedAnswer, error) {
+// callState returns the answer of a server with state. The answer depends on the session's earlier
+// requests, so that equal requests can have different answers. Only the given order of the calls
+// sends requests.
+func (d *serviceRecorder) callState(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
 	if executor.Reordered(ctx) {
-		return d.answerInOrder(wanted, server.server)
+		return d.answerFromGivenOrder(wanted, server.server)
 	}
 	for i, answer := range d.known {
-		if !d.taken[i] && wanted.answeredBy(answer) {
-			d.taken[i] = true
+		if !d.used[i] && wanted.answeredBy(answer) {
+			d.used[i] = true
 			return answer, nil
 		}
 	}
@@ -31,13 +31,13 @@ func (d *serviceRecorder) callState(ctx context.Context, wanted request, params 
 	}
 	at := len(d.known)
 	answer, err := d.askState(ctx, wanted, params, server, history)
-	d.taken[at] = len(d.known) > at
+	d.used[at] = len(d.known) > at
 	return answer, err
 }
 
 // askState returns the answer to a request that follows a history.
 func (d *serviceRecorder) askState(
-	ctx context.Context, wanted request, params *python.Dict, server *served, history []toolserver.Answered,
+	ctx context.Context, wanted request, params *python.Dict, server *serverTool, history []toolserver.Answered,
 ) (recordedAnswer, error) {
 	switch {
 	case d.session.replay && d.session.parent != "":
@@ -50,9 +50,9 @@ func (d *serviceRecorder) askState(
 	})
 }
 
-// answerInOrder returns what a server with a state answered in the given order of the calls. The
-// error is toolserver.ErrState if that does not say what it would answer in another one.
-func (d *serviceRecorder) answerInOrder(wanted request, server *setupv1.ToolServer) (recordedAnswer, error) {
+// answerFromGivenOrder returns the server's answer to an equal request in the given order of the
+// calls. The error is toolserver.ErrState if there is none, or if there are different ones.
+func (d *serviceRecorder) answerFromGivenOrder(wanted request, server *setupv1.ToolServer) (recordedAnswer, error) {
 	found, ok := find(d.known, wanted)
 	for _, other := range d.known {
 		ok = ok && (!wanted.answeredBy(other) || other.body.Equal(found.body))
@@ -64,20 +64,20 @@ func (d *serviceRecorder) answerInOrder(wanted request, server *setupv1.ToolServ
 	return found, nil
 }
 
-// inheritState returns what the server answered to a parent after the same number of requests. The
-// error is toolserver.ErrState if the parent made another request there: a fork that asks nothing
-// of the network cannot know the answer.
+// inheritState returns the server's answer to a parent after the same number of requests. The error
+// is toolserver.ErrState if the parent's request there differs: a fork that contacts no server
+// cannot know the answer.
 func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, server *setupv1.ToolServer, number int) (recordedAnswer, error) {
 	record, err := d.host.record(d.session.parent)
 	if err != nil {
 		return recordedAnswer{}, err
 	}
-	answers, err := d.host.shared(d.session.parent, record, math.MaxInt32)
+	answers, err := d.host.answersWithParents(d.session.parent, record, math.MaxInt32)
 	if err != nil {
 		return recordedAnswer{}, err
 	}
 	for _, stored := range answers {
-		if at := d.session.setup.served(stored.GetRecording().GetUrl()); at == nil || at.server != server {
+		if at := d.session.setup.findServerTool(stored.GetRecording().GetUrl()); at == nil || at.server != server {
 			continue
 		}
 		if number--; number >= 0 {
@@ -96,15 +96,16 @@ func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, serv
 		toolserver.ErrState, server.GetName(), d.id, d.session.parent, wanted.url)
 }
 
-// history returns what the session, and before its fork its parents, asked a server, in order.
+// history returns the requests of the session, and of its parents before the fork, to a server, in
+// order.
 func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answered, error) {
-	answers, err := d.host.shared(d.id, d.session.record(), d.index)
+	answers, err := d.host.answersWithParents(d.id, d.session.record(), d.index)
 	if err != nil {
 		return nil, err
 	}
 	var history []toolserver.Answered
 	for _, stored := range answers {
-		at := d.session.setup.served(stored.GetRecording().GetUrl())
+		at := d.session.setup.findServerTool(stored.GetRecording().GetUrl())
 		if at == nil || at.server != server {
 			continue
 		}

@@ -15,16 +15,16 @@ import (
 )
 
 const (
-	// allowName is the tool by which the user gives its consent. No selection lists it: it is there
-	// where a tool needs consent.
+	// allowName is the name of the tool for consent. No selection lists it. A session has it if any
+	// tool needs consent.
 	allowName = "allow_action"
-	// asksFirst follows the description of a tool that needs consent.
-	asksFirst = " Needs the user's permission: ask for it before the call."
+	// consentNote is appended to the description of a tool that needs consent.
+	consentNote = " Needs the user's permission: ask for it before the call."
 
 	secondsPerMinute = 60
 )
 
-// The columns of CONSENT.
+// These are the columns of CONSENT.
 const (
 	consentID = iota
 	consentTool
@@ -34,26 +34,26 @@ const (
 	consentArguments
 )
 
-// confirmed is a tool that needs consent, and what the user allows by it.
-type confirmed struct {
+// confirmedTool is a tool that needs consent, with the name of the action that the user allows.
+type confirmedTool struct {
 	*Tool
 
 	action string
 }
 
-// Gate returns a selection in which the agent's calls of some tools need the user's consent. Every
-// other role calls them as they are. A consent is a row of CONSENT, which the session must have.
-// Without tools it is the selection itself. The error is ErrSelection.
+// Gate returns a selection in which the agent's calls of some tools need the user's consent. Other
+// roles call them without. A consent is a row of CONSENT, which the session must have. Without such
+// tools, Gate returns the selection itself. The error is ErrSelection.
 func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selection, error) {
 	if len(confirm) == 0 {
 		return s, nil
 	}
 	gated := *s
 	gated.gated = make(map[string]*Tool, len(confirm))
-	var here, all []confirmed
+	var here, all []confirmedTool
 	for _, entry := range confirm {
 		t := c.byName[entry.GetTool()]
-		twice := slices.ContainsFunc(all, func(other confirmed) bool {
+		twice := slices.ContainsFunc(all, func(other confirmedTool) bool {
 			return other.Name == entry.GetTool() || actionKey(other.action) == actionKey(entry.GetAction())
 		})
 		switch {
@@ -65,7 +65,7 @@ func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selec
 			return nil, fmt.Errorf("%w: consent for %q, to %q, is asked for twice", ErrSelection, entry.GetTool(), entry.GetAction())
 		}
 		gated.gated[t.Name] = t.gated(entry.GetAction())
-		if all = append(all, confirmed{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
+		if all = append(all, confirmedTool{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
 			here = append(here, all[len(all)-1])
 		}
 	}
@@ -73,20 +73,20 @@ func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selec
 		here = all
 	}
 	gated.allow = allowTool(here)
-	gated.User = append(slices.Clip(s.User), gated.allow.shownToUsers())
+	gated.User = append(slices.Clip(s.User), gated.allow.shownToUser())
 	gated.Agent = slices.Clone(s.Agent)
 	for i, shown := range gated.Agent {
 		if gated.gated[shown.GetExecutionName()] != nil && shown.GetDescription() != "" {
 			gated.Agent[i] = &worldv1.Tool{
 				Name: shown.GetName(), ExecutionName: shown.GetExecutionName(), ParametersJson: shown.GetParametersJson(),
-				Description: shown.GetDescription() + asksFirst,
+				Description: shown.GetDescription() + consentNote,
 			}
 		}
 	}
 	return &gated, nil
 }
 
-// gated returns the tool as it is for a caller who needs consent. A call that fails uses none up.
+// gated returns the tool for callers that need consent. A failed call uses up no consent.
 func (t *Tool) gated(action string) *Tool {
 	gated := *t
 	gated.Answer = nil
@@ -108,10 +108,10 @@ func (t *Tool) gated(action string) *Tool {
 	return &gated
 }
 
-// consentFor returns the id of the first consent to a call that holds, None if there is none, and
-// whether one call uses it up. If none covers the call, otherwise names the first argument that a
-// consent wants to have another value. It never tells the value, which may be the solution.
-// Consents are read one by one, so that parallel calls that fit different ones do not compete.
+// consentFor returns the id of the first valid consent to a call, None if there is none. once
+// reports whether one call uses it up. If no consent covers the call, otherwise is the first
+// argument that differs from a consent. It excludes the value, which may be the solution. Consents
+// are read one by one, so that parallel calls with different consents do not conflict.
 func consentFor(w *session.World, args Args) (id python.Value, once bool, otherwise string) {
 	const tool, scope, arguments = 0, 1, 2
 	var others []session.Row // id and argument
@@ -121,15 +121,15 @@ func consentFor(w *session.World, args Args) (id python.Value, once bool, otherw
 			if !row[tool].Equal(python.Str(args.tool.Name)) {
 				continue
 			}
-			if argument := args.differ(row[arguments]); argument != "" {
+			if argument := args.firstDifference(row[arguments]); argument != "" {
 				others = append(others, session.Row{id, python.Str(argument)})
-			} else if holds(w, id) {
+			} else if isValidConsent(w, id) {
 				return id, !row[scope].Equal(python.Str(world.ConsentConversation)), ""
 			}
 		}
 	}
 	for _, other := range others {
-		if holds(w, other[0]) {
+		if isValidConsent(w, other[0]) {
 			otherwise, _ = other[1].AsStr()
 			break
 		}
@@ -137,12 +137,12 @@ func consentFor(w *session.World, args Args) (id python.Value, once bool, otherw
 	return python.None(), false, otherwise
 }
 
-// consentName returns the id of the n-th consent. It is not drawn: ids of other rows are the same
-// with and without consents.
+// consentName returns the id of the n-th consent. It is not random, so that consents do not change
+// the ids of other rows.
 func consentName(n int) string { return "consent_" + strconv.Itoa(n+1) }
 
-// holds says whether a consent has neither been used up nor expired.
-func holds(w *session.World, consent python.Value) bool {
+// isValidConsent reports whether a consent is neither used up nor expired.
+func isValidConsent(w *session.World, consent python.Value) bool {
 	const expires, used = 0, 1
 	row := w.Find(world.Consent, session.Where{Column: consentID, Value: consent}, consentExpires, consentUsed)[0]
 	until, _ := row[expires].Number()
@@ -150,9 +150,9 @@ func holds(w *session.World, consent python.Value) bool {
 	return !isUsed && w.Now() < until
 }
 
-// differ returns the name of the first argument that a consent wants to have another value, empty
-// if there is none.
-func (a Args) differ(wanted python.Value) string {
+// firstDifference returns the name of the first argument that differs from a consent, empty if none
+// does.
+func (a Args) firstDifference(wanted python.Value) string {
 	text, restricted := wanted.AsStr()
 	if !restricted {
 		return ""
@@ -160,7 +160,7 @@ func (a Args) differ(wanted python.Value) string {
 	parsed, _ := python.ParseJSON(text)
 	dict, ok := parsed.AsDict()
 	if !ok {
-		return "argument" // a table that allow_action has not written
+		return "argument" // the table is not from allow_action
 	}
 	for _, item := range dict.Items() {
 		if !a.Value(item.Key).Equal(item.Value) {
@@ -170,20 +170,21 @@ func (a Args) differ(wanted python.Value) string {
 	return ""
 }
 
-// AllowTool returns the tool by which the user gives its consent, as it is told about outside of
-// any session.
+// AllowTool returns the tool for consent as catalogues describe it, without the actions of a
+// session.
 func AllowTool() *Tool { return allowTool(nil) }
 
-// shownToUsers returns the tool as users see it, without the arguments of a call. A user who only
-// reads the conversation does not know their names, and a wrong value would refuse the right call.
-func (t *Tool) shownToUsers() *worldv1.Tool {
+// shownToUser returns the declaration for users. It excludes the arguments of a call: a user who
+// only reads the conversation does not know their names, and a wrong value would refuse the right
+// call.
+func (t *Tool) shownToUser() *worldv1.Tool {
 	shown := *t
 	shown.Params = t.Params[:len(t.Params)-1]
 	return shown.Shown()
 }
 
-// allowTool returns the tool by which the user gives its consent to one of some actions.
-func allowTool(actions []confirmed) *Tool {
+// allowTool returns the tool by which the user consents to one of some actions.
+func allowTool(actions []confirmedTool) *Tool {
 	var names []string
 	for _, entry := range actions {
 		names = append(names, entry.action)
@@ -227,7 +228,7 @@ func allowTool(actions []confirmed) *Tool {
 	return t
 }
 
-// restriction returns the cell for the arguments that a consent is limited to: None for none.
+// restriction returns the cell for the arguments of a consent, None without arguments.
 func (t *Tool) restriction(arguments python.Value) (python.Value, error) {
 	dict, ok := arguments.AsDict()
 	if !ok || dict.Len() == 0 {
@@ -249,7 +250,7 @@ func (t *Tool) restriction(arguments python.Value) (python.Value, error) {
 	return python.Str(text), nil
 }
 
-// choice describes an argument in words, for models that are not shown an enumeration.
+// choice describes an argument in words, for models that do not see an enumeration.
 func choice(what string, among []string) string {
 	if len(among) == 0 {
 		return what + "."
@@ -261,7 +262,7 @@ func unknownChoice(param, value string, choices []string) error {
 	return raise("ValueError", "Parameter '"+param+"' is "+python.Repr(python.Str(value))+", expected one of: "+strings.Join(choices, ", "))
 }
 
-// actionKey is the same for spellings of an action that mean the same.
+// actionKey is equal for equivalent spellings of an action.
 func actionKey(action string) string {
 	return strings.ToLower(strings.Join(strings.Fields(strings.TrimRight(action, ".!? ")), " "))
 }

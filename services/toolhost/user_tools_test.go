@@ -16,8 +16,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestUserTools checks that a user's call changes the same world as the agent's, that its answer
-// and its trace are for the user and the environment alone, and that nothing else is the user's.
+// TestUserTools checks that calls of the user change the agent's world, that only the user and the
+// environment see their results and traces, and that the user has no other tools.
 func TestUserTools(t *testing.T) {
 	user, environment := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll).client

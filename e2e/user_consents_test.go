@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestModelUserAllows lets models play a user that is asked for permission, by every provider's
-// interface and prompted. They are shown what they may allow, and none of the agent's tools.
-func TestModelUserAllows(t *testing.T) {
+// TestModelUserConsents plays users that consent with models, over every provider's interface and
+// with prompted calls. The models see the actions that they can allow, and no tool of the agent.
+func TestModelUserConsents(t *testing.T) {
 	turns := []userTurn{
 		{text: "The neighbour, he moved away."},
 		{tool: "allow_action", arguments: `{"action": "remove a contact"}`},
@@ -37,9 +37,9 @@ func TestModelUserAllows(t *testing.T) {
 	}
 }
 
-// TestModelUserAllowsUnasked lets a user allow something that it was not asked for: the gate is
-// open, and an agent that does not ask gets through. The user is flagged.
-func TestModelUserAllowsUnasked(t *testing.T) {
+// TestModelUserConsentsUnasked plays a user that consents without a question. The call of an agent
+// that does not ask succeeds, and the user is flagged.
+func TestModelUserConsentsUnasked(t *testing.T) {
 	m := callingUsers()[0]
 	hasty := filepath.Join(t.TempDir(), "hasty.yaml")
 	script := "- search_contacts: {name: Mateo}\n- say: Do you mean your friend Mateo Ruiz or your neighbour Mateo Silva?\n" +
@@ -58,8 +58,8 @@ func TestModelUserAllowsUnasked(t *testing.T) {
 	}
 }
 
-// playMateo has a model play the user of which_mateo_confirmation, which has to score 1, and
-// returns what it was asked and where the run is.
+// playMateo plays the user of which_mateo_confirmation with a model. The score must be 1. It
+// returns the model's requests and the directory of the run.
 func playMateo(t *testing.T, m userModel, turns []userTurn, agent string) (requests []string, out string) {
 	t.Helper()
 	address, asked := m.start(t, turns)
