@@ -56,7 +56,7 @@ var errRegrouped = errors.New("calls are grouped anew")
 // reordered is the context key of calls in another order than the given one.
 type reordered struct{}
 
-// Reordered reports whether a call belongs to the search for a failing order, not to the given order.
+// Reordered reports whether a call belongs to the search for a failing order, not to the given one.
 func Reordered(ctx context.Context) bool { return ctx.Value(reordered{}) != nil }
 
 // firstFailing returns the outcome of the first order in which any call raises, in lexicographic
