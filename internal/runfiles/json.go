@@ -25,8 +25,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return python.AppendJSON(nil, v), err
 }
 
-// encodeDocument encodes objects and lists as the original does: indented, with minimal escapes, without
-// trailing newline.
+// encodeDocument encodes objects and lists as the original does: indented, with minimal escapes,
+// without a trailing newline.
 func encodeDocument(v any, indent string) ([]byte, error) {
 	value, err := valueOf(v)
 	return python.JSONFormat{Multiline: true, Indent: indent}.Append(nil, value), err

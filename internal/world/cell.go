@@ -20,8 +20,8 @@ func newRoleTexts() map[worldv1.Role]string {
 	return texts
 }
 
-// RoleText returns a role's name as the original writes it, e.g. EXECUTION_ENVIRONMENT; empty for an
-// unknown one.
+// RoleText returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT. It is empty for an
+// unknown role.
 func RoleText(role worldv1.Role) string { return roleTexts[role] }
 
 // RoleByText is the inverse of RoleText; ok is false for an unknown name.
