@@ -104,8 +104,8 @@ func (p *program) because(err error) error {
 	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
 		text = fmt.Sprintf("what it writes to its standard output is no JSON-RPC: %v", wrong)
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) {
-		text = "it ended, or closed its standard output, without an answer"
+	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, syscall.EPIPE) {
+		text = "it ended, or closed its standard input or output, without an answer"
 	}
 	if said := p.stderr.last(); said != "" {
 		text += fmt.Sprintf(": %s says: %s", p.name, said)
