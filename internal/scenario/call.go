@@ -49,7 +49,7 @@ func (v *value) expandCall(f form) {
 // isToolField reports whether a field of a mapping names a tool and contains its arguments. It must
 // not be a field of the form, and no other field may contain a call or a text.
 func (f form) isToolField(v *value, candidate field) bool {
-	if f.has(candidate.key) || f.formerNames[candidate.key] != "" || candidate.value.shape != shapeMapping {
+	if f.has(candidate.key) || candidate.value.shape != shapeMapping {
 		return false
 	}
 	for _, other := range v.fields {

@@ -119,7 +119,7 @@ func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
 		f := all[name]
 		fits := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			fits = fits && (f.has(f.currentName(node.Content[i].Value)) || f.acceptsTool(node, i))
+			fits = fits && (f.has(node.Content[i].Value) || f.acceptsTool(node, i))
 		}
 		if fits {
 			return all[name]
@@ -154,7 +154,7 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 	names := f.names()
 	var entries []placed
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		at := slices.Index(names, f.currentName(node.Content[i].Value))
+		at := slices.Index(names, node.Content[i].Value)
 		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
 		if at >= 0 {
 			sortField(node.Content[i+1], f.fields[at].holds, all)
@@ -246,4 +246,14 @@ func comments(nodes []*yaml.Node) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// entry returns the value of a key, nil if it is missing.
+func entry(node *yaml.Node, key string) *yaml.Node {
+	for i := 0; node.Kind == yaml.MappingNode && i+1 < len(node.Content); i += 2 {
+		if node.Content[i].Value == key {
+			return node.Content[i+1]
+		}
+	}
+	return nil
 }

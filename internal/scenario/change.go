@@ -12,7 +12,7 @@ var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
 
 // wantedTableForm is a table with the expected rows of a constraint.
 func wantedTableForm(schema *world.Schema) form {
-	f := form{exactlyOne: true, formerNames: formerValues("table")}
+	f := form{exactlyOne: true}
 	for _, table := range schema.Stored() {
 		name := world.AuthorText(table.Name)
 		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})

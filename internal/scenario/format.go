@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"sync"
 
@@ -15,8 +14,6 @@ type form struct {
 	// exactlyOne requires exactly one of the fields, besides those in additional.
 	exactlyOne bool
 	additional []string
-	// formerNames maps former names of fields to current ones.
-	formerNames map[string]string
 	// replaceable are the fields that a tool with its arguments can replace. It is empty if the
 	// mapping is not a call.
 	replaceable []string
@@ -44,9 +41,6 @@ func (f form) field(name string) formField {
 
 // has reports whether the form has a field.
 func (f form) has(name string) bool { return f.field(name).name != "" }
-
-// currentName returns the current name of a field.
-func (f form) currentName(name string) string { return cmp.Or(f.formerNames[name], name) }
 
 // names returns the names of the fields in the usual order.
 func (f form) names() []string {
@@ -106,7 +100,7 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard.", false},
 		{"milestones", "{milestone|nothing}", "What must happen, by name, beside the milestones of the oracle's turns.", false},
 		{"minefields", "{minefield}", "What must not happen, by name.", false},
-	}, formerNames: map[string]string{"floor": "max_idle_score", "tools": "extra_tools"}}
+	}}
 })
 
 // worldForm is the document of a world file.
@@ -237,15 +231,13 @@ var nodeForm = sync.OnceValue(func() form {
 		{"after", "[label]", "Names of those that come before; the one written before it if left out.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
-	}, constraintForm().fields...), formerNames: constraintForm().formerNames}
+	}, constraintForm().fields...)}
 })
 
 var minefieldForm = sync.OnceValue(func() form {
-	f := form{fields: append(slices.Clone(nodeForm().fields),
+	return form{fields: append(slices.Clone(nodeForm().fields),
 		formField{"triggered_by", "[turn]", "What the agent does to step on it, where its constraints do not tell.", false},
-	), formerNames: maps.Clone(nodeForm().formerNames)}
-	f.formerNames["trip"] = "triggered_by"
-	return f
+	)}
 })
 
 var constraintForm = sync.OnceValue(func() form {
@@ -263,7 +255,7 @@ var constraintForm = sync.OnceValue(func() form {
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
 		{"into", "into", "For derived: the column that extracted values fill.", false},
 		{"extractor", "text|expression", "For derived: the name of the extractor, or one in CEL.", false},
-	}, formerNames: map[string]string{"fill_to": "into"}}
+	}}
 })
 
 // expressionForm is an expression, which represents its value.
@@ -296,7 +288,7 @@ const (
 
 // tablesForm maps tables to rows, or to changes of rows.
 func tablesForm(schema *world.Schema) form {
-	f := form{formerNames: formerValues("table")}
+	var f form
 	for _, table := range schema.Stored() {
 		name := world.AuthorText(table.Name)
 		f.fields = append(f.fields, formField{

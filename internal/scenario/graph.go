@@ -390,9 +390,5 @@ func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int3
 			return number
 		}
 	}
-	if now, renamed := formerValues("measure")[v.text]; renamed {
-		r.renamed(v, v.text, now)
-		return 0
-	}
 	return numbers[prefix+ownMeasure]
 }

@@ -14,7 +14,7 @@ func packWithScenarios(count int) fstest.MapFS {
 	for i := range count {
 		documents = append(documents, strings.Replace(templateText, "NAME", fmt.Sprintf("scenario_%05d", i), 1))
 		if len(documents) == 500 || i == count-1 {
-			fsys[fmt.Sprintf("part_%05d.yaml", i)] = &fstest.MapFile{Data: []byte(strings.Join(documents, "---\n"))}
+			fsys[fmt.Sprintf("part_%05d.yaml", i)] = &fstest.MapFile{Data: []byte(strings.Join(documents, ""))}
 			documents = nil
 		}
 	}

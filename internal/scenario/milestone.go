@@ -38,7 +38,7 @@ func (b *builder) milestones(v *value) []field {
 // nodeEntries returns the entries of milestones or minefields in file order.
 func (b *builder) nodeEntries(v *value) []field {
 	if v != nil && v.shape == shapeList {
-		b.fail(v, "is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so")
+		b.fail(v, "is a list, expected a mapping from names to what is wanted")
 		return nil
 	}
 	if !b.checkShape(v, shapeMapping) {

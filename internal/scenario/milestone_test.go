@@ -83,18 +83,6 @@ milestones:
 	if diff := cmp.Diff(turnEvaluation(t, listed), turnEvaluation(t, text), protocmp.Transform()); diff != "" {
 		t.Errorf("milestones (-in the list +of calls):\n%s", diff)
 	}
-	former := strings.NewReplacer("  looked: {", "  - {name: looked, ", `  "off": {`, `  - {name: "off", `, `  "on": {`, `  - {name: "on", `, "  told: {", "  - {name: told, ").
-		Replace("name: one\n" + strings.Replace(turnScenario, "ORACLE", listed, 1))
-	upgraded, err := Upgrade("one.yaml", []byte(former))
-	for _, want := range []string{
-		"{get_wifi_status: {}, milestone: looked}", `{set_wifi_status: {on: false}, id: x, tolerances: {on: 0.5}, ` + quoted + "}",
-		"  - {set_wifi_status: {on: true}, tolerances: {on: 0.25}, milestone: \"on\"}\n",
-		"milestones:\n    looked:\n    \"off\": {after: [looked]}\n",
-	} {
-		if err != nil || !strings.Contains(string(upgraded), want) {
-			t.Errorf("Upgrade: got %s, %v, want it to have %s", upgraded, err, want)
-		}
-	}
 }
 
 // TestLastText checks that the oracle's last text is the milestone told by default.
@@ -151,7 +139,7 @@ func TestTurnMilestoneErrors(t *testing.T) {
 		{"a text as a milestone", "oracle:\n  - say: Done.\nmilestones: {found: search_contacts}\n",
 			"a.yaml:7:23: one.milestones.found: is a text, expected a mapping"},
 		{"a list of milestones", "oracle:\n  - say: Done.\nmilestones: [told]\n",
-			"a.yaml:7:15: one.milestones: is a list, expected a mapping from names to what is wanted; toolsandbox scenario fmt --upgrade writes it so"},
+			"a.yaml:7:15: one.milestones: is a list, expected a mapping from names to what is wanted"},
 		{"nothing as milestones", "oracle:\n  - say: Done.\nmilestones:\n", "a.yaml:7:15: one.milestones: is nothing, expected a mapping"},
 		{"nothing as a minefield", "oracle:\n  - say: Done.\nminefields:\n  bad:\n", "a.yaml:8:10: one.minefields.bad: is nothing, expected a mapping"},
 		{"no name", "oracle:\n  - say: Done.\nminefields: {\"\": {says: No.}}\n", "a.yaml:7:16: one.minefields.: is empty, expected a name"},
@@ -168,6 +156,30 @@ func TestTurnMilestoneErrors(t *testing.T) {
 		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+// TestOracleTools checks that the agent has the listed tools and those that the oracle calls.
+func TestOracleTools(t *testing.T) {
+	t.Parallel()
+	const oracle = "oracle:\n  - calls: [b, {a: {}}]\n  - b: {}\n"
+	for _, c := range []struct {
+		tools string
+		want  []string
+	}{
+		{"", []string{"b", "a", endTool}},
+		{"extra_tools: all\n", nil},
+		{"extra_tools: []\n", []string{"b", "a", endTool}},
+		{"extra_tools: [c]\n", []string{"b", "a", "c", endTool}},
+		{"extra_tools: [c, b]\n", []string{"a", "c", "b", endTool}},
+	} {
+		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.tools+oracle, 1), testWorld), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, loaded[0].Scenario.GetSetup().GetTools().GetAllow()); diff != "" {
+			t.Errorf("tools with %q (-want +got):\n%s", c.tools, diff)
 		}
 	}
 }

@@ -23,7 +23,7 @@ type joiner struct{ forms map[string]form }
 // mapping joins the values of a mapping. indent is the column before its keys.
 func (j joiner) mapping(node *yaml.Node, f form, indent int) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, holds := node.Content[i].Value, f.field(f.currentName(node.Content[i].Value)).holds
+		key, holds := node.Content[i].Value, f.field(node.Content[i].Value).holds
 		if f.acceptsTool(node, i) && holds == "" {
 			holds = "object"
 		}
@@ -96,3 +96,6 @@ func flowCopy(node *yaml.Node) (*yaml.Node, bool) {
 	}
 	return &copied, ok
 }
+
+// commented reports whether a node contains comments.
+func commented(node *yaml.Node) bool { return len(comments([]*yaml.Node{node})) > 0 }

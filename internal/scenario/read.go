@@ -54,9 +54,7 @@ func (r *reader) object(v *value, f form) *value {
 		return nil
 	}
 	for i := range v.fields {
-		if now, renamed := f.formerNames[v.fields[i].key]; renamed {
-			r.renamed(v.fields[i].place, v.fields[i].key, now)
-		} else if !r.full() && !f.has(v.fields[i].key) {
+		if !r.full() && !f.has(v.fields[i].key) {
 			r.fail(v.fields[i].place, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
 		}
 	}
@@ -88,11 +86,6 @@ func (r *reader) exactlyOne(v *value, f form) {
 	if f.exactlyOne && count != 1 {
 		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
 	}
-}
-
-// renamed records a name of an earlier version of the format.
-func (r *reader) renamed(at *value, before, now string) {
-	r.fail(at, "%s is now called %s; toolsandbox scenario fmt --upgrade renames it", before, now)
 }
 
 // require records a missing field.
@@ -176,11 +169,7 @@ func (r *reader) tableName(at *value, text string) string {
 	if table, ok := r.world().Table(world.Name(text)); ok && world.AuthorText(table.Name) == text {
 		return table.Name
 	}
-	if now, renamed := formerValues("table")[text]; renamed {
-		r.renamed(at, text, now)
-	} else {
-		r.fail(at, "unknown table %q%s", text, hint(text, tableNames(r.world())))
-	}
+	r.fail(at, "unknown table %q%s", text, hint(text, tableNames(r.world())))
 	return ""
 }
 

@@ -265,12 +265,45 @@ func TestValidateEmpty(t *testing.T) {
 
 // FuzzLoad checks that Load does not panic, that Validate accepts the result, and that every
 // mistake is one line with a position.
+// variedScenario has most fields of the format.
+const variedScenario = `one:
+  max_idle_score: 0.5 # generous
+  tables: {contact: {add: [{name: SETTING}]}}
+  categories: [COREFERENCE]
+  user: {goal: Know., knowledge: You do not know why. Or how., unknown: her name, demonstrations: [{user: Hi.}], says: Look at wifi.}
+  oracle:
+    - get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}
+    - {say: It is on., milestone: first}
+    - calls: [{get_wifi_status: {}, id: x}]
+    - say: Bye.
+    - say: "No, bye."
+  recordings:
+    - {url: a, params: {timestamp: {cel: now}}, response: 1}
+  guardrails: {except: [contact, setting]}
+  milestones:
+    first:
+    second: {says: It is on.}
+    # a call
+    status: {call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}}
+    asked: {call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
+    filled:
+      table: sandbox
+      measure: derived
+      reference: asked
+      expect: {content: "{days} fill_to"}
+      into: content
+      extractor: days_extractor
+    told: {after: [asked]}
+  minefields:
+    tripped: {says: trip, triggered_by: [{say: trip}]}
+`
+
 func FuzzLoad(f *testing.F) {
 	f.Add(named("one", testScenario), testWorld)
 	f.Add(named("one", strings.Replace(relativeScenario, "world: later", "world: base", 1)), earlyWorld)
 	f.Add(named("one", nameScenario), namedWorld)
 	f.Add(named("one", nameScenario), ownNames)
-	f.Add(todaysScenario, testWorld)
+	f.Add(variedScenario, testWorld)
 	f.Add(named("one", strings.Replace(turnScenario, "ORACLE", "oracle:\n  - {say: Done., milestone: said}\n  - say: Bye.\nmilestones: {told: , x: {after: []}}\n", 1)), testWorld)
 	for _, seed := range []string{"a: [", "- - - -", "? {a: b}\n: c", "name: &a [*a]", "a: |\n  b\n---\n...", "<<: {a: b}", "\t", "x: !!map"} {
 		f.Add(seed, seed)

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -169,22 +168,8 @@ func measureNames(prefix string, numbers map[string]int32) []string {
 
 // measureName returns the name of a measure in files, from its name in an enumeration.
 func measureName(prefix, name string) string {
-	text := strings.ToLower(strings.TrimPrefix(name, prefix))
-	return cmp.Or(formerValues("measure")[text], text)
-}
-
-// formerValues maps former values of a primitive to current ones.
-func formerValues(primitive string) map[string]string {
-	switch primitive {
-	case "measure":
-		return map[string]string{"tool_trace_dependant": "derived"}
-	case "table":
-		former := make(map[string]string)
-		for _, schema := range world.Builtin().Tables() {
-			former[schema.Name] = world.AuthorText(schema.Name)
-		}
-		return former
-	default:
-		return nil
+	if text := strings.ToLower(strings.TrimPrefix(name, prefix)); text != "tool_trace_dependant" {
+		return text
 	}
+	return "derived"
 }

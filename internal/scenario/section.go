@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,7 +24,7 @@ func (r *reader) scenarioSections(data []byte) []section {
 			keys = keys[1:]
 		}
 		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(part.text[at[0]:at[1]]) }) ||
-			strings.ContainsAny(part.text, "\r") || formerName.MatchString(part.text) {
+			strings.ContainsAny(part.text, "\r") {
 			keys = nil
 		} else if seen && len(keys) > 0 {
 			r.fail(&value{line: part.before + 1, column: 1}, oneMapping)
@@ -43,9 +42,6 @@ func (r *reader) scenarioSections(data []byte) []section {
 	return out
 }
 
-// formerName matches the field name of a scenario in earlier versions of the format.
-var formerName = regexp.MustCompile(`(?m)^name: *[^\s{#]`)
-
 // oneMapping is the error for a file with several documents.
 const oneMapping = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
@@ -53,11 +49,7 @@ const oneMapping = "a file of scenarios is one mapping from names to scenarios; 
 func (r *reader) scenarios(part section) []field {
 	var found []field
 	for i, doc := range r.parse(part) {
-		name := doc.get("name")
 		switch {
-		case name != nil && name.shape != shapeMapping:
-			r.fail(name, "the name of a scenario is now the key of its fields, as in %s: {user: …}, and a file is one mapping without ---; "+
-				"toolsandbox scenario fmt --upgrade writes it so", cmp.Or(brief(name.text), "turn_off_wifi"))
 		case i > 0:
 			r.fail(doc, oneMapping)
 		case r.checkShape(doc, shapeMapping):

@@ -24,7 +24,6 @@ func TestScenarioSections(t *testing.T) {
 		{"braces", "{\na: {},\nb: {}\n}\n", []string{"{\na: {},\nb: {}\n}\n"}},
 		{"text that goes on in the first column", "a: \"b\nc\"\nd: {}\n", []string{"a: \"b\nc\"\nd: {}\n"}},
 		{"CRLF", "a: {}\r\nb: {}\r\n", []string{"a: {}\r\nb: {}\r\n"}},
-		{"former name", "name: a\nworld: b\n", []string{"name: a\nworld: b\n"}},
 	} {
 		var got []string
 		for _, part := range (&reader{}).scenarioSections([]byte(c.text)) {
@@ -45,10 +44,6 @@ func TestScenarioFileErrors(t *testing.T) {
 	t.Parallel()
 	fields := strings.ReplaceAll(indented(testScenario), "\n", "\r\n")
 	for _, c := range []struct{ name, text, want string }{
-		{"former name", testScenario + "name: one\n",
-			"a.yaml:16:7: name: the name of a scenario is now the key of its fields, as in one: {user: …}, and a file is one mapping without ---; " +
-				"toolsandbox scenario fmt --upgrade writes it so"},
-		{"former name in braces", "{name: one, user: {}}\n", "a.yaml:1:8: name: the name of a scenario is now the key of its fields, as in one: {user: …}"},
 		{"two documents", named("one", testScenario) + "---\n" + named("two", testScenario),
 			"a.yaml:17:1: document: a file of scenarios is one mapping from names to scenarios; leave --- out"},
 		{"two documents with CRLF", "one:\r\n" + fields + "---\r\ntwo:\r\n" + fields,

@@ -20,7 +20,7 @@ func layers() []struct{ prefix, layer string } {
 		{"google.golang.org/protobuf", "protobuf"},
 		{"go.etcd.io/bbolt", "bbolt"},
 		{"buf.build/go/protovalidate", "validation"},
-		{"github.com/google/cel-go", "validation"},
+		{"cel.dev/cel-go", "validation"},
 		{own + "services/evaluator/internal/", "scoring"},
 		{own + "services/evaluator", "evaluator"},
 		{own + "services/toolhost", "toolhost"},

@@ -13,21 +13,20 @@ import (
 )
 
 func newScenarioFmt() *cobra.Command {
-	var check, upgrade, asJSON bool
+	var check, asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fmt FILE...",
 		Short: "Format the files of a pack",
 		Long: `fmt writes scenario, world and pack files in canonical form, with fields in canonical order and an indentation of two columns,
-and prints the names of the changed files. It keeps comments and the meaning of a file and removes empty lines. --upgrade
-converts files of an earlier version of the format.`,
-		Example: "  toolsandbox scenario fmt --upgrade mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
+and prints the names of the changed files. It keeps comments and the meaning of a file and removes empty lines.`,
+		Example: "  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return process.Usage("FILE: missing, expected files to format")
 			}
 			changed := []string{}
 			for _, name := range args {
-				different, err := format(name, upgrade, !check)
+				different, err := format(name, !check)
 				if err != nil {
 					return err
 				}
@@ -55,21 +54,16 @@ converts files of an earlier version of the format.`,
 	}
 	cmd.Flags().BoolVar(&check, "check", false, "write nothing; exit with 1 if any file would change")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON after reading all files")
-	cmd.Flags().BoolVar(&upgrade, "upgrade", false, "convert files of an earlier version of the format")
 	return cmd
 }
 
 // format returns whether a file is not in its canonical form, and rewrites it on request.
-func format(name string, upgrade, write bool) (different bool, err error) {
+func format(name string, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {
 		return false, process.Usage("FILE: %s: %w", name, err)
 	}
-	canonical := scenario.Format
-	if upgrade {
-		canonical = scenario.Upgrade
-	}
-	after, err := canonical(name, before)
+	after, err := scenario.Format(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
