@@ -17,18 +17,11 @@ const (
 	// jobConsumer and a sweep's id form the name of the durable consumer of the sweep's jobs. All
 	// orchestrators share it.
 	jobConsumer = "sweep-"
-	// firstJobConsumer is the single consumer of all jobs in earlier versions. A work queue delivers a
-	// job to one consumer only, so this one conflicts with those of the sweeps.
-	firstJobConsumer = "orchestrator"
 	// idleLeases is the number of leases after the last request and delivery after which the server
 	// removes a consumer.
 	idleLeases = 6
 	// queuedSubject and a sweep's id form the subject that announces queued jobs. It is not stored.
 	queuedSubject = "queued."
-
-	// The server's error codes for conflicting consumers of a work queue.
-	codeMultipleUnfiltered jetstream.ErrorCode = 10099
-	codeFilterNotUnique    jetstream.ErrorCode = 10100
 )
 
 // Queue delivers the jobs of one sweep, oldest first. It needs no closing: unacknowledged jobs are
@@ -40,11 +33,10 @@ type Queue struct {
 
 // OpenQueue opens the job queue of a sweep. A job that is neither acknowledged nor extended within
 // lease is redelivered. Jobs stay queued while no process has the queue open; after idleLeases
-// leases the delivery count starts at 1 again. OpenQueue removes the consumer of earlier versions:
-// their processes get no more jobs, and their jobs are redelivered.
+// leases the delivery count starts at 1 again.
 func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration) (queue *Queue, err error) {
 	queue = &Queue{}
-	open := func(ctx context.Context) (err error) {
+	err = attempt(ctx, jobStream, func(ctx context.Context) (err error) {
 		queue.consumer, err = b.streams[jobStream].CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
 			Durable:           jobConsumer + sweepID,
 			FilterSubject:     sweepJobSubject(sweepID),
@@ -54,24 +46,11 @@ func (b Jobs) OpenQueue(ctx context.Context, sweepID string, lease time.Duration
 			InactiveThreshold: idleLeases * lease,
 		})
 		return err
-	}
-	err = attempt(ctx, jobStream, open)
-	if isConsumerConflict(err) {
-		err = attempt(ctx, jobStream, func(ctx context.Context) error { return b.streams[jobStream].DeleteConsumer(ctx, firstJobConsumer) })
-		if err == nil || errors.Is(err, jetstream.ErrConsumerNotFound) { // not found: another process removed it first
-			err = attempt(ctx, jobStream, open)
-		}
-	}
+	})
 	if err != nil {
 		return nil, fmt.Errorf("open job queue of sweep %s: %w", sweepID, err)
 	}
 	return queue, nil
-}
-
-// isConsumerConflict reports whether another consumer of the work queue has the same jobs.
-func isConsumerConflict(err error) bool {
-	var api *jetstream.APIError
-	return errors.As(err, &api) && (api.ErrorCode == codeMultipleUnfiltered || api.ErrorCode == codeFilterNotUnique)
 }
 
 // ResetJobs resets the consumer if the server considers all stored jobs done although none is

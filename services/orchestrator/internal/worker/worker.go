@@ -61,7 +61,7 @@ const (
 	// fetchWait is how long one request for jobs waits for a job.
 	fetchWait = 5 * time.Second
 	// queuePollInterval is the interval of polling for sweeps with jobs. Queued jobs are announced at
-	// once, but announcements may be lost, and orchestrators of earlier versions send none.
+	// once, but announcements may be lost.
 	queuePollInterval = 10 * time.Second
 )
 
