@@ -47,7 +47,7 @@ func statusOf(err error) error {
 	case errors.Is(err, host.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())
 	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID),
-		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrBroken), errors.Is(err, toolserver.ErrState):
+		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrBroken), errors.Is(err, toolserver.ErrUnknownState):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrStateMismatch):
 		return status.Error(codes.FailedPrecondition, err.Error())
@@ -56,7 +56,7 @@ func statusOf(err error) error {
 	case errors.Is(err, host.ErrQuota):
 		return status.Error(codes.ResourceExhausted, err.Error())
 	case errors.As(err, &fatal), errors.Is(err, store.ErrClosed), errors.Is(err, host.ErrPublish),
-		errors.Is(err, toolserver.ErrAway):
+		errors.Is(err, toolserver.ErrUnavailable):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
 		return status.Error(codes.DeadlineExceeded, err.Error())

@@ -1,5 +1,5 @@
-// Package toolhost owns each session's world and executes tools in it: it keeps sessions in bbolt,
-// runs every call exactly once, and announces new table versions on the bus.
+// Package toolhost owns the sessions' worlds and executes tools in them. It stores sessions in
+// bbolt, executes every call exactly once, and publishes new table versions on the bus.
 package toolhost
 
 import (
@@ -28,14 +28,14 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// storeFile holds the sessions of a shard, below the shard's directory.
+// storeFile is the name of the session file in a shard's directory.
 const storeFile = "sessions.db"
 
-// lockTimeout bounds waiting for another process that has the file open.
+// lockTimeout bounds the wait for another process that has the session file open.
 const lockTimeout = 5 * time.Second
 
 // Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit
-// fails: the process must then exit, reopen the file and go on with what was acknowledged.
+// fails. After a failed commit the process must exit and reopen the file.
 func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("toolhost: %w", err)
@@ -86,26 +86,25 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 	return nil
 }
 
-// ToolServer is where a tool server is.
+// ToolServer is the location of a tool server.
 type ToolServer = toolserver.Target
 
-// ErrServerAway says that a tool server cannot be reached or does not answer in time.
-var ErrServerAway = toolserver.ErrAway
+// ErrServerUnavailable means that a tool server cannot be reached or does not answer in time.
+var ErrServerUnavailable = toolserver.ErrUnavailable
 
 // ToolServers are tool servers by name.
 type ToolServers = toolserver.Targets
 
-// ListServerTools asks a tool server for its tools, within a time. The server's name is that in
-// errors. The list is checked: names are different, and all fields keep to their rules. The result
-// is the caller's own. The error is ErrServerAway, or another try does not help.
-func ListServerTools(ctx context.Context, name string, at ToolServer, within time.Duration) (tools []*toolsv1.Tool, err error) {
-	client := toolserver.NewClient(toolserver.Config{Targets: toolserver.Targets{name: at}, Timeout: within, Logger: slog.New(slog.DiscardHandler)})
+// ListServerTools returns the validated tools of a server. timeout bounds all attempts. Errors
+// contain the name. Another attempt may help only if the error is ErrServerUnavailable. The caller
+// owns the result.
+func ListServerTools(ctx context.Context, name string, target ToolServer, timeout time.Duration) (tools []*toolsv1.Tool, err error) {
+	client := toolserver.NewClient(toolserver.Config{Targets: toolserver.Targets{name: target}, Timeout: timeout, Logger: slog.New(slog.DiscardHandler)})
 	defer func() { err = errors.Join(err, client.Close()) }()
 	return client.List(ctx, name)
 }
 
-// newClient returns the client of the hosted services, with the key that the environment holds, if
-// any.
+// newClient returns the client of the hosted services, with the key from the environment, if any.
 func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 	key, err := service.LookupKey(os.LookupEnv)
 	if err != nil {
@@ -114,17 +113,17 @@ func newClient(cfg Config, logger *slog.Logger) (*service.Client, error) {
 	return service.NewClient(service.ClientConfig{Key: key, BaseURL: cfg.ServiceURL, Timeout: cfg.ServiceTimeout, Logger: logger})
 }
 
-// Tools returns all tools as ListTools does, in the original's order. The result is the caller's
-// own.
+// Tools returns all built-in tools as ListTools does, in the original's order. The caller owns the
+// result.
 func Tools() []*toolhostv1.ToolInfo { return listed(tool.Builtin()) }
 
-// listed describes the tools of a catalogue, and the one by which a user gives its consent.
+// listed describes the tools of a catalogue and the consent tool of users.
 func listed(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
 	return describe(append(slices.Clip(catalogue.All()), tool.AllowTool()))
 }
 
-// ConfirmedTools returns the built-in tools that need the user's consent where a scenario says so.
-// The result is the caller's own.
+// ConfirmedTools returns the built-in tools that need the user's consent if a scenario requires it.
+// The caller owns the result.
 func ConfirmedTools() []*setupv1.ConfirmedTool { return confirmed(tool.Builtin().All()) }
 
 func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
@@ -137,10 +136,10 @@ func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
 	return list
 }
 
-// PackTools returns the tools that a setup has: those of its pack, and the built-in ones unless the
-// pack stands alone. It reads the setup's files of tools, their backend and the tables, and runs
-// none of their code. It also returns the pack's tools that always need the user's consent. The
-// mistakes are what is wrong with the files. The results are the caller's own.
+// PackTools returns the tools of a setup: those of its pack, and the built-in ones unless the pack
+// excludes them. It also returns the pack's tools that always need the user's consent. It parses
+// the setup's files and does not execute their code. The mistakes are those of the files. The
+// caller owns the results.
 func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, source.Mistakes) {
 	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
 	var mistakes source.Mistakes

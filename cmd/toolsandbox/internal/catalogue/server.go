@@ -121,7 +121,7 @@ func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from stri
 		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listLimit)
 		if err != nil {
 			remedy := ""
-			if errors.Is(err, toolhost.ErrServerAway) {
+			if errors.Is(err, toolhost.ErrServerUnavailable) {
 				remedy = "; start it, or keep its list of tools in the pack with toolsandbox pack freeze"
 			}
 			return nil, errors.New(strings.Join(strings.Fields(err.Error()), " ") + remedy)

@@ -102,8 +102,8 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	values := make(map[string]string)
 	flags.VisitAll(func(flag *pflag.Flag) {
 		text := flag.Value.String()
-		if safe, ok := flag.Value.(interface{ Recorded() string }); ok {
-			text = safe.Recorded()
+		if safe, ok := flag.Value.(interface{ Redacted() string }); ok {
+			text = safe.Redacted()
 		}
 		if flag.Name != "help" {
 			values[flag.Name] = redact(text, secrets)

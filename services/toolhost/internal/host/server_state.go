@@ -37,7 +37,7 @@ func (d *serviceRecorder) callState(ctx context.Context, wanted request, params 
 
 // askState returns the answer to a request that follows a history.
 func (d *serviceRecorder) askState(
-	ctx context.Context, wanted request, params *python.Dict, server *serverTool, history []toolserver.Answered,
+	ctx context.Context, wanted request, params *python.Dict, server *serverTool, history []toolserver.Exchange,
 ) (recordedAnswer, error) {
 	switch {
 	case d.session.replay && d.session.parent != "":
@@ -59,7 +59,7 @@ func (d *serviceRecorder) answerFromGivenOrder(wanted request, server *setupv1.T
 	}
 	if !ok {
 		return recordedAnswer{}, fmt.Errorf("%w: %s: parallel calls depend on their order, and what it answers to %s in another order than the given one is not known: make the calls one after the other",
-			toolserver.ErrState, server.GetName(), wanted.url)
+			toolserver.ErrUnknownState, server.GetName(), wanted.url)
 	}
 	return found, nil
 }
@@ -93,17 +93,17 @@ func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, serv
 		break
 	}
 	return recordedAnswer{}, fmt.Errorf("%w: %s: session %s asks nothing of servers, and session %s did not make the same request to %s at this point",
-		toolserver.ErrState, server.GetName(), d.id, d.session.parent, wanted.url)
+		toolserver.ErrUnknownState, server.GetName(), d.id, d.session.parent, wanted.url)
 }
 
 // history returns the requests of the session, and of its parents before the fork, to a server, in
 // order.
-func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answered, error) {
+func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Exchange, error) {
 	answers, err := d.host.answersWithParents(d.id, d.session.record(), d.index)
 	if err != nil {
 		return nil, err
 	}
-	var history []toolserver.Answered
+	var history []toolserver.Exchange
 	for _, stored := range answers {
 		at := d.session.setup.findServerTool(stored.GetRecording().GetUrl())
 		if at == nil || at.server != server {
@@ -114,7 +114,7 @@ func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Answ
 			return nil, err
 		}
 		params, _ := made.params.AsDict()
-		history = append(history, toolserver.Answered{
+		history = append(history, toolserver.Exchange{
 			Request: toolserver.Request{Server: server, Tool: at.tool, Params: params}, Body: stored.GetRecording().GetResponseJson(),
 		})
 	}

@@ -11,7 +11,7 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// Fields of the body of an answer, and of the parameters of a request.
+// These are the fields of the body of an answer and of the parameters of a request.
 const (
 	FieldValue     = "value"
 	FieldChanges   = "changes"
@@ -31,10 +31,11 @@ const (
 	FieldIDs       = "ids"
 )
 
-// defaultException is what a call raises whose server names no class: as all MCP servers do.
+// defaultException is the class of an exception whose server names none, as MCP servers do.
 const defaultException = "RuntimeError"
 
-// raisedBody is the body of a call that raised.
+// raisedBody returns the body for a call that raised an exception. An empty kind is
+// defaultException.
 func raisedBody(kind, text string) string {
 	if kind == "" {
 		kind = defaultException
@@ -44,7 +45,7 @@ func raisedBody(kind, text string) string {
 	)}))
 }
 
-// valueBody is the body of a call that returned a value.
+// valueBody returns the body for a call that returned a value.
 func valueBody(value python.Value, changes []python.Value) string {
 	body := python.DictOf(python.Item{Key: FieldValue, Value: value})
 	if len(changes) > 0 {
@@ -54,9 +55,8 @@ func valueBody(value python.Value, changes []python.Value) string {
 	return python.JSON(body)
 }
 
-// bodyOf checks what a server answers to a call of a tool and returns it as a body. The error is
-// ErrBroken.
-func bodyOf(tool *toolsv1.Tool, response *toolsv1.CallResponse) (string, error) {
+// encodeResponse validates the response to a call of a tool and returns it as a body.
+func encodeResponse(tool *toolsv1.Tool, response *toolsv1.CallResponse) (string, error) {
 	if err := protovalidate.Validate(response); err != nil {
 		return "", err
 	}
@@ -72,7 +72,7 @@ func bodyOf(tool *toolsv1.Tool, response *toolsv1.CallResponse) (string, error) 
 	}
 	var changes []python.Value
 	for i, change := range response.GetChanges() {
-		one, err := changeOf(tool, change)
+		one, err := encodeChange(tool, change)
 		if err != nil {
 			return "", fmt.Errorf("changes[%d]: %w", i, err)
 		}
@@ -81,7 +81,7 @@ func bodyOf(tool *toolsv1.Tool, response *toolsv1.CallResponse) (string, error) 
 	return valueBody(value, changes), nil
 }
 
-// jsonValue reads a text of JSON, with numbers that JSON has.
+// jsonValue parses a JSON text. It rejects NaN and infinite numbers.
 func jsonValue(field, text string) (python.Value, error) {
 	value, err := python.ParseJSON(text)
 	if err != nil {
@@ -93,8 +93,8 @@ func jsonValue(field, text string) (python.Value, error) {
 	return value, nil
 }
 
-// changeOf checks a change against what the tool declares and returns it as a part of a body.
-func changeOf(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, error) {
+// encodeChange validates a change against the tool's declaration and returns it for a body.
+func encodeChange(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, error) {
 	out := python.DictOf(python.Item{Key: FieldTable, Value: python.Str(change.GetTable())})
 	dict, _ := out.AsDict()
 	at := slices.IndexFunc(tool.GetWrites(), func(r *toolsv1.Rows) bool { return r.GetTable() == change.GetTable() })
@@ -146,7 +146,7 @@ func changeOf(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, error) 
 	}
 }
 
-// checkTools says what is wrong with a list of tools. The error is ErrBroken.
+// checkTools validates the tools of a server. The error is ErrBroken.
 func checkTools(server string, tools []*toolsv1.Tool) error {
 	if len(tools) == 0 {
 		return fmt.Errorf("%w: %s: it has no tools", ErrBroken, server)

@@ -1,5 +1,5 @@
-// Package toolserver asks tool servers: programs elsewhere that answer the calls of a pack's tools,
-// over gRPC (toolsandbox.tools.v1) or MCP.
+// Package toolserver is a client for tool servers: external programs that execute the calls of a
+// pack's tools over gRPC (toolsandbox.tools.v1) or MCP.
 package toolserver
 
 import (
@@ -21,39 +21,40 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// Flag is the one that says where servers are.
+// Flag is the command-line flag that sets the targets.
 const Flag = "--toolhost-tool-server"
 
 const (
-	// maxBody is the size of an answer in bytes.
+	// maxBody is the maximum size of an answer in bytes.
 	maxBody = 1 << 20
-	// maxTries is how often one call is sent, the first time included.
+	// maxTries is the maximum number of attempts of one call.
 	maxTries = 4
-	// firstPause and longestPause bound the pauses between tries before they are jittered by half.
-	firstPause, longestPause = 200 * time.Millisecond, 2 * time.Second
-	// maxStates is how many servers with a state for a session are open at once. That of another
-	// session is made again when it is needed.
+	// minPause and maxPause bound the pauses between attempts, before a jitter of half a pause.
+	minPause, maxPause = 200 * time.Millisecond, 2 * time.Second
+	// maxStates is the maximum number of open connections to servers with a state per session.
+	// CallState restores the state of an evicted session.
 	maxStates = 32
 )
 
-// Errors that a caller can act on.
+// These are the errors of a Client.
 var (
-	// ErrUnknown says that nobody told the tool host where a server is.
+	// ErrUnknown means that the tool host has no target for the server.
 	ErrUnknown = errors.New("unknown tool server")
-	// ErrAway says that a server cannot be reached or does not answer in time.
-	ErrAway = errors.New("tool server is away")
-	// ErrBroken says that a server answers what it must not.
+	// ErrUnavailable means that the server cannot be reached or does not answer in time.
+	ErrUnavailable = errors.New("tool server is away")
+	// ErrBroken means that the server violates the protocol. Another attempt does not help.
 	ErrBroken = errors.New("tool server is broken")
-	// ErrState says that nobody knows what a server with a state for each session would answer.
-	ErrState = errors.New("tool server keeps a state")
+	// ErrUnknownState means that the answer depends on a session state that the tool host cannot
+	// derive.
+	ErrUnknownState = errors.New("tool server keeps a state")
 )
 
-// Config says which servers there are and how they are asked.
+// Config configures a Client.
 type Config struct {
 	Targets Targets
-	// Timeout bounds one call with all its tries; it must be more than 0.
+	// Timeout bounds one call with all attempts. It must be positive.
 	Timeout time.Duration
-	// Logger is told why calls failed.
+	// Logger receives the reasons of failures.
 	Logger *slog.Logger
 }
 
@@ -61,70 +62,71 @@ type Config struct {
 type Request struct {
 	Server *setupv1.ToolServer
 	Tool   *toolsv1.Tool
-	// Params are what decides the answer: arguments, rows, now and ids, where the tool declares them.
+	// Params are all inputs of the call: arguments, and rows, now and ids if the tool declares them.
 	Params *python.Dict
 }
 
-// Answered is a request with the body that answered it.
-type Answered struct {
+// Exchange is a request and the body of its answer.
+type Exchange struct {
 	Request
 
 	Body string
 }
 
-// connection is one to a server. It is safe for concurrent use.
+// connection is a connection to one server. It is safe for concurrent use.
 type connection interface {
 	// list returns the server's tools.
 	list(ctx context.Context) ([]*toolsv1.Tool, error)
-	// call returns the body of an answer. An error that wraps ErrBroken is not mended by another
-	// try.
+	// call returns the body of the answer. Another attempt does not help if the error is ErrBroken.
 	call(ctx context.Context, request Request) (body string, err error)
 	close() error
 }
 
-// place is that of a connection: a server, and a session if the server has a state for each.
-type place struct{ server, session string }
+// connectionKey identifies a connection. session is empty for a server without state.
+type connectionKey struct{ server, session string }
 
-// slot holds the connection of a place, if it is open. mu makes sure that only one is opened.
-type slot struct {
-	place place
-	mu    sync.Mutex
-	open  connection
-	// served identifies the requests that made the server's state.
-	served [sha256.Size]byte
-	// gone says that the slot made room: it is not opened again.
-	gone bool
+// cacheEntry holds at most one connection. mu serializes dialing and, for a server with state,
+// calls.
+type cacheEntry struct {
+	key  connectionKey
+	mu   sync.Mutex
+	conn connection
+	// historyDigest is the digest of the exchanges that led to the server's state.
+	historyDigest [sha256.Size]byte
+	// evicted entries do not connect again.
+	evicted bool
 }
 
-// Client asks tool servers. It is safe for concurrent use. Whoever made it closes it.
+// Client calls tool servers. It is safe for concurrent use. The caller that creates it closes it.
 type Client struct {
 	cfg Config
 	mu  sync.Mutex
-	// shared are the slots of servers without a state, by name.
-	shared map[string]*slot
-	// states are the slots of servers with a state by place; recent has them, used last first.
-	states map[place]*list.Element
-	recent *list.List
+	// shared are the connections to servers without state, by server name.
+	shared map[string]*cacheEntry
+	// states are the connections to servers with state. lru orders them, the most recently used first.
+	states map[connectionKey]*list.Element
+	lru    *list.List
 }
 
-// NewClient returns a client that has not connected to anything yet.
+// NewClient returns a client. It does not connect yet.
 func NewClient(cfg Config) *Client {
-	return &Client{cfg: cfg, shared: make(map[string]*slot), states: make(map[place]*list.Element), recent: list.New()}
+	return &Client{cfg: cfg, shared: make(map[string]*cacheEntry), states: make(map[connectionKey]*list.Element), lru: list.New()}
 }
 
-// Close closes all connections and ends the programs that were started. Nothing may be asked then.
+// Close closes all connections and stops the started programs. The client cannot be used
+// afterwards.
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	open := slices.Collect(maps.Values(c.shared))
+	entries := slices.Collect(maps.Values(c.shared))
 	for _, element := range c.states {
-		s, _ := element.Value.(*slot)
-		open = append(open, s)
+		entry, _ := element.Value.(*cacheEntry)
+		entries = append(entries, entry)
 	}
 	var wait sync.WaitGroup
-	errs := make([]error, len(open))
-	for i, s := range open {
-		wait.Go(func() { errs[i] = s.reset() })
+	errs := make([]error, len(entries))
+	for i, entry := range entries {
+		wait.Go(func() { errs[i] = entry.evict() })
 	}
 	wait.Wait()
 	clear(c.shared)
@@ -132,69 +134,69 @@ func (c *Client) Close() error {
 	return errors.Join(errs...)
 }
 
-// reset closes the connection of a slot for good, when nobody uses it.
-func (s *slot) reset() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.gone = true
-	return s.drop()
+// evict closes the connection permanently. It waits for the current user.
+func (e *cacheEntry) evict() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.evicted = true
+	return e.disconnect()
 }
 
-// drop closes the connection of a locked slot.
-func (s *slot) drop() error {
-	if s.open == nil {
+// disconnect closes the connection. The caller holds e.mu.
+func (e *cacheEntry) disconnect() error {
+	if e.conn == nil {
 		return nil
 	}
-	err := s.open.close()
-	s.open, s.served = nil, [sha256.Size]byte{}
+	err := e.conn.close()
+	e.conn, e.historyDigest = nil, [sha256.Size]byte{}
 	return err
 }
 
-// sharedSlot returns the slot of a server without a state.
-func (c *Client) sharedSlot(server string) *slot {
+// sharedEntry returns the entry of a server without state.
+func (c *Client) sharedEntry(server string) *cacheEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s, ok := c.shared[server]
+	entry, ok := c.shared[server]
 	if !ok {
-		s = &slot{place: place{server: server}}
-		c.shared[server] = s
+		entry = &cacheEntry{key: connectionKey{server: server}}
+		c.shared[server] = entry
 	}
-	return s
+	return entry
 }
 
-// stateSlot returns the slot of a server with a state, locked. The slot that was used longest ago
-// makes room: it is closed after the client's lock is released, because it may be in use.
-func (c *Client) stateSlot(p place) *slot {
+// stateEntry returns the locked entry of a server with state. If the cache is full, it evicts the
+// least recently used entry. It does so without c.mu, because that entry may be in use.
+func (c *Client) stateEntry(key connectionKey) *cacheEntry {
 	for {
-		s, evicted := c.touch(p)
+		entry, evicted := c.use(key)
 		if evicted != nil {
-			c.warn(evicted.place.server, evicted.reset())
+			c.warn(evicted.key.server, evicted.evict())
 		}
-		s.mu.Lock()
-		if !s.gone {
-			return s
+		entry.mu.Lock()
+		if !entry.evicted {
+			return entry
 		}
-		s.mu.Unlock() // it made room before it was locked
+		entry.mu.Unlock() // another call evicted it
 	}
 }
 
-// touch returns the slot of a place as the one that was used last, and the one that makes room, nil
-// if none has to.
-func (c *Client) touch(p place) (s, evicted *slot) {
+// use returns the entry of a key and makes it the most recently used one. evicted is the entry to
+// close, nil for none.
+func (c *Client) use(key connectionKey) (entry, evicted *cacheEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.states[p]; ok {
-		c.recent.MoveToFront(element)
-		s, _ = element.Value.(*slot)
-		return s, nil
+	if element, ok := c.states[key]; ok {
+		c.lru.MoveToFront(element)
+		entry, _ = element.Value.(*cacheEntry)
+		return entry, nil
 	}
-	s = &slot{place: p}
-	c.states[p] = c.recent.PushFront(s)
-	if c.recent.Len() > maxStates {
-		evicted, _ = c.recent.Remove(c.recent.Back()).(*slot)
-		delete(c.states, evicted.place)
+	entry = &cacheEntry{key: key}
+	c.states[key] = c.lru.PushFront(entry)
+	if c.lru.Len() > maxStates {
+		evicted, _ = c.lru.Remove(c.lru.Back()).(*cacheEntry)
+		delete(c.states, evicted.key)
 	}
-	return s, evicted
+	return entry, evicted
 }
 
 func (c *Client) warn(server string, err error) {
@@ -203,16 +205,16 @@ func (c *Client) warn(server string, err error) {
 	}
 }
 
-// List returns the tools of a server, checked.
+// List returns the validated tools of a server. The error is that of Call.
 func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, err error) {
-	s := c.sharedSlot(name)
+	entry := c.sharedEntry(name)
 	err = c.retry(ctx, name, func(ctx context.Context) error {
-		open, err := c.connect(ctx, s)
+		conn, err := c.connect(ctx, entry)
 		if err != nil {
 			return err
 		}
-		if tools, err = open.list(ctx); err != nil {
-			c.forget(s, open)
+		if tools, err = conn.list(ctx); err != nil {
+			c.discard(entry, conn)
 		}
 		return err
 	})
@@ -222,101 +224,103 @@ func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, 
 	return tools, checkTools(name, tools)
 }
 
-// Call returns the body of the answer to a request: a JSON object with value and changes, or with
-// raised. It tries again after failures of the network, with jittered pauses, until the timeout has
-// passed. The error is ErrUnknown, ErrAway, ErrBroken or the cause of ctx's end.
+// Call returns the body of the answer: a JSON object with value and changes, or with raised. It
+// repeats a call that fails on the network, with jittered pauses, until the timeout. The error is
+// ErrUnknown, ErrUnavailable, ErrBroken or the cause of ctx's end.
 func (c *Client) Call(ctx context.Context, request Request) (body string, err error) {
-	s := c.sharedSlot(request.Server.GetName())
+	entry := c.sharedEntry(request.Server.GetName())
 	err = c.retry(ctx, request.Server.GetName(), func(ctx context.Context) error {
-		open, err := c.connect(ctx, s)
+		conn, err := c.connect(ctx, entry)
 		if err != nil {
 			return err
 		}
-		if body, err = open.call(ctx, request); err != nil && !errors.Is(err, ErrBroken) {
-			c.forget(s, open)
+		if body, err = conn.call(ctx, request); err != nil && !errors.Is(err, ErrBroken) {
+			c.discard(entry, conn)
 		}
 		return err
 	})
 	return body, err
 }
 
-// CallState is Call for a server that keeps a state for each session. history is what made the
-// session's state, in its order: where the server does not have it, it is made again. Calls of one
-// session wait for each other.
-func (c *Client) CallState(ctx context.Context, session string, history []Answered, request Request) (body string, err error) {
+// CallState is Call for a server with a state per session. history is the session's earlier
+// exchanges, in order. If the server's state differs, CallState repeats them on a new connection.
+// It serializes the calls of a session.
+func (c *Client) CallState(ctx context.Context, session string, history []Exchange, request Request) (body string, err error) {
 	name := request.Server.GetName()
-	s := c.stateSlot(place{server: name, session: session})
-	defer s.mu.Unlock()
-	var before [sha256.Size]byte
-	for _, answered := range history {
-		before = answered.after(before)
+	entry := c.stateEntry(connectionKey{server: name, session: session})
+	defer entry.mu.Unlock()
+	var digest [sha256.Size]byte
+	for _, exchange := range history {
+		digest = exchange.digest(digest)
 	}
 	err = c.retry(ctx, name, func(ctx context.Context) error {
-		if s.open != nil && s.served != before {
-			c.warn(name, s.drop())
+		if entry.conn != nil && entry.historyDigest != digest {
+			c.warn(name, entry.disconnect())
 		}
-		err := c.restore(ctx, s, history)
+		err := c.restore(ctx, entry, history)
 		if err == nil {
-			body, err = s.open.call(ctx, request)
+			body, err = entry.conn.call(ctx, request)
 		}
 		if err != nil {
-			c.warn(name, s.drop()) // what the server made of the request is not known
+			c.warn(name, entry.disconnect()) // the server's state is unknown
 			return err
 		}
-		s.served = Answered{request, body}.after(before)
+		entry.historyDigest = Exchange{request, body}.digest(digest)
 		return nil
 	})
 	return body, err
 }
 
-// after identifies a history that ends with the request; before identifies what came earlier.
-func (a Answered) after(before [sha256.Size]byte) [sha256.Size]byte {
-	text := python.JSON(python.List(python.Str(a.Tool.GetName()), a.Params.Value(), python.Str(a.Body)))
-	return sha256.Sum256(append(before[:], text...))
+// digest returns the digest of a history that ends with x. previous is the digest of the earlier
+// exchanges.
+func (x Exchange) digest(previous [sha256.Size]byte) [sha256.Size]byte {
+	text := python.JSON(python.List(python.Str(x.Tool.GetName()), x.Params.Value(), python.Str(x.Body)))
+	return sha256.Sum256(append(previous[:], text...))
 }
 
-// restore gives a server the state that a history makes, unless it has one.
-func (c *Client) restore(ctx context.Context, s *slot, history []Answered) error {
-	if s.open != nil {
+// restore connects, if there is no connection, and repeats the history. The error is ErrBroken if
+// an answer differs.
+func (c *Client) restore(ctx context.Context, entry *cacheEntry, history []Exchange) error {
+	if entry.conn != nil {
 		return nil
 	}
 	var err error
-	if s.open, err = c.dial(ctx, s.place.server); err != nil {
+	if entry.conn, err = c.dial(ctx, entry.key.server); err != nil {
 		return err
 	}
-	for i, before := range history {
-		body, err := s.open.call(ctx, before.Request)
+	for i, exchange := range history {
+		body, err := entry.conn.call(ctx, exchange.Request)
 		if err != nil {
 			return err
 		}
-		if body != before.Body {
+		if body != exchange.Body {
 			return fmt.Errorf("%w: %s: request %d of the session's history, %s, was answered otherwise when it was repeated: its answers depend on more than the calls of the session",
-				ErrBroken, s.place.server, i, before.Tool.GetName())
+				ErrBroken, entry.key.server, i, exchange.Tool.GetName())
 		}
-		s.served = before.after(s.served)
+		entry.historyDigest = exchange.digest(entry.historyDigest)
 	}
 	return nil
 }
 
-// connect returns the connection of a slot, which it opens if there is none.
-func (c *Client) connect(ctx context.Context, s *slot) (connection, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open != nil {
-		return s.open, nil
+// connect returns the connection of an entry. It dials if there is none.
+func (c *Client) connect(ctx context.Context, entry *cacheEntry) (connection, error) {
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if entry.conn != nil {
+		return entry.conn, nil
 	}
 	var err error
-	s.open, err = c.dial(ctx, s.place.server)
-	return s.open, err
+	entry.conn, err = c.dial(ctx, entry.key.server)
+	return entry.conn, err
 }
 
-// forget closes a connection that failed, unless another one has taken its place. One over gRPC
-// stays: it connects again by itself, and the calls of other sessions travel on it.
-func (c *Client) forget(s *slot, failed connection) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open == failed && !c.cfg.Targets[s.place.server].overGRPC() {
-		c.warn(s.place.server, s.drop())
+// discard closes a failed connection unless another one has replaced it. It keeps a gRPC
+// connection, which reconnects and carries the calls of other sessions.
+func (c *Client) discard(entry *cacheEntry, failed connection) {
+	entry.mu.Lock()
+	defer entry.mu.Unlock()
+	if entry.conn == failed && !c.cfg.Targets[entry.key.server].isGRPC() {
+		c.warn(entry.key.server, entry.disconnect())
 	}
 }
 
@@ -326,19 +330,19 @@ func (c *Client) dial(ctx context.Context, name string) (connection, error) {
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("%w %q: start the tool host with %s %s=address", ErrUnknown, name, Flag, name)
-	case target.overGRPC():
+	case target.isGRPC():
 		return dialGRPC(name, target)
 	default:
 		return dialMCP(ctx, name, target)
 	}
 }
 
-// retry calls do until it succeeds, cannot, or the time is up.
+// retry calls do until it succeeds, fails permanently, or the timeout passes.
 func (c *Client) retry(parent context.Context, name string, do func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(parent, c.cfg.Timeout)
 	defer cancel()
 	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = firstPause, longestPause
+	pauses.InitialInterval, pauses.MaxInterval = minPause, maxPause
 	var last error
 	tries := 0
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
@@ -364,5 +368,5 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 		last = fmt.Errorf("no answer within %s: %w", c.cfg.Timeout, last)
 	}
 	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "tries", tries, "error", last)
-	return fmt.Errorf("%w: %s at %s: %w", ErrAway, name, c.cfg.Targets[name], last)
+	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
 }

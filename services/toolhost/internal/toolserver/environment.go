@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// leastSecret is the shortest value of a variable that is removed from what a program says:
-	// shorter ones occur in too many texts by chance.
-	leastSecret = 8
-	// redacted replaces it.
+	// minSecret is the minimum length of redacted values in bytes. Shorter ones occur in other texts
+	// by chance.
+	minSecret = 8
+	// redacted replaces secret values.
 	redacted = "[redacted]"
 )
 
-// inherited are the environment variables that every program gets. Keys of models are not among
-// them.
-func inherited() []string {
+// inheritedVariables returns the environment variables that every program inherits. They include no
+// keys of model providers.
+func inheritedVariables() []string {
 	return []string{
 		"PATH", "HOME", "USER", "LANG", "LC_ALL", "TZ", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "APPDATA", "LOCALAPPDATA", "USERPROFILE", "PATHEXT",
 		"XDG_CACHE_HOME", "GOCACHE", "GOMODCACHE", "GOPATH", "GOFLAGS", "GOPROXY", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH",
@@ -28,11 +28,11 @@ func inherited() []string {
 	}
 }
 
-// environment returns the environment of the target's program, and what of it is secret. The error
-// names a variable of the target that is missing or empty.
+// environment returns the environment of the target's program and its secret values. The error
+// names a required variable that is missing or empty.
 func (t Target) environment() (variables []string, own secrets, err error) {
-	variables = []string{} // not nil, which would be the whole environment
-	for _, name := range inherited() {
+	variables = []string{} // os/exec replaces nil by the environment of this process
+	for _, name := range inheritedVariables() {
 		if value, ok := os.LookupEnv(name); ok && !slices.Contains(t.Environment, name) {
 			variables = append(variables, name+"="+value)
 		}
@@ -43,19 +43,19 @@ func (t Target) environment() (variables []string, own secrets, err error) {
 			return nil, nil, fmt.Errorf("the environment variable %s is missing; set it", name)
 		}
 		variables = append(variables, name+"="+value)
-		if !slices.Contains(inherited(), name) {
+		if !slices.Contains(inheritedVariables(), name) {
 			own = own.with(value)
 		}
 	}
 	return variables, own, nil
 }
 
-// secrets are texts that are removed from what a program says, the longest first.
+// secrets are the texts to redact from a program's output, the longest first.
 type secrets []string
 
-// with adds a value, and how it looks in JSON.
+// with adds a value and its JSON encodings.
 func (s secrets) with(value string) secrets {
-	if len(value) < leastSecret {
+	if len(value) < minSecret {
 		return s
 	}
 	s = append(s, value)
@@ -66,7 +66,7 @@ func (s secrets) with(value string) secrets {
 	return slices.Compact(s)
 }
 
-// redact removes the secrets from a text.
+// redact replaces the secrets in a text.
 func (s secrets) redact(text string) string {
 	for _, secret := range s {
 		text = strings.ReplaceAll(text, secret, redacted)

@@ -19,11 +19,12 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// tellingServer is the argument that makes the test program a server that tells its environment.
-const tellingServer = "telling-server"
+// environmentServer is the argument that makes the test program a server for serveEnvironment.
+const environmentServer = "telling-server"
 
-// tell serves tools that tell the environment: in words, in data, in errors and on standard error.
-func tell(ctx context.Context) error {
+// serveEnvironment serves tools that return the environment: as text, as data, in errors and on
+// standard error.
+func serveEnvironment(ctx context.Context) error {
 	s := mcp.NewServer(&mcp.Implementation{Name: "telling", Version: "1"}, nil)
 	everything := strings.Join(os.Environ(), "\n")
 	add := func(name string, answer func() (*mcp.CallToolResult, error)) {
@@ -60,14 +61,14 @@ func tell(ctx context.Context) error {
 	return s.Run(ctx, &mcp.StdioTransport{})
 }
 
-// TestEnvironment starts a server that tells its environment. It gets the named variables and the
-// inherited ones, and nobody else learns their values.
+// TestEnvironment checks that a server gets only the named and the inherited variables, and that no
+// output contains their secret values.
 func TestEnvironment(t *testing.T) {
 	const key, short = `k-"8<71\c2/ü`, "kiel"
 	t.Setenv("DESK_KEY", key)
 	t.Setenv("DESK_CITY", short)
 	t.Setenv("OTHER_KEY", "other-8271c2")
-	target, err := ParseTarget("stdio+DESK_KEY,DESK_CITY:" + fmt.Sprintf("[%q, %q]", os.Args[0], tellingServer))
+	target, err := ParseTarget("stdio+DESK_KEY,DESK_CITY:" + fmt.Sprintf("[%q, %q]", os.Args[0], environmentServer))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,50 +76,50 @@ func TestEnvironment(t *testing.T) {
 	c := NewClient(Config{
 		Targets: Targets{"desk": target}, Timeout: 20 * time.Second, Logger: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	})
-	said := []string{(&Targets{"desk": target}).String()}
+	outputs := []string{(&Targets{"desk": target}).String()}
 	tools, err := c.List(t.Context(), "desk")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tool := range tools {
-		said = append(said, tool.String())
+		outputs = append(outputs, tool.String())
 	}
 	want := []string{"DESK_KEY", "DESK_CITY"}
-	for _, name := range inherited() {
+	for _, name := range inheritedVariables() {
 		if _, ok := os.LookupEnv(name); ok {
 			want = append(want, name)
 		}
 	}
 	slices.Sort(want)
-	body, err := c.Call(t.Context(), ask(t, &toolsv1.Tool{Name: "names"}, "{}"))
+	body, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "names"}, "{}"))
 	if diff := cmp.Diff(`{"value": ["`+strings.Join(want, `", "`)+`"]}`, body); err != nil || diff != "" {
 		t.Errorf("variables of the server: %v (-want +got):\n%s", err, diff)
 	}
 	for _, name := range []string{"words", "data", "refusal"} {
-		body, err := c.Call(t.Context(), ask(t, &toolsv1.Tool{Name: name}, "{}"))
+		body, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: name}, "{}"))
 		if err != nil || !strings.Contains(body, "DESK_KEY="+redacted) || !strings.Contains(body, "DESK_CITY="+short) {
 			t.Errorf("%s: got %q and %v, want DESK_KEY redacted, and DESK_CITY, whose value is short", name, body, err)
 		}
-		said = append(said, body)
+		outputs = append(outputs, body)
 	}
 	for _, name := range []string{"defect", "exit"} {
-		_, err := c.Call(t.Context(), ask(t, &toolsv1.Tool{Name: name}, "{}"))
+		_, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: name}, "{}"))
 		if err == nil || !strings.Contains(err.Error(), redacted) {
 			t.Errorf("%s: got %v, want an error with what the server says, redacted", name, err)
 		}
-		said = append(said, fmt.Sprint(err))
+		outputs = append(outputs, fmt.Sprint(err))
 	}
 	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
-	for _, text := range append(said, logged.String()) {
+	for _, text := range append(outputs, logged.String()) {
 		if strings.Contains(text, "8<71") || strings.Contains(text, `8\u003c71`) || strings.Contains(text, "8271c2") {
-			t.Errorf("a value is in %s", text)
+			t.Errorf("got a secret value in %s", text)
 		}
 	}
 }
 
-// TestMissingVariable starts no server whose variable is missing.
+// TestMissingVariable checks that a server does not start without its variables.
 func TestMissingVariable(t *testing.T) {
 	target, err := ParseTarget("stdio+DESK_KEY:true")
 	if err != nil {
@@ -129,7 +130,7 @@ func TestMissingVariable(t *testing.T) {
 	if err := target.CheckEnvironment(); err == nil || err.Error() != want {
 		t.Errorf("check: got %v, want %s", err, want)
 	}
-	if _, err := client(t, target, time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
+	if _, err := newTestClient(t, target, time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
 		t.Errorf("start: got %v, want ErrBroken with %s", err, want)
 	}
 	for _, text := range []string{"stdio+:true", "stdio+A B:true", "stdio+A=1:true", "stdios:true", "stdio"} {

@@ -17,14 +17,14 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// overGRPC is a connection to a server of toolsandbox.tools.v1.
-type overGRPC struct {
+// grpcConnection is a connection to a toolsandbox.tools.v1 server.
+type grpcConnection struct {
 	name   string
 	conn   *grpc.ClientConn
 	client toolsv1.ToolServiceClient
 }
 
-// dialGRPC connects when something is asked.
+// dialGRPC returns a connection that connects on the first request.
 func dialGRPC(name string, target Target) (connection, error) {
 	scheme, address, _ := strings.Cut(target.Address, "://")
 	secure := insecure.NewCredentials()
@@ -32,7 +32,7 @@ func dialGRPC(name string, target Target) (connection, error) {
 		secure = credentials.NewTLS(nil)
 	}
 	pauses := backoff.DefaultConfig
-	pauses.BaseDelay, pauses.MaxDelay = firstPause, longestPause
+	pauses.BaseDelay, pauses.MaxDelay = minPause, maxPause
 	conn, err := grpc.NewClient("dns:///"+strings.TrimSuffix(address, "/"),
 		grpc.WithTransportCredentials(secure),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxBody), grpc.MaxCallSendMsgSize(16<<20)),
@@ -40,13 +40,14 @@ func dialGRPC(name string, target Target) (connection, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrUnknown, name, err)
 	}
-	return &overGRPC{name: name, conn: conn, client: toolsv1.NewToolServiceClient(conn)}, nil
+	return &grpcConnection{name: name, conn: conn, client: toolsv1.NewToolServiceClient(conn)}, nil
 }
 
-func (g *overGRPC) close() error { return g.conn.Close() }
+func (g *grpcConnection) close() error { return g.conn.Close() }
 
-// failed says whether another try may help. What the server's own code fails with is its defect.
-func (g *overGRPC) failed(what string, err error) error {
+// wrapError returns ErrBroken unless another attempt may help. An error of the server's own code is
+// a defect.
+func (g *grpcConnection) wrapError(what string, err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
 		return fmt.Errorf("%s: %s", what, status.Convert(err).Message())
@@ -55,22 +56,22 @@ func (g *overGRPC) failed(what string, err error) error {
 	}
 }
 
-func (g *overGRPC) list(ctx context.Context) ([]*toolsv1.Tool, error) {
+func (g *grpcConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {
 	response, err := g.client.ListTools(ctx, &toolsv1.ListToolsRequest{})
 	if err != nil {
-		return nil, g.failed("list tools", err)
+		return nil, g.wrapError("list tools", err)
 	}
 	return response.GetTools(), nil
 }
 
-func (g *overGRPC) call(ctx context.Context, request Request) (string, error) {
+func (g *grpcConnection) call(ctx context.Context, request Request) (string, error) {
 	text := func(field string) string {
 		if value, ok := request.Params.Get(field); ok {
 			return python.JSON(value)
 		}
 		return "{}"
 	}
-	message := &toolsv1.CallRequest{Tool: named(request.Tool), ArgumentsJson: text(FieldArguments), RowsJson: text(FieldRows)}
+	message := &toolsv1.CallRequest{Tool: nameOnServer(request.Tool), ArgumentsJson: text(FieldArguments), RowsJson: text(FieldRows)}
 	if value, ok := request.Params.Get(FieldNow); ok {
 		now, _ := value.Number()
 		message.Now = &now
@@ -83,17 +84,17 @@ func (g *overGRPC) call(ctx context.Context, request Request) (string, error) {
 	}
 	response, err := g.client.Call(ctx, message)
 	if err != nil {
-		return "", g.failed(request.Tool.GetName(), err)
+		return "", g.wrapError(request.Tool.GetName(), err)
 	}
-	body, err := bodyOf(request.Tool, response)
+	body, err := encodeResponse(request.Tool, response)
 	if err != nil {
 		return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrBroken, g.name, request.Tool.GetName(), err)
 	}
 	return body, nil
 }
 
-// named returns the name by which the server knows a tool.
-func named(tool *toolsv1.Tool) string {
+// nameOnServer returns the server's name for a tool.
+func nameOnServer(tool *toolsv1.Tool) string {
 	if tool.GetServerName() != "" {
 		return tool.GetServerName()
 	}

@@ -18,47 +18,46 @@ import (
 )
 
 const (
-	// protocol is the version that is asked for: the newest one whose sessions a server can tell
-	// apart.
+	// protocol is the requested MCP version: the newest with session ids.
 	protocol = "2025-11-25"
 	// maxTools and maxPages bound a list of tools.
 	maxTools, maxPages = 256, 64
-	// maxFrame is the size of one message of a server.
+	// maxFrame is the maximum size of a server's message in bytes.
 	maxFrame = 4 * maxBody
-	// maxUnasked is how many messages in a row a server may send that answer no request.
-	maxUnasked = 4096
-	// closeLimit bounds how long a server may take to say goodbye.
-	closeLimit = 2 * time.Second
+	// maxUnsolicited is the maximum number of consecutive messages that answer no request.
+	maxUnsolicited = 4096
+	// closeTimeout bounds the time to close a session.
+	closeTimeout = 2 * time.Second
 )
 
-// overMCP is a session of an MCP server.
-type overMCP struct {
-	name    string
-	session *mcp.ClientSession
-	program *program // nil without one
-	web     *http.Client
-	// stop ends what the session does by itself.
+// mcpConnection is a session of an MCP server.
+type mcpConnection struct {
+	name       string
+	session    *mcp.ClientSession
+	program    *program // nil over HTTP
+	httpClient *http.Client
+	// stop cancels the background work of the session.
 	stop context.CancelFunc
 }
 
-// dialMCP begins a session.
+// dialMCP opens a session.
 func dialMCP(ctx context.Context, name string, target Target) (connection, error) {
-	life, stop := context.WithCancel(context.WithoutCancel(ctx))
-	m := &overMCP{name: name, stop: stop}
+	sessionContext, stop := context.WithCancel(context.WithoutCancel(ctx))
+	m := &mcpConnection{name: name, stop: stop}
 	transport := rawTransport{abort: func() { m.program.abort() }}
 	if target.Address != "" {
 		base, _ := http.DefaultTransport.(*http.Transport)
-		m.web = &http.Client{
+		m.httpClient = &http.Client{
 			Transport:     base.Clone(),
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		}
-		m.web.Transport = limited{m.web.Transport}
+		m.httpClient.Transport = limitedTransport{m.httpClient.Transport}
 		transport.Transport = &mcp.StreamableClientTransport{
-			Endpoint: target.Address, HTTPClient: m.web, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
+			Endpoint: target.Address, HTTPClient: m.httpClient, MaxRetries: -1, DisableStandaloneSSE: true, MaxEventSize: maxFrame,
 		}
 	} else {
 		var err error
-		if m.program, err = start(target); err != nil {
+		if m.program, err = startProgram(target); err != nil {
 			stop()
 			return nil, err
 		}
@@ -66,12 +65,12 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 		transport.secrets = m.program.secrets
 	}
 	client := mcp.NewClient(&mcp.Implementation{Name: "toolsandbox", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
-	// A session outlives the call that opens it, so the call's end only cuts the opening short.
-	unwatch := context.AfterFunc(ctx, m.abort)
-	session, err := client.Connect(life, transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
-	unwatch()
+	// The session outlives ctx, which bounds only its opening.
+	stopWatch := context.AfterFunc(ctx, m.abort)
+	session, err := client.Connect(sessionContext, transport, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
+	stopWatch()
 	if err != nil {
-		err = errors.Join(m.failed("begin a session", err), m.closeTransport())
+		err = errors.Join(m.wrapError("begin a session", err), m.closeTransport())
 		stop()
 		return nil, err
 	}
@@ -79,51 +78,51 @@ func dialMCP(ctx context.Context, name string, target Target) (connection, error
 	return m, nil
 }
 
-// closeTransport frees what a session does not close by itself.
-func (m *overMCP) closeTransport() error {
-	if m.web != nil {
-		m.web.CloseIdleConnections()
+// closeTransport closes the idle connections or the program, which the session does not close.
+func (m *mcpConnection) closeTransport() error {
+	if m.httpClient != nil {
+		m.httpClient.CloseIdleConnections()
 		return nil
 	}
 	return m.program.Close()
 }
 
-func (m *overMCP) close() error {
-	timer := time.AfterFunc(closeLimit, m.abort)
+func (m *mcpConnection) close() error {
+	timer := time.AfterFunc(closeTimeout, m.abort)
 	defer timer.Stop()
 	err := errors.Join(m.session.Close(), m.closeTransport())
 	m.stop()
 	return err
 }
 
-// abort ends the session at once, whatever waits for the server.
-func (m *overMCP) abort() {
+// abort ends the session at once, without waiting for the server.
+func (m *mcpConnection) abort() {
 	m.stop()
 	m.program.abort()
 }
 
-// failed says whether another try may help: an error that the server states and an answer that is
-// none are no failures of the connection.
-func (m *overMCP) failed(what string, err error) error {
+// wrapError returns ErrBroken unless another attempt may help. A JSON-RPC error and an invalid
+// message are not network failures.
+func (m *mcpConnection) wrapError(what string, err error) error {
 	if stated, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrBroken, m.name, what, stated.Message, stated.Code)
 	}
-	_, garbled := errors.AsType[*json.SyntaxError](err)
+	_, invalid := errors.AsType[*json.SyntaxError](err)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
-	if garbled || mistyped || errors.Is(err, errUnasked) {
-		return fmt.Errorf("%w: %s: %s: %w", ErrBroken, m.name, what, m.program.because(err))
+	if invalid || mistyped || errors.Is(err, errUnsolicited) {
+		return fmt.Errorf("%w: %s: %s: %w", ErrBroken, m.name, what, m.program.explain(err))
 	}
-	return fmt.Errorf("%s: %w", what, m.program.because(err))
+	return fmt.Errorf("%s: %w", what, m.program.explain(err))
 }
 
-func (m *overMCP) list(ctx context.Context) ([]*toolsv1.Tool, error) {
-	defer context.AfterFunc(ctx, m.abort)() // a server that does not read would be waited for
+func (m *mcpConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {
+	defer context.AfterFunc(ctx, m.abort)() // the SDK blocks on a server that does not read
 	var tools []*toolsv1.Tool
 	params := &mcp.ListToolsParams{}
 	for page := 0; ; page++ {
 		result, err := m.session.ListTools(ctx, params)
 		if err != nil {
-			return nil, m.failed("list tools", err)
+			return nil, m.wrapError("list tools", err)
 		}
 		for _, listed := range result.Tools {
 			tool, err := m.tool(listed)
@@ -141,13 +140,13 @@ func (m *overMCP) list(ctx context.Context) ([]*toolsv1.Tool, error) {
 	}
 }
 
-// noName is what cannot stand in the name of a tool.
-var noName = regexp.MustCompile(`[^A-Za-z0-9_]`)
+// invalidNameCharacter matches the characters that a tool's name cannot contain.
+var invalidNameCharacter = regexp.MustCompile(`[^A-Za-z0-9_]`)
 
-// tool translates a tool. A name that models' providers or Python do not take gets underscores.
-func (m *overMCP) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
+// tool converts a tool. It replaces invalid characters of the name by underscores.
+func (m *mcpConnection) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
 	tool := &toolsv1.Tool{
-		Name: noName.ReplaceAllString(listed.Name, "_"), Description: listed.Description,
+		Name: invalidNameCharacter.ReplaceAllString(listed.Name, "_"), Description: listed.Description,
 		ReadOnly: listed.Annotations != nil && listed.Annotations.ReadOnlyHint,
 	}
 	if tool.GetName() != listed.Name {
@@ -161,16 +160,16 @@ func (m *overMCP) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
 	return tool, nil
 }
 
-func (m *overMCP) call(ctx context.Context, request Request) (string, error) {
+func (m *mcpConnection) call(ctx context.Context, request Request) (string, error) {
 	defer context.AfterFunc(ctx, m.abort)()
 	arguments, _ := request.Params.Get(FieldArguments)
-	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: named(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))})
+	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: nameOnServer(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))})
 	var stated *jsonrpc.Error
 	switch {
 	case errors.As(err, &stated) && stated.Code == jsonrpc.CodeInvalidParams:
-		return raisedBody("", stated.Message), nil // it is about the arguments
+		return raisedBody("", stated.Message), nil // the server rejects the arguments
 	case err != nil:
-		return "", m.failed(request.Tool.GetName(), err)
+		return "", m.wrapError(request.Tool.GetName(), err)
 	case result.IsError:
 		return raisedBody("", text(result.Content)), nil
 	}
@@ -188,7 +187,7 @@ func (m *overMCP) call(ctx context.Context, request Request) (string, error) {
 	return body, nil
 }
 
-// text returns what a result says in words. Of what are no words it tells kind and size.
+// text returns the texts of a result. It represents other content by type and size.
 func text(content []mcp.Content) string {
 	var parts []string
 	for _, item := range content {

@@ -17,13 +17,13 @@ import (
 )
 
 const (
-	// stopLimit is how long a program may take to end once its input has ended, before it is killed.
-	stopLimit = 2 * time.Second
-	// maxComplaint is how much of what a program writes to its standard error is kept.
-	maxComplaint = 512
+	// stopTimeout is the time for a program to exit after its input is closed, before it is killed.
+	stopTimeout = 2 * time.Second
+	// maxStderr is the kept length of a program's standard error in bytes.
+	maxStderr = 512
 )
 
-// program is a server that was started here. Writing to it is its input; closing it ends it.
+// program is a started server. Write writes to its standard input.
 type program struct {
 	io.Writer
 
@@ -32,22 +32,22 @@ type program struct {
 	stdin  io.Closer
 	stdout io.ReadCloser
 	stderr tail
-	// secrets are what nobody may read who reads what the program says.
-	secrets secrets
-	once    sync.Once
-	ended   error
+	// secrets are redacted from errors.
+	secrets  secrets
+	once     sync.Once
+	closeErr error
 }
 
-// start starts a server.
-func start(target Target) (*program, error) {
+// startProgram starts a server. The caller closes it.
+func startProgram(target Target) (*program, error) {
 	environment, own, err := target.environment()
 	if err != nil {
 		return nil, fmt.Errorf("%w: start %s: %w", ErrBroken, target.Command[0], err)
 	}
-	// No context: its end must give the program time to end by itself.
-	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // close ends it
-	cmd.Dir, cmd.WaitDelay = target.Dir, stopLimit
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what it starts ends with it
+	// The program gets time to exit, so ctx does not kill it.
+	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // Close stops it
+	cmd.Dir, cmd.WaitDelay = target.Dir, stopTimeout
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // kill includes child processes
 	cmd.Env = environment
 	p := &program{name: target.Command[0], cmd: cmd, secrets: own}
 	cmd.Stderr = &p.stderr
@@ -65,75 +65,74 @@ func start(target Target) (*program, error) {
 	return p, nil
 }
 
-// Close ends the program: its input ends, and after a while it is killed, with everything that it
-// started. It may be called more than once. How the program ended is no error.
+// Close closes the program's input and kills its process group after stopTimeout. It may be called
+// more than once. The exit status is not an error.
 func (p *program) Close() error {
 	p.once.Do(func() {
 		if err := p.stdin.Close(); !errors.Is(err, os.ErrClosed) {
-			p.ended = err
+			p.closeErr = err
 		}
-		kill := time.AfterFunc(stopLimit, p.kill)
+		kill := time.AfterFunc(stopTimeout, p.kill)
 		var exit *exec.ExitError
 		if err := p.cmd.Wait(); err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) {
-			p.ended = errors.Join(p.ended, err)
+			p.closeErr = errors.Join(p.closeErr, err)
 		}
 		kill.Stop()
 		p.kill()
 	})
-	return p.ended
+	return p.closeErr
 }
 
-// abort ends the program at once, so that nothing waits until it reads or writes. Close is still to
-// be called.
+// abort kills the program at once, so that reads and writes return. The caller still calls Close.
 func (p *program) abort() {
 	if p != nil {
-		_ = p.stdin.Close() // Close may have closed it
+		_ = p.stdin.Close() // it may be closed already
 		p.kill()
 	}
 }
 
-// kill ends all processes of the program. They have ended if that fails.
+// kill kills the program's process group. An error means that it has exited.
 func (p *program) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
-// because adds the last thing that a program complained about to an error, and removes secrets.
-func (p *program) because(err error) error {
+// explain adds the last line of the program's standard error to an error and redacts secrets.
+func (p *program) explain(err error) error {
 	if p == nil {
 		return err
 	}
 	text := err.Error()
-	if wrong, ok := errors.AsType[*json.SyntaxError](err); ok {
-		text = fmt.Sprintf("what it writes to its standard output is no JSON-RPC: %v", wrong)
+	if syntaxErr, ok := errors.AsType[*json.SyntaxError](err); ok {
+		text = fmt.Sprintf("what it writes to its standard output is no JSON-RPC: %v", syntaxErr)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, syscall.EPIPE) {
 		text = "it ended, or closed its standard input or output, without an answer"
 	}
-	if said := p.stderr.last(); said != "" {
-		text += fmt.Sprintf(": %s says: %s", p.name, said)
+	if line := p.stderr.lastLine(); line != "" {
+		text += fmt.Sprintf(": %s says: %s", p.name, line)
 	}
 	return errors.New(p.secrets.redact(text))
 }
 
-// tail keeps the end of what is written to it.
+// tail is a writer that keeps the last maxStderr bytes.
 type tail struct {
-	mu  sync.Mutex
-	end []byte
+	mu     sync.Mutex
+	buffer []byte
 }
 
 // Write implements io.Writer.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.end = append(t.end, p...)
-	if extra := len(t.end) - maxComplaint; extra > 0 {
-		t.end = bytes.Clone(t.end[extra:])
+	t.buffer = append(t.buffer, p...)
+	if extra := len(t.buffer) - maxStderr; extra > 0 {
+		t.buffer = bytes.Clone(t.buffer[extra:])
 	}
 	return len(p), nil
 }
 
-// last returns the last line that says something.
-func (t *tail) last() string {
+// lastLine returns the last line that is not blank.
+func (t *tail) lastLine() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := strings.TrimSpace(strings.ToValidUTF8(string(t.end), "\uFFFD"))
+	text := strings.TrimSpace(strings.ToValidUTF8(string(t.buffer), "\uFFFD"))
 	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
 }

@@ -12,17 +12,17 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// rawField is where, in the _meta of a result or of a tool, its schema or structured content stands
-// as the server wrote it. The SDK decodes both into maps, which lose the order of the fields; a
-// server's own field of that name is overwritten.
+// rawField is the field of _meta that holds the server's text of a tool's schema or of a result's
+// structured content. The SDK decodes both into maps, which lose the order of fields. A server's
+// field of that name is overwritten.
 const rawField = "toolsandbox/raw"
 
-// rawTransport is a transport whose results carry that field and no secrets.
+// rawTransport adds rawField to results and redacts secrets.
 type rawTransport struct {
 	mcp.Transport
 
 	secrets secrets
-	// abort ends a server that sends messages without end.
+	// abort stops a server that floods the connection.
 	abort func()
 }
 
@@ -32,44 +32,44 @@ func (t rawTransport) Connect(ctx context.Context) (mcp.Connection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rawConnection{Connection: conn, of: t}, nil
+	return &rawConnection{Connection: conn, transport: t}, nil
 }
 
 type rawConnection struct {
 	mcp.Connection
 
-	of rawTransport
-	// unasked counts messages since the last answer.
-	unasked int
+	transport rawTransport
+	// unsolicited counts the messages since the last answer.
+	unsolicited int
 }
 
-// errUnasked says that a server sends messages without end.
-var errUnasked = fmt.Errorf("it sends more than %d messages in a row that answer no request", maxUnasked)
+// errUnsolicited means that the server floods the connection.
+var errUnsolicited = fmt.Errorf("it sends more than %d messages in a row that answer no request", maxUnsolicited)
 
 // Read implements mcp.Connection.
 func (c *rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
 	response, ok := message.(*jsonrpc.Response)
-	if c.unasked++; ok {
-		c.unasked = 0
+	if c.unsolicited++; ok {
+		c.unsolicited = 0
 	}
 	switch {
-	case err == nil && c.unasked > maxUnasked:
-		c.of.abort()
-		return nil, errUnasked
+	case err == nil && c.unsolicited > maxUnsolicited:
+		c.transport.abort()
+		return nil, errUnsolicited
 	case err != nil || !ok:
 		return message, err
 	}
 	if stated, ok := errors.AsType[*jsonrpc.Error](response.Error); ok {
-		stated.Message = c.of.secrets.redact(stated.Message)
+		stated.Message = c.transport.secrets.redact(stated.Message)
 	}
 	if response.Error == nil {
-		response.Result = withRaw(json.RawMessage(c.of.secrets.redact(string(response.Result))))
+		response.Result = withRaw(json.RawMessage(c.transport.secrets.redact(string(response.Result))))
 	}
 	return response, nil
 }
 
-// withRaw adds the field to a result of tools/list or tools/call; others stay as they are.
+// withRaw adds rawField to a result of tools/list or tools/call. It does not change other results.
 func withRaw(result json.RawMessage) json.RawMessage {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(result, &fields) != nil {
@@ -78,11 +78,11 @@ func withRaw(result json.RawMessage) json.RawMessage {
 	var tools []map[string]json.RawMessage
 	switch {
 	case fields["structuredContent"] != nil && string(fields["structuredContent"]) != "null":
-		mark(fields, fields["structuredContent"])
+		setRaw(fields, fields["structuredContent"])
 	case fields["tools"] != nil && json.Unmarshal(fields["tools"], &tools) == nil:
 		for _, tool := range tools {
 			if tool != nil && tool["inputSchema"] != nil {
-				mark(tool, tool["inputSchema"])
+				setRaw(tool, tool["inputSchema"])
 			}
 		}
 		fields["tools"] = encode(tools)
@@ -92,12 +92,12 @@ func withRaw(result json.RawMessage) json.RawMessage {
 	return encode(fields)
 }
 
-// mark adds the field to an object.
-func mark(object map[string]json.RawMessage, raw json.RawMessage) {
+// setRaw sets rawField of an object.
+func setRaw(object map[string]json.RawMessage, raw json.RawMessage) {
 	object["_meta"] = encode(map[string]string{rawField: string(raw)})
 }
 
-// encode returns the JSON of what came from JSON.
+// encode returns the JSON of a value that was decoded from JSON.
 func encode(v any) json.RawMessage {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -106,11 +106,11 @@ func encode(v any) json.RawMessage {
 	return raw
 }
 
-// limited is a way to send requests whose answers are not longer than a message may be.
-type limited struct{ http.RoundTripper }
+// limitedTransport limits the bodies of responses to maxFrame bytes.
+type limitedTransport struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
-func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
+func (l limitedTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	response, err := l.RoundTripper.RoundTrip(request)
 	if err == nil {
 		response.Body = &limitedBody{ReadCloser: response.Body, left: maxFrame}
@@ -118,8 +118,8 @@ func (l limited) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// CloseIdleConnections closes those of the transport below.
-func (l limited) CloseIdleConnections() {
+// CloseIdleConnections implements the interface that http.Client uses.
+func (l limitedTransport) CloseIdleConnections() {
 	if below, ok := l.RoundTripper.(*http.Transport); ok {
 		below.CloseIdleConnections()
 	}
@@ -131,12 +131,12 @@ type limitedBody struct {
 	left int
 }
 
-var errLong = errors.New("the answer is too long")
+var errTooLong = errors.New("the answer is too long")
 
 // Read implements io.Reader.
 func (b *limitedBody) Read(p []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errLong
+		return 0, errTooLong
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n

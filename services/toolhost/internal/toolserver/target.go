@@ -11,33 +11,33 @@ import (
 	"strings"
 )
 
-// Target is where a tool server is: an address, or a command that starts it.
+// Target is the location of a tool server: an address or a command.
 type Target struct {
-	// Address is grpc://host:port or grpcs://host:port of a server of toolsandbox.tools.v1, or the
-	// http:// or https:// address of an MCP server. Empty with a command.
+	// Address is grpc://host:port or grpcs://host:port of a toolsandbox.tools.v1 server, or the
+	// http:// or https:// URL of an MCP server. It is empty for a command.
 	Address string
-	// Command starts an MCP server that speaks over its standard input and output.
+	// Command starts an MCP server on standard input and output.
 	Command []string
-	// Dir is where the command runs; empty is the directory of this process.
+	// Dir is the command's working directory. Empty means that of this process.
 	Dir string
-	// Environment names the variables of this process that the command gets beside inherited ones.
+	// Environment names the variables that the command gets in addition to inherited ones.
 	Environment []string
 }
 
-// serverName is what the name of a server must look like; it is also the module of its tools.
+// serverName matches server names, which are also the modules of their tools.
 var serverName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// variableName is what the name of an environment variable must look like.
+// variableName matches names of environment variables.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// stdio begins the text of a command: stdio:command, or stdio+NAME,NAME:command with environment
-// variables.
+// stdio is the prefix of commands: stdio:command, or stdio+NAME,NAME:command with variables.
 const stdio = "stdio"
 
-// schemes are those of addresses.
+// schemes are the URL schemes of addresses.
 func schemes() []string { return []string{"grpc", "grpcs", "http", "https"} }
 
-// ParseTarget reads an address, or stdio: with a command: words between spaces, or a list in JSON.
+// ParseTarget parses an address, or stdio: and a command. The command is words separated by spaces,
+// or a JSON list.
 func ParseTarget(text string) (Target, error) {
 	if head, command, ok := strings.Cut(text, ":"); ok && strings.HasPrefix(head, stdio) {
 		var environment []string
@@ -59,10 +59,10 @@ func ParseTarget(text string) (Target, error) {
 	return target, target.Check()
 }
 
-// errTarget says what a target is.
+// errTarget states the syntax of a target.
 var errTarget = errors.New("expected grpc://host:port, grpcs://host:port, http://host:port/path, https://host/path, stdio:command or stdio+VARIABLE,VARIABLE:command")
 
-// Check says what is wrong with a target.
+// Check validates the target.
 func (t Target) Check() error {
 	if t.Address == "" {
 		if len(t.Command) == 0 || t.Command[0] == "" {
@@ -79,7 +79,7 @@ func (t Target) Check() error {
 	if err != nil || !slices.Contains(schemes(), parsed.Scheme) || parsed.Host == "" {
 		return errTarget
 	}
-	if t.overGRPC() {
+	if t.isGRPC() {
 		if _, _, err := net.SplitHostPort(parsed.Host); err != nil || strings.Trim(parsed.Path, "/") != "" {
 			return errors.New("expected grpc://host:port without a path")
 		}
@@ -87,16 +87,16 @@ func (t Target) Check() error {
 	return nil
 }
 
-// overGRPC says whether the server speaks toolsandbox.tools.v1.
-func (t Target) overGRPC() bool { return strings.HasPrefix(t.Address, "grpc") }
+// isGRPC reports whether the server speaks toolsandbox.tools.v1.
+func (t Target) isGRPC() bool { return strings.HasPrefix(t.Address, "grpc") }
 
-// CheckEnvironment says which variables that the command gets are missing in this process.
+// CheckEnvironment returns an error if a variable of Environment is missing in this process.
 func (t Target) CheckEnvironment() error {
 	_, _, err := t.environment()
 	return err
 }
 
-// String names the target in errors. It leaves out what may be secret: user, query and arguments.
+// String returns the target for errors. It omits possible secrets: user, query and arguments.
 func (t Target) String() string {
 	if t.Address == "" {
 		return "program " + t.Command[0]
@@ -108,8 +108,8 @@ func (t Target) String() string {
 	return parsed.Scheme + "://" + parsed.Host + parsed.Path
 }
 
-// text is what ParseTarget reads, but for the directory.
-func (t Target) text() string {
+// format is the inverse of ParseTarget. It omits the directory.
+func (t Target) format() string {
 	if t.Address != "" {
 		return t.Address
 	}
@@ -120,10 +120,10 @@ func (t Target) text() string {
 	return head + ":" + string(encode(t.Command))
 }
 
-// Targets holds the servers that a tool host reaches, by name. It is a flag.
+// Targets are the targets of tool servers by name. It is a pflag.Value.
 type Targets map[string]Target
 
-// Set implements pflag.Value: NAME=target, or several that are parted by semicolons.
+// Set implements pflag.Value. It parses NAME=target, or several separated by semicolons.
 func (t *Targets) Set(text string) error {
 	for part := range strings.SplitSeq(text, ";") {
 		name, at, ok := strings.Cut(part, "=")
@@ -146,12 +146,12 @@ func (t *Targets) Set(text string) error {
 func (t *Targets) Type() string { return "NAME=address" }
 
 // String implements pflag.Value.
-func (t *Targets) String() string { return t.list(Target.text) }
+func (t *Targets) String() string { return t.format(Target.format) }
 
-// Recorded is String for records of runs: it leaves out what may be secret.
-func (t *Targets) Recorded() string { return t.list(Target.String) }
+// Redacted is String without possible secrets, for records of runs.
+func (t *Targets) Redacted() string { return t.format(Target.String) }
 
-func (t *Targets) list(text func(Target) string) string {
+func (t *Targets) format(text func(Target) string) string {
 	var parts []string
 	for name, target := range *t {
 		parts = append(parts, name+"="+text(target))

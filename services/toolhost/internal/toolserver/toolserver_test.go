@@ -25,11 +25,11 @@ import (
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 )
 
-// TestMain is a tool server where the program is started as one. A session of a test server that
-// was replaced is ended by nobody: the SDK has no way to do so.
+// TestMain runs a server if the test program was started as one. The SDK cannot end the sessions of
+// a test server that was replaced.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 2 && os.Args[1] == tellingServer {
-		if err := tell(context.Background()); err != nil {
+	if len(os.Args) == 2 && os.Args[1] == environmentServer {
+		if err := serveEnvironment(context.Background()); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/modelcontextprotocol/go-sdk/mcp.(*streamableServerConn).Read"))
 }
 
-// client returns a client of one server, called desk.
-func client(t *testing.T, target Target, timeout time.Duration) *Client {
+// newTestClient returns a client of one server, desk.
+func newTestClient(t *testing.T, target Target, timeout time.Duration) *Client {
 	t.Helper()
 	c := NewClient(Config{Targets: Targets{"desk": target}, Timeout: timeout, Logger: slog.New(slog.DiscardHandler)})
 	t.Cleanup(func() {
@@ -50,8 +50,8 @@ func client(t *testing.T, target Target, timeout time.Duration) *Client {
 	return c
 }
 
-// ask returns the request of a call without rows.
-func ask(t *testing.T, tool *toolsv1.Tool, arguments string) Request {
+// newRequest returns a request without rows.
+func newRequest(t *testing.T, tool *toolsv1.Tool, arguments string) Request {
 	t.Helper()
 	value, err := python.ParseJSON(arguments)
 	if err != nil {
@@ -62,23 +62,23 @@ func ask(t *testing.T, tool *toolsv1.Tool, arguments string) Request {
 	return Request{Server: &setupv1.ToolServer{Name: "desk"}, Tool: tool, Params: params}
 }
 
-// hostile answers each call with what the test says.
-type hostile struct {
+// scriptedServer answers calls by a function of the test.
+type scriptedServer struct {
 	toolsv1.UnimplementedToolServiceServer
 	tools  []*toolsv1.Tool
 	answer func(ctx context.Context) (*toolsv1.CallResponse, error)
 }
 
-func (h *hostile) ListTools(context.Context, *toolsv1.ListToolsRequest) (*toolsv1.ListToolsResponse, error) {
+func (h *scriptedServer) ListTools(context.Context, *toolsv1.ListToolsRequest) (*toolsv1.ListToolsResponse, error) {
 	return &toolsv1.ListToolsResponse{Tools: h.tools}, nil
 }
 
-func (h *hostile) Call(ctx context.Context, _ *toolsv1.CallRequest) (*toolsv1.CallResponse, error) {
+func (h *scriptedServer) Call(ctx context.Context, _ *toolsv1.CallRequest) (*toolsv1.CallResponse, error) {
 	return h.answer(ctx)
 }
 
-// serve serves it and returns where.
-func (h *hostile) serve(t *testing.T) Target {
+// serve starts the server and returns its target.
+func (h *scriptedServer) serve(t *testing.T) Target {
 	t.Helper()
 	var config net.ListenConfig
 	listener, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -98,8 +98,8 @@ func (h *hostile) serve(t *testing.T) Target {
 	return Target{Address: "grpc://" + listener.Addr().String()}
 }
 
-// TestHostileServer has a server over gRPC answer what it must not.
-func TestHostileServer(t *testing.T) {
+// TestInvalidResponses checks gRPC responses that violate the protocol.
+func TestInvalidResponses(t *testing.T) {
 	tool := &toolsv1.Tool{Name: "note", ParametersJson: `{"type":"object"}`, Writes: []*toolsv1.Rows{{Table: "note", Columns: []string{"title"}}}}
 	value := func(text string, changes ...*toolsv1.Change) *toolsv1.CallResponse {
 		return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: text}, Changes: changes}
@@ -117,17 +117,17 @@ func TestHostileServer(t *testing.T) {
 		"no number":          {response: value("NaN"), want: "which is no number of JSON"},
 		"undeclared table":   {response: value("1", add("contact", "{}")), want: `changes the table "contact", which note does not declare in writes`},
 		"undeclared column":  {response: value("1", add("note", `{"pages": 1}`)), want: `changes the column "pages" of note, which note does not declare`},
-		"a row that is none": {response: value("1", add("note", `[]`)), want: "add_json is no JSON object"},
+		"row that is a list": {response: value("1", add("note", `[]`)), want: "add_json is no JSON object"},
 		"no change":          {response: value("1", &toolsv1.Change{Table: "note"}), want: "kind"},
 		"huge":               {response: value(`"` + strings.Repeat("x", maxBody) + `"`), want: "larger than max"},
-		"its own defect":     {err: status.Error(codes.Internal, "it broke"), want: "Internal: it broke"},
+		"internal error":     {err: status.Error(codes.Internal, "it broke"), want: "Internal: it broke"},
 		"raises and changes": {response: &toolsv1.CallResponse{
 			Outcome: &toolsv1.CallResponse_Raised{Raised: &toolsv1.Raised{Type: "ValueError"}}, Changes: []*toolsv1.Change{add("note", "{}")},
 		}, want: "a call that raises changes nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			target := (&hostile{answer: func(context.Context) (*toolsv1.CallResponse, error) { return c.response, c.err }}).serve(t)
-			_, err := client(t, target, 5*time.Second).Call(t.Context(), ask(t, tool, `{}`))
+			target := (&scriptedServer{answer: func(context.Context) (*toolsv1.CallResponse, error) { return c.response, c.err }}).serve(t)
+			_, err := newTestClient(t, target, 5*time.Second).Call(t.Context(), newRequest(t, tool, `{}`))
 			if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want ErrBroken with %q", err, c.want)
 			}
@@ -135,20 +135,20 @@ func TestHostileServer(t *testing.T) {
 	}
 }
 
-// TestServerAway has a server hang, stop and come back.
-func TestServerAway(t *testing.T) {
+// TestUnavailableServer checks a server that hangs, one that recovers, and one without a target.
+func TestUnavailableServer(t *testing.T) {
 	tool := &toolsv1.Tool{Name: "note"}
-	target := (&hostile{answer: func(ctx context.Context) (*toolsv1.CallResponse, error) {
+	target := (&scriptedServer{answer: func(ctx context.Context) (*toolsv1.CallResponse, error) {
 		<-ctx.Done()
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}}).serve(t)
-	_, err := client(t, target, 50*time.Millisecond).Call(t.Context(), ask(t, tool, `{}`))
-	if !errors.Is(err, ErrAway) {
+	_, err := newTestClient(t, target, 50*time.Millisecond).Call(t.Context(), newRequest(t, tool, `{}`))
+	if !errors.Is(err, ErrUnavailable) {
 		t.Errorf("a server that hangs: got %v, want ErrAway", err)
 	}
 	tries := 0
 	var mu sync.Mutex
-	target = (&hostile{answer: func(context.Context) (*toolsv1.CallResponse, error) {
+	target = (&scriptedServer{answer: func(context.Context) (*toolsv1.CallResponse, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if tries++; tries < 3 {
@@ -156,32 +156,33 @@ func TestServerAway(t *testing.T) {
 		}
 		return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: "7"}}, nil
 	}}).serve(t)
-	body, err := client(t, target, 10*time.Second).Call(t.Context(), ask(t, tool, `{}`))
+	body, err := newTestClient(t, target, 10*time.Second).Call(t.Context(), newRequest(t, tool, `{}`))
 	if err != nil || body != `{"value": 7}` {
-		t.Errorf("a server that comes back: got %q and %v, want 7", body, err)
+		t.Errorf("a server that recovers: got %q and %v, want 7", body, err)
 	}
-	if _, err := NewClient(Config{Timeout: time.Second, Logger: slog.New(slog.DiscardHandler)}).Call(t.Context(), ask(t, tool, `{}`)); !errors.Is(err, ErrUnknown) ||
+	if _, err := NewClient(Config{Timeout: time.Second, Logger: slog.New(slog.DiscardHandler)}).Call(t.Context(), newRequest(t, tool, `{}`)); !errors.Is(err, ErrUnknown) ||
 		!strings.Contains(err.Error(), Flag+" desk=address") {
 		t.Errorf("an unknown server: got %v, want ErrUnknown that names the flag", err)
 	}
 }
 
-// TestBadLists has a server list tools that cannot be taken.
-func TestBadLists(t *testing.T) {
+// TestInvalidToolLists checks invalid tool lists over gRPC.
+func TestInvalidToolLists(t *testing.T) {
 	for want, tools := range map[string][]*toolsv1.Tool{
 		"it has no tools":           nil,
 		"two tools are called note": {{Name: "note"}, {Name: "note"}},
 		`tool "take note"`:          {{Name: "take note"}},
 		"ids":                       {{Name: "note", Ids: 99}},
 	} {
-		_, err := client(t, (&hostile{tools: tools}).serve(t), 5*time.Second).List(t.Context(), "desk")
+		_, err := newTestClient(t, (&scriptedServer{tools: tools}).serve(t), 5*time.Second).List(t.Context(), "desk")
 		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want ErrBroken with %q", err, want)
 		}
 	}
 }
 
-// counterServer is an MCP server over HTTP that counts for each session.
+// counterServer starts an MCP server over HTTP with a counter per session. restart ends its
+// sessions.
 func counterServer(t *testing.T) (target Target, restart func()) {
 	t.Helper()
 	type step struct {
@@ -220,10 +221,10 @@ func counterServer(t *testing.T) (target Target, restart func()) {
 	}
 }
 
-// TestMCP asks an MCP server over HTTP.
+// TestMCP calls an MCP server over HTTP.
 func TestMCP(t *testing.T) {
 	target, _ := counterServer(t)
-	c := client(t, target, 10*time.Second)
+	c := newTestClient(t, target, 10*time.Second)
 	tools, err := c.List(t.Context(), "desk")
 	if err != nil {
 		t.Fatal(err)
@@ -237,31 +238,30 @@ func TestMCP(t *testing.T) {
 		{`{"by": -1}`, `{"raised": {"type": "RuntimeError", "text": "only upwards"}}`},
 		{`{"by": "x"}`, `"raised": {"type": "RuntimeError"`},
 	} {
-		if body, err := c.Call(t.Context(), ask(t, tools[0], want.arguments)); err != nil || !strings.Contains(body, want.body) {
+		if body, err := c.Call(t.Context(), newRequest(t, tools[0], want.arguments)); err != nil || !strings.Contains(body, want.body) {
 			t.Errorf("%s: got %q and %v, want %q", want.arguments, body, err, want.body)
 		}
 	}
-	if body, err := c.Call(t.Context(), ask(t, tools[1], `{}`)); err != nil || body != `{"value": "one\n[image/png, 4 bytes]"}` {
+	if body, err := c.Call(t.Context(), newRequest(t, tools[1], `{}`)); err != nil || body != `{"value": "one\n[image/png, 4 bytes]"}` {
 		t.Errorf("say: got %q and %v, want a text and what the image is", body, err)
 	}
 }
 
-// TestState restarts a server that has a state for each session: it is made again from the
-// session's history, also for a fork of it. A server whose answers do not follow from that is
-// broken.
+// TestState checks that the state of a restarted server is restored from the session's history,
+// including that of a fork. A server whose answers depend on anything else is broken.
 func TestState(t *testing.T) {
 	target, restart := counterServer(t)
-	c := client(t, target, 10*time.Second)
+	c := newTestClient(t, target, 10*time.Second)
 	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
-	var history []Answered
-	count := func(session string, history []Answered, want string) Answered {
+	var history []Exchange
+	count := func(session string, history []Exchange, want string) Exchange {
 		t.Helper()
-		request := ask(t, tool, `{"by": 1}`)
+		request := newRequest(t, tool, `{"by": 1}`)
 		body, err := c.CallState(t.Context(), session, history, request)
 		if err != nil || !strings.Contains(body, want) {
 			t.Fatalf("session %s after %d calls: got %q and %v, want %s", session, len(history), body, err, want)
 		}
-		return Answered{request, body}
+		return Exchange{request, body}
 	}
 	history = append(history, count("a", history, `"z": 1}`))
 	history = append(history, count("a", history, `"z": 2}`))
@@ -269,41 +269,41 @@ func TestState(t *testing.T) {
 	count("fork of a", history[:1], `"z": 2}`)
 	restart()
 	history = append(history, count("a", history, `"z": 3}`))
-	count("a", history[:2], `"z": 3}`) // the third answer was not kept
-	wrong := []Answered{{history[0].Request, `{"value": 0}`}}
-	if _, err := c.CallState(t.Context(), "c", wrong, history[0].Request); !errors.Is(err, ErrBroken) {
+	count("a", history[:2], `"z": 3}`) // without the third exchange
+	other := []Exchange{{history[0].Request, `{"value": 0}`}}
+	if _, err := c.CallState(t.Context(), "c", other, history[0].Request); !errors.Is(err, ErrBroken) {
 		t.Errorf("another history: got %v, want ErrBroken", err)
 	}
 }
 
-// TestManyStates asks for more sessions at once than servers stay open: each counts for itself.
+// TestManyStates uses more concurrent sessions than open connections. Each has its own state.
 func TestManyStates(t *testing.T) {
 	target, _ := counterServer(t)
-	c := client(t, target, 20*time.Second)
+	c := newTestClient(t, target, 20*time.Second)
 	tool := &toolsv1.Tool{Name: "count_up", ServerName: "count-up"}
 	var wait sync.WaitGroup
 	for n := range 3 * maxStates {
-		request := ask(t, tool, fmt.Sprintf(`{"by": %d}`, n+1))
+		request := newRequest(t, tool, fmt.Sprintf(`{"by": %d}`, n+1))
 		wait.Go(func() {
-			var history []Answered
+			var history []Exchange
 			for calls := range 3 {
 				body, err := c.CallState(t.Context(), fmt.Sprint(n), history, request)
 				if want := fmt.Sprintf(`"z": %d}`, (n+1)*(calls+1)); err != nil || !strings.Contains(body, want) {
 					t.Errorf("session %d: got %q and %v, want %s", n, body, err, want)
 					return
 				}
-				history = append(history, Answered{request, body})
+				history = append(history, Exchange{request, body})
 			}
 		})
 	}
 	wait.Wait()
-	if len(c.states) != maxStates || c.recent.Len() != maxStates {
-		t.Errorf("servers with a state: got %d and %d, want %d", len(c.states), c.recent.Len(), maxStates)
+	if len(c.states) != maxStates || c.lru.Len() != maxStates {
+		t.Errorf("servers with a state: got %d and %d, want %d", len(c.states), c.lru.Len(), maxStates)
 	}
 }
 
-// TestBrokenProgram starts programs that are no MCP servers: none is waited for.
-func TestBrokenProgram(t *testing.T) {
+// TestInvalidProgram checks programs that are not MCP servers.
+func TestInvalidProgram(t *testing.T) {
 	for want, command := range map[string][]string{
 		"install it":           {"there-is-no-such-program"},
 		"says: I am no server": {"sh", "-c", "echo I am no server >&2; exit 3"},
@@ -313,7 +313,7 @@ func TestBrokenProgram(t *testing.T) {
 		"no licence":           {"sh", "-c", `read line; echo '{"jsonrpc": "2.0", "id": 1, "error": {"code": -32000, "message": "no licence"}}'; cat`},
 		"more than 4096":       {"sh", "-c", `exec yes '{"jsonrpc": "2.0", "id": "a", "method": "ping"}'`},
 	} {
-		c := client(t, Target{Command: command}, 5*time.Second)
+		c := newTestClient(t, Target{Command: command}, 5*time.Second)
 		if _, err := c.List(t.Context(), "desk"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", command, err, want)
 		}
@@ -321,29 +321,29 @@ func TestBrokenProgram(t *testing.T) {
 	for name, script := range map[string]string{
 		"says nothing":              "cat > /dev/null",
 		"ignores the end":           "trap '' TERM INT PIPE; while :; do read line; done",
-		"complains without end":     "exec yes I complain >&2",
+		"floods standard error":     "exec yes I complain >&2",
 		"sends megabytes of notice": `while head -c 1000000 /dev/zero | tr '\0' ' '; do :; done`,
 	} {
-		c := client(t, Target{Command: []string{"sh", "-c", script}}, 300*time.Millisecond)
-		if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrAway) {
+		c := newTestClient(t, Target{Command: []string{"sh", "-c", script}}, 300*time.Millisecond)
+		if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("a program that %s: got %v, want ErrAway", name, err)
 		}
 	}
 }
 
-// TestDeafProgram sends more to a server than it reads. The call ends in time, and so does the
-// server.
-func TestDeafProgram(t *testing.T) {
+// TestProgramThatDoesNotRead sends more than the program reads. The call must time out and the
+// program must end.
+func TestProgramThatDoesNotRead(t *testing.T) {
 	script := `read line; echo '{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "deaf", "version": "1"}}}'; exec sleep 1000`
-	c := client(t, Target{Command: []string{"sh", "-c", script}}, 500*time.Millisecond)
-	_, err := c.Call(t.Context(), ask(t, &toolsv1.Tool{Name: "note"}, `{"text": "`+strings.Repeat("x", 1<<20)+`"}`))
-	if !errors.Is(err, ErrAway) {
-		t.Errorf("a call that nobody reads: got %v, want ErrAway", err)
+	c := newTestClient(t, Target{Command: []string{"sh", "-c", script}}, 500*time.Millisecond)
+	_, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{"text": "`+strings.Repeat("x", 1<<20)+`"}`))
+	if !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a call that the server does not read: got %v, want ErrAway", err)
 	}
 }
 
-// TestHostileList has an MCP server list tools that cannot be taken.
-func TestHostileList(t *testing.T) {
+// TestInvalidMCPToolLists checks invalid tool lists over MCP.
+func TestInvalidMCPToolLists(t *testing.T) {
 	list := func(tools string) []string {
 		initialized := `{"jsonrpc": "2.0", "id": 1, "result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}}`
 		return []string{"sh", "-c", `read line; echo "$1"; read line; read line; echo "{\"jsonrpc\": \"2.0\", \"id\": 2, \"result\": {\"tools\": [$2]}}"; cat`, "sh", initialized, tools}
@@ -360,12 +360,12 @@ func TestHostileList(t *testing.T) {
 		"exceeded max depth":          `{"name": "a", "inputSchema": ` + nested + `}`,
 		"must be at most 16384 bytes": `{"name": "a", "description": "` + strings.Repeat("d", 20000) + `", ` + schema + `}`,
 	} {
-		if _, err := client(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
+		if _, err := newTestClient(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %.300v, want ErrBroken with %q", err, want)
 		}
 	}
 	recursive := `{"name": "a", "inputSchema": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#"}}}}`
-	if tools, err := client(t, Target{Command: list(recursive)}, 5*time.Second).List(t.Context(), "desk"); err != nil || len(tools) != 1 {
+	if tools, err := newTestClient(t, Target{Command: list(recursive)}, 5*time.Second).List(t.Context(), "desk"); err != nil || len(tools) != 1 {
 		t.Errorf("recursive schema: got %v and %v, want the tool", tools, err)
 	}
 }
