@@ -97,33 +97,33 @@ func (a adversarialCases) constraint(reference int) Constraint {
 	return Constraint{Table: table, Measure: measure, Reference: &reference, Target: [][]Cell{{{column, String(a.words(4))}}}}
 }
 
-// shape describes a graph: the number of nodes, and the number of parallel chains.
+// shape is the form of a graph: width is the number of parallel chains.
 type shape struct {
 	name         string
 	nodes, width int
-	// cross adds edges between the chains; guarded keeps the automatic guardrails.
+	// cross adds edges between the chains. guarded keeps the automatic guardrails.
 	cross, guarded bool
 	// join puts one node after all others instead of before them.
 	join bool
-	// refer returns the reference of a node, one of those before it.
+	// refer returns the reference of a node, one of its predecessors.
 	refer func(a adversarialCases, i, width int, before []int) int
 }
 
-// previous returns the previous node of the same chain, ancestor any earlier node.
+// previous returns the previous node of the same chain. ancestor returns any predecessor.
 func previous(_ adversarialCases, i, width int, _ []int) int  { return max(i-width, 0) }
 func ancestor(a adversarialCases, _, _ int, before []int) int { return before[a.IntN(len(before))] }
 func nothing(adversarialCases, int, int, []int) int           { return FirstUserMessage }
 func (a adversarialCases) compile(tb testing.TB, s *shape) *Graph {
 	tb.Helper()
-	graph, err := compileWritten(a.definition(s))
+	graph, err := compileDefinition(a.definition(s))
 	if err != nil {
 		tb.Fatalf("%s: Compile: %v", s.name, err)
 	}
 	return graph
 }
 
-func (a adversarialCases) definition(s *shape) written {
-	d := written{Name: "milestones"}
+func (a adversarialCases) definition(s *shape) testDefinition {
+	d := testDefinition{Name: "milestones"}
 	before := make([]uint64, s.nodes)
 	add := func(from, to int) {
 		d.Edges = append(d.Edges, Edge{from, to})
@@ -160,7 +160,7 @@ func (a adversarialCases) definition(s *shape) written {
 	return d
 }
 
-// shapes are graphs that must be scored in time.
+// shapes are the graphs whose scoring time is bounded.
 var shapes = []shape{
 	{name: "width 4, references to the node before", nodes: 20, width: 4, refer: previous},
 	{name: "width 4, guarded", nodes: 20, width: 4, guarded: true, refer: previous},
@@ -175,8 +175,8 @@ var shapes = []shape{
 	{name: "crossed, guarded", nodes: 6, width: 3, cross: true, guarded: true, refer: ancestor},
 }
 
-// BenchmarkAdversary scores trajectories of 60 messages. max-ns is the slowest of several, each the
-// best of several runs.
+// BenchmarkAdversary scores trajectories of 60 messages. max-ns is the slowest case, each the best
+// of several runs.
 func BenchmarkAdversary(b *testing.B) {
 	for i := range shapes {
 		b.Run(shapes[i].name, func(b *testing.B) { benchmarkShape(b, &shapes[i], 60) })
@@ -239,7 +239,7 @@ func TestWorkGrowsQuadratically(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			a := newAdversarialCases(1)
 			definition := a.definition(s)
-			graph, err := compileWritten(definition)
+			graph, err := compileDefinition(definition)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -248,7 +248,7 @@ func TestWorkGrowsQuadratically(t *testing.T) {
 				got := work(t, newAdversarialCases(2).trajectory(messages), graph)
 				pairs := s.nodes * messages * messages
 				if got > 40*pairs || before > 0 && got > 16*before {
-					t.Errorf("%d messages: looked at %d, want at most %d and 16 times %d", messages, got, 40*pairs, before)
+					t.Errorf("%d messages: got work %d, want at most %d and 16 times %d", messages, got, 40*pairs, before)
 				}
 				before = got
 			}
@@ -267,7 +267,7 @@ func TestWorkOnEqualMessages(t *testing.T) {
 	for i := range shapes {
 		graph := newAdversarialCases(4).compile(t, &shapes[i])
 		if got, want := work(t, trajectory, graph), 40*shapes[i].nodes*120*120; got > want {
-			t.Errorf("%s: looked at %d, want at most %d", shapes[i].name, got, want)
+			t.Errorf("%s: got work %d, want at most %d", shapes[i].name, got, want)
 		}
 	}
 }
@@ -291,7 +291,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String("a"), VisibleTo: []Role{User, Agent}}
 	}
 	trajectory.Messages[0].Sender, trajectory.Messages[0].Recipient = User, Agent
-	d := written{Name: "milestones"}
+	d := testDefinition{Name: "milestones"}
 	for i := range 4 {
 		reference := max(i-1, FirstUserMessage)
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{{
@@ -302,7 +302,7 @@ func TestMemoryIsBounded(t *testing.T) {
 			d.Edges = append(d.Edges, Edge{i - 1, i})
 		}
 	}
-	graph, err := compileWritten(d)
+	graph, err := compileDefinition(d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -311,7 +311,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		t.Errorf("match: got error %v, want %v", err, ErrWork)
 	}
 	kept := 0
-	for _, cache := range m.similar {
+	for _, cache := range m.cache {
 		kept += len(cache)
 	}
 	for _, tables := range m.bounds.factors {
@@ -319,13 +319,13 @@ func TestMemoryIsBounded(t *testing.T) {
 			kept += len(table)
 		}
 	}
-	if kept > maxKept {
-		t.Errorf("match: kept %d similarities, want at most %d", kept, maxKept)
+	if kept > maxCached {
+		t.Errorf("match: kept %d similarities, want at most %d", kept, maxCached)
 	}
 }
 
 func TestCrossingReferencesAreRejected(t *testing.T) {
-	d := written{Name: "milestones"}
+	d := testDefinition{Name: "milestones"}
 	for i := range 32 {
 		node := Node{Constraints: []Constraint{say("a")}}
 		if i >= 16 {
@@ -338,7 +338,7 @@ func TestCrossingReferencesAreRejected(t *testing.T) {
 		}
 		d.Nodes = append(d.Nodes, node)
 	}
-	_, err := compileWritten(d)
+	_, err := compileDefinition(d)
 	var got *DefinitionError
 	if !errors.As(err, &got) || got.Node < 0 || !strings.Contains(got.Problem, "too many references cross each other") {
 		t.Errorf("Compile: got %v, want an error about references that cross each other", err)

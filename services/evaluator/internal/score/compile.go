@@ -22,8 +22,8 @@ const noReference = -2
 // tableSet is a bit set of table indices in a schema.
 type tableSet uint64
 
-func (s tableSet) has(place int) bool        { return s&(1<<place) != 0 }
-func (s tableSet) with(place int) tableSet   { return s | 1<<place }
+func (s tableSet) has(table int) bool        { return s&(1<<table) != 0 }
+func (s tableSet) with(table int) tableSet   { return s | 1<<table }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
 
 // AutomaticGuardrail is a guardrail that Compile adds to a node: the table must be the same at the
@@ -44,11 +44,11 @@ type Graph struct {
 	matched uint64
 	// sorted are these nodes in topological order.
 	sorted []int
-	// before are the nodes that must be matched before each node. near are these and those that must
-	// be matched after it.
-	before, near []uint64
-	// slots is the number of constraints, which are numbered consecutively.
-	slots int
+	// before are the nodes that must be matched before each node. neighbours adds those that must be
+	// matched after it.
+	before, neighbours []uint64
+	// constraintCount is the number of constraints of all nodes.
+	constraintCount int
 }
 
 // node is one compiled node.
@@ -59,14 +59,15 @@ type node struct {
 	scored int
 	// before are the nodes that must be matched earlier because of an edge or a reference.
 	before uint64
-	// above are the nodes of before that precede no other node of it. reads are the nodes in needs.
-	above, reads uint64
-	// needs are the tables that this node compares with their state at another node's match.
-	needs []need
+	// directBefore are the nodes of before that precede no other node of it. reads are the nodes of
+	// dependences.
+	directBefore, reads uint64
+	// dependences are the tables that this node compares with their state at another node's match.
+	dependences []dependence
 }
 
-// need is the tables that a node compares at another node's match.
-type need struct {
+// dependence is the tables that a node compares with their state at another node's match.
+type dependence struct {
 	node int
 	// compared are the tables of constraints. tables adds those of automatic guardrails.
 	compared, tables tableSet
@@ -82,15 +83,15 @@ type constraint struct {
 	// own is the pack's measure instead of measure, which is then Snapshot; nil for built-in ones.
 	own       *measure.Function
 	reference int
-	slot      int
+	number    int
 	target    [][]cell
 	// senders and recipients are bit sets of the roles that the only target row of a SANDBOX
 	// constraint accepts.
 	senders, recipients uint8
 	extractor           *extractor
-	// fill is the column for extracted values, −1 if the target has none.
-	fill int
-	// template is the content to complete, nil without one or if no values fit.
+	// fillColumn is the column for extracted values, −1 without one.
+	fillColumn int
+	// template is the content to complete. It is nil if there is none or if it can never be completed.
 	template *template
 }
 
@@ -103,7 +104,7 @@ type cell struct {
 	value     Value
 	tolerance float64
 	target    *rouge.Target
-	accepted  []wanted
+	accepted  []traceTarget
 }
 
 // Len returns the number of nodes.
@@ -140,10 +141,10 @@ func Compile(definition Definition) (*Graph, error) {
 			}
 		}
 		for j, source := range node.GetConstraints() {
-			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, at: j, nodes: len(graph.nodes)}
+			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, index: j, nodes: len(graph.nodes)}
 			result := c.compile(source)
-			result.slot = graph.slots
-			graph.slots++
+			result.number = graph.constraintCount
+			graph.constraintCount++
 			if result.measure != Guardrail {
 				compiled.scored++
 			}
@@ -156,10 +157,10 @@ func Compile(definition Definition) (*Graph, error) {
 		return nil, errors.Join(check.errors...)
 	}
 	for i := range graph.nodes {
-		graph.nodes[i].guards = graph.guard(i, direct[i], definition.Graph.GetNodes()[i])
-		graph.nodes[i].needs = graph.needed(i)
+		graph.nodes[i].guards = graph.deriveGuardrails(i, direct[i], definition.Graph.GetNodes()[i])
+		graph.nodes[i].dependences = graph.dependencesOf(i)
 	}
-	graph.arrange()
+	graph.sort()
 	return graph, nil
 }
 
@@ -167,7 +168,7 @@ func Compile(definition Definition) (*Graph, error) {
 func (g *Graph) checkMeasures(check *checker) {
 	for _, table := range g.schema.Tables() {
 		for _, column := range table.Columns {
-			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Takes(column.Kind)) && !suits(measureOf(column.Measure), column.Kind) {
+			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Takes(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
 				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
 			}
 		}

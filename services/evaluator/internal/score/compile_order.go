@@ -22,15 +22,15 @@ func (g *Graph) checkWidth(check *checker, direct []uint64) {
 			}
 		}
 	}
-	var tangled *graphwidth.Error
-	if errors.As(graphwidth.Check(nodes), &tangled) {
-		check.add(tangled.Node, -1, "", "%v", tangled)
+	var widthErr *graphwidth.Error
+	if errors.As(graphwidth.Check(nodes), &widthErr) {
+		check.add(widthErr.Node, -1, "", "%v", widthErr)
 	}
 }
 
-// arrange sorts the nodes topologically and derives each node's neighbours.
-func (g *Graph) arrange() {
-	g.before, g.near = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
+// sort sorts the nodes topologically and derives each node's neighbours.
+func (g *Graph) sort() {
+	g.before, g.neighbours = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
 	var placed uint64
 	var before [maxNodes]uint64
 	for placed != g.matched {
@@ -47,17 +47,17 @@ func (g *Graph) arrange() {
 	}
 	for _, i := range g.sorted {
 		n := &g.nodes[i]
-		n.above = n.before
+		n.directBefore = n.before
 		for _, p := range list(n.before) {
-			n.above &^= before[p]
+			n.directBefore &^= before[p]
 		}
-		for _, need := range n.needs {
+		for _, need := range n.dependences {
 			n.reads |= 1 << need.node
 		}
 		g.before[i] = n.before
-		g.near[i] |= n.before
+		g.neighbours[i] |= n.before
 		for _, p := range list(n.before) {
-			g.near[p] |= 1 << i
+			g.neighbours[p] |= 1 << i
 		}
 	}
 }

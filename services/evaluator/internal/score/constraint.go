@@ -11,24 +11,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// constraintCompiler compiles one constraint and notes its mistakes.
+// constraintCompiler compiles one constraint and records its mistakes.
 type constraintCompiler struct {
-	check    *checker
-	schema   *world.Schema
-	measures *measure.Set
-	table    world.Table
-	node, at int
-	nodes    int
+	check       *checker
+	schema      *world.Schema
+	measures    *measure.Set
+	table       world.Table
+	node, index int
+	nodes       int
 }
 
-// fail notes a mistake in the constraint.
+// fail records a mistake in the constraint.
 func (k *constraintCompiler) fail(field, format string, arguments ...any) {
-	k.check.add(k.node, k.at, field, format, arguments...)
+	k.check.add(k.node, k.index, field, format, arguments...)
 }
 
-// compile checks and prepares a constraint. Its result is only of use if no mistake was noted.
+// compile checks and prepares a constraint. The result is invalid if a mistake was recorded.
 func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint {
-	result := constraint{table: k.schema.Place(source.GetTable()), measure: source.GetMeasure(), reference: noReference, fill: -1}
+	result := constraint{table: k.schema.Place(source.GetTable()), measure: source.GetMeasure(), reference: noReference, fillColumn: -1}
 	if source.GetMeasure() == 0 || evaluationv1.SnapshotMeasure_name[int32(source.GetMeasure())] == "" {
 		k.fail("measure", "unknown measure %d", source.GetMeasure())
 	}
@@ -62,7 +62,7 @@ func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint
 	for i, row := range source.GetTarget() {
 		result.target = append(result.target, k.row(source, &result, overrides, i, row.GetCells()))
 	}
-	if result.fill >= 0 {
+	if result.fillColumn >= 0 {
 		for i := range source.GetTarget() {
 			if !slices.ContainsFunc(source.GetTarget()[i].GetCells(), func(c *evaluationv1.TargetCell) bool { return c.GetColumn() == source.GetFillTo() }) {
 				k.fail("fill_to", "target[%d] has no %s", i, source.GetFillTo())
@@ -78,7 +78,7 @@ func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint
 	return result
 }
 
-// own finds the measure of the pack's own that compares the rows of a table.
+// own finds the pack's measure of rows.
 func (k *constraintCompiler) own(source *evaluationv1.Constraint, result *constraint) {
 	result.measure, result.own = Snapshot, k.measures.Find(source.GetOwnMeasure(), measure.Rows)
 	switch {
@@ -91,7 +91,7 @@ func (k *constraintCompiler) own(source *evaluationv1.Constraint, result *constr
 	}
 }
 
-// reference checks the reference.
+// reference checks and sets the reference.
 func (k *constraintCompiler) reference(source *evaluationv1.Constraint, result *constraint) {
 	if source.Reference == nil {
 		if source.GetMeasure() != Snapshot && source.GetMeasure() != OwnSnapshot {
@@ -106,7 +106,7 @@ func (k *constraintCompiler) reference(source *evaluationv1.Constraint, result *
 	}
 }
 
-// dependant checks what only ToolTraceDependant has.
+// dependant checks and sets the fields of ToolTraceDependant.
 func (k *constraintCompiler) dependant(source *evaluationv1.Constraint, result *constraint) {
 	found, err := findExtractor(source, k.measures)
 	if err != nil {
@@ -118,7 +118,7 @@ func (k *constraintCompiler) dependant(source *evaluationv1.Constraint, result *
 		k.fail("fill_to", "%q is neither tool_trace nor content", source.GetFillTo())
 		return
 	}
-	result.fill = k.table.Column(source.GetFillTo())
+	result.fillColumn = k.table.Column(source.GetFillTo())
 }
 
 // overrides returns the overrides by column.
@@ -136,7 +136,7 @@ func (k *constraintCompiler) overrides(source *evaluationv1.Constraint) map[int]
 				k.fail(field, "measure %q does not compare a %v", override.GetOwnMeasure(), k.table.Columns[column].Kind)
 				continue
 			}
-		} else if !suits(override.GetMeasure(), k.table.Columns[column].Kind) {
+		} else if !supports(override.GetMeasure(), k.table.Columns[column].Kind) {
 			k.fail(field, "measure %q does not compare a %v", nameOf(override.GetMeasure()), k.table.Columns[column].Kind)
 			continue
 		}
@@ -156,8 +156,8 @@ func (k *constraintCompiler) overrides(source *evaluationv1.Constraint) map[int]
 	return result
 }
 
-// suits reports whether a measure can compare cells of a kind.
-func suits(measure ColumnMeasure, kind world.Kind) bool {
+// supports reports whether a built-in measure can compare cells of a kind.
+func supports(measure ColumnMeasure, kind world.Kind) bool {
 	switch measure {
 	case Exact, Close, One:
 		return true
@@ -176,7 +176,7 @@ func (k *constraintCompiler) row(
 	cells := make([]cell, 0, len(row))
 	var seen uint64
 	for i := range row {
-		field := target(at, row[i].GetColumn())
+		field := targetField(at, row[i].GetColumn())
 		column := k.table.Column(row[i].GetColumn())
 		if column < 0 {
 			k.fail(field, "%s has no column %q", source.GetTable(), row[i].GetColumn())
@@ -189,7 +189,7 @@ func (k *constraintCompiler) row(
 		cells = append(cells, k.cell(source, result, overrides[column], field, column, FromWire(row[i].GetValue())))
 	}
 	if at > 0 && !sameColumns(source.GetTarget()[0].GetCells(), row) {
-		k.fail(strings.TrimSuffix(target(at, ""), "."), "the columns differ from those of target[0]")
+		k.fail(strings.TrimSuffix(targetField(at, ""), "."), "the columns differ from those of target[0]")
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return cost(a.measure) - cost(b.measure) })
 	return cells
@@ -208,7 +208,7 @@ func sameColumns(a, b []*evaluationv1.TargetCell) bool {
 	return slices.Equal(names(a), names(b))
 }
 
-// cost orders measures by what they cost.
+// cost returns the relative cost of a comparison.
 func cost(measure ColumnMeasure) int {
 	switch measure {
 	case OwnColumn:
@@ -259,7 +259,7 @@ func (k *constraintCompiler) cell(
 	if c.measure == One || !k.checkKind(field, spec, &c) {
 		return c
 	}
-	filled := result.measure == ToolTraceDependant && column == result.fill
+	filled := result.measure == ToolTraceDependant && column == result.fillColumn
 	switch c.measure {
 	case ToolTrace:
 		k.trace(field, &c, tolerances)
@@ -274,7 +274,7 @@ func (k *constraintCompiler) cell(
 	return c
 }
 
-// checkKind notes a value of the wrong type.
+// checkKind records a value of the wrong type. It reports whether the type is right.
 func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell) bool {
 	want := kindOf(spec.Kind)
 	if c.measure == ToolTrace {
@@ -293,16 +293,16 @@ func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell)
 	return true
 }
 
-// trace reads a tool trace target.
+// trace parses a target of traces.
 func (k *constraintCompiler) trace(field string, c *cell, tolerances map[string]float64) {
-	accepted, err := parseWanted(c.value.text, tolerances)
+	accepted, err := parseTraceTargets(c.value.text, tolerances)
 	if err != nil {
 		k.fail(field, "%v", err)
 	}
 	c.accepted = accepted
 }
 
-// prefilter notes the roles that a SANDBOX cell accepts.
+// prefilter sets the roles that a SANDBOX cell accepts.
 func (k *constraintCompiler) prefilter(result *constraint, c *cell) {
 	if c.measure != Exact || c.column != columnSender && c.column != columnRecipient {
 		return

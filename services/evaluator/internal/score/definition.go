@@ -122,5 +122,5 @@ func (c *checker) add(node, constraint int, field, format string, arguments ...a
 	})
 }
 
-// target returns the field of a cell of a target.
-func target(row int, column string) string { return fmt.Sprintf("target[%d].%s", row, column) }
+// targetField returns the field of a target cell for errors.
+func targetField(row int, column string) string { return fmt.Sprintf("target[%d].%s", row, column) }

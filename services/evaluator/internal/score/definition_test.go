@@ -6,8 +6,8 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// written is a Definition as the tests write it, with the values of this package.
-type written struct {
+// testDefinition is a Definition with Go values instead of proto messages.
+type testDefinition struct {
 	Name     string
 	Schema   *world.Schema
 	Measures *measure.Set
@@ -15,16 +15,16 @@ type written struct {
 	Edges    []Edge
 }
 
-func compileWritten(w written) (*Graph, error) {
+func compileDefinition(w testDefinition) (*Graph, error) {
 	return Compile(Definition{Name: w.Name, Schema: w.Schema, Measures: w.Measures, Graph: graphOf(w.Nodes, w.Edges)})
 }
 
-// Cell is one wanted cell.
+// Cell is one target cell.
 type Cell struct {
 	// Column is a column name of the constraint's table.
 	Column string
-	// Value is what is wanted; null is meant. Roles are their names; a tool trace is a JSON text
-	// with one trace or a list.
+	// Value is the target, possibly null. A role is its name. A tool trace is a JSON text with one
+	// trace or a list.
 	Value Value
 }
 
@@ -32,7 +32,7 @@ type Cell struct {
 type Tolerance struct {
 	// Name is a column or an argument of a trace.
 	Name string
-	// Absolute is the largest accepted difference; +Inf accepts any number.
+	// Absolute is the largest accepted difference. +Inf accepts any number.
 	Absolute float64
 }
 
@@ -42,55 +42,54 @@ type Override struct {
 	Column string
 	// Measure is the measure to use.
 	Measure ColumnMeasure
-	// Own names it if it is OwnColumn.
+	// Own is the pack's measure if Measure is OwnColumn.
 	Own string
-	// Tolerances are read by Close and ToolTrace.
+	// Tolerances apply to Close and ToolTrace.
 	Tolerances []Tolerance
 }
 
 // Constraint is one comparison at the matched message.
 type Constraint struct {
-	// Table names what is compared.
+	// Table is the name of the compared table.
 	Table string
-	// Measure is how it is compared.
+	// Measure is the measure of the table.
 	Measure SnapshotMeasure
-	// Own names the measure if it is OwnSnapshot.
+	// Own is the pack's measure if Measure is OwnSnapshot.
 	Own string
-	// Reference is the node whose matched message is the reference, or FirstUserMessage; nil if
-	// there is none.
+	// Reference is the node whose matched message is the reference, or FirstUserMessage. nil means
+	// none.
 	Reference *int
-	// Target are the wanted rows; all list the same columns.
+	// Target are the target rows. All list the same columns.
 	Target [][]Cell
-	// Overrides are the measures that differ from the columns' defaults.
+	// Overrides replace the columns' default measures.
 	Overrides []Override
-	// FillTo is the column that extracted values complete, tool_trace or content; for
-	// ToolTraceDependant only.
+	// FillTo is the column to complete with extracted values, tool_trace or content. Only
+	// ToolTraceDependant uses it.
 	FillTo string
-	// Extractor names what is taken from a trace, a built-in extractor or one of the pack's own; for
-	// ToolTraceDependant only.
+	// Extractor is the name of a built-in or a pack's extractor. Only ToolTraceDependant uses it.
 	Extractor string
-	// ExtractorExpression says in CEL what is taken from a trace, instead of Extractor.
+	// ExtractorExpression is a CEL extractor instead of Extractor.
 	ExtractorExpression string
 }
 
-// GuardMode says which tables automatic guardrails may guard.
+// GuardMode selects the tables of automatic guardrails.
 type GuardMode uint8
 
-// The guard modes.
+// These are the guard modes.
 const (
 	// GuardAll guards all tables.
 	GuardAll GuardMode = iota
 	// GuardOnly guards the listed tables.
 	GuardOnly
-	// GuardExcept guards all tables but the listed ones.
+	// GuardExcept guards all tables except the listed ones.
 	GuardExcept
 )
 
-// Guard restricts automatic guardrails. The zero Guard restricts nothing.
+// Guard restricts automatic guardrails. The zero Guard has no restriction.
 type Guard struct {
-	// Mode says how Tables is meant.
+	// Mode is the meaning of Tables.
 	Mode GuardMode
-	// Tables are the names of the listed tables. SANDBOX may be listed and has no effect.
+	// Tables are the names of the listed tables. A listed SANDBOX has no effect.
 	Tables []string
 }
 
@@ -98,7 +97,7 @@ type Guard struct {
 type Node struct {
 	// Constraints are all compared at the same message.
 	Constraints []Constraint
-	// Guard restricts the guardrails that are added automatically.
+	// Guard restricts the automatic guardrails.
 	Guard Guard
 }
 

@@ -10,14 +10,14 @@ func TestDemonstrationsDoNotCount(t *testing.T) {
 		return Message{Sender: from, Recipient: to, Content: String(text), VisibleTo: []Role{User}}
 	}
 	answer := shown(ExecutionEnvironment, User, "None")
-	answer.ToolTrace = []string{trace} // demonstrations have no traces, but these would not count
+	answer.ToolTrace = []string{trace} // traces of demonstrations are ignored
 	trajectory := &Trajectory{Messages: append([]Message{
 		shown(User, Agent, "Is there milk?"),
 		shown(Agent, User, "I have bought milk"),
 		shown(User, ExecutionEnvironment, "buy()"),
 		answer,
 	}, chat("hello", "no").Messages...)}
-	wanted := []Constraint{say("I have bought milk"), calls(trace), say("Is there milk?")}
+	wanted := []Constraint{say("I have bought milk"), callConstraint(trace), say("Is there milk?")}
 	for i, constraint := range wanted {
 		graph := compile(t, constraint)
 		got := Score(trajectory, graph, nil)

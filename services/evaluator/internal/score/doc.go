@@ -40,8 +40,8 @@
 //     separate parts. V is the sum over the parts.
 //   - The best sum of a part depends on its nodes, on the first possible index of each, and on
 //     their comparisons with matched nodes: table versions and messages. For automatic guardrails
-//     this is only the version that all of a node's guardrails want, or that they want different
-//     ones. Each such state is solved once.
+//     this is only the version that all of a node's guardrails require, or that they require
+//     different ones. Each such state is solved once.
 //   - If each node of a part depends on at most one other open node, the part is a forest. V is
 //     then the sum of the best sums of its trees, computed from the leaves by the index of the
 //     parent.

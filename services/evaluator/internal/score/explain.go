@@ -14,7 +14,7 @@ import (
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {
 	result := Score(trajectory, milestones, minefields)
 	w := prepare(trajectory)
-	w.own.lenient = true
+	w.packMeasures.lenient = true
 	return Explanation{
 		Result:     result,
 		Milestones: w.explain(milestones, result.Milestones),
@@ -32,12 +32,12 @@ func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExpl
 		return nodes
 	}
 	x := &explainer{matcher: &matcher{
-		prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first, similar: make([][]float64, g.slots),
+		prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first, cache: make([][]float64, g.constraintCount),
 	}}
 	for i, match := range result.Matches {
 		if match.Matched {
 			x.at[i] = match.Index
-			x.placed |= 1 << i
+			x.matched |= 1 << i
 		}
 	}
 	for i, match := range result.Matches {
@@ -55,8 +55,8 @@ func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExpl
 type explainer struct {
 	*matcher
 	// placed are the matched nodes.
-	placed uint64
-	// brief omits details for readers.
+	matched uint64
+	// brief omits the details that only readers need.
 	brief bool
 }
 
@@ -111,20 +111,20 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 		if c.measure == Snapshot || c.reference < 0 {
 			continue
 		}
-		if x.placed&(1<<c.reference) == 0 {
+		if x.matched&(1<<c.reference) == 0 {
 			return 0, false
 		}
 		from = max(from, x.at[c.reference])
 	}
 	for _, guard := range x.graph.nodes[i].guards {
-		if guard.reference >= 0 && x.placed&(1<<guard.reference) == 0 {
+		if guard.reference >= 0 && x.matched&(1<<guard.reference) == 0 {
 			return 0, false
 		}
 	}
 	return from, true
 }
 
-// nearness orders messages at which a node's similarity is 0 by their correct parts. All guardrails
+// nearness ranks messages at which a node's similarity is 0 by their correct parts. All guardrails
 // together count less than another constraint.
 func (x *explainer) nearness(i, index int) float64 {
 	at := x.node(i, index)
@@ -139,7 +139,7 @@ func (x *explainer) nearness(i, index int) float64 {
 	return sum + guarded/float64(4*(len(at.GetConstraints())+len(at.GetGuardrails())))
 }
 
-// constraintNearness is the similarity, or half the mean over the cells if that is 0.
+// constraintNearness is the similarity, or half the mean over the cells if the similarity is 0.
 func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
 	if e.GetSimilarity() > 0 || len(e.GetRows()) == 0 {
 		return e.GetSimilarity()
@@ -158,7 +158,7 @@ func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
 	return sum / float64(2*cells)
 }
 
-// traceNearness is at least a half for a call of the right tool, and grows with the matching
+// traceNearness is at least 0.5 for a call of the right tool, and increases with the matching
 // arguments.
 func traceNearness(e *evaluatorv1.TraceComparison) float64 {
 	if e.GetTool() != e.GetFoundTool() {
@@ -178,7 +178,7 @@ func (x *explainer) guardrail(t int, reference, index int) *evaluatorv1.Constrai
 	since := x.resolve(reference)
 	e := &evaluatorv1.ConstraintExplanation{
 		Table: x.schema.Tables()[t].Name, Measure: Guardrail, Reference: proto.Int32(int32(reference)),
-		ReferenceIndex: proto.Int32(int32(since)), Similarity: truth(x.equal(t, index, since)),
+		ReferenceIndex: proto.Int32(int32(since)), Similarity: indicator(x.equal(t, index, since)),
 	}
 	if e.GetSimilarity() == 1 || x.brief {
 		return e
@@ -208,7 +208,7 @@ func (x *explainer) constraint(c *constraint, index int) *evaluatorv1.Constraint
 	case c.measure == ToolTraceDependant:
 		x.completedMessage(e, c, index)
 	default:
-		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, completion{fill: -1})}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, completion{fillColumn: -1})}
 	}
 	return e
 }

@@ -14,55 +14,55 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// completion is what a target is completed with: accepted or content stand in the column fill,
-// unless that is −1.
+// completion replaces the target's traces or text in fillColumn by accepted or content. fillColumn
+// −1 replaces nothing.
 type completion struct {
-	fill     int
-	accepted []wanted
-	content  string
-	values   []named
+	fillColumn int
+	accepted   []traceTarget
+	content    string
+	values     []namedValue
 }
 
-// completions returns all completions of a target from the calls at its reference, in the order in
-// which they are tried.
+// completions returns all completions of a target from the calls at its reference, in the order of
+// scoring.
 func (x *explainer) completions(c *constraint, calls []call) []completion {
 	var all []completion
 	for i := range calls {
 		for _, values := range x.extract(&calls[i], c.extractor).alternatives {
-			if c.fill == columnContent {
-				if !c.template.takes(values) {
+			if c.fillColumn == columnContent {
+				if !c.template.canFill(values) {
 					continue
 				}
-				all = append(all, completion{fill: c.fill, content: c.template.fill(values), values: values})
+				all = append(all, completion{fillColumn: c.fillColumn, content: c.template.fill(values), values: values})
 				continue
 			}
 			for _, replace := range []bool{true, false} {
-				all = append(all, completion{fill: c.fill, accepted: c.completed(values, replace), values: values})
+				all = append(all, completion{fillColumn: c.fillColumn, accepted: c.completedTraces(values, replace), values: values})
 			}
 		}
 	}
 	return all
 }
 
-// completedMessage explains a comparison of a message with a target that is completed.
+// completedMessage explains the comparison of a message with a completed target.
 func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
-	plain := completion{fill: -1}
-	if c.fill == columnContent && c.template == nil {
+	unchanged := completion{fillColumn: -1}
+	if c.fillColumn == columnContent && c.template == nil {
 		e.Problem = "nothing can complete the wanted text"
-		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, plain)}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, unchanged)}
 		return
 	}
 	reference := int(e.GetReferenceIndex())
 	calls := x.calls(reference)
 	all := x.completions(c, calls)
 	if len(all) == 0 {
-		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.gives(), " and "))
+		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.extractedNames(), " and "))
 		for i := range calls {
 			if problem := x.extract(&calls[i], c.extractor).problem; problem != nil {
 				e.Problem += fmt.Sprintf("; %s: %v", calls[i].tool, problem)
 			}
 		}
-		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, plain)}
+		e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, unchanged)}
 		return
 	}
 	best := all[0]
@@ -73,45 +73,45 @@ func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *co
 	}
 	e.Rows = []*evaluatorv1.RowExplanation{x.message(c, index, best)}
 	for i := range best.values {
-		e.Extracted = append(e.Extracted, &evaluatorv1.ExtractedValue{Name: best.values[i].name, Value: printed(best.values[i].value)})
+		e.Extracted = append(e.Extracted, &evaluatorv1.ExtractedValue{Name: best.values[i].name, Value: format(best.values[i].value)})
 	}
 }
 
-// similarity returns that of a message with the target.
-func (x *explainer) similarity(c *constraint, index int, with completion) float64 {
+// similarity returns the similarity of a message and the completed target.
+func (x *explainer) similarity(c *constraint, index int, completed completion) float64 {
 	if !c.admits(&x.trajectory.Messages[index]) {
 		return 0
 	}
-	return x.prepared.message(c.target[0], index, with.fill, with.accepted, with.content)
+	return x.prepared.compareMessage(c.target[0], index, completed.fillColumn, completed.accepted, completed.content)
 }
 
-// message explains the comparison of a message with the target.
-func (x *explainer) message(c *constraint, index int, with completion) *evaluatorv1.RowExplanation {
+// message explains the comparison of a message with the completed target.
+func (x *explainer) message(c *constraint, index int, completed completion) *evaluatorv1.RowExplanation {
 	message := &x.trajectory.Messages[index]
-	row := &evaluatorv1.RowExplanation{Wanted: proto.Int32(0), Similarity: x.similarity(c, index, with)}
+	row := &evaluatorv1.RowExplanation{Wanted: proto.Int32(0), Similarity: x.similarity(c, index, completed)}
 	for _, target := range byColumn(c.target[0]) {
 		var cell *evaluatorv1.CellExplanation
-		switch filled := target.column == with.fill; {
+		switch filled := target.column == completed.fillColumn; {
 		case target.measure == ToolTrace:
 			accepted := target.accepted
 			if filled {
-				accepted = with.accepted
-				target.value = String(wantedJSON(accepted))
+				accepted = completed.accepted
+				target.value = String(traceTargetsJSON(accepted))
 			}
 			cell = x.cell(sandbox, target, message.cell(target.column))
 			cell.Trace = nearestTrace(accepted, x.calls(index))
-			cell.Similarity = truth(cell.GetTrace().GetFits())
-		case filled && with.fill == columnContent && !target.value.IsNull():
-			target.value, target.tolerance, target.target = String(with.content), -1, nil
+			cell.Similarity = indicator(cell.GetTrace().GetFits())
+		case filled && completed.fillColumn == columnContent && !target.value.IsNull():
+			target.value, target.tolerance, target.target = String(completed.content), -1, nil
 			if target.measure == RougeL {
-				target.target = rouge.NewTarget(with.content)
+				target.target = rouge.NewTarget(completed.content)
 			}
 			cell = x.cell(sandbox, target, message.cell(target.column))
 		default:
 			cell = x.cell(sandbox, target, message.cell(target.column))
 		}
 		if cell.GetNoResult() && (target.column == columnSender || target.column == columnRecipient) {
-			cell.NoResult = false // a role is looked at before anything is compared
+			cell.NoResult = false // scoring filters roles before it compares cells
 		}
 		row.Cells = append(row.Cells, cell)
 	}
@@ -123,7 +123,7 @@ func byColumn(target []cell) []cell {
 	return slices.SortedStableFunc(slices.Values(target), func(a, b cell) int { return cmp.Compare(a.column, b.column) })
 }
 
-// cell explains the comparison of two cells, but not of traces.
+// cell explains the comparison of two cells. It does not compare traces.
 func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExplanation {
 	e := &evaluatorv1.CellExplanation{Column: x.columns(t)[target.column].Name, Measure: target.measure, Wanted: target.value.wire()}
 	if texts, ok := value.Texts(); ok {
@@ -133,7 +133,7 @@ func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExpla
 	}
 	if target.own != nil {
 		e.OwnMeasure = target.own.Name
-		if _, err := x.own.cells(target.own, target.value, value); err != nil {
+		if _, err := x.packMeasures.compareCells(target.own, target.value, value); err != nil {
 			e.Problem = err.Error()
 		}
 	}
@@ -147,7 +147,7 @@ func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExpla
 	return e
 }
 
-// compared says which words two texts have in common.
+// compared returns the common words of two texts.
 func compared(wanted, found string) *evaluatorv1.TextComparison {
 	alignment := rouge.Align(wanted, found)
 	text := &evaluatorv1.TextComparison{Precision: alignment.Precision, Recall: alignment.Recall}
@@ -160,9 +160,9 @@ func compared(wanted, found string) *evaluatorv1.TextComparison {
 	return text
 }
 
-// nearestTrace compares the accepted trace and the call that fit, or that come closest; nil if
-// nothing is accepted.
-func nearestTrace(accepted []wanted, calls []call) *evaluatorv1.TraceComparison {
+// nearestTrace explains the pair of an accepted trace and a call that matches, or that is nearest.
+// It is nil if no trace is accepted.
+func nearestTrace(accepted []traceTarget, calls []call) *evaluatorv1.TraceComparison {
 	var nearest *evaluatorv1.TraceComparison
 	consider := func(e *evaluatorv1.TraceComparison) {
 		if nearest == nil || e.GetFits() && !nearest.GetFits() || !nearest.GetFits() && traceNearness(e) > traceNearness(nearest) {
@@ -181,27 +181,27 @@ func nearestTrace(accepted []wanted, calls []call) *evaluatorv1.TraceComparison 
 }
 
 // explain compares a call with the accepted trace of that number.
-func (w *wanted) explain(number int, c *call) *evaluatorv1.TraceComparison {
-	e := &evaluatorv1.TraceComparison{Accepted: int32(number), Tool: w.tool, FoundTool: c.tool, Fits: w.fits(c)}
-	if w.tool != c.tool {
+func (t *traceTarget) explain(number int, c *call) *evaluatorv1.TraceComparison {
+	e := &evaluatorv1.TraceComparison{Accepted: int32(number), Tool: t.tool, FoundTool: c.tool, Fits: t.matches(c)}
+	if t.tool != c.tool {
 		return e
 	}
-	for _, want := range w.arguments.Items() {
-		argument := &evaluatorv1.ArgumentComparison{Name: plain(want.Key), WantedJson: jsonText(want.Value)}
-		if tolerance, ok := w.tolerances[want.Key]; ok && tolerance >= 0 {
+	for _, want := range t.arguments.Items() {
+		argument := &evaluatorv1.ArgumentComparison{Name: validUTF8(want.Key), WantedJson: jsonText(want.Value)}
+		if tolerance, ok := t.tolerances[want.Key]; ok && tolerance >= 0 {
 			argument.Tolerance = proto.Float64(tolerance)
 		}
 		if given, ok := c.arguments.Get(want.Key); ok {
 			argument.FoundJson = proto.String(jsonText(given))
-			argument.Fits = w.accepts(want, given)
+			argument.Fits = t.matchesArgument(want, given)
 		}
 		e.Arguments = append(e.Arguments, argument)
 	}
 	return e
 }
 
-// wantedJSON writes accepted traces as a JSON text.
-func wantedJSON(accepted []wanted) string {
+// traceTargetsJSON formats accepted traces as JSON.
+func traceTargetsJSON(accepted []traceTarget) string {
 	traces := make([]python.Value, len(accepted))
 	for i, w := range accepted {
 		traces[i] = python.DictOf(
@@ -212,5 +212,5 @@ func wantedJSON(accepted []wanted) string {
 	return jsonText(python.List(traces...))
 }
 
-// jsonText writes a value as Python's json module does.
-func jsonText(v python.Value) string { return plain(python.JSON(v)) }
+// jsonText formats a value as Python's json module does.
+func jsonText(v python.Value) string { return validUTF8(python.JSON(v)) }

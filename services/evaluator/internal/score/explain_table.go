@@ -68,7 +68,7 @@ func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint,
 	h := &x.tables[c.table]
 	rows := h.versions[h.at[index]].Rows
 	e.Measure, e.OwnMeasure = OwnSnapshot, c.own.Name
-	if _, err := x.own.rows(c.own, c.target, rows, x.columns(c.table)); err != nil {
+	if _, err := x.packMeasures.compareRows(c.own, c.target, rows, x.columns(c.table)); err != nil {
 		e.Problem = err.Error()
 	}
 	for j, row := range c.target {
@@ -82,7 +82,7 @@ func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint,
 // row explains a pair of rows.
 func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted)), Found: wireRow(row)}
-	if similarity := x.prepared.row(target, row); !math.IsNaN(similarity) {
+	if similarity := x.prepared.compareRow(target, row); !math.IsNaN(similarity) {
 		e.Similarity = similarity
 	}
 	for _, cell := range byColumn(target) {
@@ -91,7 +91,7 @@ func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluato
 	return e
 }
 
-// missing explains a target row without a row.
+// missing explains a target row without a paired row.
 func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted))}
 	for _, cell := range byColumn(target) {
@@ -105,7 +105,7 @@ func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowEx
 }
 
 // pair returns the row index for each target row, −1 for none. If scoring pairs the rows, the pairs
-// are the same; otherwise each target row gets the best remaining one, and problem explains why
+// are the same. Otherwise each target row gets the best remaining row, and problem explains why
 // scoring pairs none.
 func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem string) {
 	n := len(target)
@@ -115,7 +115,7 @@ func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem 
 	costs := make([]float64, 0, n*n)
 	for i := range rows {
 		for j := range target {
-			similarity := x.prepared.row(target[j], rows[i])
+			similarity := x.prepared.compareRow(target[j], rows[i])
 			if math.IsNaN(similarity) && n > 1 {
 				return x.greedy(target, rows), "a comparison of two rows has no result"
 			}
@@ -173,17 +173,17 @@ func (x *explainer) rowSimilarity(target []cell, row []Value) float64 {
 	return sum
 }
 
-// changes returns the rows that differ between two messages. If filled is set, zero values equal
-// null.
-func (x *explainer) changes(t int, reference, index int, filled bool) []*evaluatorv1.RowChange {
+// changes returns the rows that differ between two messages. If nullsAreZero is set, null equals
+// the zero value.
+func (x *explainer) changes(t int, reference, index int, nullsAreZero bool) []*evaluatorv1.RowChange {
 	if t == sandbox {
 		return x.changedMessage(reference, index)
 	}
 	h := &x.tables[t]
 	gone, come := slices.Clone(h.versions[h.at[reference]].Rows), h.versions[h.at[index]].Rows
 	equal := equalRow
-	if filled {
-		equal = func(a, b []Value) bool { return equalFilled(x.columns(t), a, b) }
+	if nullsAreZero {
+		equal = func(a, b []Value) bool { return equalNullAsZero(x.columns(t), a, b) }
 	}
 	var added [][]Value
 	for _, row := range come {

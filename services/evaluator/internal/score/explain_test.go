@@ -18,35 +18,35 @@ func environment(t *Trajectory, traces ...string) {
 	t.Messages = append(t.Messages, Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: traces})
 }
 
-// contact is a row of CONTACT.
+// contact returns a row of CONTACT.
 func contact(id, name, number string) []Value {
 	return []Value{String(id), String(name), String(number), Null(), Bool(false)}
 }
 
-// want is a target row.
-func want(cells ...Cell) []Cell { return cells }
+// targetRow returns a target row.
+func targetRow(cells ...Cell) []Cell { return cells }
 
-// calls is a constraint on a call.
-func calls(trace string) Constraint {
-	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{want(
+// callConstraint is a constraint on a call.
+func callConstraint(trace string) Constraint {
+	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{targetRow(
 		Cell{"sender", String("EXECUTION_ENVIRONMENT")}, Cell{"tool_trace", String(trace)},
 	)}}
 }
 
-// stored is a constraint on CONTACT since the first user message.
-func stored(measure SnapshotMeasure, target ...[]Cell) Constraint {
-	return Constraint{Table: world.Contact, Measure: measure, Reference: at(FirstUserMessage), Target: target}
+// contactConstraint is a constraint on CONTACT since the first user message.
+func contactConstraint(measure SnapshotMeasure, target ...[]Cell) Constraint {
+	return Constraint{Table: world.Contact, Measure: measure, Reference: reference(FirstUserMessage), Target: target}
 }
 
-// first explains the only constraint of the first of a chain of milestones.
-func first(t *testing.T, trajectory *Trajectory, constraints ...Constraint) (*evaluatorv1.NodeExplanation, *evaluatorv1.ConstraintExplanation) {
+// explainFirst explains the only constraint of the first of a chain of milestones.
+func explainFirst(t *testing.T, trajectory *Trajectory, constraints ...Constraint) (*evaluatorv1.NodeExplanation, *evaluatorv1.ConstraintExplanation) {
 	t.Helper()
 	got := Explain(trajectory, compile(t, constraints...), nil).Milestones[0]
 	return got, got.GetMatch().GetConstraints()[0]
 }
 
 func TestExplainText(t *testing.T) {
-	_, got := first(t, chat("hello", "your milk is bought"), say("Milk bought"))
+	_, got := explainFirst(t, chat("hello", "your milk is bought"), say("Milk bought"))
 	want := []*evaluatorv1.CellExplanation{{
 		Column: "content", Measure: RougeL, Wanted: world.Text("Milk bought"), Found: world.Text("your milk is bought"),
 		Similarity: single(2.0 / 3), Text: &evaluatorv1.TextComparison{Precision: 0.5, Recall: 1, Common: []*evaluatorv1.CommonWord{
@@ -61,7 +61,7 @@ func TestExplainText(t *testing.T) {
 func TestExplainTrace(t *testing.T) {
 	trajectory := chat("hello", "ok")
 	environment(trajectory, `{"tool_name": "f", "arguments": {"a": 1}, "result": 1}`, `{"tool_name": "g", "arguments": {"a": [1, "x<"], "b": 2.5}, "result": 1}`)
-	node, _ := first(t, trajectory, calls(`[{"tool_name": "h", "arguments": {}}, {"tool_name": "g", "arguments": {"a": [1, "y"], "b": 2.5, "c": NaN}}]`))
+	node, _ := explainFirst(t, trajectory, callConstraint(`[{"tool_name": "h", "arguments": {}}, {"tool_name": "g", "arguments": {"a": [1, "y"], "b": 2.5, "c": NaN}}]`))
 	want := &evaluatorv1.TraceComparison{Accepted: 1, Tool: "g", FoundTool: "g", Arguments: []*evaluatorv1.ArgumentComparison{
 		{Name: "a", WantedJson: `[1, "y"]`, FoundJson: proto.String(`[1, "x<"]`)},
 		{Name: "b", WantedJson: "2.5", FoundJson: proto.String("2.5"), Fits: true},
@@ -76,17 +76,17 @@ func TestExplainTrace(t *testing.T) {
 	if cell := node.Best.Constraints[0].Rows[0].Cells[1]; len(cell.FoundTexts) != 2 || cell.Found != nil {
 		t.Errorf("found traces: got %+v, want two texts", cell)
 	}
-	_, got := first(t, trajectory, calls(`{"tool_name": "f", "arguments": {"a": 1.0}}`))
+	_, got := explainFirst(t, trajectory, callConstraint(`{"tool_name": "f", "arguments": {"a": 1.0}}`))
 	if trace := got.Rows[0].Cells[1].Trace; got.Similarity != 1 || !trace.Fits || trace.FoundTool != "f" {
-		t.Errorf("trace that fits: got %+v, want it to fit", trace)
+		t.Errorf("matching trace: got %+v, want a match", trace)
 	}
-	_, got = first(t, chat("hello"), calls(`{"tool_name": "f", "arguments": {}}`))
+	_, got = explainFirst(t, chat("hello"), callConstraint(`{"tool_name": "f", "arguments": {}}`))
 	if trace := got.Rows[0].Cells[1].Trace; trace.Fits || trace.Tool != "f" || trace.FoundTool != "" {
 		t.Errorf("without a call: got %+v, want f and no tool found", trace)
 	}
 }
 
-// rowCase is a comparison of CONTACT and how its rows are explained.
+// rowCase is a comparison of CONTACT and the expected explanation of its rows.
 type rowCase struct {
 	name       string
 	versions   []Version
@@ -100,46 +100,46 @@ type rowCase struct {
 func rowCases() []rowCase {
 	ann, bob, eve := contact("1", "Ann", "1"), contact("2", "Bob", "2"), contact("3", "Eve", "3")
 	moved := contact("1", "Ann", "9")
-	name := func(name string) []Cell { return want(Cell{"name", String(name)}) }
+	name := func(name string) []Cell { return targetRow(Cell{"name", String(name)}) }
 	filled := []Value{String("2"), String("Bob"), String("2"), String(""), Bool(false)}
 	return []rowCase{
 		{
-			"added", []Version{{0, [][]Value{ann}}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
+			"added", []Version{{0, [][]Value{ann}}, {1, [][]Value{ann, bob}}}, contactConstraint(Addition, name("Bob")),
 			"", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{After: wireRow(bob)}},
 		},
 		{
-			"added and changed", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved}}}, stored(Addition, name("Ann")),
+			"added and changed", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved}}}, contactConstraint(Addition, name("Ann")),
 			"a row of the reference is gone or changed", []int{0}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}},
 			[]*evaluatorv1.RowChange{{Before: wireRow(ann), After: wireRow(moved), Columns: []string{"phone_number"}}},
 		},
 		{
-			"added too much", []Version{{0, nil}, {1, [][]Value{ann, bob}}}, stored(Addition, name("Bob")),
+			"added too much", []Version{{0, nil}, {1, [][]Value{ann, bob}}}, contactConstraint(Addition, name("Bob")),
 			"there are 2 rows, 1 are wanted", []int{0, -1}, [][]Value{filled, {String("1"), String("Ann"), String("1"), String(""), Bool(false)}},
 			[]*evaluatorv1.RowChange{{After: wireRow(ann)}, {After: wireRow(bob)}},
 		},
 		{
-			"removed", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann}}}, stored(Removal, name("Bob")),
+			"removed", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann}}}, contactConstraint(Removal, name("Bob")),
 			"", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{Before: wireRow(bob)}},
 		},
 		{
-			"removed and added", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann, eve}}}, stored(Removal, name("Bob")),
+			"removed and added", []Version{{0, [][]Value{ann, bob}}, {1, [][]Value{ann, eve}}}, contactConstraint(Removal, name("Bob")),
 			"there is a row that the reference does not have", []int{0}, [][]Value{filled}, []*evaluatorv1.RowChange{{Before: wireRow(bob)}, {After: wireRow(eve)}},
 		},
 		{
-			"not updated", []Version{{0, [][]Value{ann}}}, stored(Update, name("Ann")),
+			"not updated", []Version{{0, [][]Value{ann}}}, contactConstraint(Update, name("Ann")),
 			"there are 0 rows, 1 are wanted", []int{0}, [][]Value{nil}, nil,
 		},
 		{
-			"updated and added", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved, bob}}}, stored(Update, name("Ann")),
+			"updated and added", []Version{{0, [][]Value{ann}}, {1, [][]Value{moved, bob}}}, contactConstraint(Update, name("Ann")),
 			"there are 2 rows, 1 at the reference", []int{0, -1}, [][]Value{{String("1"), String("Ann"), String("9"), String(""), Bool(false)}, filled},
 			[]*evaluatorv1.RowChange{{Before: wireRow(ann), After: wireRow(moved), Columns: []string{"phone_number"}}, {After: wireRow(bob)}},
 		},
 		{
-			"paired", []Version{{0, [][]Value{ann, bob}}}, stored(Snapshot, name("Bob"), name("Ann")),
+			"paired", []Version{{0, [][]Value{ann, bob}}}, contactConstraint(Snapshot, name("Bob"), name("Ann")),
 			"", []int{0, 1}, [][]Value{bob, ann}, nil,
 		},
 		{
-			"nothing to compare with", []Version{{0, [][]Value{ann, {Null(), Null(), Null(), Null(), Null()}}}}, stored(Snapshot, name("Bob"), name("Ann")),
+			"comparison without result", []Version{{0, [][]Value{ann, {Null(), Null(), Null(), Null(), Null()}}}}, contactConstraint(Snapshot, name("Bob"), name("Ann")),
 			"a comparison of two rows has no result", []int{0, 1}, [][]Value{ann, {Null(), Null(), Null(), Null(), Null()}}, nil,
 		},
 	}
@@ -149,7 +149,7 @@ func TestExplainRows(t *testing.T) {
 	trajectory := chat("hello", "a", "b", "c")
 	for _, test := range rowCases() {
 		store(trajectory, world.Contact, test.versions)
-		node, got := first(t, trajectory, test.constraint)
+		node, got := explainFirst(t, trajectory, test.constraint)
 		if node.Best != nil {
 			got = node.Best.Constraints[0]
 		}
@@ -180,7 +180,7 @@ func TestExplainRows(t *testing.T) {
 func TestExplainNoResult(t *testing.T) {
 	trajectory := chat("hello", "a")
 	store(trajectory, world.Contact, []Version{{0, [][]Value{{String("1"), String("Ann"), Null(), Null(), Null()}}}})
-	_, got := first(t, trajectory, stored(Snapshot, want(Cell{"phone_number", String("1")}, Cell{"name", String("Ann")})))
+	_, got := explainFirst(t, trajectory, contactConstraint(Snapshot, targetRow(Cell{"phone_number", String("1")}, Cell{"name", String("Ann")})))
 	cells := got.Rows[0].Cells
 	if got.Similarity != 1 || cells[0].NoResult || !cells[1].NoResult || cells[1].Similarity != 0 {
 		t.Errorf("constraint: got %+v, want similarity 1 and no result for phone_number", got)
@@ -193,12 +193,12 @@ func TestExplainCompleted(t *testing.T) {
 	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is 21.5 degrees.")})
 	tell := func(text string) Constraint {
 		return Constraint{
-			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content",
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content",
 			Extractor: "search_weather_around_lat_lon_temperature_extractor",
-			Target:    [][]Cell{want(Cell{"sender", String("AGENT")}, Cell{"content", String(text)})},
+			Target:    [][]Cell{targetRow(Cell{"sender", String("AGENT")}, Cell{"content", String(text)})},
 		}
 	}
-	weather := calls(`{"tool_name": "weather", "arguments": {}}`)
+	weather := callConstraint(`{"tool_name": "weather", "arguments": {}}`)
 	got := Explain(trajectory, compile(t, weather, tell("It is {temperature} degrees")), nil).Milestones[1].Match
 	constraint := got.Constraints[0]
 	if got.Index != 3 || constraint.Similarity != 1 || constraint.GetReferenceIndex() != 2 {
@@ -239,8 +239,8 @@ func TestExplainGuardrails(t *testing.T) {
 		t.Errorf("guardrail at %d (-want +got):\n%s", got.Best.Index, diff)
 	}
 	store(trajectory, world.Contact, []Version{{0, [][]Value{before, bob}}, {1, [][]Value{bob, before}}})
-	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: at(0)}
-	graph, err := compileWritten(written{Edges: chain(2), Nodes: []Node{
+	order := Constraint{Table: world.Contact, Measure: Guardrail, Reference: reference(0)}
+	graph, err := compileDefinition(testDefinition{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("two"), order}},
 	}})
 	if err != nil {
@@ -250,12 +250,12 @@ func TestExplainGuardrails(t *testing.T) {
 	if problem := got.Best.Constraints[1].Problem; problem != "the same rows stand in another order" {
 		t.Errorf("guardrail over another order: got problem %q", problem)
 	}
-	same := Constraint{Table: world.Sandbox, Measure: Guardrail, Reference: at(0)}
+	same := Constraint{Table: world.Sandbox, Measure: Guardrail, Reference: reference(0)}
 	got = Explain(trajectory, compile(t, say("hello"), same), nil).Milestones[1]
 	if got.Match.Similarity != 1 || got.Match.Constraints[0].Changes != nil {
 		t.Errorf("guardrail of messages: got %+v, want it to hold at message 0", got.Match)
 	}
-	graph, err = compileWritten(written{Edges: chain(2), Nodes: []Node{
+	graph, err = compileDefinition(testDefinition{Edges: chain(2), Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("one"), same}},
 	}})
 	if err != nil {
@@ -267,7 +267,8 @@ func TestExplainGuardrails(t *testing.T) {
 	}
 }
 
-// The best message for a node alone is shown where the order of the graph keeps the node from it.
+// TestExplainBest checks that Best is the best message for a node alone if the order of the graph
+// excludes it.
 func TestExplainBest(t *testing.T) {
 	trajectory := chat("hello", "milk", "hello", "bread")
 	got := Explain(trajectory, compile(t, say("bread"), say("milk")), nil)
@@ -290,9 +291,9 @@ func TestExplainWithout(t *testing.T) {
 			t.Errorf("%s: (-want +got):\n%s", name, diff)
 		}
 	}
-	lonely, err := compileWritten(written{Edges: []Edge{{0, 1}}, Nodes: []Node{
+	lonely, err := compileDefinition(testDefinition{Edges: []Edge{{0, 1}}, Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("hello")}},
-		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: world.Contact, Measure: Addition, Reference: at(2)}}},
+		{Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{{Table: world.Contact, Measure: Addition, Reference: reference(2)}}},
 	}})
 	if err != nil {
 		t.Fatal(err)

@@ -12,27 +12,27 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// named is one extracted value.
-type named struct {
+// namedValue is one extracted value.
+type namedValue struct {
 	name  string
 	value python.Value
 }
 
-// extractor is one in CEL or one of the pack's own in Python.
+// extractor is a CEL extractor or a pack's Python extractor.
 type extractor struct {
 	cel *celexpr.Extractor
 	own *measure.Function
 }
 
-// extraction is what an extractor took from a call.
+// extraction is the result of an extractor for a call.
 type extraction struct {
 	extractor    extractor
-	alternatives [][]named
-	// problem says why there is no alternative.
+	alternatives [][]namedValue
+	// problem is the error of an extraction without alternatives.
 	problem error
 }
 
-// findExtractor returns the extractor that a constraint names or writes out.
+// findExtractor returns the extractor of a constraint, by name or by expression.
 func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*extractor, error) {
 	switch {
 	case source.GetExtractor() != "" && source.GetExtractorExpression() != "":
@@ -50,19 +50,18 @@ func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*ext
 	return nil, fmt.Errorf("unknown extractor %q", source.GetExtractor())
 }
 
-// extract returns what an extractor takes from the call. It is asked for again at each message that
-// is compared.
+// extract returns the result of an extractor for the call. It caches the result in the call.
 func (w *prepared) extract(c *call, from *extractor) *extraction {
 	for i := range c.extracted {
 		if c.extracted[i].extractor == *from {
 			return &c.extracted[i]
 		}
 	}
-	var alternatives [][]named
+	var alternatives [][]namedValue
 	var err error
 	if from.own != nil {
-		if alternatives, err = w.own.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
-			w.own.failed(err)
+		if alternatives, err = w.packMeasures.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
+			w.packMeasures.recordFailure(err)
 		}
 	} else {
 		alternatives, err = c.alternatives(from.cel)
@@ -71,9 +70,8 @@ func (w *prepared) extract(c *call, from *extractor) *extraction {
 	return &c.extracted[len(c.extracted)-1]
 }
 
-// gives returns the names of the values that an extractor of the constraint gives, as far as they
-// are known.
-func (c *constraint) gives() []string {
+// extractedNames returns the names of the constraint's extracted values, as far as they are known.
+func (c *constraint) extractedNames() []string {
 	switch {
 	case c.extractor.cel != nil:
 		return c.extractor.cel.Names()
@@ -83,35 +81,35 @@ func (c *constraint) gives() []string {
 	return []string{"values"}
 }
 
-// alternatives evaluates an extractor.
-func (c *call) alternatives(extractor *celexpr.Extractor) ([][]named, error) {
+// alternatives evaluates a CEL extractor.
+func (c *call) alternatives(extractor *celexpr.Extractor) ([][]namedValue, error) {
 	arguments, _ := measure.Native(c.arguments.Value()).(map[string]any)
 	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: measure.Native(c.result)})
 	if err != nil {
 		return nil, err
 	}
 	names := extractor.Names()
-	alternatives := make([][]named, len(sets))
+	alternatives := make([][]namedValue, len(sets))
 	for i, set := range sets {
-		alternatives[i] = make([]named, len(set))
+		alternatives[i] = make([]namedValue, len(set))
 		for j, value := range set {
-			alternatives[i][j] = named{names[j], extracted(value)}
+			alternatives[i][j] = namedValue{names[j], fromCEL(value)}
 		}
 	}
 	return alternatives, nil
 }
 
-// extracted returns a value that an expression gave.
-func extracted(value any) python.Value {
+// fromCEL converts a value of a CEL expression.
+func fromCEL(value any) python.Value {
 	if whole, ok := value.(int64); ok {
 		return python.Int(whole)
 	}
 	return python.ValueOf(value)
 }
 
-// parseTemplate reads a text with {name} places. A text with an unpaired brace or with a place that
-// the extractor does not give can never be completed, which is no mistake here: ok is false and
-// nothing fits it. What one in Python gives is only known when it is called.
+// parseTemplate parses a text with {name} placeholders. ok is false if it can never be completed:
+// it has an unpaired brace or a placeholder that a CEL extractor does not return. The names of a
+// Python extractor are unknown until it is called.
 func parseTemplate(text string, from *extractor) (t template, ok bool) {
 	parsed, err := celexpr.ParseTemplate(text)
 	if err != nil {
@@ -125,18 +123,18 @@ func parseTemplate(text string, from *extractor) (t template, ok bool) {
 	return template(parsed), true
 }
 
-// template is a text with places for extracted values.
+// template is a text with placeholders for extracted values.
 type template celexpr.Template
 
-// takes says whether there is a value for each place.
-func (t *template) takes(values []named) bool {
+// canFill reports whether there is a value for each placeholder.
+func (t *template) canFill(values []namedValue) bool {
 	return !slices.ContainsFunc(t.Names, func(name string) bool {
-		return !slices.ContainsFunc(values, func(v named) bool { return v.name == name })
+		return !slices.ContainsFunc(values, func(v namedValue) bool { return v.name == name })
 	})
 }
 
-// fill returns the text with the values in their places.
-func (t *template) fill(values []named) string {
+// fill returns the text with the values in place of the placeholders.
+func (t *template) fill(values []namedValue) string {
 	var b strings.Builder
 	for i, literal := range t.Literals {
 		b.WriteString(literal)
@@ -145,12 +143,12 @@ func (t *template) fill(values []named) string {
 		}
 		for _, value := range values {
 			if value.name == t.Names[i] {
-				b.WriteString(printed(value.value))
+				b.WriteString(format(value.value))
 			}
 		}
 	}
 	return b.String()
 }
 
-// printed returns a value as Python prints it.
-func printed(v python.Value) string { return plain(python.Text(v)) }
+// format formats a value as Python's str does.
+func format(v python.Value) string { return validUTF8(python.Text(v)) }

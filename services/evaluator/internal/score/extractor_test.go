@@ -7,12 +7,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// TestExtractorExpression scores with extractors that a scenario writes out.
+// TestExtractorExpression scores with CEL extractors of a scenario.
 func TestExtractorExpression(t *testing.T) {
 	trajectory := chat("who is it", "")
 	environment(trajectory, `{"tool_name": "search", "arguments": {"name": "A", "most": 2}, "result": [{"name": "Ann", "age": 41}, {"name": "Al", "age": 7.5}]}`)
 	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is Al, 7.5, of 2.")})
-	searched := calls(`{"tool_name": "search", "arguments": {}}`)
+	searched := callConstraint(`{"tool_name": "search", "arguments": {}}`)
 	for _, test := range []struct {
 		name, expression, content string
 		want                      float64
@@ -25,8 +25,8 @@ func TestExtractorExpression(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			told := Constraint{
-				Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", ExtractorExpression: test.expression,
-				Target: [][]Cell{want(Cell{"sender", String("AGENT")}, Cell{"content", String(test.content)})},
+				Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", ExtractorExpression: test.expression,
+				Target: [][]Cell{targetRow(Cell{"sender", String("AGENT")}, Cell{"content", String(test.content)})},
 			}
 			got := Score(trajectory, compile(t, searched, told), nil).Milestones
 			last := got.Matches[1]
@@ -37,18 +37,18 @@ func TestExtractorExpression(t *testing.T) {
 	}
 }
 
-// TestExtractorFillsCall completes a wanted call with values of every kind.
+// TestExtractorFillsCall completes a target trace with values of every kind.
 func TestExtractorFillsCall(t *testing.T) {
 	trajectory := chat("do", "")
 	environment(trajectory, `{"tool_name": "find", "arguments": {}, "result": {"id": "x", "at": 5, "on": true, "far": 0.25}}`)
 	environment(trajectory, `{"tool_name": "use", "arguments": {"id": "x", "at": 5.0, "on": true, "far": 0.25, "more": null}, "result": null}`)
 	environment(trajectory, `{"tool_name": "use", "arguments": {"id": "x", "at": 6, "on": true, "far": 0.25}, "result": null}`)
 	used := Constraint{
-		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "tool_trace",
+		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "tool_trace",
 		ExtractorExpression: `[{"id": trace.result.id, "at": trace.result.at, "on": trace.result.on, "far": trace.result.far}]`,
-		Target:              [][]Cell{want(Cell{"tool_trace", String(`{"tool_name": "use", "arguments": {}}`)})},
+		Target:              [][]Cell{targetRow(Cell{"tool_trace", String(`{"tool_name": "use", "arguments": {}}`)})},
 	}
-	got := Score(trajectory, compile(t, calls(`{"tool_name": "find", "arguments": {}}`), used), nil).Milestones
+	got := Score(trajectory, compile(t, callConstraint(`{"tool_name": "find", "arguments": {}}`), used), nil).Milestones
 	if match := got.Matches[1]; match.Index != 3 || match.Similarity != 1 {
 		t.Errorf("match: got %+v, want index 3 with similarity 1", match)
 	}
@@ -61,26 +61,26 @@ func TestExtractorProblems(t *testing.T) {
 		{"unknown function", "", `[{"a": now()}]`, "column 11 of the expression: undeclared reference to 'now'"},
 	} {
 		constraint := Constraint{
-			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(FirstUserMessage), FillTo: "content",
-			Extractor: test.extractor, ExtractorExpression: test.expression, Target: [][]Cell{want(Cell{"content", String("{a}")})},
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(FirstUserMessage), FillTo: "content",
+			Extractor: test.extractor, ExtractorExpression: test.expression, Target: [][]Cell{targetRow(Cell{"content", String("{a}")})},
 		}
-		_, err := compileWritten(written{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
+		_, err := compileDefinition(testDefinition{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
 		if err == nil || !strings.HasSuffix(err.Error(), ".extractor: "+test.want) {
 			t.Errorf("%s: got %v, want an error about extractor: %s", test.name, err, test.want)
 		}
 	}
 }
 
-// TestExplainExtraction says why nothing could be taken from a call.
+// TestExplainExtraction checks the explanation of a failed extraction.
 func TestExplainExtraction(t *testing.T) {
 	trajectory := chat("hello", "It is late.")
 	environment(trajectory, `{"tool_name": "weather", "arguments": {}, "result": null}`)
 	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is late.")})
 	told := Constraint{
-		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", Extractor: "current_temperature_extractor",
-		Target: [][]Cell{want(Cell{"content", String("It is {amount}.")})},
+		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", Extractor: "current_temperature_extractor",
+		Target: [][]Cell{targetRow(Cell{"content", String("It is {amount}.")})},
 	}
-	got := Explain(trajectory, compile(t, calls(`{"tool_name": "weather", "arguments": {}}`), told), nil).Milestones[1].Match.Constraints[0].Problem
+	got := Explain(trajectory, compile(t, callConstraint(`{"tool_name": "weather", "arguments": {}}`), told), nil).Milestones[1].Match.Constraints[0].Problem
 	if want := "no call at message 2 gives amount; weather: no such key: current_temperature"; got != want {
 		t.Errorf("problem: got %q, want %q", got, want)
 	}

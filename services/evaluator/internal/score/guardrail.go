@@ -6,28 +6,26 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// guard derives the guardrails of node i: for each of its references and direct predecessors, every
-// table that no ordinary constraint of the node, its references or its predecessors names.
-//
-// The original finds references in its list of nodes by position. −1, the first user message, is
-// the last node of that list, so that node's constraints count too.
-func (g *Graph) guard(i int, direct uint64, source *evaluationv1.Node) []guardrail {
+// deriveGuardrails derives the guardrails of node i: for each of its references and direct
+// predecessors, every table that no ordinary constraint of the node, its references or its
+// predecessors names.
+func (g *Graph) deriveGuardrails(i int, direct uint64, source *evaluationv1.Node) []guardrail {
 	candidates := g.candidates(source)
 	var references uint64
 	first := false
-	named := g.nodes[i].names()
+	named := g.nodes[i].constrainedTables()
 	for _, c := range g.nodes[i].constraints {
 		switch {
 		case c.reference >= 0:
 			references |= 1 << c.reference
 		case c.reference == FirstUserMessage:
 			first = true
-			named = named.union(g.nodes[len(g.nodes)-1].names())
+			named = named.union(g.nodes[len(g.nodes)-1].constrainedTables())
 		}
 	}
 	references |= direct
 	for _, r := range list(references) {
-		named = named.union(g.nodes[r].names())
+		named = named.union(g.nodes[r].constrainedTables())
 	}
 	var guards []guardrail
 	add := func(reference int) {
@@ -59,8 +57,8 @@ func (g *Graph) candidates(source *evaluationv1.Node) tableSet {
 	return stored &^ set(source.GetUnguardedTables())
 }
 
-// names returns the tables of the node's ordinary constraints.
-func (n *node) names() tableSet {
+// constrainedTables returns the tables of the node's ordinary constraints.
+func (n *node) constrainedTables() tableSet {
 	var tables tableSet
 	for i := range n.constraints {
 		if n.constraints[i].measure != Guardrail {
@@ -70,8 +68,8 @@ func (n *node) names() tableSet {
 	return tables
 }
 
-// needed returns the tables that node i compares at other nodes' matches.
-func (g *Graph) needed(i int) []need {
+// dependencesOf returns the tables that node i compares with their state at other nodes' matches.
+func (g *Graph) dependencesOf(i int) []dependence {
 	var compared, tables [maxNodes]tableSet
 	var nodes uint64
 	for _, c := range g.nodes[i].constraints {
@@ -86,9 +84,9 @@ func (g *Graph) needed(i int) []need {
 			tables[guard.reference] = tables[guard.reference].with(guard.table)
 		}
 	}
-	needs := make([]need, 0, bits.OnesCount64(nodes))
+	needs := make([]dependence, 0, bits.OnesCount64(nodes))
 	for _, r := range list(nodes) {
-		needs = append(needs, need{node: r, compared: compared[r], tables: tables[r].union(compared[r])})
+		needs = append(needs, dependence{node: r, compared: compared[r], tables: tables[r].union(compared[r])})
 	}
 	return needs
 }

@@ -11,11 +11,10 @@ import (
 const margin = 1e-11
 
 const (
-	// maxWork is the maximum work of one matching: about a second, tens of seconds if each step
-	// compares long texts.
+	// maxWork is the maximum work of one matching.
 	maxWork = 1 << 24
-	// maxKept is the maximum number of cached similarities of one matching, 8 bytes each.
-	maxKept = 1 << 25
+	// maxCached is the maximum number of cached similarities of one matching, 8 bytes each.
+	maxCached = 1 << 25
 )
 
 // ErrWork means that matching needs too much work: the trajectory is too long for the dependences
@@ -26,7 +25,7 @@ var ErrWork = errors.New("matching takes too much work")
 const unknown = -1
 
 // matcher finds the best matching of a graph with a trajectory. at holds the indices of matched
-// nodes in the current partial matching. Nodes without an index are open. Places are candidate
+// nodes in the current partial matching. Nodes without an index are open. Offsets are candidate
 // indices, counted from the first user message.
 type matcher struct {
 	*prepared
@@ -34,21 +33,21 @@ type matcher struct {
 	// count is the number of candidate indices: first, first+1, …
 	count int
 	at    [maxNodes]int
-	// similar caches constraint similarities by slot, then by place: see place.
-	similar [][]float64
-	bounds  bounds
-	solved  map[string]outcome
-	key     []byte
+	// cache holds constraint similarities by constraint number and cachePosition.
+	cache  [][]float64
+	bounds bounds
+	solved map[string]outcome
+	key    []byte
 	// stack holds the candidates of active searches.
 	stack []candidate
-	// work counts the candidates considered, which take most of the time.
+	// work counts the considered candidates. It approximates the running time.
 	work int
-	// kept counts the cached similarities.
-	kept int
+	// cached counts the cached similarities.
+	cached int
 }
 
-// candidate is a node and an index for the next step. In a search similarity is an upper bound of
-// the whole.
+// candidate is a node and an index for the next step. In a search, similarity is an upper bound of
+// the sum of the node and its descendants.
 type candidate struct {
 	similarity float64
 	node       int32
@@ -63,7 +62,7 @@ func better(a, b candidate) int {
 // newMatcher prepares matching. The trajectory must have a first user message.
 func newMatcher(w *prepared, g *Graph) *matcher {
 	m := &matcher{prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first}
-	m.similar = make([][]float64, g.slots)
+	m.cache = make([][]float64, g.constraintCount)
 	m.prepareBounds()
 	return m
 }
@@ -95,7 +94,7 @@ func (m *matcher) next(left uint64, last int, rest float64) candidate {
 	m.stack = m.stack[:0]
 	m.collect(left, last, rest-margin)
 	var nearest candidate
-	most := float64(unknown)
+	best := float64(unknown)
 	for from := range len(m.stack) {
 		tried := m.stack[from:]
 		first := 0
@@ -108,8 +107,8 @@ func (m *matcher) next(left uint64, last int, rest float64) candidate {
 		c := tried[0]
 		m.at[c.node] = int(c.index)
 		sum := c.similarity + m.value(left&^(1<<c.node), int(c.index), rest-margin-c.similarity)
-		if sum > most {
-			nearest, most = c, sum
+		if sum > best {
+			nearest, best = c, sum
 		}
 		if sum > rest-margin || m.work > maxWork {
 			break
@@ -118,17 +117,17 @@ func (m *matcher) next(left uint64, last int, rest float64) candidate {
 	return nearest
 }
 
-// collect pushes the steps after which the bounds allow a sum above least.
-func (m *matcher) collect(left uint64, last int, least float64) {
+// collect pushes the steps after which the bounds allow a sum above threshold.
+func (m *matcher) collect(left uint64, last int, threshold float64) {
 	var f forest
 	m.buildForest(&f, left)
 	sums := make([]float64, m.count)
-	var rows [maxNodes]*row
+	var rows [maxNodes]*subtreeBounds
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		rows[i] = m.row(&f, i)
-		for place, best := range rows[i].best {
-			sums[place] += best
+		rows[i] = m.rootBounds(&f, i)
+		for offset, best := range rows[i].best {
+			sums[offset] += best
 		}
 	}
 	for set := f.roots; set != 0; set &= set - 1 {
@@ -137,10 +136,10 @@ func (m *matcher) collect(left uint64, last int, least float64) {
 		if n.before&left != 0 {
 			continue
 		}
-		for place := last - m.first; place < m.count; place++ {
+		for offset := last - m.first; offset < m.count; offset++ {
 			m.work++
-			if rows[i].sum[place]+sums[place]-rows[i].best[place] > least {
-				index := m.first + place
+			if rows[i].sum[offset]+sums[offset]-rows[i].best[offset] > threshold {
+				index := m.first + offset
 				m.stack = append(m.stack, candidate{m.node(n, index), int32(i), int32(index)})
 			}
 		}
@@ -181,7 +180,7 @@ func (m *matcher) node(n *node, index int) float64 {
 			scored *= similarity
 		}
 	}
-	return root(scored, n.scored) * guarded
+	return nthRoot(scored, n.scored) * guarded
 }
 
 // resolve returns the message index of a reference.
@@ -203,38 +202,38 @@ func (m *matcher) constraint(c *constraint, index int) float64 {
 // compare returns the similarity of a constraint at an index with a reference, −1 without one. It
 // uses the cache.
 func (m *matcher) compare(c *constraint, index, reference int) float64 {
-	place, places := m.place(c, index, reference)
-	cache := m.similar[c.slot]
+	position, size := m.cachePosition(c, index, reference)
+	cache := m.cache[c.number]
 	if cache == nil {
-		if !m.keep(places) {
+		if !m.reserve(size) {
 			return 0
 		}
-		cache = make([]float64, places)
+		cache = make([]float64, size)
 		for i := range cache {
 			cache[i] = unknown
 		}
-		m.similar[c.slot] = cache
+		m.cache[c.number] = cache
 	}
-	if cache[place] == unknown {
-		cache[place] = m.evaluate(c, index, reference)
-		if m.own.failure != nil { // stop matching
+	if cache[position] == unknown {
+		cache[position] = m.evaluate(c, index, reference)
+		if m.packMeasures.failure != nil { // stop matching
 			m.work = maxWork + 1
 		}
 	}
-	return cache[place]
+	return cache[position]
 }
 
-// keep reports whether count more similarities may be cached. Otherwise matching stops.
-func (m *matcher) keep(count int) bool {
-	if m.kept += count; m.kept > maxKept {
+// reserve reports whether count more similarities may be cached. Otherwise matching stops.
+func (m *matcher) reserve(count int) bool {
+	if m.cached += count; m.cached > maxCached {
 		m.work = maxWork + 1
 	}
 	return m.work <= maxWork
 }
 
-// place returns the position of an index and a reference in the cache of a constraint, and the size
-// of that cache. Similarities of stored tables depend only on the versions.
-func (m *matcher) place(c *constraint, index, reference int) (place, places int) {
+// cachePosition returns the position of an index and a reference in the cache of a constraint, and
+// the size of that cache. Similarities of stored tables depend only on the versions.
+func (m *matcher) cachePosition(c *constraint, index, reference int) (place, total int) {
 	size, at, from := m.count, index-m.first, reference-m.first
 	if c.table != sandbox {
 		h := &m.tables[c.table]

@@ -6,22 +6,23 @@ import (
 	"slices"
 )
 
-// bounds holds the parts of the upper bounds of one matching.
+// bounds caches the parts of the upper bounds of one matching.
 type bounds struct {
-	// fixed[node*count+place] is the product of a node's comparisons without a reference to another
+	// fixed[node*count+offset] is the product of a node's comparisons without a reference to another
 	// node.
 	fixed []float64
-	// factors[node][need*count+at] caches factors, highest[node][need] the largest of them.
+	// factors[node][dependence*count+at] caches factors. highest[node][dependence] is the largest of
+	// them.
 	factors, highest [][][]float64
-	rows             map[string]*row
-	messages         map[string][]float64
+	rootBounds       map[string]*subtreeBounds
+	parentBounds     map[string][]float64
 }
 
-// row holds upper bounds of a node and its descendants in a forest, by the node's place.
-type row struct {
-	// own is the node's part of sum. It is exact if all its references are matched.
-	own []float64
-	// sum is the bound, best the largest bound at this or a later place.
+// subtreeBounds holds upper bounds of a node and its descendants in a forest, by the node's offset.
+type subtreeBounds struct {
+	// node is the node's part of sum. It is exact if all its references are matched.
+	node []float64
+	// sum is the bound. best is the largest bound at this or a later offset.
 	sum, best []float64
 }
 
@@ -31,7 +32,7 @@ type row struct {
 type forest struct {
 	left  uint64
 	roots uint64
-	// tree is each node with its descendants, children its direct ones.
+	// tree is each node with its descendants. children are its direct ones.
 	tree, children [maxNodes]uint64
 	parent         [maxNodes]int8
 	// exact reports that no dependence was bounded separately.
@@ -51,7 +52,7 @@ func (m *matcher) buildForest(f *forest, left uint64) {
 		open := n.reads & left
 		choice := open
 		if open == 0 {
-			choice = n.above & left
+			choice = n.directBefore & left
 		}
 		if choice == 0 {
 			f.parent[i] = -1
@@ -62,7 +63,7 @@ func (m *matcher) buildForest(f *forest, left uint64) {
 		f.parent[i] = int8(p)
 		f.children[p] |= 1 << i
 		f.tree[p] |= f.tree[i]
-		if (open|n.above&left)&^(1<<p) != 0 {
+		if (open|n.directBefore&left)&^(1<<p) != 0 {
 			f.exact = false
 		}
 	}
@@ -75,8 +76,8 @@ func (m *matcher) prepareBounds() {
 	b.fixed = make([]float64, len(m.graph.nodes)*m.count)
 	for set := m.graph.matched; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		for place := range m.count {
-			b.fixed[i*m.count+place] = m.fixedProduct(&m.graph.nodes[i], m.first+place)
+		for offset := range m.count {
+			b.fixed[i*m.count+offset] = m.fixedProduct(&m.graph.nodes[i], m.first+offset)
 		}
 	}
 }
@@ -122,20 +123,20 @@ func (m *matcher) factor(n *node, reference, index, at int) float64 {
 	return product
 }
 
-// factors returns the factor of one of a node's needs by place, from the place of the reference.
-// Places at which the node's similarity is 0 stay 0.
+// factors returns by offset the factor of one of a node's dependences, for the reference at an
+// offset. Offsets at which the node's similarity is 0 have factor 0.
 func (m *matcher) factors(i, which, at int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	tables := b.factors[i]
 	if tables == nil {
-		tables = make([][]float64, len(n.needs)*m.count)
+		tables = make([][]float64, len(n.dependences)*m.count)
 		b.factors[i] = tables
 	}
 	table := &tables[which*m.count+at]
 	if *table != nil {
 		return *table
 	}
-	need := n.needs[which]
+	need := n.dependences[which]
 	first := at
 	for first > 0 && m.sameVersions(need.tables, m.first+first-1, m.first+first) {
 		first--
@@ -144,26 +145,26 @@ func (m *matcher) factors(i, which, at int) []float64 {
 		*table = m.factors(i, which, first)
 		return *table
 	}
-	if !m.keep(m.count) {
+	if !m.reserve(m.count) {
 		return b.fixed[i*m.count:][:m.count] // any value: matching stops
 	}
 	factors := make([]float64, m.count)
 	fixed := b.fixed[i*m.count:]
-	for place := at; place < m.count; place++ {
-		if fixed[place] != 0 {
+	for offset := at; offset < m.count; offset++ {
+		if fixed[offset] != 0 {
 			m.work++
-			factors[place] = m.factor(n, need.node, m.first+place, m.first+at)
+			factors[offset] = m.factor(n, need.node, m.first+offset, m.first+at)
 		}
 	}
 	*table = factors
 	return factors
 }
 
-// highest returns by place the largest factor over all earlier or equal places of a reference.
+// highest returns by offset the largest factor over all earlier or equal offsets of a reference.
 func (m *matcher) highest(i, which int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	if b.highest[i] == nil {
-		b.highest[i] = make([][]float64, len(n.needs))
+		b.highest[i] = make([][]float64, len(n.dependences))
 	}
 	highest := &b.highest[i][which]
 	if *highest != nil {
@@ -174,25 +175,25 @@ func (m *matcher) highest(i, which int) []float64 {
 		if m.work > maxWork {
 			break
 		}
-		if at > 0 && m.sameVersions(n.needs[which].tables, m.first+at-1, m.first+at) {
+		if at > 0 && m.sameVersions(n.dependences[which].tables, m.first+at-1, m.first+at) {
 			continue
 		}
-		for place, factor := range m.factors(i, which, at) {
-			if place >= at {
-				(*highest)[place] = max((*highest)[place], factor)
+		for offset, factor := range m.factors(i, which, at) {
+			if offset >= at {
+				(*highest)[offset] = max((*highest)[offset], factor)
 			}
 		}
 	}
 	return *highest
 }
 
-// products returns by place the product of a node's comparisons: exact with matched nodes, an upper
-// bound with open ones. It excludes comparisons with its parent.
+// products returns by offset the product of a node's comparisons: exact with matched nodes, an
+// upper bound with open ones. It excludes comparisons with its parent.
 func (m *matcher) products(f *forest, i int) []float64 {
 	n := &m.graph.nodes[i]
 	products := make([]float64, m.count)
 	copy(products, m.bounds.fixed[i*m.count:])
-	for which, need := range n.needs {
+	for which, need := range n.dependences {
 		var factors []float64
 		switch {
 		case f.left&(1<<need.node) == 0:
@@ -202,67 +203,67 @@ func (m *matcher) products(f *forest, i int) []float64 {
 		default:
 			continue
 		}
-		for place, factor := range factors {
-			products[place] *= factor
+		for offset, factor := range factors {
+			products[offset] *= factor
 		}
 	}
 	return products
 }
 
-// below returns by place the upper bound of a node's descendants if the node is there.
+// below returns by offset the upper bound of a node's descendants if the node has that offset.
 func (m *matcher) below(f *forest, i int) []float64 {
 	sums := make([]float64, m.count)
 	for set := f.children[i]; set != 0; set &= set - 1 {
-		for place, most := range m.message(f, bits.TrailingZeros64(set)) {
-			sums[place] += most
+		for offset, bound := range m.parentBounds(f, bits.TrailingZeros64(set)) {
+			sums[offset] += bound
 		}
 	}
 	return sums
 }
 
-// row returns the bounds of a root.
-func (m *matcher) row(f *forest, i int) *row {
-	if known, ok := m.bounds.rows[string(m.rowKey(f, i))]; ok {
+// rootBounds returns the bounds of a root.
+func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
+	if known, ok := m.bounds.rootBounds[string(m.boundsKey(f, i))]; ok {
 		return known
 	}
-	r := &row{own: m.products(f, i), sum: m.below(f, i), best: make([]float64, m.count)}
+	r := &subtreeBounds{node: m.products(f, i), sum: m.below(f, i), best: make([]float64, m.count)}
 	scored := m.graph.nodes[i].scored
 	best := 0.0
-	for place := m.count - 1; place >= 0; place-- {
+	for offset := m.count - 1; offset >= 0; offset-- {
 		m.work++
-		r.own[place] = root(r.own[place], scored)
-		r.sum[place] += r.own[place]
-		best = max(best, r.sum[place])
-		r.best[place] = best
+		r.node[offset] = nthRoot(r.node[offset], scored)
+		r.sum[offset] += r.node[offset]
+		best = max(best, r.sum[offset])
+		r.best[offset] = best
 	}
-	if m.bounds.rows == nil {
-		m.bounds.rows = make(map[string]*row)
+	if m.bounds.rootBounds == nil {
+		m.bounds.rootBounds = make(map[string]*subtreeBounds)
 	}
-	m.bounds.rows[string(m.rowKey(f, i))] = r
+	m.bounds.rootBounds[string(m.boundsKey(f, i))] = r
 	return r
 }
 
-// message returns by the parent's place the upper bound of a node and its descendants.
-func (m *matcher) message(f *forest, i int) []float64 {
-	if known, ok := m.bounds.messages[string(m.rowKey(f, i))]; ok {
+// parentBounds returns by the parent's offset the upper bound of a node and its descendants.
+func (m *matcher) parentBounds(f *forest, i int) []float64 {
+	if known, ok := m.bounds.parentBounds[string(m.boundsKey(f, i))]; ok {
 		return known
 	}
 	n, p := &m.graph.nodes[i], int(f.parent[i])
 	products, reach := m.products(f, i), m.below(f, i)
 	low := m.firstIndex(i, f.left, m.first) - m.first
 	message := make([]float64, m.count)
-	which := slices.IndexFunc(n.needs, func(need need) bool { return need.node == p })
+	which := slices.IndexFunc(n.dependences, func(need dependence) bool { return need.node == p })
 	if which < 0 {
 		best := 0.0
-		for place := m.count - 1; place >= 0; place-- {
+		for offset := m.count - 1; offset >= 0; offset-- {
 			m.work++
-			if place >= low {
-				best = max(best, root(products[place], n.scored)+reach[place])
+			if offset >= low {
+				best = max(best, nthRoot(products[offset], n.scored)+reach[offset])
 			}
-			message[place] = best
+			message[offset] = best
 		}
 	} else {
-		seen := n.needs[which].tables
+		seen := n.dependences[which].tables
 		upper := make([]float64, m.count+1)
 		for at := range message {
 			if m.work > maxWork {
@@ -271,33 +272,33 @@ func (m *matcher) message(f *forest, i int) []float64 {
 			if at == 0 || !m.sameVersions(seen, m.first+at-1, m.first+at) {
 				best := 0.0
 				factors := m.factors(i, which, at)
-				for place := m.count - 1; place >= max(at, low); place-- {
+				for offset := m.count - 1; offset >= max(at, low); offset-- {
 					m.work++
-					best = max(best, root(products[place]*factors[place], n.scored)+reach[place])
-					upper[place] = best
+					best = max(best, nthRoot(products[offset]*factors[offset], n.scored)+reach[offset])
+					upper[offset] = best
 				}
 			}
 			message[at] = upper[max(at, low)]
 		}
 	}
-	if m.bounds.messages == nil {
-		m.bounds.messages = make(map[string][]float64)
+	if m.bounds.parentBounds == nil {
+		m.bounds.parentBounds = make(map[string][]float64)
 	}
-	m.bounds.messages[string(m.rowKey(f, i))] = message
+	m.bounds.parentBounds[string(m.boundsKey(f, i))] = message
 	return message
 }
 
-// rowKey returns a key for everything that the bounds of a node and its descendants depend on. It
-// is valid until the next call of state or rowKey.
-func (m *matcher) rowKey(f *forest, i int) []byte {
+// boundsKey returns a key for everything that the bounds of a node and its descendants depend on.
+// It is valid until the next call of state or boundsKey.
+func (m *matcher) boundsKey(f *forest, i int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
 	key = append(key, byte(i))
 	open := uint64(0)
 	for set := f.tree[i]; set != 0; set &= set - 1 {
 		j := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[j]
-		open |= (n.reads | n.above) & f.left
-		if n.above&^f.left != 0 {
+		open |= (n.reads | n.directBefore) & f.left
+		if n.directBefore&^f.left != 0 {
 			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(j, f.left, m.first)))
 		}
 		key = m.appendSeen(key, n, f.left)

@@ -24,36 +24,36 @@ type part struct {
 }
 
 // value returns the largest sum of similarities of the nodes of left, from index last. Other nodes
-// to which they refer have their index. If that sum does not exceed least, the result is only an
-// upper bound not above least.
-func (m *matcher) value(left uint64, last int, least float64) float64 {
-	var space [8]part
-	parts := space[:0]
+// to which they refer have their index. If that sum does not exceed threshold, the result is only
+// an upper bound of at most threshold.
+func (m *matcher) value(left uint64, last int, threshold float64) float64 {
+	var buffer [8]part
+	parts := buffer[:0]
 	sum := 0.0
 	for left != 0 {
-		p := part{nodes: graphwidth.Connected(m.graph.near, left)}
+		p := part{nodes: graphwidth.Connected(m.graph.neighbours, left)}
 		left &^= p.nodes
-		p.outcome = m.known(p.nodes, last)
+		p.outcome = m.estimate(p.nodes, last)
 		sum += p.sum
 		parts = append(parts, p)
 	}
 	for i := range parts {
 		p := &parts[i]
-		if sum <= least+slack {
-			return least
+		if sum <= threshold+slack {
+			return threshold
 		}
 		if !p.exact {
-			sum += m.search(p.nodes, last, least-(sum-p.sum)) - p.sum
+			sum += m.search(p.nodes, last, threshold-(sum-p.sum)) - p.sum
 		}
 	}
-	if sum <= least+slack {
-		return least
+	if sum <= threshold+slack {
+		return threshold
 	}
 	return sum
 }
 
-// known returns the outcome of a part without a search.
-func (m *matcher) known(part uint64, last int) outcome {
+// estimate returns the outcome of a part without a search.
+func (m *matcher) estimate(part uint64, last int) outcome {
 	if known, ok := m.solved[string(m.state(part, last))]; ok {
 		return known
 	}
@@ -62,14 +62,14 @@ func (m *matcher) known(part uint64, last int) outcome {
 	o := outcome{exact: f.exact}
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		o.sum += m.row(&f, i).best[m.firstIndex(i, part, last)-m.first]
+		o.sum += m.rootBounds(&f, i).best[m.firstIndex(i, part, last)-m.first]
 	}
 	return o
 }
 
 // firstIndex returns the first possible index of an open node with regard to nodes outside left.
 func (m *matcher) firstIndex(i int, left uint64, last int) int {
-	for set := m.graph.nodes[i].above &^ left; set != 0; set &= set - 1 {
+	for set := m.graph.nodes[i].directBefore &^ left; set != 0; set &= set - 1 {
 		last = max(last, m.at[bits.TrailingZeros64(set)])
 	}
 	return last
@@ -77,11 +77,11 @@ func (m *matcher) firstIndex(i int, left uint64, last int) int {
 
 // search returns the best sum of a part, as value does. It tries the indices of one node in the
 // order of their bounds.
-func (m *matcher) search(part uint64, last int, least float64) float64 {
-	i := graphwidth.Branch(m.graph.before, m.graph.near, part)
+func (m *matcher) search(part uint64, last int, threshold float64) float64 {
+	i := graphwidth.Branch(m.graph.before, m.graph.neighbours, part)
 	others := m.expand(part, last, i)
 	start := len(m.stack) - others.count
-	best := least
+	best := threshold
 	for from := start; from < len(m.stack); from++ {
 		top := from
 		for c := from + 1; c < len(m.stack); c++ {
@@ -105,7 +105,7 @@ func (m *matcher) search(part uint64, last int, least float64) float64 {
 	if m.solved == nil {
 		m.solved = make(map[string]outcome)
 	}
-	m.solved[string(m.state(part, last))] = outcome{best, best > least}
+	m.solved[string(m.state(part, last))] = outcome{best, best > threshold}
 	return best
 }
 
@@ -127,9 +127,9 @@ func (m *matcher) expand(part uint64, last, i int) expansion {
 	var others expansion
 	for set := f.roots &^ (1 << i); set != 0; set &= set - 1 {
 		j := bits.TrailingZeros64(set)
-		others.bound += m.row(&f, j).best[m.firstIndex(j, part, last)-m.first]
+		others.bound += m.rootBounds(&f, j).best[m.firstIndex(j, part, last)-m.first]
 	}
-	r := m.row(&f, i)
+	r := m.rootBounds(&f, i)
 	seen := m.read(part, i)
 	best, low := float64(unknown), m.firstIndex(i, part, last)
 	for index := low; index < m.first+m.count; index++ {
@@ -137,10 +137,10 @@ func (m *matcher) expand(part uint64, last, i int) expansion {
 		if index > low && !m.sameVersions(seen, index-1, index) {
 			best = unknown
 		}
-		if place := index - m.first; r.own[place] > best {
-			best = r.own[place]
+		if offset := index - m.first; r.node[offset] > best {
+			best = r.node[offset]
 			others.count++
-			m.stack = append(m.stack, candidate{r.sum[place], int32(i), int32(index)})
+			m.stack = append(m.stack, candidate{r.sum[offset], int32(i), int32(index)})
 		}
 	}
 	return others
@@ -149,8 +149,8 @@ func (m *matcher) expand(part uint64, last, i int) expansion {
 // read returns the tables that the other nodes of left compare at the match of node i.
 func (m *matcher) read(left uint64, i int) tableSet {
 	var tables tableSet
-	for set := left & m.graph.near[i]; set != 0; set &= set - 1 {
-		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].needs {
+	for set := left & m.graph.neighbours[i]; set != 0; set &= set - 1 {
+		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].dependences {
 			if need.node == i {
 				tables = tables.union(need.tables)
 			}
@@ -161,13 +161,13 @@ func (m *matcher) read(left uint64, i int) tableSet {
 
 // state returns a key for everything that the best sum of a part depends on: its nodes, the first
 // index of each, and their comparisons with matched nodes. It is valid until the next call of state
-// or rowKey.
+// or boundsKey.
 func (m *matcher) state(part uint64, last int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], part)
 	for set := part; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[i]
-		if n.before&part == 0 || n.above&^part != 0 {
+		if n.before&part == 0 || n.directBefore&^part != 0 {
 			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(i, part, last)))
 		}
 		key = m.appendSeen(key, n, part)
@@ -177,15 +177,15 @@ func (m *matcher) state(part uint64, last int) []byte {
 }
 
 // appendSeen appends a node's comparisons with nodes outside left to a key. For automatic
-// guardrails this is only the version that all of them want, or that they want different ones, so
-// the node's similarity is 0.
+// guardrails this is only the version that all of them require, or that they require different
+// ones. In the latter case the node's similarity is 0.
 func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
 	if n.reads&^left == 0 {
 		return key
 	}
 	start := len(key)
 	key = append(key, 0)
-	for _, need := range n.needs {
+	for _, need := range n.dependences {
 		if left&(1<<need.node) != 0 {
 			continue
 		}

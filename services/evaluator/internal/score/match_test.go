@@ -13,7 +13,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// originalSearch walks all sequences as the original does and returns the first best one.
+// originalSearch is the original's algorithm: it tries all sequences and returns the first best
+// one.
 type originalSearch struct {
 	*matcher
 	indices []int
@@ -55,8 +56,8 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 	}
 }
 
-// randomCases generates random cases with many ties. Texts have two of three tokens, so
-// similarities of columns are 0, 0.5 and 1.
+// randomCases generates cases with many ties. Texts have two of three tokens, so similarities of
+// columns are 0, 0.5 and 1.
 type randomCases struct{ *rand.Rand }
 
 func (g randomCases) text() Value {
@@ -95,8 +96,8 @@ func (g randomCases) trajectory(length int) *Trajectory {
 	return t
 }
 
-func (g randomCases) definition(nodes int) written {
-	d := written{Name: "milestones"}
+func (g randomCases) definition(nodes int) testDefinition {
+	d := testDefinition{Name: "milestones"}
 	for after := range nodes {
 		for before := range after {
 			if g.IntN(3) == 0 {
@@ -153,13 +154,13 @@ func (g randomCases) constraint(reference int) Constraint {
 func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 	g := randomCases{rand.New(rand.NewPCG(7, 11))}
 	for trial := range 4000 {
-		// Some cases are larger, as far as the original's search ends in time.
+		// Some cases are as large as the original's search allows.
 		nodes, length := 1+g.IntN(4), 1+g.IntN(6)
 		if trial%20 == 0 {
 			nodes, length = 5, 3
 		}
 		trajectory, definition := g.trajectory(length), g.definition(nodes)
-		graph, err := compileWritten(definition)
+		graph, err := compileDefinition(definition)
 		if err != nil {
 			t.Fatalf("trial %d: Compile: %v", trial, err)
 		}

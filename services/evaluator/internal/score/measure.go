@@ -7,58 +7,58 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// plain compares a cell with a target by every measure that needs no preparation of the cell;
-// ROUGE-L and tool traces are the world's, as far as neither side is null.
+// compareDirect compares a cell with a target by every measure that needs no preparation of the
+// cell. For ROUGE-L and traces it returns 0.
 //
 // The result is NaN where the original's comparison has no result: equality of a null cell and a
 // value.
-func (c *cell) plain(value Value) float64 {
+func (c *cell) compareDirect(value Value) float64 {
 	switch {
 	case c.measure == One:
 		return 1
 	case c.measure == RougeL || c.measure == ToolTrace:
 		return 0
 	case c.value.IsNull():
-		return truth(value.IsNull())
+		return indicator(value.IsNull())
 	case value.IsNull() && c.measure == Exact:
 		return math.NaN()
 	case value.IsNull():
 		return 0
 	case c.measure == Contains:
-		return truth(strings.Contains(value.text, c.value.text))
+		return indicator(strings.Contains(value.text, c.value.text))
 	case c.measure == Close && c.tolerance >= 0 && c.value.kind == KindNumber && value.kind == KindNumber:
-		return truth(c.value.number == value.number || math.Abs(c.value.number-value.number) <= c.tolerance)
+		return indicator(c.value.number == value.number || math.Abs(c.value.number-value.number) <= c.tolerance)
 	}
-	return truth(c.value.Equal(value))
+	return indicator(c.value.Equal(value))
 }
 
-// compareCell compares a cell with a target by every measure but traces.
+// compareCell compares a cell with a target by every measure except traces.
 func (w *prepared) compareCell(c *cell, value Value) float64 {
 	switch {
 	case c.own != nil:
-		similarity, err := w.own.cells(c.own, c.value, value)
-		w.own.failed(err)
+		similarity, err := w.packMeasures.compareCells(c.own, c.value, value)
+		w.packMeasures.recordFailure(err)
 		return similarity
 	case c.target != nil && !value.IsNull():
 		return single(c.target.FMeasure(w.tokens(value.text)))
 	}
-	return c.plain(value)
+	return c.compareDirect(value)
 }
 
-// truth is 1 for true.
-func truth(b bool) float64 {
+// indicator is 1 for true.
+func indicator(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// single rounds a similarity to 32 bits, in which the original keeps those of columns.
+// single rounds a similarity to 32 bits, the precision of the original's column similarities.
 func single(similarity float64) float64 { return float64(float32(similarity)) }
 
-// root returns the n-th root of a product of n similarities: their geometric mean. The mean of none
-// is 1.
-func root(product float64, n int) float64 {
+// nthRoot returns the n-th root of a product of n similarities: their geometric mean, 1 without
+// any.
+func nthRoot(product float64, n int) float64 {
 	if n <= 1 || product == 0 || product == 1 {
 		return product
 	}
@@ -68,10 +68,10 @@ func root(product float64, n int) float64 {
 	return math.Pow(product, 1/float64(n))
 }
 
-// row compares a row of a stored table with a target row: the geometric mean over the target's
-// columns. A comparison without a result leaves its column out of the product, as the original
-// does, but where it is the only one there is no mean, and the result is NaN.
-func (w *prepared) row(target []cell, row []Value) float64 {
+// compareRow compares a row of a stored table with a target row: the geometric mean over the
+// target's columns. As in the original, the product omits a comparison without a result. The result
+// is NaN if that is the only column.
+func (w *prepared) compareRow(target []cell, row []Value) float64 {
 	product := 1.0
 	for i := range target {
 		c := &target[i]
@@ -87,12 +87,12 @@ func (w *prepared) row(target []cell, row []Value) float64 {
 			return 0
 		}
 	}
-	return root(product, len(target))
+	return nthRoot(product, len(target))
 }
 
-// message compares a message with a target row. accepted and content replace the target's traces
-// and text in the column fill, unless that is −1.
-func (w *prepared) message(target []cell, index, fill int, accepted []wanted, content string) float64 {
+// compareMessage compares a message with a target row. accepted and content replace the target's
+// traces and text in fillColumn, unless that is −1.
+func (w *prepared) compareMessage(target []cell, index, fillColumn int, accepted []traceTarget, content string) float64 {
 	message := &w.trajectory.Messages[index]
 	product := 1.0
 	for i := range target {
@@ -100,13 +100,13 @@ func (w *prepared) message(target []cell, index, fill int, accepted []wanted, co
 		var similarity float64
 		switch {
 		case c.measure == ToolTrace:
-			goldens := c.accepted
-			if c.column == fill {
-				goldens = accepted
+			traces := c.accepted
+			if c.column == fillColumn {
+				traces = accepted
 			}
-			similarity = truth(anyFits(goldens, w.calls(index)))
-		case c.column == fill && fill == columnContent && !c.value.IsNull():
-			similarity = w.filledText(c, message.Content, content)
+			similarity = indicator(anyMatches(traces, w.calls(index)))
+		case c.column == fillColumn && fillColumn == columnContent && !c.value.IsNull():
+			similarity = w.compareCompletedText(c, message.Content, content)
 		default:
 			similarity = w.compareCell(c, message.cell(c.column))
 		}
@@ -120,11 +120,11 @@ func (w *prepared) message(target []cell, index, fill int, accepted []wanted, co
 			return 0
 		}
 	}
-	return root(product, len(target))
+	return nthRoot(product, len(target))
 }
 
-// filledText compares a message's content with a completed target text.
-func (w *prepared) filledText(c *cell, value Value, content string) float64 {
+// compareCompletedText compares a message's content with a completed target text.
+func (w *prepared) compareCompletedText(c *cell, value Value, content string) float64 {
 	completed := cell{measure: c.measure, own: c.own, value: String(content), tolerance: -1}
 	if c.measure != RougeL {
 		return w.compareCell(&completed, value)
@@ -143,51 +143,51 @@ func (w *prepared) filledText(c *cell, value Value, content string) float64 {
 	return single(target.FMeasure(w.tokens(value.text)))
 }
 
-// dependant compares a message with a target that is completed from the traces of the reference
-// message.
+// dependant compares a message with a target completed from the traces of the reference message. It
+// returns the best similarity.
 func (w *prepared) dependant(c *constraint, index, reference int) float64 {
 	best := 0.0
-	for _, f := range w.fillings(c, reference) {
-		if best = max(best, w.message(c.target[0], index, c.fill, f.accepted, f.content)); best == 1 {
+	for _, f := range w.targetCompletions(c, reference) {
+		if best = max(best, w.compareMessage(c.target[0], index, c.fillColumn, f.accepted, f.content)); best == 1 {
 			break
 		}
 	}
 	return best
 }
 
-// filling is one of the ways to complete a target: what stands in its tool_trace or in its content.
-type filling struct {
-	accepted []wanted
+// targetCompletion is one completion of a target: of its tool_trace or of its content.
+type targetCompletion struct {
+	accepted []traceTarget
 	content  string
 }
 
-// fillings returns the ways in which the traces of a reference message complete the target of a
-// constraint.
-func (w *prepared) fillings(c *constraint, reference int) []filling {
-	if c.fill == columnContent && c.template == nil {
+// targetCompletions returns the completions of a constraint's target from the traces of a reference
+// message.
+func (w *prepared) targetCompletions(c *constraint, reference int) []targetCompletion {
+	if c.fillColumn == columnContent && c.template == nil {
 		return nil
 	}
-	at := w.filled[c]
+	at := w.completionCache[c]
 	if at == nil {
-		at = make([][]filling, len(w.trajectory.Messages))
-		if w.filled == nil {
-			w.filled = make(map[*constraint][][]filling)
+		at = make([][]targetCompletion, len(w.trajectory.Messages))
+		if w.completionCache == nil {
+			w.completionCache = make(map[*constraint][][]targetCompletion)
 		}
-		w.filled[c] = at
+		w.completionCache[c] = at
 	}
 	if at[reference] != nil {
 		return at[reference]
 	}
-	list := []filling{}
+	list := []targetCompletion{}
 	calls := w.calls(reference)
 	for i := range calls {
 		for _, values := range w.extract(&calls[i], c.extractor).alternatives {
-			if c.fill == columnContent {
-				if c.template.takes(values) {
-					list = append(list, filling{content: c.template.fill(values)})
+			if c.fillColumn == columnContent {
+				if c.template.canFill(values) {
+					list = append(list, targetCompletion{content: c.template.fill(values)})
 				}
 			} else {
-				list = append(list, filling{accepted: c.completed(values, true)}, filling{accepted: c.completed(values, false)})
+				list = append(list, targetCompletion{accepted: c.completedTraces(values, true)}, targetCompletion{accepted: c.completedTraces(values, false)})
 			}
 		}
 	}
@@ -195,14 +195,14 @@ func (w *prepared) fillings(c *constraint, reference int) []filling {
 	return list
 }
 
-// completed returns the traces of the target's tool_trace with extracted values, which win over the
-// given ones if replace is true.
-func (c *constraint) completed(values []named, replace bool) []wanted {
+// completedTraces returns the target's traces with extracted values. If replace is set, they
+// replace the target's own arguments.
+func (c *constraint) completedTraces(values []namedValue, replace bool) []traceTarget {
 	for i := range c.target[0] {
 		if cell := &c.target[0][i]; cell.column == columnToolTrace {
-			traces := make([]wanted, len(cell.accepted))
+			traces := make([]traceTarget, len(cell.accepted))
 			for j := range cell.accepted {
-				traces[j] = cell.accepted[j].filled(values, replace)
+				traces[j] = cell.accepted[j].withValues(values, replace)
 			}
 			return traces
 		}

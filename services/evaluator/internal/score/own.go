@@ -10,85 +10,86 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// lenience is how many times as many an explanation may take.
-const lenience = 16
+// explainStepFactor is the factor of the step limit for explanations.
+const explainStepFactor = 16
 
-// owned calls measures of the pack's own and keeps what they give. What it gives follows from the
-// order of the calls.
-type owned struct {
+// packMeasures calls a pack's measures and caches their results. Results depend on the order of
+// calls, because steps are limited.
+type packMeasures struct {
 	steps int
-	// lenient lets calls take more steps, and their failures give 0: the score is known.
+	// lenient raises the step limit and turns failures into similarity 0. Explain sets it, because the
+	// score is known.
 	lenient bool
-	known   map[pair]comparison
-	// failure is the first failure of a measure, after which there is no score.
+	known   map[cellPair]comparison
+	// failure is the first failure of a measure. There is no score after a failure.
 	failure error
 }
 
-// failed keeps the first failure, unless the score is known already.
-func (o *owned) failed(err error) {
-	if o.failure == nil && !o.lenient {
-		o.failure = err
+// recordFailure records the first failure, unless failures are lenient.
+func (m *packMeasures) recordFailure(err error) {
+	if m.failure == nil && !m.lenient {
+		m.failure = err
 	}
 }
 
-// pair is two cells and the measure that compares them.
-type pair struct {
+// cellPair is the cache key of a comparison.
+type cellPair struct {
 	own           *measure.Function
-	wanted, found scalar
+	wanted, found cellKey
 }
 
-// scalar is a value of a cell that can be a key.
-type scalar struct {
+// cellKey is a comparable form of a cell.
+type cellKey struct {
 	kind Kind
 	bits uint64
 	text string
 }
 
-func scalarOf(v Value) scalar { return scalar{v.kind, math.Float64bits(v.number), v.text} }
+func keyOf(v Value) cellKey { return cellKey{v.kind, math.Float64bits(v.number), v.text} }
 
-// comparison is what came of a comparison.
+// comparison is the result of a comparison.
 type comparison struct {
 	similarity float64
 	err        error
 }
 
-// spend counts the steps of a call. Its error is measure.ErrSteps, or the first failure: nothing is
-// called after that.
-func (o *owned) spend(steps int) error {
-	if o.failure != nil {
-		return o.failure
+// countSteps counts the steps of a call. The error is measure.ErrSteps, or the first failure, after
+// which nothing is called.
+func (m *packMeasures) countSteps(steps int) error {
+	if m.failure != nil {
+		return m.failure
 	}
-	most := measure.MaxSteps
-	if o.lenient {
-		most *= lenience
+	limit := measure.MaxSteps
+	if m.lenient {
+		limit *= explainStepFactor
 	}
-	if o.steps += steps; o.steps > most {
+	if m.steps += steps; m.steps > limit {
 		return measure.ErrSteps
 	}
 	return nil
 }
 
-// cells compares two cells. Its error is a *measure.Error or measure.ErrSteps.
-func (o *owned) cells(own *measure.Function, wanted, found Value) (float64, error) {
+// compareCells compares two cells. The error is a *measure.Error or measure.ErrSteps.
+func (m *packMeasures) compareCells(own *measure.Function, wanted, found Value) (float64, error) {
 	calls, equal := own.Calls(wanted.python(), found.python())
 	if !calls {
-		return truth(equal), nil
+		return indicator(equal), nil
 	}
-	key := pair{own, scalarOf(wanted), scalarOf(found)}
-	if known, ok := o.known[key]; ok {
+	key := cellPair{own, keyOf(wanted), keyOf(found)}
+	if known, ok := m.known[key]; ok {
 		return known.similarity, known.err
 	}
-	similarity, err := o.call(own, wanted.python(), found.python())
-	if o.known == nil {
-		o.known = make(map[pair]comparison)
+	similarity, err := m.call(own, wanted.python(), found.python())
+	if m.known == nil {
+		m.known = make(map[cellPair]comparison)
 	}
-	o.known[key] = comparison{similarity, err}
+	m.known[key] = comparison{similarity, err}
 	return similarity, err
 }
 
-// rows compares the rows of a table with the target's.
-func (o *owned) rows(own *measure.Function, target [][]cell, rows [][]Value, columns []world.Column) (float64, error) {
-	if err := o.spend(measure.CellSteps * len(rows) * len(columns)); err != nil {
+// compareRows compares the rows of a table with the target's. The error is that of compareCells.
+func (m *packMeasures) compareRows(own *measure.Function, target [][]cell, rows [][]Value, columns []world.Column) (float64, error) {
+	if err := m.countSteps(measure.CellSteps * len(rows) * len(columns)); err != nil {
 		return 0, err
 	}
 	wanted, found := make([]python.Value, len(target)), make([]python.Value, len(rows))
@@ -106,16 +107,16 @@ func (o *owned) rows(own *measure.Function, target [][]cell, rows [][]Value, col
 		}
 		found[i] = python.DictOf(items...)
 	}
-	return o.call(own, python.List(wanted...), python.List(found...))
+	return m.call(own, python.List(wanted...), python.List(found...))
 }
 
-// call calls a measure. A similarity has 32 bits, as those of built-in measures have.
-func (o *owned) call(own *measure.Function, wanted, found python.Value) (float64, error) {
-	if err := o.spend(measure.CallSteps); err != nil {
+// call calls a measure. It rounds the similarity to 32 bits, as built-in measures do.
+func (m *packMeasures) call(own *measure.Function, wanted, found python.Value) (float64, error) {
+	if err := m.countSteps(measure.CallSteps); err != nil {
 		return 0, err
 	}
 	similarity, steps, err := own.Compare(wanted, found)
-	if exceeded := o.spend(steps); err == nil {
+	if exceeded := m.countSteps(steps); err == nil {
 		err = exceeded
 	}
 	if err != nil {
@@ -124,28 +125,28 @@ func (o *owned) call(own *measure.Function, wanted, found python.Value) (float64
 	return single(similarity), nil
 }
 
-// extract calls an extractor with a call. Its error says why there is no alternative.
-func (o *owned) extract(own *measure.Function, c *call) ([][]named, error) {
-	if err := o.spend(measure.CallSteps); err != nil {
+// extract calls a Python extractor. The error is the reason for no alternative.
+func (m *packMeasures) extract(own *measure.Function, c *call) ([][]namedValue, error) {
+	if err := m.countSteps(measure.CallSteps); err != nil {
 		return nil, err
 	}
-	given, steps, err := own.Extract(c.tool, c.arguments.Value(), c.result)
-	if exceeded := o.spend(steps); exceeded != nil {
+	found, steps, err := own.Extract(c.tool, c.arguments.Value(), c.result)
+	if exceeded := m.countSteps(steps); exceeded != nil {
 		return nil, exceeded
 	}
 	if err != nil {
 		return nil, err
 	}
-	alternatives := make([][]named, len(given))
-	for i, values := range given {
+	alternatives := make([][]namedValue, len(found))
+	for i, values := range found {
 		for _, v := range values {
-			alternatives[i] = append(alternatives[i], named{plain(v.Name), v.Value})
+			alternatives[i] = append(alternatives[i], namedValue{validUTF8(v.Name), v.Value})
 		}
 	}
 	return alternatives, nil
 }
 
-// python returns a cell as measures in Python read it.
+// python converts a cell for Python measures.
 func (v Value) python() python.Value {
 	switch v.kind {
 	case KindBool:
@@ -159,5 +160,5 @@ func (v Value) python() python.Value {
 	return python.None()
 }
 
-// plain replaces what is no UTF-8, as a reader of JSON does with lone surrogates.
-func plain(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }
+// validUTF8 replaces invalid UTF-8, as JSON decoders do with lone surrogates.
+func validUTF8(text string) string { return strings.ToValidUTF8(text, string(utf8.RuneError)) }

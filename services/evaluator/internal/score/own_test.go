@@ -61,7 +61,7 @@ def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str
     return [{"n": "\ud800"}] if result == "surrogate" else [{"m": 1}]
 `
 
-// ownSet compiles the functions above, and a measure in CEL.
+// ownSet compiles ownSource and two CEL measures.
 func ownSet(tb testing.TB) *measure.Set {
 	tb.Helper()
 	set, err := measure.Compile(&evaluationv1.Evaluation{
@@ -79,27 +79,27 @@ func ownSet(tb testing.TB) *measure.Set {
 // ownGraph compiles a chain of nodes with one constraint each.
 func ownGraph(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := written{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
+	d := testDefinition{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}, Guard: Guard{Mode: GuardOnly}})
 	}
-	graph, err := compileWritten(d)
+	graph, err := compileDefinition(d)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return graph
 }
 
-// person is a row of CONTACT.
+// person returns a row of CONTACT.
 func person(id, name string) []Value {
 	return []Value{String(id), String(name), String("+1"), Null(), Bool(false)}
 }
 
-// byOwn compares rows of a table by a measure of the pack's own in one column.
-func byOwn(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
+// ownConstraint compares the rows of a table by a pack's measure in one column.
+func ownConstraint(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
 	c := Constraint{Table: table, Measure: kind, Overrides: []Override{{Column: column, Measure: OwnColumn, Own: own}}}
 	if kind != Snapshot {
-		c.Reference = at(FirstUserMessage)
+		c.Reference = reference(FirstUserMessage)
 	}
 	for _, v := range values {
 		c.Target = append(c.Target, []Cell{{Column: column, Value: v}})
@@ -107,7 +107,8 @@ func byOwn(kind SnapshotMeasure, table, column, own string, values ...Value) Con
 	return c
 }
 
-// TestOwnMeasures expects a measure that does what a built-in one does to give the same matching.
+// TestOwnMeasures checks that a pack's measure with the behaviour of a built-in one has the same
+// matching.
 func TestOwnMeasures(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
@@ -131,7 +132,7 @@ func TestOwnMeasures(t *testing.T) {
 			for range random.IntN(3) {
 				values = append(values, String([]string{"a", "b", "abab", "c"}[random.IntN(4)]))
 			}
-			c := byOwn(kind, world.Contact, "name", "part", values...)
+			c := ownConstraint(kind, world.Contact, "name", "part", values...)
 			own = append(own, c)
 			c.Overrides = []Override{{Column: "name", Measure: Contains}}
 			builtIn = append(builtIn, c)
@@ -153,13 +154,13 @@ func TestOwnMeasure(t *testing.T) {
 		row        []Value
 		want       float64
 	}{
-		{"graded", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), single(0.7)},
-		{"cel", byOwn(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
-		{"nothing found", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
-		{"nothing wanted", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
-		{"nothing twice", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
-		{"takes nothing", byOwn(Snapshot, world.Reminder, "content", "maybe", String("a")), reminder(Null(), Null()), 0.5},
-		{"huge", byOwn(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(-1e308)), reminder(Null(), Number(1e308)), 0},
+		{"graded", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), single(0.7)},
+		{"cel", ownConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
+		{"null cell", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
+		{"null target", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
+		{"null twice", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
+		{"accepts null", ownConstraint(Snapshot, world.Reminder, "content", "maybe", String("a")), reminder(Null(), Null()), 0.5},
+		{"huge", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(-1e308)), reminder(Null(), Number(1e308)), 0},
 	} {
 		trajectory := chat("hello", "hello")
 		store(trajectory, world.Reminder, []Version{{Index: 0, Rows: [][]Value{test.row}}})
@@ -190,14 +191,14 @@ func TestOwnRows(t *testing.T) {
 	}
 }
 
-// TestOwnFailure expects a measure that fails to leave no score, and no explanation that hides it.
+// TestOwnFailure checks that a failing measure prevents a score, also in explanations.
 func TestOwnFailure(t *testing.T) {
 	trajectory := chat("hello", "hello", "hello")
 	row := func(n float64) [][]Value {
 		return [][]Value{{String("1"), Null(), Null(), Number(n), Null(), Null()}}
 	}
 	store(trajectory, world.Reminder, []Version{{Index: 0, Rows: row(2)}, {Index: 1, Rows: row(0)}})
-	c := byOwn(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
+	c := ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
 	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
 	for _, graphs := range [][2]*Graph{{ownGraph(t, c), nil}, {nil, ownGraph(t, c)}, {ownGraph(t, c, c, c), ownGraph(t, say("x"))}} {
 		got := Score(trajectory, graphs[0], graphs[1])
@@ -211,13 +212,13 @@ func TestOwnFailure(t *testing.T) {
 	}
 }
 
-// ownTable has so many rows, the same in versions of their own at each message, and a constraint
-// that compares them all by a measure.
+// ownTable returns a trajectory with a table of rows that does not change, with a version at each
+// message, and a constraint on all rows.
 func ownTable(rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
 	return ownTableAt(4, rows, own, name)
 }
 
-// ownTableAt is ownTable with so many messages.
+// ownTableAt is ownTable with a number of messages.
 func ownTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
 	trajectory := chat(slices.Repeat([]string{"hello"}, messages)...)
 	var found [][]Value
@@ -231,10 +232,10 @@ func ownTableAt(messages, rows int, own string, name func(i int) string) (*Traje
 		versions = append(versions, Version{Index: index, Rows: found})
 	}
 	store(trajectory, world.Contact, versions)
-	return trajectory, byOwn(Snapshot, world.Contact, "name", own, wanted...)
+	return trajectory, ownConstraint(Snapshot, world.Contact, "name", own, wanted...)
 }
 
-// TestOwnOnce expects equal values to be compared once.
+// TestOwnOnce checks that equal values are compared once.
 func TestOwnOnce(t *testing.T) {
 	trajectory, c := ownTable(500, "slow", func(int) string { return "a" })
 	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 0 {
@@ -242,7 +243,7 @@ func TestOwnOnce(t *testing.T) {
 	}
 }
 
-// TestLongOwnBounds expects 500 different rows to be compared, and too many steps to fail.
+// TestLongOwnBounds checks that 500 different rows are compared, and that too many steps fail.
 func TestLongOwnBounds(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	trajectory, c := ownTable(500, "part", name)
@@ -255,8 +256,8 @@ func TestLongOwnBounds(t *testing.T) {
 	}
 }
 
-// TestOwnManyRows expects a measure of the rows of a large table to give a score or an error: its
-// values are bounded, and the cells that it is given count as steps.
+// TestOwnManyRows checks that a measure of the rows of a large table returns a score or an error.
+// Its values are bounded, and its input cells count as steps.
 func TestOwnManyRows(t *testing.T) {
 	const rows = 10000
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
@@ -286,7 +287,7 @@ func TestOwnExtractor(t *testing.T) {
 	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: []string{`{"tool_name": "t", "arguments": {}, "result": 5}`}}
 	derived := func(extractor string) Constraint {
 		return Constraint{
-			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: at(0), FillTo: "content", Extractor: extractor,
+			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", Extractor: extractor,
 			Target: [][]Cell{{{Column: "sender", Value: String("AGENT")}, {Column: "content", Value: String("It is {n} in all")}}},
 		}
 	}
@@ -315,7 +316,7 @@ func TestOwnExtractor(t *testing.T) {
 	trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": 1}`}
 	e := Explain(trajectory, ownGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
 	if e.GetSimilarity() != 0 || e.GetProblem() != "no call at message 1 gives n" {
-		t.Errorf("without the place's value: got %v, %q", e.GetSimilarity(), e.GetProblem())
+		t.Errorf("without the placeholder's value: got %v, %q", e.GetSimilarity(), e.GetProblem())
 	}
 }
 
@@ -325,16 +326,16 @@ func TestOwnDefinition(t *testing.T) {
 		constraint Constraint
 		want       string
 	}{
-		{byOwn(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
-		{byOwn(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
-		{byOwn(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
-		{byOwn(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
+		{ownConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
+		{ownConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
+		{ownConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
+		{ownConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
 		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
 		{Constraint{Table: world.Sandbox, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
 		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
 	} {
-		d := written{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
-		if _, err := compileWritten(d); err == nil || !strings.Contains(err.Error(), test.want) {
+		d := testDefinition{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
+		if _, err := compileDefinition(d); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want an error with %q", err, test.want)
 		}
 	}

@@ -15,23 +15,24 @@ type prepared struct {
 	// first is the index of the first user message, −1 without one.
 	first int
 	texts map[string]rouge.Tokens
-	// filled caches the fillings of a constraint by reference message, targets completed texts.
-	filled   map[*constraint][][]filling
-	targets  map[string]*rouge.Target
-	traces   [][]call
-	read     []bool
-	schema   *world.Schema
-	tables   []history // by index in the schema
-	solver   assign.Solver
-	costs    []float64
-	selected [][]Value
-	own      owned
+	// completionCache holds the completions of a constraint's target by reference message. targets
+	// holds completed texts.
+	completionCache map[*constraint][][]targetCompletion
+	targets         map[string]*rouge.Target
+	traces          [][]call
+	parsed          []bool
+	schema          *world.Schema
+	tables          []history // by index in the schema
+	solver          assign.Solver
+	costs           []float64
+	selected        [][]Value
+	packMeasures    packMeasures
 }
 
 // history is the stored versions of one table.
 type history struct {
 	versions []Version
-	// at is the version at each message index.
+	// at is the index of the version at each message.
 	at []int32
 	// class maps each version to the first equal one.
 	class []int32
@@ -47,11 +48,11 @@ type history struct {
 // empty is the history of a table without versions.
 var empty = []Version{{}}
 
-// prepare allocates space for a trajectory. It derives nothing yet.
+// prepare allocates the data of a trajectory.
 func prepare(trajectory *Trajectory) *prepared {
 	w := &prepared{trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
 	n := len(trajectory.Messages)
-	w.traces, w.read = make([][]call, n), make([]bool, n)
+	w.traces, w.parsed = make([][]call, n), make([]bool, n)
 	w.tables = make([]history, len(w.schema.Tables()))
 	at := make([]int32, len(w.schema.Stored())*n)
 	for t, table := range w.schema.Stored() {
@@ -84,8 +85,8 @@ func (w *prepared) tokens(text string) rouge.Tokens {
 
 // calls returns the traces of a message. It ignores texts that are not traces.
 func (w *prepared) calls(index int) []call {
-	if !w.read[index] {
-		w.read[index] = true
+	if !w.parsed[index] {
+		w.parsed[index] = true
 		for _, text := range w.trajectory.Messages[index].ToolTrace {
 			if c, ok := parseCall(text); ok {
 				w.traces[index] = append(w.traces[index], c)
@@ -152,7 +153,7 @@ func (w *prepared) equal(t int, index, reference int) bool {
 
 // rows compares rows of a table with target rows: the best geometric mean over all pairings. As in
 // the original, one pair without a result gives 0.
-func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
+func (w *prepared) compareRows(target [][]cell, rows [][]Value) float64 {
 	n := len(target)
 	if len(rows) != n {
 		return 0
@@ -161,7 +162,7 @@ func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 	case 0:
 		return 1
 	case 1:
-		if similarity := w.row(target[0], rows[0]); similarity > 0 {
+		if similarity := w.compareRow(target[0], rows[0]); similarity > 0 {
 			return similarity
 		}
 		return 0
@@ -169,7 +170,7 @@ func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 	w.costs = w.costs[:0]
 	for i := range rows {
 		for j := range target {
-			similarity := w.row(target[j], rows[i])
+			similarity := w.compareRow(target[j], rows[i])
 			if math.IsNaN(similarity) {
 				return 0
 			}
@@ -192,7 +193,7 @@ func (w *prepared) rows(target [][]cell, rows [][]Value) float64 {
 // its reference, or −1.
 func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 	if c.measure == Guardrail {
-		return truth(w.equal(c.table, index, reference))
+		return indicator(w.equal(c.table, index, reference))
 	}
 	if c.table == sandbox {
 		if !c.admits(&w.trajectory.Messages[index]) || len(c.target) != 1 {
@@ -201,17 +202,17 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 		if c.measure == ToolTraceDependant {
 			return w.dependant(c, index, reference)
 		}
-		return w.message(c.target[0], index, -1, nil, "")
+		return w.compareMessage(c.target[0], index, -1, nil, "")
 	}
 	h := &w.tables[c.table]
 	rows := h.at[index]
 	if c.own != nil {
-		similarity, err := w.own.rows(c.own, c.target, h.versions[rows].Rows, w.columns(c.table))
-		w.own.failed(err)
+		similarity, err := w.packMeasures.compareRows(c.own, c.target, h.versions[rows].Rows, w.columns(c.table))
+		w.packMeasures.recordFailure(err)
 		return similarity
 	}
 	if c.measure == Snapshot {
-		return w.rows(c.target, h.versions[rows].Rows)
+		return w.compareRows(c.target, h.versions[rows].Rows)
 	}
 	before := h.at[reference]
 	switch c.measure {
@@ -229,10 +230,10 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 		}
 		w.difference(c.table, rows, before, false)
 	}
-	return w.rows(c.target, w.selected)
+	return w.compareRows(c.target, w.selected)
 }
 
-// admits reports whether the message has roles of the target.
+// admits reports whether the target accepts the message's roles.
 func (c *constraint) admits(m *Message) bool {
 	return c.senders&(1<<m.Sender) != 0 && c.recipients&(1<<m.Recipient) != 0
 }
@@ -265,8 +266,7 @@ func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	return !complete || pairs == len(h.ids[less])
 }
 
-// number numbers the rows of all versions. Most rows of a version are in the previous one, in the
-// same order, with at most one removed.
+// number sets ids, rows and count.
 func (h *history) number(columns []world.Column) {
 	h.ids = make([][]int32, len(h.versions))
 	known := make(map[string]int32)
@@ -278,7 +278,7 @@ func (h *history) number(columns []world.Column) {
 		for i, row := range h.versions[v].Rows {
 			found := -1
 			for at := next; at < min(next+2, len(before)) && found < 0; at++ {
-				if equalFilled(columns, h.rows[before[at]], row) {
+				if equalNullAsZero(columns, h.rows[before[at]], row) {
 					found = at
 				}
 			}
@@ -291,7 +291,7 @@ func (h *history) number(columns []world.Column) {
 			if !ok {
 				id = int32(len(h.rows))
 				known[string(key)] = id
-				h.rows = append(h.rows, filledRow(columns, row))
+				h.rows = append(h.rows, nullAsZero(columns, row))
 			}
 			ids[i] = id
 		}
@@ -300,8 +300,8 @@ func (h *history) number(columns []world.Column) {
 	h.count = make([]int32, len(h.rows))
 }
 
-// equalFilled compares rows with null equal to zero values.
-func equalFilled(columns []world.Column, a, b []Value) bool {
+// equalNullAsZero reports whether two rows are equal if null equals the zero value.
+func equalNullAsZero(columns []world.Column, a, b []Value) bool {
 	for i := range columns {
 		x, y := a[i], b[i]
 		if x.IsNull() {
@@ -317,7 +317,7 @@ func equalFilled(columns []world.Column, a, b []Value) bool {
 	return true
 }
 
-// appendRow appends a text that two rows share if and only if equalFilled holds for them.
+// appendRow appends a key that two rows share if and only if equalNullAsZero holds for them.
 func appendRow(key []byte, columns []world.Column, row []Value) []byte {
 	for i := range columns {
 		v := row[i]
@@ -349,8 +349,8 @@ func appendRow(key []byte, columns []world.Column, row []Value) []byte {
 	return key
 }
 
-// filledRow returns a row with zero values for null.
-func filledRow(columns []world.Column, row []Value) []Value {
+// nullAsZero returns a row with zero values in place of null.
+func nullAsZero(columns []world.Column, row []Value) []Value {
 	for i := range row {
 		if row[i].IsNull() {
 			filled := make([]Value, len(row))

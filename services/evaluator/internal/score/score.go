@@ -47,17 +47,17 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	var failed [2]error
 	result.Milestones, failed[0] = w.score(milestones, 1)
 	result.Minefields, failed[1] = w.score(minefields, 0)
-	result.Err = cmp.Or(w.own.failure, failed[0], failed[1])
+	result.Err = cmp.Or(w.packMeasures.failure, failed[0], failed[1])
 	if result.Minefields.Similarity == 0 {
 		result.Similarity = result.Milestones.Similarity
 	}
 	return result
 }
 
-// score matches one graph. none is the similarity of a graph without nodes.
-func (w *prepared) score(g *Graph, none float64) (GraphResult, error) {
+// score matches one graph. empty is the similarity of a graph without nodes.
+func (w *prepared) score(g *Graph, empty float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
-		return GraphResult{Similarity: none}, nil
+		return GraphResult{Similarity: empty}, nil
 	}
 	result := GraphResult{Matches: make([]Match, len(g.nodes))}
 	if w.first < 0 {
@@ -96,7 +96,7 @@ func (m *matcher) explain(i, index int) Match {
 		match.Constraints[j] = m.constraint(&n.constraints[j], index)
 	}
 	for j, guard := range n.guards {
-		match.Guardrails[j] = truth(m.equal(guard.table, index, m.resolve(guard.reference)))
+		match.Guardrails[j] = indicator(m.equal(guard.table, index, m.resolve(guard.reference)))
 	}
 	return match
 }

@@ -11,7 +11,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// chat is a trajectory of messages from user to agent and back.
+// chat returns a trajectory of alternating messages of user and agent.
 func chat(texts ...string) *Trajectory {
 	t := new(Trajectory)
 	roles := [2]Role{User, Agent}
@@ -26,11 +26,11 @@ func chat(texts ...string) *Trajectory {
 // compile compiles a chain of nodes with one constraint each.
 func compile(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := written{Name: "milestones", Edges: chain(len(constraints))}
+	d := testDefinition{Name: "milestones", Edges: chain(len(constraints))}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}})
 	}
-	graph, err := compileWritten(d)
+	graph, err := compileDefinition(d)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestScoreWithoutGraphs(t *testing.T) {
 }
 
 func TestUnmentionedNodesCount(t *testing.T) {
-	graph, err := compileWritten(written{Edges: []Edge{{0, 1}}, Nodes: []Node{
+	graph, err := compileDefinition(testDefinition{Edges: []Edge{{0, 1}}, Nodes: []Node{
 		{Constraints: []Constraint{say("hello")}}, {Constraints: []Constraint{say("milk")}}, {Constraints: []Constraint{say("milk")}},
 	}})
 	if err != nil {
@@ -90,7 +90,7 @@ func TestMinefieldZeroesScore(t *testing.T) {
 	}
 }
 
-func TestPlain(t *testing.T) {
+func TestCompareDirect(t *testing.T) {
 	nan := math.NaN()
 	for _, test := range []struct {
 		name  string
@@ -100,10 +100,10 @@ func TestPlain(t *testing.T) {
 	}{
 		{"equal", cell{measure: Exact, value: String("a")}, String("a"), 1},
 		{"different", cell{measure: Exact, value: String("a")}, String("b"), 0},
-		{"null wanted and given", cell{measure: Exact}, Null(), 1},
-		{"null wanted", cell{measure: Exact}, Number(0), 0},
-		{"null given", cell{measure: Exact, value: Number(0)}, Null(), nan},
-		{"null given, close", cell{measure: Close, value: Number(0), tolerance: 1}, Null(), 0},
+		{"null target and cell", cell{measure: Exact}, Null(), 1},
+		{"null target", cell{measure: Exact}, Number(0), 0},
+		{"null cell", cell{measure: Exact, value: Number(0)}, Null(), nan},
+		{"null cell, close", cell{measure: Close, value: Number(0), tolerance: 1}, Null(), 0},
 		{"within", cell{measure: Close, value: Number(1), tolerance: 0.5}, Number(1.5), 1},
 		{"outside", cell{measure: Close, value: Number(1), tolerance: 0.5}, Number(1.51), 0},
 		{"no tolerance", cell{measure: Close, value: Number(1), tolerance: -1}, Number(1), 1},
@@ -111,13 +111,13 @@ func TestPlain(t *testing.T) {
 		{"one", cell{measure: One, value: String("b")}, Null(), 1},
 		{"list", cell{measure: Exact, value: List("USER")}, List("USER"), 1},
 	} {
-		if got := test.cell.plain(test.value); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
-			t.Errorf("%s: plain = %v, want %v", test.name, got, test.want)
+		if got := test.cell.compareDirect(test.value); got != test.want && !(math.IsNaN(got) && math.IsNaN(test.want)) {
+			t.Errorf("%s: compareDirect = %v, want %v", test.name, got, test.want)
 		}
 	}
 }
 
-func TestAnyFits(t *testing.T) {
+func TestAnyMatches(t *testing.T) {
 	tolerances := map[string]float64{"near": 0.5, "any": math.Inf(1)}
 	for _, test := range []struct {
 		target, trace string
@@ -141,16 +141,16 @@ func TestAnyFits(t *testing.T) {
 		{`{"tool_name": "f", "arguments": {"a": NaN}}`, `{"tool_name": "f", "arguments": {"a": NaN}}`, false},
 		{`{"tool_name": "f", "arguments": {"a": 1}}`, `{"tool_name": "f", "arguments": {"a": 1}`, false},
 	} {
-		accepted, err := parseWanted(test.target, tolerances)
+		accepted, err := parseTraceTargets(test.target, tolerances)
 		if err != nil {
-			t.Fatalf("parseWanted(%s): %v", test.target, err)
+			t.Fatalf("parseTraceTargets(%s): %v", test.target, err)
 		}
 		var calls []call
 		if c, ok := parseCall(test.trace); ok {
 			calls = append(calls, c)
 		}
-		if got := anyFits(accepted, calls); got != test.want {
-			t.Errorf("%s fits %s = %v, want %v", test.trace, test.target, got, test.want)
+		if got := anyMatches(accepted, calls); got != test.want {
+			t.Errorf("%s matches %s = %v, want %v", test.trace, test.target, got, test.want)
 		}
 	}
 }
@@ -190,14 +190,14 @@ func TestExtractors(t *testing.T) {
 		if err != nil {
 			t.Fatalf("findExtractor(%s): %v", test.extractor, err)
 		}
-		filling, ok := parseTemplate(test.template, x)
+		completed, ok := parseTemplate(test.template, x)
 		if !ok {
 			t.Fatalf("parseTemplate(%s) fails", test.template)
 		}
 		var texts []string
 		c, _ := parseCall(`{"tool_name": "t", "arguments": {}, "result": ` + test.result + "}")
 		for _, values := range (&prepared{}).extract(&c, x).alternatives {
-			texts = append(texts, filling.fill(values))
+			texts = append(texts, completed.fill(values))
 		}
 		if got := strings.Join(texts, "|"); got != test.want {
 			t.Errorf("%s of %s = %q, want %q", test.extractor, test.result, got, test.want)
@@ -231,10 +231,10 @@ func FuzzTrace(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		accepted, err := parseWanted(text, nil)
+		accepted, err := parseTraceTargets(text, nil)
 		c, ok := parseCall(text)
 		if ok && (err != nil || accepted[0].tool != c.tool) {
-			t.Errorf("parseWanted(%q): %v, %v, want %s as parseCall", text, accepted, err, c.tool)
+			t.Errorf("parseTraceTargets(%q): %v, %v, want %s as parseCall", text, accepted, err, c.tool)
 		}
 	})
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// call is one trace of a message: a tool, the arguments given to it, and its result.
+// call is a parsed trace of a message.
 type call struct {
 	tool      string
 	arguments *python.Dict
 	result    python.Value
-	// extracted is what extractors took from it, kept for the next message.
+	// extracted caches the results of extractors.
 	extracted []extraction
 }
 
-// parseCall reads a trace.
+// parseCall parses a trace. ok is false for another text.
 func parseCall(text string) (c call, ok bool) {
 	trace, err := python.ParseJSON(text)
 	if err != nil {
@@ -25,12 +25,12 @@ func parseCall(text string) (c call, ok bool) {
 	}
 	fields, _ := trace.AsDict()
 	c.result, _ = fields.Get("result")
-	c.tool, c.arguments, err = toolOf(trace)
+	c.tool, c.arguments, err = parseTrace(trace)
 	return c, err == nil
 }
 
-// toolOf returns the tool and the arguments of a trace.
-func toolOf(trace python.Value) (tool string, arguments *python.Dict, err error) {
+// parseTrace returns the tool and the arguments of a trace.
+func parseTrace(trace python.Value) (tool string, arguments *python.Dict, err error) {
 	fields, _ := trace.AsDict()
 	name, _ := fields.Get("tool_name")
 	tool, ok := name.AsStr()
@@ -44,31 +44,31 @@ func toolOf(trace python.Value) (tool string, arguments *python.Dict, err error)
 	return tool, arguments, nil
 }
 
-// wanted is one trace that a target accepts: a tool and the arguments that count.
-type wanted struct {
+// traceTarget is one accepted trace: a tool and the arguments to compare.
+type traceTarget struct {
 	tool      string
 	arguments *python.Dict
-	// tolerances are the largest differences by argument; others must be equal.
+	// tolerances are the largest accepted differences by argument. Other arguments must be equal.
 	tolerances map[string]float64
 }
 
-// fits reports whether a trace has the tool and all wanted arguments.
-func (w *wanted) fits(c *call) bool {
-	if w.tool != c.tool {
+// matches reports whether a call has the tool and all arguments of the target.
+func (t *traceTarget) matches(c *call) bool {
+	if t.tool != c.tool {
 		return false
 	}
-	for _, argument := range w.arguments.Items() {
-		if given, ok := c.arguments.Get(argument.Key); !ok || !w.accepts(argument, given) {
+	for _, argument := range t.arguments.Items() {
+		if given, ok := c.arguments.Get(argument.Key); !ok || !t.matchesArgument(argument, given) {
 			return false
 		}
 	}
 	return true
 }
 
-// accepts reports whether a given value is a wanted argument's, or both are numbers that differ by
-// no more than its tolerance.
-func (w *wanted) accepts(argument python.Item, given python.Value) bool {
-	tolerance, ok := w.tolerances[argument.Key]
+// matchesArgument reports whether a value equals the target's argument, or both are numbers that
+// differ by at most its tolerance.
+func (t *traceTarget) matchesArgument(argument python.Item, given python.Value) bool {
+	tolerance, ok := t.tolerances[argument.Key]
 	want, isNumber := argument.Value.Number()
 	got, isGiven := given.Number()
 	if ok && isNumber && isGiven && math.Abs(got-want) <= tolerance {
@@ -77,11 +77,11 @@ func (w *wanted) accepts(argument python.Item, given python.Value) bool {
 	return given.Equal(argument.Value)
 }
 
-// anyFits reports whether any trace fits any wanted one.
-func anyFits(accepted []wanted, calls []call) bool {
+// anyMatches reports whether any call matches any accepted trace.
+func anyMatches(accepted []traceTarget, calls []call) bool {
 	for i := range calls {
 		for j := range accepted {
-			if accepted[j].fits(&calls[i]) {
+			if accepted[j].matches(&calls[i]) {
 				return true
 			}
 		}
@@ -89,8 +89,8 @@ func anyFits(accepted []wanted, calls []call) bool {
 	return false
 }
 
-// parseWanted reads a target: one trace or a list of acceptable ones.
-func parseWanted(text string, tolerances map[string]float64) ([]wanted, error) {
+// parseTraceTargets parses a target: one trace or a list of accepted ones.
+func parseTraceTargets(text string, tolerances map[string]float64) ([]traceTarget, error) {
 	target, err := python.ParseJSON(text)
 	if err != nil {
 		return nil, fmt.Errorf("invalid JSON: %w", err)
@@ -99,20 +99,21 @@ func parseWanted(text string, tolerances map[string]float64) ([]wanted, error) {
 	if !isList {
 		items = []python.Value{target}
 	}
-	accepted := make([]wanted, len(items))
+	accepted := make([]traceTarget, len(items))
 	for i, item := range items {
 		accepted[i].tolerances = tolerances
-		if accepted[i].tool, accepted[i].arguments, err = toolOf(item); err != nil {
+		if accepted[i].tool, accepted[i].arguments, err = parseTrace(item); err != nil {
 			return nil, fmt.Errorf("trace %d has %w", i, err)
 		}
 	}
 	return accepted, nil
 }
 
-// filled returns w with extracted values, which win over the given ones if replace is true.
-func (w *wanted) filled(values []named, replace bool) wanted {
-	copied := wanted{tool: w.tool, arguments: &python.Dict{}, tolerances: w.tolerances}
-	for _, argument := range w.arguments.Items() {
+// withValues returns t with extracted values as arguments. If replace is set, they replace existing
+// ones.
+func (t *traceTarget) withValues(values []namedValue, replace bool) traceTarget {
+	copied := traceTarget{tool: t.tool, arguments: &python.Dict{}, tolerances: t.tolerances}
+	for _, argument := range t.arguments.Items() {
 		copied.arguments.Set(argument.Key, argument.Value)
 	}
 	for _, value := range values {

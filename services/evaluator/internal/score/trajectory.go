@@ -37,15 +37,15 @@ const (
 
 // Message is one row of SANDBOX.
 type Message struct {
-	// Sender and Recipient are the roles; 0 is null.
+	// Sender and Recipient are the roles. 0 is null.
 	Sender, Recipient Role
 	// Content, ToolCallID, FunctionName and Exception are texts or null.
 	Content, ToolCallID, FunctionName, Exception Value
 	// Active is conversation_active, a bool or null.
 	Active Value
-	// ToolTrace has one JSON text per successful call; nil is null.
+	// ToolTrace has one JSON text per successful call. nil is null.
 	ToolTrace []string
-	// VisibleTo lists the readers; nil is null.
+	// VisibleTo lists the readers. nil is null.
 	VisibleTo []Role
 }
 

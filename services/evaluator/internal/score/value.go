@@ -37,7 +37,7 @@ type Value struct {
 // Null returns the null value.
 func Null() Value { return Value{} }
 
-// Bool returns a truth value.
+// Bool returns a boolean.
 func Bool(b bool) Value {
 	if b {
 		return Value{kind: KindBool, number: 1}
@@ -91,7 +91,7 @@ func (v Value) Equal(w Value) bool {
 	return true
 }
 
-// nullValue returns the value that equals null in a column when rows are matched.
+// nullValue returns the zero value of a column, which equals null when rows are paired.
 func nullValue(kind world.Kind) Value { return Value{kind: kindOf(kind)} }
 
 // kindOf returns the kind of a column's non-null cells.
