@@ -16,7 +16,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// TestLostStream takes a stream away: what needs it names it and says what to do.
+// TestLostStream checks that errors of a deleted stream name it and the remedy.
 func TestLostStream(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)

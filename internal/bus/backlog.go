@@ -11,8 +11,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// Plan returns the plan of a sweep and the time when it was stored, which is for people only. The
-// error is ErrNotFound if there is none.
+// Plan returns the plan of a sweep and the time when it was stored, for display only. The error is
+// ErrNotFound if there is none.
 func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Time, error) {
 	msg, err := b.lastMessage(ctx, sweepStream, sweepPlanSubject(sweepID))
 	if err != nil {

@@ -37,13 +37,14 @@ const documentCacheSize = 4096
 type Config struct {
 	// Shards is the number of BUS and of SNAPSHOT streams.
 	Shards int
-	// Retention is how long logs, snapshots, results and documents are retained. 0 means for ever.
+	// Retention is how long logs, snapshots, results and documents are retained. 0 means without
+	// limit.
 	Retention time.Duration
 	// Replicas is the number of JetStream replicas of each stream.
 	Replicas int
 }
 
-// DefaultConfig returns four shards per kind, one replica, and retention for ever. A stream stores
+// DefaultConfig returns four shards per kind, one replica, and unlimited retention. A stream stores
 // messages sequentially, so a server that syncs each of them needs several streams.
 func DefaultConfig() Config {
 	return Config{Shards: 4, Replicas: 1}
@@ -72,7 +73,7 @@ type store struct {
 	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
 }
 
-// The stores. Each publishes and reads one kind of data.
+// These are the stores. Each publishes and reads one kind of data.
 type (
 	// Sweeps are the plans of sweeps.
 	Sweeps struct{ *store }
@@ -86,19 +87,19 @@ type (
 	Snapshots struct{ *store }
 	// Results are the scores of rollouts.
 	Results struct{ *store }
-	// ScoreRequests ask for scores that are missing. They are not stored.
+	// ScoreRequests are requests for missing scores. They are not stored.
 	ScoreRequests struct{ *store }
 	// Setups are scenarios without their evaluation, and lists of tools.
 	Setups struct{ *store }
 	// Evaluations are milestones and minefields.
 	Evaluations struct{ *store }
-	// Recordings are turns that cannot be computed again, and answers for replays.
+	// Recordings are turns and answers for replays.
 	Recordings struct{ *store }
 	// Relay carries requests from one process to another. They are not stored.
 	Relay struct{ *store }
 )
 
-// The stores that each service may use.
+// These are the stores that each service may use.
 type (
 	// Orchestrator has all stores except Evaluations and Relay.
 	Orchestrator struct {

@@ -131,8 +131,8 @@ func TestDocumentsSurviveTheCache(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreStoredAgain stores what the writer knows but the server has forgotten, and keeps
-// it once.
+// TestDocumentsAreStoredAgain checks that a document is stored again after the server has lost it,
+// and only once.
 func TestDocumentsAreStoredAgain(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	writer := natstest.Open(t, conn, bus.DefaultConfig())

@@ -14,8 +14,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestLongMessages stores a long entry and a long turn: both are short on the server, and come
-// back whole on every way of reading.
+// TestLongMessages checks that a long entry and a long turn are compressed on the server, and that
+// every read decompresses them.
 func TestLongMessages(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)
@@ -44,7 +44,7 @@ func TestLongMessages(t *testing.T) {
 	}
 }
 
-// TestForgedCompression reads messages whose header promises what they do not hold.
+// TestForgedCompression reads messages whose header does not match their data.
 func TestForgedCompression(t *testing.T) {
 	for name, data := range map[string]string{
 		"no S2":             "\xff\xff\xff",
@@ -87,7 +87,7 @@ func storedIn(t *testing.T, conn *nats.Conn, stream, subject string) *jetstream.
 	return stored
 }
 
-// first follows a log to its first entry.
+// first returns the first entry that a follower of the logs receives.
 func first(t *testing.T, b *bus.Bus) (entry *busv1.LogEntry) {
 	t.Helper()
 	ctx, stop := context.WithCancel(t.Context())

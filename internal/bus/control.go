@@ -81,10 +81,10 @@ func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(
 	})
 }
 
-// Configure stores the spend limit of a sweep, and the number of its rollouts that each worker
-// process may run concurrently; 0 is no limit. The value of the highest round applies, and within a
-// round the last one. So a command line that reconnects and creates its sweep again does not undo
-// what a later part of the run has set.
+// Configure stores the spend limit of a sweep and the number of its concurrent rollouts per worker
+// process. 0 is no limit. The value of the highest round applies, and within a round the last one.
+// So a reconnecting command line that creates its sweep again does not undo the settings of a later
+// round.
 func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		before := proto.CloneOf(control)

@@ -25,8 +25,8 @@ func controlOf(t *testing.T, b *bus.Bus) *busv1.SweepControl {
 	return control
 }
 
-// TestConfigure shows which number of rollouts at once counts: that of the highest round, and in it
-// the last one. What may be spent is what was said last, and is not used up then.
+// TestConfigure checks that the parallelism of the highest round applies, and within a round the
+// last one. The last spend limit applies and is not exhausted.
 func TestConfigure(t *testing.T) {
 	b := natstest.Start(t)
 	limit := &agentgwv1.SpendLimit{Tokens: 5}
@@ -63,7 +63,7 @@ func TestCancelledRounds(t *testing.T) {
 	}
 }
 
-// TestUpdateControlTogether changes one document from many sides: no change is lost.
+// TestUpdateControlTogether checks that concurrent updates of a document lose no change.
 func TestUpdateControlTogether(t *testing.T) {
 	b := natstest.Start(t)
 	const writers, changes = 8, 10
@@ -83,7 +83,7 @@ func TestUpdateControlTogether(t *testing.T) {
 	}
 }
 
-// TestWatchControl hears of what is stored and of what is stored later, of one sweep or of all.
+// TestWatchControl watches stored and later control states, of one sweep and of all.
 func TestWatchControl(t *testing.T) {
 	b := natstest.Start(t)
 	set := func(sweepID string, parallel int32) {

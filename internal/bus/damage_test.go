@@ -17,7 +17,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 )
 
-// logOf appends n entries to a log and returns the position behind each.
+// logOf appends n entries to a log and returns the position after each.
 func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 	t.Helper()
 	ends := []bus.Position{{}}
@@ -35,7 +35,7 @@ func logOf(t *testing.T, b *bus.Bus, id string, n int) []bus.Position {
 	return ends[1:]
 }
 
-// damageable is a bus with one shard, and the stream that its logs are in.
+// damageable is a bus with one shard and the stream of its logs.
 type damageable struct {
 	*bus.Bus
 	js     jetstream.JetStream
@@ -57,7 +57,7 @@ func openDamageable(t *testing.T) damageable {
 	return damageable{b, js, stream}
 }
 
-// forge appends bytes to a log behind the given sequence.
+// forge appends bytes to a log after a sequence.
 func (d damageable) forge(t *testing.T, id string, raw []byte, after uint64) {
 	t.Helper()
 	msg := nats.NewMsg("bus.0." + id)
@@ -67,8 +67,8 @@ func (d damageable) forge(t *testing.T, id string, raw []byte, after uint64) {
 	}
 }
 
-// TestLogWithoutEntry takes away each entry of a log in turn: reading it names the stream and the
-// sequence, and it can be opened anew.
+// TestLogWithoutEntry deletes each entry of a log in turn. The error of reading names the stream
+// and the sequence, and the log can be reopened.
 func TestLogWithoutEntry(t *testing.T) {
 	d := openDamageable(t)
 	const entries = 4
@@ -97,8 +97,8 @@ func TestLogWithoutEntry(t *testing.T) {
 	}
 }
 
-// TestLogWithForgedEntry appends what is no entry of a log: reading it says so, and it can be
-// opened anew.
+// TestLogWithForgedEntry appends invalid entries to a log. Reading fails, and the log can be
+// reopened.
 func TestLogWithForgedEntry(t *testing.T) {
 	d := openDamageable(t)
 	for name, raw := range map[string][]byte{"foreign bytes": []byte("foreign"), "nothing": nil, "an entry without digest": marshal(t, entry(9))} {
@@ -138,8 +138,8 @@ func marshal(t *testing.T, message proto.Message) []byte {
 	return raw
 }
 
-// TestDamagedSetup replaces a setup by another one under its digest: it is not used, and putting it
-// again mends it.
+// TestDamagedSetup stores another setup under a setup's digest. Reading it fails, and PutSetup
+// repairs it.
 func TestDamagedSetup(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, natstest.OneShard)
@@ -163,7 +163,7 @@ func TestDamagedSetup(t *testing.T) {
 	}
 }
 
-// FuzzEntry changes a stored entry: whatever is not as it was written is no entry.
+// FuzzEntry checks that a modified entry does not decode.
 func FuzzEntry(f *testing.F) {
 	for i := range 60 {
 		f.Add(i, byte(1<<(i%8)), i%3)

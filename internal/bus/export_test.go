@@ -1,6 +1,6 @@
 package bus
 
-// Seal and Unseal are for the tests of stored entries.
+// Seal and Unseal export seal and unseal for tests.
 var (
 	Seal   = seal
 	Unseal = unseal

@@ -141,7 +141,7 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			if !isWrongSequence(err) {
 				return err
 			}
-			// It is already queued, unless that message is unreadable.
+			// The job is already queued, unless its message is unreadable.
 			sent := future.Msg()
 			if _, err := b.create(ctx, jobStream, sent.Subject, content(sent.Header, sent.Data)); err != nil {
 				return err

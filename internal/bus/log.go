@@ -43,9 +43,9 @@ func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	return positionOf(entry, seq), nil
 }
 
-// Reopen appends an entry that opens a log anew after an unreadable one, which ended at the given
-// position. If even its newest entry is unreadable, the position is the zero value, and Reopen
-// first removes the rest of the log. Errors are those of Append.
+// Reopen appends an entry that restarts an unreadable log. end is the log's end. If even the newest
+// entry is unreadable, end is the zero value, and Reopen first removes the rest of the log. Errors
+// are those of Append.
 func (b Logs) Reopen(ctx context.Context, rolloutID string, entry *busv1.LogEntry, end Position) (Position, error) {
 	if end.Sequence == 0 {
 		stream := logStream(b.shardOf(rolloutID))
@@ -62,8 +62,8 @@ type Log struct {
 	Entries []*busv1.LogEntry
 	// End is the position of the next Append.
 	End Position
-	// Updated is the time when the last entry was stored, for people. Nothing reproducible may depend
-	// on it.
+	// Updated is the time when the last entry was stored, for display only. Nothing reproducible may
+	// depend on it.
 	Updated time.Time
 }
 
@@ -127,8 +127,8 @@ func (b Logs) previousEntry(log *Log, msg *jetstream.RawStreamMsg, rolloutID, su
 	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))
 }
 
-// newest returns the last message of a subject that seemed to have none, nil if it has none. The
-// error is ErrDamaged if the last message is unreadable.
+// newest repeats a lookup that did not find the last message of a subject. It returns nil if the
+// subject has no messages. The error is ErrDamaged if the last message is unreadable.
 func (b Logs) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
 	info, err := b.info(ctx, stream, subject)
 	if err != nil || info.State.Subjects[subject] == 0 {
@@ -172,11 +172,10 @@ func (b Snapshots) ReadSnapshots(ctx context.Context, sessionID string) ([]*busv
 	return snapshots, nil
 }
 
-// LogStream returns the name of the stream that holds a rollout's log, for messages to people.
+// LogStream returns the name of the stream of a rollout's log, for display.
 func (b Logs) LogStream(rolloutID string) string { return logStream(b.shardOf(rolloutID)) }
 
-// SnapshotStream returns the name of the stream that holds a session's snapshots, for messages to
-// people.
+// SnapshotStream returns the name of the stream of a session's snapshots, for display.
 func (b Snapshots) SnapshotStream(sessionID string) string {
 	return snapshotStream(b.shardOf(sessionID))
 }

@@ -12,13 +12,13 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestReadLogAmongOthers reads logs whose entries lie between those of other rollouts.
+// TestReadLogAmongOthers reads interleaved logs.
 func TestReadLogAmongOthers(t *testing.T) {
 	b := natstest.Start(t)
 	ctx, begun := t.Context(), time.Now()
 	last, want := make(map[string]bus.Position), make(map[string][]string)
 	for n := range 12 {
-		id := fmt.Sprintf("s.%d", n%4%3) // s.0 has twice as many entries as the others
+		id := fmt.Sprintf("s.%d", n%4%3) // s.0 has twice as many entries
 		worker := fmt.Sprint("worker ", n)
 		entry := &busv1.LogEntry{Claim: &busv1.Claim{Worker: worker}}
 		if last[id].Sequence == 0 {

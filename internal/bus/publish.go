@@ -12,17 +12,17 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// header is one of a message, beside those of message.
+// header is an additional header of a message.
 type header struct{ name, value string }
 
-// expecting has the server refuse a message unless its subject's last one has a sequence, 0 for
-// none.
+// expecting makes the server reject a message unless the last message of its subject has a
+// sequence, 0 for none.
 func expecting(sequence uint64) header {
 	return header{jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(sequence, 10)}
 }
 
-// publish sends a message and waits for its acknowledgement. repeated reports whether more than one
-// attempt was made, that is, whether an earlier one may be what is stored.
+// publish sends a message and waits for its acknowledgement. repeated reports whether it made more
+// than one attempt, so that the stored message may be that of an earlier one.
 func (b *store) publish(ctx context.Context, subject string, raw []byte, headers ...header) (seq uint64, repeated bool, err error) {
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) (err error) {
@@ -40,14 +40,14 @@ func (b *store) publish(ctx context.Context, subject string, raw []byte, headers
 	return seq, attempts > 1, err
 }
 
-// acknowledgement is what the server says to a publication: an error or the stream.
+// acknowledgement is the server's answer to a publication: an error or the stream.
 type acknowledgement struct {
 	Error  *jetstream.APIError `json:"error"`
 	Stream string              `json:"stream"`
 	Seq    uint64              `json:"seq"`
 }
 
-// acknowledged returns the sequence under which a message was stored.
+// acknowledged returns the stream sequence of a stored message.
 func acknowledged(answer []byte) (uint64, error) {
 	if seq, ok := parsePlainAck(answer); ok {
 		return seq, nil
@@ -62,8 +62,8 @@ func acknowledged(answer []byte) (uint64, error) {
 	return ack.Seq, nil
 }
 
-// parsePlainAck reads the usual answer, {"stream":"BUS_0","seq":17}, without a JSON decoder. ok
-// is false for any other answer.
+// parsePlainAck parses the usual answer, {"stream":"BUS_0","seq":17}, without a JSON decoder. ok is
+// false for any other answer.
 func parsePlainAck(answer []byte) (seq uint64, ok bool) {
 	stream, number, ok := bytes.Cut(answer, []byte(`"seq":`))
 	if !ok || !bytes.HasPrefix(stream, []byte(`{"stream":"`)) {

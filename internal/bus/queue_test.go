@@ -18,8 +18,8 @@ import (
 
 func job(id string) *busv1.Job { return &busv1.Job{Rollout: &busv1.Rollout{Id: id}} }
 
-// TestQueuesOfSweeps fetches from the queue of a sweep behind another one's jobs, and forgets
-// consumers that nobody uses, but none of their jobs.
+// TestQueuesOfSweeps fetches jobs of a sweep that were queued after another sweep's. The server
+// removes unused consumers and keeps their jobs.
 func TestQueuesOfSweeps(t *testing.T) {
 	dir := t.TempDir()
 	conn := natstest.Connect(t, dir)
@@ -63,7 +63,8 @@ func TestQueuesOfSweeps(t *testing.T) {
 	for range ticker.C { // the test's own time limit ends it
 		_, errA := js.Consumer(ctx, "JOBS", "sweep-a")
 		_, errB := js.Consumer(ctx, "JOBS", "sweep-b")
-		// The server forgets the name first and the file later: a consumer made in between goes on.
+		// The server removes the name first. A consumer created before the file is removed would
+		// continue the old one.
 		files, err := filepath.Glob(filepath.Join(dir, "jetstream", "*", "streams", "JOBS", "obs", "sweep-*"))
 		if errors.Is(errA, jetstream.ErrConsumerNotFound) && errors.Is(errB, jetstream.ErrConsumerNotFound) && len(files) == 0 && err == nil {
 			break
@@ -76,7 +77,7 @@ func TestQueuesOfSweeps(t *testing.T) {
 	}
 }
 
-// await reads until all given sweeps were heard of.
+// await waits until it has received all given sweeps.
 func await(t *testing.T, heard <-chan string, sweeps ...string) {
 	t.Helper()
 	for len(sweeps) > 0 { // the test's own time limit ends it
@@ -88,8 +89,7 @@ func await(t *testing.T, heard <-chan string, sweeps ...string) {
 	}
 }
 
-// TestFollowQueues hears of jobs that are there, that are queued later, and that somebody queued
-// without telling.
+// TestFollowQueues follows jobs that are queued before, later, and without an announcement.
 func TestFollowQueues(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	b := natstest.Open(t, conn, bus.DefaultConfig())

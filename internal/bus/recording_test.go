@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
-// TestTurnIsReplaced keeps the first turn unless the writer names the one that it replaces.
+// TestTurnIsReplaced checks that a recorded turn is replaced only by a writer with its revision.
 func TestTurnIsReplaced(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
@@ -35,8 +35,7 @@ func TestTurnIsReplaced(t *testing.T) {
 	}
 }
 
-// TestRecording stores what is to be replayed and reads it again, without what belongs to other
-// rollouts.
+// TestRecording stores and reads the recordings of one rollout among others.
 func TestRecording(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()

@@ -53,7 +53,7 @@ func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, er
 
 // Answer answers the requests to a name until stop is called. Each request runs in its own
 // goroutine, with a context that ends at the requester's deadline. atOnce bounds the concurrent
-// requests; the connection buffers further ones. Each request reaches one of the processes that
+// requests. The connection buffers further ones. Each request reaches one of the processes that
 // answer to the name. stop cancels all contexts and waits for the goroutines. It still answers
 // requests that have arrived.
 func (b Relay) Answer(
@@ -91,8 +91,8 @@ func (b Relay) Answer(
 	}, nil
 }
 
-// respond answers a request, with the length alone if the answer is too long. A requester without
-// answer asks again.
+// respond sends the answer to a request. It sends only the length if the answer is too long. A
+// requester without an answer asks again.
 func respond(message *nats.Msg, answer []byte) {
 	if err := message.Respond(answer); !errors.Is(err, nats.ErrMaxPayload) {
 		return

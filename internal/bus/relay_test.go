@@ -40,8 +40,7 @@ func TestRelay(t *testing.T) {
 	}
 }
 
-// TestRelayContext checks that an answerer learns when its asker has given up, and when it is to
-// stop.
+// TestRelayContext checks that a handler's context ends at the requester's deadline and at stop.
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)

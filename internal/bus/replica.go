@@ -25,10 +25,10 @@ const (
 
 func replicaSubject(service, what string) string { return "replica." + service + "." + what }
 
-// Replicas are the live processes of a service. Work for one process at a time belongs to the owner
-// of its name, which all replicas compute alike by rendezvous hashing: when a replica joins or
-// leaves, only its own names change owners. A replica that misses its own heartbeats, because it is
-// cut off from NATS or was suspended, knows no owners. Safe for concurrent use.
+// Replicas are the live processes of a service. Each name has one owner among them, which all
+// replicas compute alike by rendezvous hashing. When a replica joins or leaves, only its own names
+// change owners. A replica that misses its own heartbeats, because it lost NATS or was suspended,
+// knows no owners. Safe for concurrent use.
 type Replicas struct {
 	name    string
 	conn    *nats.Conn
@@ -67,7 +67,7 @@ func (b Relay) Join(service, name string) (*Replicas, error) {
 	return r, nil
 }
 
-// Leave announces that this replica leaves, so that others take over its names. Further calls do
+// Leave announces that this replica leaves, so that other replicas own its names. Further calls do
 // nothing.
 func (r *Replicas) Leave() error {
 	if err := r.stop(); err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
-// join makes a replica that leaves at the end of the test, unless it has before.
+// join adds a replica. It leaves at the end of the test or when leave is called.
 func join(t *testing.T, b *bus.Bus, name string) (r *bus.Replicas, leave func()) {
 	t.Helper()
 	r, err := b.Join("service", name)
@@ -31,11 +31,11 @@ func join(t *testing.T, b *bus.Bus, name string) (r *bus.Replicas, leave func())
 	return r, leave
 }
 
-// names is how many names are looked up.
+// names is the number of names to look up.
 const names = 300
 
-// agreed waits until all replicas see the same owners of all names, who are exactly the replicas,
-// and returns them.
+// agreed waits until all replicas compute the same owners, and every replica owns a name. It
+// returns the owners.
 func agreed(t *testing.T, replicas ...*bus.Replicas) map[string]string {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
@@ -64,8 +64,8 @@ func agreed(t *testing.T, replicas ...*bus.Replicas) map[string]string {
 	}
 }
 
-// TestOwners lets replicas come and go: all see the same owner of each name, and only the names of
-// one that comes or goes change hands.
+// TestOwners checks that all replicas compute the same owners, and that only names of a joining or
+// leaving replica change owners.
 func TestOwners(t *testing.T) {
 	b := natstest.Start(t)
 	one, _ := join(t, b, "one")
@@ -102,8 +102,7 @@ func TestOwners(t *testing.T) {
 	agreed(t, one, two) // another service's replicas own nothing here
 }
 
-// TestSpent records turns of several replicas, one in place of another, and reads what they cost at
-// once and as it is recorded.
+// TestSpent records turns of several replicas, one of them twice, and reads and follows their cost.
 func TestSpent(t *testing.T) {
 	b := natstest.Start(t)
 	record := func(rollout string, revision uint64, spent, added bus.Spent, by string) uint64 {

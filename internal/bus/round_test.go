@@ -71,7 +71,7 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestRoundResults stores a result in two rounds: each once, and that of the last round counts.
+// TestRoundResults stores a result in each of two rounds. Result returns that of the last round.
 func TestRoundResults(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()

@@ -14,12 +14,12 @@ import (
 // scoreSubject carries requests to score an ended rollout. They are not stored.
 const scoreSubject = "score"
 
-// scoreBacklog bounds the pending requests of a process. Further ones are dropped, and requested
-// again later.
+// scoreBacklog bounds the pending requests of a process. Further ones are dropped and requested
+// again.
 const scoreBacklog = 1024
 
-// RequestScore asks an evaluator to read an ended rollout from the bus and store its result, if
-// that is missing. The request may be lost: repeat it while there is no result.
+// RequestScore requests that an evaluator reads an ended rollout from the bus and stores its
+// result, if that is missing. The request may be lost: repeat it while there is no result.
 func (b ScoreRequests) RequestScore(rollout *busv1.Rollout, round int32) error {
 	raw, err := proto.Marshal(&busv1.Job{Rollout: rollout, Round: round})
 	if err == nil {

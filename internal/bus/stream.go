@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Streams that exist once.
+// These streams exist once.
 const (
 	jobStream        = "JOBS"
 	resultStream     = "RESULT"
@@ -81,7 +81,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 	jobs := kept(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
-	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 loops for ever if the message to remove is
+	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,

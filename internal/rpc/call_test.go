@@ -22,7 +22,7 @@ import (
 // contextKey is the key of a value in a caller's context.
 type contextKey struct{}
 
-// TestErrors makes handlers fail: the caller gets a status, never the handler's own error.
+// TestErrors checks that a caller receives a status and never the handler's own error.
 func TestErrors(t *testing.T) {
 	failure := errors.New("out of luck")
 	tests := map[string]struct {
@@ -42,7 +42,7 @@ func TestErrors(t *testing.T) {
 				return nil, tests[id].err
 			}})
 			for id, want := range tests {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // a client repeats some of them
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second) // bounds the client's retries
 				_, err := l.caller().GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: id})
 				cancel()
 				if status.Code(err) != want.code || !strings.Contains(err.Error(), want.text) || errors.Is(err, failure) {
@@ -53,8 +53,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestCallerLeaves ends calls by a deadline and by cancellation while their handler hangs: the
-// caller has the error at once, and the handler's context ends.
+// TestCallerLeaves ends calls of a blocked handler by a deadline and by cancellation. The caller
+// returns at once, and the handler's context ends.
 func TestCallerLeaves(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestCallerLeaves(t *testing.T) {
 				}
 				<-ctx.Done()
 				ended <- ctx.Err()
-				<-release // it does not listen
+				<-release // ignores the end of its context
 				return nil, ctx.Err()
 			}})
 			if _, err := l.caller().GetTrajectory(within(t), &orchestratorv1.GetTrajectoryRequest{RolloutId: "connect"}); err != nil {
@@ -96,8 +96,8 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
-// TestNothingIsShared changes messages on one side: the other one does not see it, nor a value of
-// the caller's context.
+// TestNothingIsShared checks that a change of a message on one side is invisible on the other, and
+// that the handler sees no values of the caller's context.
 func TestNothingIsShared(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
@@ -122,8 +122,8 @@ func TestNothingIsShared(t *testing.T) {
 	}
 }
 
-// TestServiceRepeats calls a service that is busy for a moment, as a service and as a client do. It
-// learns that it is called again.
+// TestServiceRepeats calls a service that is unavailable for a moment, as a service and as a
+// client. The handler learns that the call is a retry.
 func TestServiceRepeats(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
@@ -157,8 +157,8 @@ func TestServiceRepeats(t *testing.T) {
 	}
 }
 
-// TestRequestIsChangedAfterwards changes requests as soon as their calls are back, also when the
-// caller left before the handler had read them.
+// TestRequestIsChangedAfterwards changes requests after their calls have returned, even if the
+// handler has not read them yet.
 func TestRequestIsChangedAfterwards(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
@@ -199,7 +199,7 @@ func TestUnknownMethod(t *testing.T) {
 	}
 }
 
-// TestPanic lets a handler panic: the process ends.
+// TestPanic checks that a panic of a handler ends the process.
 func TestPanic(t *testing.T) {
 	const variable = "TOOLSANDBOX_TEST_PANIC"
 	for name, open := range transports() {
@@ -211,7 +211,7 @@ func TestPanic(t *testing.T) {
 				t.Fatalf("process lives on: %v", err)
 			}
 			child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestPanic$/^"+name+"$")
-			child.Env = append(os.Environ(), variable+"="+name, "TMPDIR="+t.TempDir()) // it cannot remove its own
+			child.Env = append(os.Environ(), variable+"="+name, "TMPDIR="+t.TempDir()) // a process that panics leaves its files
 			output, err := child.CombinedOutput()
 			if err == nil || !strings.Contains(string(output), "panic: handler panics") {
 				t.Errorf("process whose handler panics: got %v, %s, want the end by that panic", err, output)

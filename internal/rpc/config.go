@@ -34,7 +34,7 @@ type Config struct {
 	TLSCert, TLSKey, TLSCA string
 	// MaxMessageBytes bounds one gRPC message.
 	MaxMessageBytes int
-	// Grace is how long running calls may continue after the process was told to stop.
+	// Grace is how long running calls may continue after the process starts to stop.
 	Grace time.Duration
 	// Reflection serves gRPC reflection.
 	Reflection bool

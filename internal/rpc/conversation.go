@@ -13,14 +13,14 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Every turn sends the whole conversation again. This file validates and measures conversations
-// without the reflection of protovalidate and proto.Size. Tests compare the results with theirs.
+// Every turn sends the complete conversation again. This file validates and measures conversations
+// without the reflection of protovalidate and proto.Size. Tests compare the results.
 
-// maxListed is the smallest limit that a proto sets for a list of messages. Longer lists are left
-// to the validator.
+// maxListed is the smallest limit of a list of messages in the protos. The validator checks longer
+// lists.
 const maxListed = 1000
 
-// skipValidMessages returns an option with which the validator skips lists of valid messages.
+// skipValidMessages returns an option that makes the validator skip lists of valid messages.
 func skipValidMessages() protovalidate.ValidationOption {
 	conversation := (*worldv1.Message)(nil).ProtoReflect().Descriptor()
 	return protovalidate.WithFilter(protovalidate.FilterFunc(func(message protoreflect.Message, of protoreflect.Descriptor) bool {
@@ -30,7 +30,8 @@ func skipValidMessages() protovalidate.ValidationOption {
 }
 
 // isKnownValid reports whether a request of a turn is valid. It knows ExecuteRequest, and
-// RespondRequest for scripted players. It returns false for all others, which the validator checks.
+// RespondRequest for scripted players. It returns false for all other requests, which the validator
+// checks.
 func isKnownValid(request proto.Message) bool {
 	switch r := request.(type) {
 	case *toolhostv1.ExecuteRequest:
@@ -50,7 +51,7 @@ func isKnownValid(request proto.Message) bool {
 
 // isID reports whether a text is an id of a rollout or session.
 func isID(text string) bool {
-	dot := true // the character before is one, or there is none
+	dot := true // whether the previous character is a dot, or there is none
 	for i := range len(text) {
 		c := text[i]
 		switch {
@@ -77,8 +78,8 @@ func allValid(messages protoreflect.List) bool {
 	return n > 0 && n <= maxListed
 }
 
-// isValid reports whether a message follows the rules of its proto. The validator explains what is
-// wrong with others.
+// isValid reports whether a message follows the rules of its proto. The validator explains the
+// mistakes of other messages.
 func isValid(m *worldv1.Message) bool {
 	if m.GetIndex() < 0 || !isPlayerRole(m.GetSender()) || !isPlayerRole(m.GetRecipient()) {
 		return false
@@ -99,9 +100,9 @@ func isPlayerRole(role worldv1.Role) bool {
 }
 
 const (
-	// fieldBytes is what a field has at most beside its text: tag and length, or a number.
+	// fieldBytes is the maximum overhead of a field beside its text: tag and length, or a number.
 	fieldBytes = 16
-	// messageBytes is what a message has at most beside its body and who may read it.
+	// messageBytes is the maximum size of a message without its body and its readers.
 	messageBytes = 5 * fieldBytes
 )
 

@@ -16,8 +16,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// fill sets all fields of a message, and of those in it down to a depth. Of a oneof it sets the
-// member with the given number, counted over all members.
+// fill sets all fields of a message and of nested ones down to a depth. It sets the member of each
+// oneof with the given number, counted over all members.
 func fill(m protoreflect.Message, member, depth int) {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {
@@ -67,14 +67,13 @@ func fill(m protoreflect.Message, member, depth int) {
 	}
 }
 
-// TestCopiesAreWhole copies messages with all fields: the copy equals them, and what is copied is
-// not shared.
+// TestCopiesAreWhole checks that a copy has all fields and shares no mutable data.
 func TestCopiesAreWhole(t *testing.T) {
 	for _, message := range []proto.Message{
 		&agentgwv1.RespondRequest{}, &agentgwv1.RespondResponse{}, &toolhostv1.ExecuteRequest{}, &toolhostv1.ExecuteResponse{},
 		&toolhostv1.CreateSessionResponse{},
 	} {
-		for member := range 5 { // as many as a oneof has
+		for member := range 5 { // the largest number of a oneof's members
 			proto.Reset(message)
 			fill(message.ProtoReflect(), member, 4)
 			before := proto.CloneOf(message)
@@ -108,8 +107,8 @@ func change(m protoreflect.Message) {
 	})
 }
 
-// TestAtMost holds the bound against messages with all fields.
-func TestAtMost(t *testing.T) {
+// TestMaxSize compares maxSize with the size of messages with all fields.
+func TestMaxSize(t *testing.T) {
 	for member := range 4 {
 		m := &worldv1.Message{}
 		fill(m.ProtoReflect(), member, 4)
@@ -121,9 +120,9 @@ func TestAtMost(t *testing.T) {
 	}
 }
 
-// TestObeys validates requests with and without what is known of conversations: the errors are the
-// same.
-func TestObeys(t *testing.T) {
+// TestIsValid checks that isValid agrees with the validator, and that skipValidMessages does not
+// change errors.
+func TestIsValid(t *testing.T) {
 	validator, err := protovalidate.New()
 	if err != nil {
 		t.Fatal(err)
@@ -136,7 +135,7 @@ func TestObeys(t *testing.T) {
 			messages[i] = someMessage(random)
 			one := validator.Validate(messages[i])
 			if got := isValid(messages[i]); got != (one == nil) {
-				t.Fatalf("%v: obeys is %v, the validator says %v", messages[i], got, one)
+				t.Fatalf("%v: isValid is %v, the validator's error is %v", messages[i], got, one)
 			}
 			if one == nil {
 				obeyed++
@@ -170,9 +169,9 @@ func TestObeys(t *testing.T) {
 	}
 }
 
-// TestObeysAll validates requests with each field at its limits: none obeys that the validator
-// refuses, and those of a scripted rollout all do.
-func TestObeysAll(t *testing.T) {
+// TestIsKnownValid checks requests with each field at its limits: isKnownValid accepts none that
+// the validator rejects, and accepts those of a scripted rollout.
+func TestIsKnownValid(t *testing.T) {
 	validator, err := protovalidate.New()
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +193,7 @@ func TestObeysAll(t *testing.T) {
 			if err := validator.Validate(changed); err != nil {
 				refused++
 				if isKnownValid(changed) {
-					t.Errorf("%v: obeys, but %v", changed, err)
+					t.Errorf("%v: isKnownValid is true, but %v", changed, err)
 				}
 			}
 		}
@@ -204,8 +203,8 @@ func TestObeysAll(t *testing.T) {
 	}
 }
 
-// extremes returns a message with each field in it, one at a time, cleared and at values that rules
-// forbid.
+// extremes returns copies of a message, each with one field cleared or set to a value that rules
+// may forbid.
 func extremes(message proto.Message) (all []proto.Message) {
 	with := func(change func(m protoreflect.Message)) {
 		changed := proto.CloneOf(message)
@@ -277,7 +276,7 @@ func forbidden(field protoreflect.FieldDescriptor) (values []protoreflect.Value)
 	return values
 }
 
-// someMessage returns a message that may break a rule.
+// someMessage returns a random message, valid or not.
 func someMessage(random *rand.Rand) *worldv1.Message {
 	role := func() worldv1.Role {
 		if random.IntN(8) > 0 {

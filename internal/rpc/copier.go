@@ -13,10 +13,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// copier copies messages between client and handler. One that is larger than the limit is refused.
+// copier copies messages between client and handler. It rejects messages larger than limit bytes.
 type copier struct{ limit int }
 
-// Copy makes to a copy of from, a message of the same type.
+// Copy copies from to to. Both have the same type.
 func (c copier) Copy(to, from any) error {
 	target, ok := to.(proto.Message)
 	if !ok {
@@ -31,7 +31,7 @@ func (c copier) Copy(to, from any) error {
 	if conversation == nil {
 		proto.Merge(target, source)
 	}
-	// The conversation is not in the target yet.
+	// The target does not contain the conversation yet.
 	if size := proto.Size(target) + maxSize(list); size > c.limit {
 		if size = proto.Size(source); size > c.limit {
 			return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
@@ -55,10 +55,10 @@ func (c copier) Clone(from any) (any, error) {
 
 func noMessage(v any) error { return status.Errorf(codes.Internal, "%T is no message", v) }
 
-// share copies what each rollout and turn sends, but for what nobody changes once it is said or
-// stored: players, turns of scripts, tools and versions of tables become those of the sender. It
-// leaves out the conversation, and returns where it belongs and which one: its messages are not
-// changed either. Of anything else it copies nothing, and returns nil.
+// share copies the requests and responses of each rollout and turn. It does not copy values that
+// are immutable once they are sent or stored: players, turns of scripts, tools and table versions.
+// It leaves out the conversation, and returns its destination and its messages, which are immutable
+// too. It copies no other message, and returns nil for it.
 func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*worldv1.Message) {
 	switch from := from.(type) {
 	case *agentgwv1.RespondRequest:
@@ -86,7 +86,7 @@ func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*wo
 		if to, ok := to.(*toolhostv1.CreateSessionResponse); ok {
 			to.AgentTools, to.UserTools = slices.Clone(from.GetAgentTools()), slices.Clone(from.GetUserTools())
 			to.Versions, to.ToolsDigest = slices.Clone(from.GetVersions()), from.GetToolsDigest()
-			return &[]*worldv1.Message{}, nil // it has no conversation
+			return &[]*worldv1.Message{}, nil // no conversation
 		}
 	}
 	return nil, nil

@@ -16,7 +16,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// occupied returns an address on which somebody listens.
+// occupied returns an address that is in use.
 func occupied(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -146,7 +146,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// Settings of the network do not touch an installation of one process.
+// TestLocalIgnoresTheNetwork checks that an installation in one process ignores network settings.
 func TestLocalIgnoresTheNetwork(t *testing.T) {
 	cfg := rpc.DefaultConfig()
 	cfg.TLSCert, cfg.TLSKey, cfg.TLSCA, cfg.NATSURL, cfg.Listen = "none.pem", "none.pem", "none.pem", "nats://nowhere", "nowhere"

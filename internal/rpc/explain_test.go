@@ -14,7 +14,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
 )
 
-// TestExplain stops NATS under a service: what fails then says so, and nothing else does.
+// TestExplain stops NATS under a service. Only errors that this may cause mention NATS.
 func TestExplain(t *testing.T) {
 	address := porttest.Address(t)
 	srv, err := natsserver.Start(natsserver.Config{Dir: t.TempDir(), Listen: address})

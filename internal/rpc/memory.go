@@ -176,8 +176,8 @@ func (h *handlers) GracefulStop() {
 // Stop implements server.
 func (h *handlers) Stop() { h.cancel() }
 
-// enter counts a running call until leave. The handler's context ends with the server and with the
-// caller's, of which it has the metadata and no values.
+// enter counts a running call until leave. The handler's context ends with the server or the
+// caller's context. It has the caller's metadata but no values.
 func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -5,11 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// maxIdle bounds the goroutines of a pool that wait for work.
+// maxIdle is the maximum number of idle goroutines of a pool.
 const maxIdle = 128
 
-// pool runs functions in goroutines. One that has run a function waits for the next one, so that
-// its stack need not grow anew. Whoever makes a pool closes it, after the last run.
+// pool runs functions in goroutines. It reuses idle goroutines, so that their stacks need not grow
+// again. The caller that creates a pool closes it after the last run.
 type pool struct {
 	work    chan func() // taken by idle goroutines
 	idle    atomic.Int32
@@ -28,7 +28,7 @@ func (p *pool) run(f func()) {
 	}
 }
 
-// serve runs f and what comes after it.
+// serve runs f and then further functions.
 func (p *pool) serve(f func()) {
 	for {
 		f()

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestPool runs more functions at once than goroutines stay idle: all run, and close ends the
-// goroutines.
+// TestPool runs more concurrent functions than goroutines stay idle. close ends the goroutines.
 func TestPool(t *testing.T) {
 	p := newPool()
 	for range 3 {

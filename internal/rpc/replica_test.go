@@ -14,7 +14,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// names resolves one name, when it is asked, as DNS does: it tells nobody of a change.
+// names resolves one name on demand, as DNS does, without notice of changes.
 type names struct {
 	mu        sync.Mutex
 	addresses []resolver.Address
@@ -45,14 +45,14 @@ type lookup struct {
 func (l *lookup) ResolveNow(resolver.ResolveNowOptions) {
 	l.names.mu.Lock()
 	defer l.names.mu.Unlock()
-	_ = l.conn.UpdateState(resolver.State{Addresses: append([]resolver.Address(nil), l.names.addresses...)}) // it asks again
+	_ = l.conn.UpdateState(resolver.State{Addresses: append([]resolver.Address(nil), l.names.addresses...)}) // gRPC resolves again
 }
 
 // Close implements resolver.Resolver.
 func (l *lookup) Close() {}
 
-// TestLongNewReplica adds a replica to one that answers a client all the time: it gets calls within
-// 30 seconds, and no call fails.
+// TestLongNewReplica adds a replica while a client calls the first one without pause. The new
+// replica gets calls within 30 seconds, and no call fails.
 func TestLongNewReplica(t *testing.T) {
 	replicas := &names{}
 	resolver.Register(replicas)

@@ -112,7 +112,7 @@ type retryStream struct {
 	begun   time.Time // time of the first message, zero before
 }
 
-// SendMsg implements grpc.ClientStream: the one request goes with each try.
+// SendMsg implements grpc.ClientStream. Each try sends the request.
 func (r *retryStream) SendMsg(request any) error {
 	r.request = request
 	return nil

@@ -16,11 +16,11 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// TestClientRepeats makes calls without a deadline to a service that fails: they are repeated until
-// it answers, until they may not be, or until the client's patience is over.
+// TestClientRepeats makes calls without a deadline to a failing service. The client retries until
+// an answer, a permanent error, or the end of its patience.
 func TestClientRepeats(t *testing.T) {
 	for name, test := range map[string]struct {
-		fails []error // of the first tries; then it answers
+		fails []error // of the first tries
 		want  codes.Code
 		tries int64
 		text  string
@@ -51,8 +51,8 @@ func TestClientRepeats(t *testing.T) {
 	}
 }
 
-// TestClientWaitsForAnswers calls a service that takes a request and never answers: each try gets
-// more time, and the patience bounds all of them.
+// TestClientWaitsForAnswers calls a service that never answers. Each try gets more time, and the
+// patience bounds all of them.
 func TestClientWaitsForAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries atomic.Int64
@@ -71,8 +71,7 @@ func TestClientWaitsForAnswers(t *testing.T) {
 	})
 }
 
-// numbered is a service whose streams send numbers from 0 on, as serving statuses, and break as a
-// test wants.
+// numbered is a service whose streams send serving statuses 0, 1, …, until breaks returns an error.
 type numbered struct {
 	late
 	breaks func(stream, n int) error // before the n-th number
@@ -92,8 +91,8 @@ func (s *numbered) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_
 	return nil
 }
 
-// TestFollow reads streams that break: each is read again from its beginning, until it ends, is
-// refused, or breaks for too long.
+// TestFollow reads streams that break. Follow reads each from its beginning, until it ends, is
+// refused, or breaks for longer than the patience.
 func TestFollow(t *testing.T) {
 	away := status.Error(codes.Unavailable, "connection reset by peer")
 	for name, test := range map[string]struct {
@@ -133,7 +132,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestFollowEnds ends a reading by what it reads and by its context.
+// TestFollowEnds ends Follow by an error of handle and by its context.
 func TestFollowEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &numbered{breaks: func(_, n int) error { return map[bool]error{n == 5: status.Error(codes.Unavailable, "away")}[true] }}

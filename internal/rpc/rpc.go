@@ -1,8 +1,9 @@
-// Package rpc connects the services of an installation with each other and with NATS. It is the
-// one place that knows whether a peer lives in this process (its handlers are called, NATS is
-// embedded) or elsewhere (TCP, with or without TLS).
+// Package rpc connects the services of an installation with each other and with NATS. Only this
+// package knows whether a peer runs in this process (direct calls, embedded NATS) or elsewhere
+// (TCP, with or without TLS).
 //
-// A Node is safe for concurrent use. Whoever makes it closes it, after every Serve has returned.
+// A Node is safe for concurrent use. The caller that creates it closes it after every Serve has
+// returned.
 package rpc
 
 import (
@@ -23,7 +24,7 @@ import (
 // Service names one of the four services.
 type Service string
 
-// The services.
+// These are the services.
 const (
 	Orchestrator Service = "orchestrator"
 	ToolHost     Service = "toolhost"

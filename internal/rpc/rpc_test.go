@@ -18,7 +18,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
-// A call that is made before the service is there waits for it.
+// TestCallWaitsForTheService calls a service before it serves.
 func TestCallWaitsForTheService(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestRequestsAreValidated(t *testing.T) {
 }
 
 func TestHealth(t *testing.T) {
-	long := func(cfg *rpc.Config) { cfg.Grace = patience } // or the watch would be cut before it has told
+	long := func(cfg *rpc.Config) { cfg.Grace = patience } // so that the watch receives the status before it is cancelled
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {
 			l := open(t, long)
@@ -110,7 +110,7 @@ func TestHealth(t *testing.T) {
 					t.Errorf("Watch: got %v, %v, want %v, nil", got, err, want)
 				}
 			}
-			leave() // a watch goes on for ever
+			leave() // a watch has no end
 			stop()
 		})
 	}
@@ -137,7 +137,7 @@ func TestRunningCallEndsWithinTheGrace(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := health.Recv(); err != nil { // a client opens the stream only now
+			if _, err := health.Recv(); err != nil { // the client opens the stream here
 				t.Fatal(err)
 			}
 			stopping := make(chan struct{})
@@ -219,7 +219,7 @@ func TestMessageSize(t *testing.T) {
 	}
 }
 
-// Every key has one owner, and that is whom the others ask.
+// TestShards checks that every key has one owner, which other processes call.
 func TestShards(t *testing.T) {
 	for _, shards := range []int{1, 2, 3, 7} {
 		cfg := rpc.DefaultConfig()

@@ -49,7 +49,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	register(srv)
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
-	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // nobody can ask in memory
+	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // the memory transport has no reflection
 		reflection.Register(reflected)
 	}
 	served := make(chan error, 1)
@@ -84,7 +84,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 type guard struct {
 	validator protovalidate.Validator
 	skip      protovalidate.ValidationOption
-	// explain completes what a call failed with.
+	// explain adds the cause to the error of a call.
 	explain func(error) error
 }
 

@@ -20,12 +20,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// patience bounds every wait for something that must happen.
+// patience bounds every wait for an expected event.
 const patience = time.Minute
 
 func options() rpc.Options { return rpc.Options{Logger: slog.New(slog.DiscardHandler)} }
 
-// orchestrator answers as a test wants.
+// orchestrator is a service whose answers the test defines.
 type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	trajectory func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error)
@@ -39,7 +39,7 @@ func (o *orchestrator) PutRecording(context.Context, *orchestratorv1.PutRecordin
 	return &orchestratorv1.PutRecordingResponse{}, nil
 }
 
-// GetRecording has one item, which says how long the rollout's id is.
+// GetRecording sends one item, whose index is the length of the rollout's id.
 func (o *orchestrator) GetRecording(req *orchestratorv1.GetRecordingRequest, stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
 	response, err := o.trajectory(stream.Context(), req.GetRolloutId())
 	if err != nil {
@@ -52,7 +52,7 @@ func named(id string) *orchestratorv1.GetTrajectoryResponse {
 	return &orchestratorv1.GetTrajectoryResponse{Rollout: &busv1.Rollout{Id: id}}
 }
 
-// echo answers with the id that was asked for.
+// echo returns a trajectory with the requested id.
 func echo(_ context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	return named(id), nil
 }
@@ -86,10 +86,10 @@ func closed(t *testing.T, m *rpc.Node, err error) *rpc.Node {
 	return m
 }
 
-// link is a process that serves the orchestrator and one that calls it.
+// link is a process that serves the orchestrator and a process that calls it.
 type link struct{ server, client *rpc.Node }
 
-// transports are the ways in which the two can meet: in one process, or each in its own.
+// transports returns the ways to connect them: in one process, or each in its own.
 func transports() map[string]func(t *testing.T, change func(*rpc.Config)) link {
 	return map[string]func(t *testing.T, change func(*rpc.Config)) link{
 		"memory": func(t *testing.T, change func(*rpc.Config)) link {
@@ -127,7 +127,7 @@ func (l link) caller() orchestratorv1.OrchestratorServiceClient {
 	return orchestratorv1.NewOrchestratorServiceClient(l.client.Conn(rpc.Orchestrator))
 }
 
-// serve serves the orchestrator until the returned function is called, which waits for its end.
+// serve serves the orchestrator until stop is called. stop waits for its end.
 func (l link) serve(t *testing.T, o *orchestrator) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -152,7 +152,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-// checkError compares an error's text; places that differ between systems are left open by "…".
+// checkError compares an error's text with a pattern, in which "…" matches any text.
 func checkError(t *testing.T, what string, err error, want string) {
 	t.Helper()
 	if err == nil {

@@ -128,7 +128,8 @@ func clientOptions(cfg Config, t *telemetry.Telemetry, w *waitReporter) []grpc.D
 	return options
 }
 
-// connectNATS connects to a NATS server over the network. It reconnects a lost connection for ever.
+// connectNATS connects to a NATS server over the network. It retries a lost connection without
+// limit.
 func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 	options := []nats.Option{
 		nats.Name("toolsandbox"),

@@ -10,13 +10,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 )
 
-// lines takes what a log writes.
+// lines receives the lines of a log.
 type lines chan string
 
 func (l lines) Write(p []byte) (int, error) { l <- string(p); return len(p), nil }
 
-// TestNATSErrorsAreLogged provokes an error that no call returns, here that of a subscriber who is
-// too slow: it comes into the log, as the log is written.
+// TestNATSErrorsAreLogged checks that an asynchronous error, here of a slow subscriber, is logged.
 func TestNATSErrorsAreLogged(t *testing.T) {
 	url, _ := natstest.Listen(t)
 	cfg := DefaultConfig()

@@ -85,8 +85,7 @@ func (a *authority) peer(t *testing.T, name string) (certFile, keyFile string) {
 	return certFile, keyFile
 }
 
-// call asks once, without waiting for the server, so that a refused connection is an error at once.
-// call calls a service. A client that is refused goes on trying for as long as the call may take.
+// call calls a service. A refused client retries until its deadline.
 func call(t *testing.T, conn grpc.ClientConnInterface) error {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience/10)
@@ -135,8 +134,8 @@ func TestLongTLS(t *testing.T) {
 	}
 }
 
-// A client that trusts the server and has no certificate of its own gets in only if the server asks
-// for none.
+// TestTLSWithoutClientCertificate checks that a client without a certificate is accepted only by a
+// server without mutual TLS.
 func TestTLSWithoutClientCertificate(t *testing.T) {
 	ours := newAuthority(t)
 	cert, key := ours.peer(t, "server")
@@ -177,7 +176,7 @@ func (a *authority) parsed(t *testing.T) *x509.Certificate {
 	return cert
 }
 
-// waitForPort waits until somebody listens.
+// waitForPort waits until a server listens on an address.
 func waitForPort(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -11,7 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// registered is the handler of a call, unary or with streams, and the service that it belongs to.
+// registered is the handler of a unary call or a stream, and its service.
 type registered struct {
 	service any
 	unary   grpc.MethodHandler
@@ -28,7 +28,7 @@ func (h *handlers) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// answer is what a handler returned.
+// answer is the result of a handler.
 type answer struct {
 	response any
 	err      error
@@ -70,7 +70,7 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 	}
 }
 
-// handle runs a handler with a request that nobody else has.
+// handle runs a handler with a request that it owns.
 func (h *handlers) handle(ctx context.Context, method string, m registered, own any) (response any, err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
@@ -95,12 +95,12 @@ type handlerContext struct{ context.Context }
 // Value implements context.Context.
 func (handlerContext) Value(any) any { return nil }
 
-// AfterFunc lets contexts that are made of this one end with it without a goroutine each.
+// AfterFunc lets derived contexts end with the caller's context without a goroutine each.
 func (c handlerContext) AfterFunc(f func()) (stop func() bool) {
 	return context.AfterFunc(c.Context, f)
 }
 
-// observer tells one side of each call to telemetry. Its handler is nil where nobody listens.
+// observer reports one side of each call to telemetry. It does nothing without a handler.
 type observer struct {
 	handler stats.Handler
 	client  bool

@@ -22,13 +22,13 @@ const (
 )
 
 // waitReporter makes calls to one address of a service wait for a connection, retries them, and
-// logs what they wait for: after noticeAfter, then every noticeEvery, and at the end, once for all
-// calls. Safe for concurrent use.
+// logs what they wait for: after noticeAfter, then every noticeEvery, and at the end. It logs once
+// for all calls. Safe for concurrent use.
 type waitReporter struct {
 	service Service
 	// address is the service's address, empty in this process.
 	address string
-	// client: the process is a client that only waits for the answer, so slow calls are logged too.
+	// client is set if the process is a client. It then also logs slow calls.
 	client bool
 	// patience is how long a client retries a call without a deadline of its own. 0 disables retries.
 	patience time.Duration

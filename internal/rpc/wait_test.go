@@ -23,7 +23,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 )
 
-// late is a service that is reached and answers as a test wants.
+// late is a service that the test makes reachable and whose answers it defines.
 type late struct {
 	healthv1.UnimplementedHealthServer
 	reached atomic.Bool
@@ -39,14 +39,14 @@ func (l *late) Watch(_ *healthv1.HealthCheckRequest, stream healthv1.Health_Watc
 	return nil
 }
 
-// client serves l in a bubble of synctest and returns a client of it, and what its log was told at
-// which time.
+// client serves l inside a synctest bubble and returns a client. told returns the client's log with
+// relative times.
 func (l *late) client(t *testing.T, w *waitReporter) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
 	return serveHealth(t, l, &l.reached, w)
 }
 
-// serveHealth is client for any service that is there once it is reached.
+// serveHealth is client for any service, reachable after reached is set.
 func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bool, w *waitReporter) (client healthv1.HealthClient, told func() []string) {
 	t.Helper()
 	listener := bufconn.Listen(1 << 20)
@@ -88,8 +88,8 @@ func serveHealth(t *testing.T, service healthv1.HealthServer, reached *atomic.Bo
 	}
 }
 
-// TestWaiting makes calls that have to wait: the log is told of what, and where that should be, and
-// until when.
+// TestWaiting checks that the log of a waiting call contains the reason, the address and the
+// remaining time.
 func TestWaiting(t *testing.T) {
 	const place = `peer=evaluator address=127.0.0.1:7404 `
 	pause := func(d time.Duration, err error) func(context.Context) error {
@@ -104,30 +104,30 @@ func TestWaiting(t *testing.T) {
 		}
 	}
 	for name, test := range map[string]struct {
-		reached time.Duration // when the service comes; 0 is from the beginning
+		reached time.Duration // time until the service is reachable
 		check   func(context.Context) error
 		client  bool
 		want    []string
 	}{
-		"never there": {time.Hour, nil, false, []string{
+		"never reachable": {time.Hour, nil, false, []string{
 			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 2m27s"`,
 			`at=1m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 1m27s"`,
 			`at=2m3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 27s"`,
 		}},
-		"comes": {10 * time.Second, pause(0, nil), false, []string{
+		"reachable late": {10 * time.Second, pause(0, nil), false, []string{
 			`at=3s level=WARN msg="waiting for service" ` + place + `reason="no connection; giving up in 2m27s"`,
 			`at=1[01]s level=WARN msg="service answers" ` + place + `after=1[01]s`,
 		}},
-		"comes soon": {2 * time.Second, pause(0, nil), false, []string{""}},
-		"slow":       {0, pause(time.Minute, nil), false, []string{""}},
-		"slow, a person waits": {0, pause(10*time.Second, nil), true, []string{
+		"reachable soon": {2 * time.Second, pause(0, nil), false, []string{""}},
+		"slow":           {0, pause(time.Minute, nil), false, []string{""}},
+		"slow, of a client": {0, pause(10*time.Second, nil), true, []string{
 			`at=3s level=WARN msg="waiting for service" ` + place + `reason="connected, no answer yet; giving up in 2m27s"`,
 			`at=10s level=WARN msg="service answers" ` + place + `after=10s`,
 		}},
-		"cannot now, for a time": {0, pause(4*time.Second, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{
+		"unavailable, slow": {0, pause(4*time.Second, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{
 			`at=4s level=WARN msg="service cannot answer yet, retrying" ` + place + `reason="the plug-in is away"`,
 		}},
-		"cannot, and soon says so": {0, pause(0, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{""}},
+		"unavailable, fast": {0, pause(0, status.Error(codes.Unavailable, "the plug-in is away")), false, []string{""}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -149,8 +149,8 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// TestWaitingTogether makes many calls that wait for the same: the log is told of it once. A stream
-// waits for its connection only.
+// TestWaitingTogether checks that many calls with the same reason are logged once. A stream waits
+// only for its connection.
 func TestWaitingTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &late{check: func(context.Context) error { return nil }}
@@ -185,7 +185,8 @@ func TestWaitingTogether(t *testing.T) {
 	})
 }
 
-// checkLog compares lines with patterns: connections are made again after waits that are jittered.
+// checkLog compares lines with patterns, because the pauses between connection attempts are
+// jittered.
 func checkLog(t *testing.T, got, want []string) {
 	t.Helper()
 	same := func(got, pattern string) bool { return regexp.MustCompile("^" + pattern + "$").MatchString(got) }
@@ -194,7 +195,7 @@ func checkLog(t *testing.T, got, want []string) {
 	}
 }
 
-// checkText wants an error that holds texts in this order.
+// checkText checks that an error contains texts in this order.
 func checkText(t *testing.T, err error, texts ...string) {
 	t.Helper()
 	if err == nil {
