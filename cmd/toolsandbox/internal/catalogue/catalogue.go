@@ -33,16 +33,17 @@ import (
 const testScenarios = 4
 
 const (
-	// PlainVariant is the variant of a scenario that is the scenario itself.
+	// PlainVariant selects the scenario without a variant.
 	PlainVariant = "plain"
-	// AllVariants names the eight variants of the original. Other names of variants are suffixes of
+	// AllVariants selects the eight variants of the original. Other names of variants are suffixes of
 	// scenarios' names.
 	AllVariants = "all"
 )
 
 // Selection selects the scenarios of a command.
 type Selection struct {
-	// PackPaths are directories or .zip files; empty is the built-in catalogue.
+	// PackPaths are directories, .zip, .json and .jsonl files, or names of built-in packs. Empty means
+	// the built-in catalogue.
 	PackPaths []string
 	builtin   bool
 	patterns  []string
@@ -52,25 +53,25 @@ type Selection struct {
 	split    string
 	backend  string
 	flags    *pflag.FlagSet
-	// Places is the source position of each loaded scenario, by name.
-	Places map[string]string
-	// Written holds each loaded scenario in its written form, by name.
-	Written map[string]scenario.Loaded
-	// Servers are the addresses of tool servers, in place of those that packs name.
+	// Positions is the source position of each loaded scenario, by name.
+	Positions map[string]string
+	// Bases holds each loaded scenario without variants, by name.
+	Bases map[string]scenario.Loaded
+	// Servers are the targets of tool servers that replace those of packs, by name.
 	Servers toolhost.ToolServers
-	// Thaw asks tool servers for their tools even where the pack holds the list.
-	Thaw bool
-	// Loaded are the loaded packs.
-	Loaded []Pack
+	// RefreshTools lists the tools of tool servers even if the pack contains the list.
+	RefreshTools bool
+	// LoadedPacks are the loaded packs.
+	LoadedPacks []Pack
 }
 
 // Pack is a pack with its path, or the name of a built-in one.
 type Pack struct {
-	From string
+	Path string
 	*scenario.Pack
 }
 
-// RegisterSourceFlags registers the flags that name the sources of scenarios.
+// RegisterSourceFlags registers the flags of the sources of scenarios.
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file that replaces the built-in scenarios, or euroeval or timer, which are built in; repeatable")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue together with --pack")
@@ -87,8 +88,8 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
 }
 
-// Load returns the selected scenarios by name. args are further patterns. It says on warnings which
-// programs it starts to load packs, and what does not hold with them.
+// Load returns the selected scenarios, sorted by name. args are further patterns. It writes
+// warnings about started programs and about restrictions of tool servers with state.
 func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string) ([]*scenariov1.Scenario, error) {
 	chosen, err := c.LoadExpanded(ctx, warnings, args)
 	if err != nil {
@@ -101,20 +102,20 @@ func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string)
 	return out, nil
 }
 
-// LoadExpanded returns the selected scenarios by name, with their bases. args are further patterns.
+// LoadExpanded is Load with the scenarios' bases.
 func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args []string) ([]scenario.Expanded, error) {
 	all, err := c.Expanded(ctx, warnings)
 	if err != nil {
 		return nil, err
 	}
-	return c.choose(all, slices.Concat(c.patterns, args))
+	return c.filter(all, slices.Concat(c.patterns, args))
 }
 
-// unknown returns the error for a pattern without a match, with advice.
-func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
+// unknownError returns the error for a pattern without a match.
+func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
 		return process.Usage("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
-			pattern, c.From())
+			pattern, c.SourceNames())
 	}
 	names := make([]string, len(all))
 	for i := range all {
@@ -126,8 +127,8 @@ func (c *Selection) unknown(pattern string, all []scenario.Expanded) error {
 	return process.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
-// Everything returns all variants of all scenarios, by name.
-func (c *Selection) Everything(ctx context.Context, warnings io.Writer) (map[string]*scenariov1.Scenario, error) {
+// ExpandedByName returns all variants of all scenarios, by name.
+func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer) (map[string]*scenariov1.Scenario, error) {
 	all, err := c.Expanded(ctx, warnings)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (c *Selection) Everything(ctx context.Context, warnings io.Writer) (map[str
 
 // Expanded returns all variants of all scenarios.
 func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenario.Expanded, error) {
-	defer sparingly()()
+	defer limitMemory()()
 	bases, err := c.bases(ctx, warnings)
 	if err != nil {
 		return nil, err
@@ -149,7 +150,7 @@ func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenari
 	return scenario.Expand(bases, toolhost.ConfirmedTools()), nil
 }
 
-// bases returns the written scenarios, without variants.
+// bases returns the scenarios without variants.
 func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov1.Scenario, error) {
 	packs, err := c.Packs(ctx, warnings)
 	if err != nil {
@@ -162,10 +163,10 @@ func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov
 		}
 	}
 	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
-		return nil, process.Usage("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.From(), c.split)
+		return nil, process.Usage("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.SourceNames(), c.split)
 	}
 	if len(all) == 0 {
-		return nil, process.Usage("no scenario in %s", c.From())
+		return nil, process.Usage("no scenario in %s", c.SourceNames())
 	}
 	return all, nil
 }
@@ -175,20 +176,20 @@ type source struct {
 	files fs.FS
 	// path is the prefix of positions in its files.
 	path string
-	// records is set if the source holds records of EuroEval's task, and no files of scenarios.
+	// records is set if the source holds records of EuroEval's task instead of scenarios.
 	records bool
-	// only is the one file of records to read; empty reads all.
-	only string
+	// file is the only file of records to read. Empty means all.
+	file string
 }
 
-// sources returns the packs that the flags name, or the built-in catalogue.
+// sources returns the packs of the flags, or the built-in catalogue.
 func (c *Selection) sources() ([]source, error) {
 	var out []source
 	if c.builtin || len(c.PackPaths) == 0 {
 		out = append(out, source{files: scenarios.FS, path: "scenarios"})
 	}
 	for _, name := range c.PackPaths {
-		from, err := open(name)
+		from, err := openSource(name)
 		if err != nil {
 			return nil, process.Usage("--pack: %w", err)
 		}
@@ -197,21 +198,21 @@ func (c *Selection) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemory is the memory limit for loading packs, in bytes. Reading makes much more garbage than
-// it keeps; the limit only makes the collector run more often.
-const loadMemory = 224 << 20
+// loadMemoryLimit is the memory limit for loading packs, in bytes. Loading allocates much more than
+// it keeps. The limit makes the garbage collector run more often.
+const loadMemoryLimit = 224 << 20
 
-// sparingly sets that limit until done is called.
-func sparingly() (done func()) {
-	limit := debug.SetMemoryLimit(-1) // asks for it
-	debug.SetMemoryLimit(min(limit, loadMemory))
+// limitMemory sets loadMemoryLimit until restore is called.
+func limitMemory() (restore func()) {
+	limit := debug.SetMemoryLimit(-1) // returns the limit
+	debug.SetMemoryLimit(min(limit, loadMemoryLimit))
 	return func() { debug.SetMemoryLimit(limit) }
 }
 
-// Packs loads all sources; the names of their scenarios are unique. It says on warnings which
-// programs it starts, and what does not hold with them.
+// Packs loads all sources. The names of their scenarios are unique. It writes warnings as Load
+// does.
 func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, error) {
-	defer sparingly()()
+	defer limitMemory()()
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err
@@ -223,15 +224,15 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err != nil {
 		return nil, err
 	}
-	opts.Compile, opts.Confirm, opts.Measures = compile, toolhost.ConfirmedTools(), measures
-	if opts.Backend, err = c.preferred(); err != nil {
+	opts.Compile, opts.Confirm, opts.Measures = compileTools, toolhost.ConfirmedTools(), compileMeasures
+	if opts.Backend, err = c.preferredBackend(); err != nil {
 		return nil, err
 	}
 	var packs []Pack
 	var mistakes scenario.Errors
-	c.Places, c.Written = make(map[string]string), make(map[string]scenario.Loaded)
+	c.Positions, c.Bases = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
-		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.Thaw
+		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.RefreshTools
 		pack, err := c.load(from, opts)
 		var wrong scenario.Errors
 		switch {
@@ -246,16 +247,16 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		for _, loaded := range pack.Scenarios {
 			name, at := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, at.File)
-			if other, taken := c.Places[name]; taken {
+			if other, taken := c.Positions[name]; taken {
 				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: name,
 					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
-			c.Written[name] = loaded
-			c.Places[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
+			c.Bases[name] = loaded
+			c.Positions[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
 		}
 		packs = append(packs, Pack{from.path, pack})
 		for _, server := range pack.Servers {
-			if err := warnOfState(warnings, from.path, server); err != nil {
+			if err := warnState(warnings, from.path, server); err != nil {
 				return nil, err
 			}
 		}
@@ -264,14 +265,14 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		return nil, mistakes
 	}
 	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
-		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.From())
+		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
 	}
-	c.Loaded = packs
+	c.LoadedPacks = packs
 	return packs, nil
 }
 
-// preferred returns the preferred backend; it also accepts the original's spelling.
-func (c *Selection) preferred() (string, error) {
+// preferredBackend returns the preferred backend. It also accepts the original's spelling.
+func (c *Selection) preferredBackend() (string, error) {
 	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
 		return "", process.Usage("--preferred-tool-backend: %q given, expected letters, digits and underscores", c.backend)
@@ -279,14 +280,14 @@ func (c *Selection) preferred() (string, error) {
 	return name, nil
 }
 
-// compile compiles a pack's own tools.
-func compile(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
+// compileTools compiles a pack's tools.
+func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
-	return tools, confirm, errorsOf(wrong)
+	return tools, confirm, convertMistakes(wrong)
 }
 
-// errorsOf returns mistakes in a pack's functions as those of its other files.
-func errorsOf(mistakes pysource.Mistakes) scenario.Errors {
+// convertMistakes converts mistakes in a pack's functions.
+func convertMistakes(mistakes pysource.Mistakes) scenario.Errors {
 	list := make(scenario.Errors, len(mistakes))
 	for i, m := range mistakes {
 		list[i] = &scenario.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
@@ -294,7 +295,7 @@ func errorsOf(mistakes pysource.Mistakes) scenario.Errors {
 	return list
 }
 
-// Schema returns the tables of all sources, and the categories that they declare.
+// Schema returns the tables and the categories of all sources.
 func (c *Selection) Schema() (*world.Schema, []string, error) {
 	sources, err := c.sources()
 	if err != nil {
@@ -302,10 +303,10 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 	}
 	var categories []string
 	var declared []*worldv1.TableSchema
-	alone := true // all packs are standalone
+	standalone := true // all packs are standalone
 	for _, from := range sources {
 		if from.records {
-			alone = false
+			standalone = false
 			continue
 		}
 		tables, own, err := scenario.LoadSchema(from.files)
@@ -316,19 +317,19 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 		if len(tables) > 0 && tables[0].GetName() == world.Sandbox {
 			tables = tables[1:]
 		} else {
-			alone = false
+			standalone = false
 		}
 		declared = append(declared, tables...)
 	}
-	if alone {
+	if standalone {
 		declared = slices.Insert(declared, 0, world.Standalone())
 	}
 	schema, err := world.NewSchema(declared)
 	return schema, categories, err
 }
 
-// From describes the sources of scenarios.
-func (c *Selection) From() string {
+// SourceNames describes the sources of scenarios for messages.
+func (c *Selection) SourceNames() string {
 	names := slices.Clone(c.PackPaths)
 	if c.builtin || len(names) == 0 {
 		names = append(names, "the built-in catalogue")
@@ -336,8 +337,8 @@ func (c *Selection) From() string {
 	return strings.Join(names, ", ")
 }
 
-// wanted returns the selected suffixes of variants.
-func (c *Selection) wanted() (func(suffix string) bool, error) {
+// suffixFilter returns a predicate for the suffixes of the selected variants.
+func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 	chosen := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
@@ -362,10 +363,10 @@ func (c *Selection) wanted() (func(suffix string) bool, error) {
 	return func(suffix string) bool { return chosen[suffix] }, nil
 }
 
-// choose returns the selected variants of the scenarios that match any pattern. Every pattern must
-// match something. A pattern without a match may name other variants.
-func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
-	wanted, err := c.wanted()
+// filter returns the selected variants of the scenarios that match any pattern. Every pattern must
+// match a scenario. A pattern that matches no selected variant may name another one.
+func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenario.Expanded, error) {
+	hasSuffix, err := c.suffixFilter()
 	if err != nil {
 		return nil, err
 	}
@@ -375,37 +376,37 @@ func (c *Selection) choose(all []scenario.Expanded, patterns []string) ([]scenar
 	if c.testMode && len(patterns) > 0 {
 		return nil, process.Usage("--test-mode: given with --scenarios %s: give one of them", patterns[0])
 	}
-	taken := make([]bool, len(all))
-	take := func(wants func(*scenario.Expanded) bool) (found bool) {
+	selected := make([]bool, len(all))
+	selectIf := func(wants func(*scenario.Expanded) bool) (found bool) {
 		for i := range all {
 			if wants(&all[i]) {
-				taken[i], found = true, true
+				selected[i], found = true, true
 			}
 		}
 		return found
 	}
 	if len(patterns) == 0 {
-		take(func(e *scenario.Expanded) bool { return wanted(e.Suffix) })
+		selectIf(func(e *scenario.Expanded) bool { return hasSuffix(e.Suffix) })
 	}
 	for _, pattern := range patterns {
 		if _, err := path.Match(pattern, ""); err != nil {
 			return nil, process.Usage("--scenarios: pattern %q: %w", pattern, err)
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
-		found := take(func(e *scenario.Expanded) bool {
-			return wanted(e.Suffix) && (matches(e.Base) || matches(e.Name))
-		}) || take(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
+		found := selectIf(func(e *scenario.Expanded) bool {
+			return hasSuffix(e.Suffix) && (matches(e.Base) || matches(e.Name))
+		}) || selectIf(func(e *scenario.Expanded) bool { return matches(e.Name) && !(e.HasVariants && e.Suffix == "") })
 		switch {
 		case found:
 		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):
 			return nil, process.Usage("--variants: %q has no variant %s: see docs/confirmation.md", pattern, strings.Join(c.Variants, ", "))
 		default:
-			return nil, c.unknown(pattern, all)
+			return nil, c.unknownError(pattern, all)
 		}
 	}
 	var chosen []scenario.Expanded
 	for i := range all {
-		if taken[i] {
+		if selected[i] {
 			chosen = append(chosen, all[i])
 		}
 	}

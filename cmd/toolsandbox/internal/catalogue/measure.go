@@ -9,12 +9,12 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// measures reads the measures and extractors of a pack's own.
-func measures(evaluation *evaluationv1.Evaluation) ([]scenario.OwnMeasure, scenario.Errors) {
+// compileMeasures compiles the measures and extractors of a pack.
+func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.OwnMeasure, scenario.Errors) {
 	set, err := measure.Compile(evaluation)
 	var wrong pysource.Mistakes
 	if errors.As(err, &wrong) {
-		return nil, errorsOf(wrong)
+		return nil, convertMistakes(wrong)
 	}
 	uses := map[measure.Kind]scenario.Use{measure.Cells: scenario.OfCells, measure.Rows: scenario.OfRows, measure.Extractor: scenario.OfCall}
 	var out []scenario.OwnMeasure

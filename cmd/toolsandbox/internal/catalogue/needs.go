@@ -12,12 +12,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// CheckNeeds checks that the needs of the loaded packs are met on this machine. The error is
+// CheckNeeds checks that this machine meets the needs of the loaded packs. The error is
 // scenario.Errors.
 func (c *Selection) CheckNeeds() error {
 	var missing scenario.Errors
-	for _, pack := range c.Loaded {
-		missing = append(missing, unmet(pack.Needs).WithPrefix(pack.From)...)
+	for _, pack := range c.LoadedPacks {
+		missing = append(missing, unmetNeeds(pack.Needs).WithPrefix(pack.Path)...)
 	}
 	if len(missing) > 0 {
 		return missing
@@ -25,8 +25,8 @@ func (c *Selection) CheckNeeds() error {
 	return nil
 }
 
-// unmet returns a mistake for each need of a pack that is not met on this machine.
-func unmet(needs []scenario.Need) scenario.Errors {
+// unmetNeeds returns a mistake for each need that this machine does not meet.
+func unmetNeeds(needs []scenario.Need) scenario.Errors {
 	var missing scenario.Errors
 	for _, need := range needs {
 		reason := ""
@@ -45,7 +45,7 @@ func unmet(needs []scenario.Need) scenario.Errors {
 	return missing
 }
 
-// Tools returns the pack's own tools, and those of them that need the user's consent.
+// Tools returns the pack's tools, and those of them that need the user's consent.
 func (p Pack) Tools() ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool) {
 	if len(p.Modules)+len(p.ToolServers) == 0 {
 		return nil, nil

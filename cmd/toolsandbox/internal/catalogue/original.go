@@ -13,7 +13,7 @@ import (
 //go:embed original.txt
 var originalNames string
 
-// isOriginal returns whether a pattern matches a scenario of the original or a variant of one.
+// isOriginal reports whether a pattern matches a scenario of the original or a variant of one.
 func isOriginal(pattern string) bool {
 	for _, variant := range scenario.AllVariants() {
 		for name := range strings.Lines(originalNames) {

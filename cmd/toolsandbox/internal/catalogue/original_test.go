@@ -27,7 +27,7 @@ func TestOriginalNames(t *testing.T) {
 	for _, scenario := range catalogue.Scenarios {
 		for suffix := range scenario.Variants {
 			if name := scenario.Name + suffix; !isOriginal(name) {
-				t.Errorf("%s: got no name of the original, want one", name)
+				t.Errorf("isOriginal(%s): got false, want true", name)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestDocumentedTools loads the example pack with its own tools from docs/scenarios.md.
+// TestDocumentedTools loads the example pack with tools of docs/scenarios.md.
 func TestDocumentedTools(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "scenarios.md"))
 	if err != nil {

@@ -21,32 +21,32 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenarios"
 )
 
-// open returns the pack of that name: euroeval and timer are built in. A file of JSON Lines holds
-// records, and so does a directory or archive with such files at its top or in folders of
+// openSource opens a pack by path or built-in name: euroeval and timer. A JSON Lines file holds
+// records. So does a directory or archive with such files at its top or in directories of
 // languages.
-func open(name string) (source, error) {
+func openSource(name string) (source, error) {
 	if name == euroeval.BuiltinName {
 		return source{files: euroeval.Files(), path: name, records: true}, nil
 	}
 	if name == scenarios.TimerName {
 		return source{files: scenarios.Timer(), path: name}, nil
 	}
-	from := source{path: name}
+	opened := source{path: name}
 	directory := name
 	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && slices.Contains([]string{".json", ".jsonl"}, filepath.Ext(name)) {
 		directory = filepath.Dir(name)
-		from = source{path: directory, records: true, only: filepath.Base(name)}
+		opened = source{path: directory, records: true, file: filepath.Base(name)}
 	}
 	var err error
-	from.files, err = scenario.OpenPack(directory)
-	if near := spelling.Nearest(name, []string{euroeval.BuiltinName, scenarios.TimerName}, 2); near != "" && errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	opened.files, err = scenario.OpenPack(directory)
+	if suggestion := spelling.Nearest(name, []string{euroeval.BuiltinName, scenarios.TimerName}, 2); suggestion != "" && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; did you mean %q?", err, suggestion)
 	}
 	if err != nil {
 		return source{}, err
 	}
-	from.records = from.records || euroeval.IsDataSet(from.files)
-	return from, nil
+	opened.records = opened.records || euroeval.IsDataSet(opened.files)
+	return opened, nil
 }
 
 // DataSets loads the records of all sources. The error is scenario.Errors with all mistakes, or
@@ -80,14 +80,14 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 
 // name is the name of a source's records.
 func (s source) name() string {
-	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.only))), path.Ext(s.only))
+	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.file))), path.Ext(s.file))
 }
 
 // dataSets loads the records of a source. The error is scenario.Errors or the file system's.
 func (s source) dataSets() ([]euroeval.DataSet, error) {
-	sets, err := euroeval.Load(s.files, s.name(), s.only)
+	sets, err := euroeval.Load(s.files, s.name(), s.file)
 	if faults := euroeval.LineErrors(err); len(faults) > 0 {
-		return nil, mistakes(faults)
+		return nil, convertLineErrors(faults)
 	}
 	return sets, err
 }
@@ -107,35 +107,35 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 		records, places := set.SplitRecords(euroeval.SplitName(c.split))
 		for i := range records {
 			at := &records[i]
-			made, err := at.Scenario(places[i])
-			if fault, ok := errors.AsType[*euroeval.FieldError](err); ok {
-				return nil, mistakes([]*euroeval.LineError{{File: at.File, Line: at.Line, FieldError: fault}})
+			converted, err := at.Scenario(places[i])
+			if fieldErr, ok := errors.AsType[*euroeval.FieldError](err); ok {
+				return nil, convertLineErrors([]*euroeval.LineError{{File: at.File, Line: at.Line, FieldError: fieldErr}})
 			}
 			if err != nil {
 				return nil, fmt.Errorf("record %s: %w", at.ID, err)
 			}
-			wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(made)
+			wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(converted)
 			if err != nil {
 				return nil, fmt.Errorf("record %s: %w", at.ID, err)
 			}
 			_, _ = sum.Write(wire) // hash.Hash never fails
-			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: made, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
+			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
 		}
 	}
 	pack.Digest = hex.EncodeToString(sum.Sum(nil))
 	return pack, nil
 }
 
-// mistakes converts faults of records into mistakes of a pack.
-func mistakes(faults []*euroeval.LineError) scenario.Errors {
+// convertLineErrors converts errors of records.
+func convertLineErrors(errs []*euroeval.LineError) scenario.Errors {
 	var list scenario.Errors
-	for _, fault := range faults {
-		list = append(list, &scenario.Error{File: fault.File, Line: fault.Line, Column: 1, Field: fault.Field, Reason: fault.Reason()})
+	for _, lineErr := range errs {
+		list = append(list, &scenario.Error{File: lineErr.File, Line: lineErr.Line, Column: 1, Field: lineErr.Field, Reason: lineErr.Reason()})
 	}
 	return list
 }
 
-// checkSplit rejects an unknown split, and a split of records without splits.
+// checkSplit rejects an unknown split, and a split if no source has records.
 func (c *Selection) checkSplit(sources []source) error {
 	split := euroeval.SplitName(c.split)
 	if c.split == "" {
@@ -146,7 +146,7 @@ func (c *Selection) checkSplit(sources []source) error {
 	case !slices.Contains(euroeval.SplitNames(), split):
 		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
 	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
-		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or records of your own", c.split, c.From())
+		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or records of your own", c.split, c.SourceNames())
 	}
 	return nil
 }

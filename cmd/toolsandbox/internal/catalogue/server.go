@@ -21,22 +21,22 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
-// listLimit bounds how long a tool server may take to tell its tools. Its program may have to be
-// compiled first.
-const listLimit = 30 * time.Second
+// listTimeout bounds the time to list the tools of a server, including a compilation of its
+// program.
+const listTimeout = 30 * time.Second
 
-// ToolServers returns where the tool servers of the loaded packs are, and those that a flag names:
-// these come first.
-func (c *Selection) ToolServers(given toolhost.ToolServers) toolhost.ToolServers {
+// ToolServers returns the targets of the loaded packs' tool servers and of overrides, by name.
+// overrides take precedence.
+func (c *Selection) ToolServers(overrides toolhost.ToolServers) toolhost.ToolServers {
 	all := make(toolhost.ToolServers)
-	for _, pack := range c.Loaded {
+	for _, pack := range c.LoadedPacks {
 		for _, server := range pack.Servers {
 			if _, taken := all[server.Name]; !taken {
-				all[server.Name] = targetOf(pack.From, server, given)
+				all[server.Name] = resolveTarget(pack.Path, server, overrides)
 			}
 		}
 	}
-	for name, target := range given {
+	for name, target := range overrides {
 		if _, taken := all[name]; !taken {
 			all[name] = target
 		}
@@ -44,10 +44,10 @@ func (c *Selection) ToolServers(given toolhost.ToolServers) toolhost.ToolServers
 	return all
 }
 
-// CheckServers checks that Servers names tool servers of the loaded packs alone.
+// CheckServers returns an error if Servers contains a server that no loaded pack has.
 func (c *Selection) CheckServers() error {
 	var known []string
-	for _, pack := range c.Loaded {
+	for _, pack := range c.LoadedPacks {
 		for _, server := range pack.Servers {
 			known = append(known, server.Name)
 		}
@@ -57,21 +57,21 @@ func (c *Selection) CheckServers() error {
 			continue
 		}
 		if near := spelling.Nearest(name, known, 2); near != "" {
-			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.From(), near)
+			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.SourceNames(), near)
 		}
-		return process.Usage("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.From())
+		return process.Usage("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.SourceNames())
 	}
 	return nil
 }
 
-// targetOf returns where a tool server of a pack is: at a given place, or where the pack says. A
-// command gets the variables that the pack needs, and no others.
-func targetOf(from string, server scenario.Server, given toolhost.ToolServers) toolhost.ToolServer {
-	target, ok := given[server.Name]
+// resolveTarget returns the target of a pack's tool server: that of overrides, otherwise the
+// pack's. A command gets only the environment variables that the pack needs.
+func resolveTarget(packPath string, server scenario.Server, overrides toolhost.ToolServers) toolhost.ToolServer {
+	target, ok := overrides[server.Name]
 	if !ok {
-		target = toolhost.ToolServer{Address: server.Address, Command: server.Command, Dir: from}
-		if info, err := os.Stat(from); err == nil && !info.IsDir() {
-			target.Dir = filepath.Dir(from)
+		target = toolhost.ToolServer{Address: server.Address, Command: server.Command, Dir: packPath}
+		if info, err := os.Stat(packPath); err == nil && !info.IsDir() {
+			target.Dir = filepath.Dir(packPath)
 		}
 	}
 	if len(target.Command) == 0 {
@@ -86,39 +86,40 @@ func targetOf(from string, server scenario.Server, given toolhost.ToolServers) t
 	return target
 }
 
-// warnOfStart says that loading a pack starts a program, and with which variables. The error is
-// w's.
-func warnOfStart(w io.Writer, from string, server scenario.Server, target toolhost.ToolServer) error {
+// warnStart warns that loading a pack starts a program, with the names of its environment
+// variables. The error is that of w.
+func warnStart(w io.Writer, packPath string, server scenario.Server, target toolhost.ToolServer) error {
 	with := ""
 	if len(target.Environment) > 0 {
 		with = " with " + strings.Join(target.Environment, ", ")
 	}
 	return report.Warn(w, "%s/%s:%d:%d: starts %s%s to ask %s for its tools; toolsandbox pack freeze keeps their list in the pack",
-		from, server.File, server.Line, server.Column, target.Command[0], with, server.Name)
+		packPath, server.File, server.Line, server.Column, target.Command[0], with, server.Name)
 }
 
-// warnOfState says what does not hold with a server that keeps a state. The error is w's.
-func warnOfState(w io.Writer, from string, server scenario.Server) error {
+// warnState warns about the restrictions of a tool server with state. The error is that of w.
+func warnState(w io.Writer, packPath string, server scenario.Server) error {
 	if !server.State {
 		return nil
 	}
 	return report.Warn(w, "%s/%s:%d:%d: %s keeps a state (state: session): parallel calls are made in the given order alone, and forks and restarts repeat its calls: see docs/tool-servers.md",
-		from, server.File, server.Line, server.Column, server.Name)
+		packPath, server.File, server.Line, server.Column, server.Name)
 }
 
-// listTools asks the tool servers of a pack for their tools, and says so where it starts a program.
-func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from string) func(scenario.Server) ([]*toolsv1.Tool, error) {
+// listTools returns a function that lists the tools of a pack's server. It warns before it starts a
+// program.
+func (c *Selection) listTools(ctx context.Context, warnings io.Writer, packPath string) func(scenario.Server) ([]*toolsv1.Tool, error) {
 	return func(server scenario.Server) ([]*toolsv1.Tool, error) {
-		target := targetOf(from, server, c.Servers)
-		if missing := unmet(server.Environment); len(missing) > 0 && len(target.Command) > 0 {
+		target := resolveTarget(packPath, server, c.Servers)
+		if missing := unmetNeeds(server.Environment); len(missing) > 0 && len(target.Command) > 0 {
 			return nil, missing[0]
 		}
 		if len(target.Command) > 0 {
-			if err := warnOfStart(warnings, from, server, target); err != nil {
+			if err := warnStart(warnings, packPath, server, target); err != nil {
 				return nil, err
 			}
 		}
-		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listLimit)
+		tools, err := toolhost.ListServerTools(ctx, server.Name, target, listTimeout)
 		if err != nil {
 			remedy := ""
 			if errors.Is(err, toolhost.ErrServerUnavailable) {
@@ -130,8 +131,8 @@ func (c *Selection) listTools(ctx context.Context, warnings io.Writer, from stri
 	}
 }
 
-// Freeze writes the lists of the tools of a pack's servers into the pack, so that it can be loaded
-// without them. It returns the files that it wrote.
+// Freeze writes the tools of the pack's servers into the pack, so that it can be loaded without the
+// servers. It returns the written files.
 func (p Pack) Freeze() ([]string, error) {
 	var written []string
 	for _, server := range p.ToolServers {
@@ -140,7 +141,7 @@ func (p Pack) Freeze() ([]string, error) {
 			return written, err
 		}
 		raw = []byte(strings.ReplaceAll(string(raw), `":  `, `": `)) // protojson varies its spaces
-		name := filepath.Join(p.From, "tools", server.GetName()+".json")
+		name := filepath.Join(p.Path, "tools", server.GetName()+".json")
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			return written, err
 		}

@@ -115,7 +115,7 @@ where the servers are not, and its tools stay what they are until freeze is run 
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return process.Usage("PACK: %s is no directory, expected one that can be written to", args[0])
 			}
-			from := &catalogue.Selection{PackPaths: args, Thaw: true}
+			from := &catalogue.Selection{PackPaths: args, RefreshTools: true}
 			packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
 			if err != nil {
 				return err

@@ -102,7 +102,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Duration) error {
 	summary := proveSummary{Scenarios: reports, Seconds: took.Seconds()}
 	for _, r := range reports {
-		r.Place = o.from.Places[r.Name]
+		r.Place = o.from.Positions[r.Name]
 		summary.Rollouts += r.Rollouts
 		if r.Proven() {
 			summary.Proven++

@@ -106,8 +106,8 @@ func subject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*descri
 	}
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
-		if written, ok := c.Written[name]; ok { // the position of a variant is its base's
-			subject.Place, subject.World, subject.Base = c.Places[name], written.World, written.Base
+		if written, ok := c.Bases[name]; ok { // the position of a variant is its base's
+			subject.Place, subject.World, subject.Base = c.Positions[name], written.World, written.Base
 		}
 	}
 	return subject, nil

@@ -62,11 +62,11 @@ func validate(ctx context.Context, w, warnings io.Writer, from *catalogue.Select
 	for _, pack := range packs {
 		count += len(pack.Scenarios)
 	}
-	if err := writeChecked(w, asJSON, from.From(), count, mistakes); err != nil {
+	if err := writeChecked(w, asJSON, from.SourceNames(), count, mistakes); err != nil {
 		return err
 	}
 	if n := len(mistakes); n > 0 {
-		return fmt.Errorf("%d problems in %s", n, from.From())
+		return fmt.Errorf("%d problems in %s", n, from.SourceNames())
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
-	scenarios, err := j.catalogue.Everything(ctx, warnings)
+	scenarios, err := j.catalogue.ExpandedByName(ctx, warnings)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -33,9 +33,9 @@ func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, 
 		Started: now(), Resumptions: []runfiles.Resumption{}, Rollouts: []runfiles.Outcome{},
 	}
 	var err error
-	for _, pack := range o.scenarios.Loaded {
+	for _, pack := range o.scenarios.LoadedPacks {
 		run.Packs = append(run.Packs, runfiles.Pack{
-			From: pack.From, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios),
+			From: pack.Path, Name: pack.Name, Version: pack.Version, Digest: pack.Digest, Scenarios: len(pack.Scenarios),
 		})
 	}
 	if run.Catalogue, err = catalogueRecord(spec.Scenarios); err != nil {
