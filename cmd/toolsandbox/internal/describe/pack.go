@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
@@ -48,8 +49,10 @@ type PackColumn struct {
 // PackTool is a tool of a pack.
 type PackTool struct {
 	Name string `json:"name"`
-	// File is its source file.
-	File        string `json:"file"`
+	// File is its source file, or for a tool of a server the one that declares the server.
+	File string `json:"file"`
+	// Server is the name of its tool server. Empty for a tool in Python.
+	Server      string `json:"server,omitempty"`
 	VisibleTo   string `json:"visible_to"`
 	ReadOnly    bool   `json:"read_only"`
 	Description string `json:"description"`
@@ -86,8 +89,12 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 		}
 	}
 	for _, info := range tools {
+		file, server := "tools/"+info.GetModule()+".py", ""
+		if slices.ContainsFunc(pack.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() }) {
+			file, server = "pack.yaml", info.GetModule()
+		}
 		out.Tools = append(out.Tools, PackTool{
-			Name: info.GetTool().GetExecutionName(), File: "tools/" + info.GetModule() + ".py",
+			Name: info.GetTool().GetExecutionName(), File: file, Server: server,
 			VisibleTo: strings.ToLower(world.RoleText(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
 			Description: info.GetTool().GetDescription(), Consent: consent[info.GetTool().GetExecutionName()], Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
 		})
