@@ -114,7 +114,7 @@ func TestLongToolServerLost(t *testing.T) {
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 1 {
 		t.Errorf("run: got %v, want exit code 1", err)
 	}
-	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because of the infrastructure", "tool server is away: desk at grpc://"+server.address)
+	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because of the infrastructure", "tool server is unavailable: desk at grpc://"+server.address)
 	<-stopped
 	serveTools(t, server.address, shelf())
 	mustContain(t, "resumed run", toolsandbox(t, append(args, "--resume")...), "take_two_notes  1.000")

@@ -183,10 +183,10 @@ func TestToolServer(t *testing.T) {
 	equalRuns(t, out, again)
 	toolsandbox(t, "pack", "validate", pack)
 	away := refused(t, "run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "away"), "--toolhost-tool-server-timeout", "100ms")
-	mustContain(t, "run without the server", away, "1 of 1 rollouts have no score because of the infrastructure", "tool server is away: desk at grpc://"+server.address)
+	mustContain(t, "run without the server", away, "1 of 1 rollouts have no score because of the infrastructure", "tool server is unavailable: desk at grpc://"+server.address)
 	if err := os.Remove(filepath.Join(pack, "tools", "desk.json")); err != nil {
 		t.Fatal(err)
 	}
 	mustContain(t, "load without the server", refused(t, "pack", "validate", pack),
-		"pack.yaml:3:5: tools: tool server is away: desk at grpc://", "start it, or keep its list of tools in the pack with toolsandbox pack freeze")
+		"pack.yaml:3:5: tools: tool server is unavailable: desk at grpc://", "start it, or keep its list of tools in the pack with toolsandbox pack freeze")
 }

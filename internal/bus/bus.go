@@ -27,8 +27,8 @@ var ErrNotFound = errors.New("not on the bus")
 // ErrExists means that different data is already stored under the name.
 var ErrExists = errors.New("already on the bus with other content")
 
-// ErrAway means that NATS did not answer for a stream. It may later.
-var ErrAway = errors.New("NATS does not answer")
+// ErrUnavailable means that NATS did not answer for a stream. It may later.
+var ErrUnavailable = errors.New("NATS does not answer")
 
 // documentCacheSize bounds the caches of decoded setups and of evaluations.
 const documentCacheSize = 4096

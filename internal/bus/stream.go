@@ -119,7 +119,7 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 }
 
 // attempt repeats a request to a stream until it is answered. Only lost answers are retried, so
-// request must be idempotent. The error is ErrAway if no answer arrived.
+// request must be idempotent. The error is ErrUnavailable if no answer arrived.
 func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
 	for begun := time.Now(); ; {
 		bounded, done := context.WithTimeout(ctx, attemptTimeout)
@@ -132,21 +132,21 @@ func attempt(ctx context.Context, stream string, request func(ctx context.Contex
 			return err
 		}
 		if time.Since(begun) > requestTimeout {
-			return awayError(stream, err)
+			return unavailableError(stream, err)
 		}
 		timer := time.NewTimer(retryDelay)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
-			return awayError(stream, err)
+			return unavailableError(stream, err)
 		case <-timer.C:
 		}
 	}
 }
 
-// awayError names the stream that did not answer, and a remedy.
-func awayError(stream string, err error) error {
-	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrAway, stream, err)
+// unavailableError names the stream that did not answer, and a remedy.
+func unavailableError(stream string, err error) error {
+	return fmt.Errorf("%w: stream %s: %w: see that NATS runs and has this stream", ErrUnavailable, stream, err)
 }
 
 // streamOf returns the name of a subject's stream.

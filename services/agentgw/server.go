@@ -310,7 +310,7 @@ func code(err error) codes.Code {
 		code codes.Code
 	}{
 		{errRecord, codes.Unavailable},
-		{bus.ErrAway, codes.Unavailable},
+		{bus.ErrUnavailable, codes.Unavailable},
 		{errTools, codes.NotFound},
 		{context.Canceled, codes.Canceled},
 		{context.DeadlineExceeded, codes.DeadlineExceeded},

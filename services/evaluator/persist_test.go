@@ -14,7 +14,7 @@ import (
 // otherwise, or is cancelled.
 func TestPersist(t *testing.T) {
 	t.Parallel()
-	away, broken := fmt.Errorf("result: %w", bus.ErrAway), errors.New("broken")
+	away, broken := fmt.Errorf("result: %w", bus.ErrUnavailable), errors.New("broken")
 	for name, test := range map[string]struct {
 		errs  []error
 		tries int
@@ -22,7 +22,7 @@ func TestPersist(t *testing.T) {
 	}{
 		"away twice":       {errs: []error{away, away, nil}, tries: 3},
 		"away, then wrong": {errs: []error{away, broken}, tries: 2, want: broken},
-		"stopped":          {errs: []error{away, away, context.Canceled}, tries: 2, want: bus.ErrAway},
+		"stopped":          {errs: []error{away, away, context.Canceled}, tries: 2, want: bus.ErrUnavailable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,7 +51,7 @@ func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
 func (j *scorer) retryUnavailable(ctx context.Context, task func() error) error {
 	for {
 		err := task()
-		if !errors.Is(err, bus.ErrAway) || ctx.Err() != nil {
+		if !errors.Is(err, bus.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
 		j.logger.Warn("waiting for NATS", "error", err)

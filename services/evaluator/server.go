@@ -31,7 +31,7 @@ func statusOf(err error) error {
 		return nil
 	case errors.Is(err, bus.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, bus.ErrAway):
+	case errors.Is(err, bus.ErrUnavailable):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, errUnscorable):
 		return status.Error(codes.InvalidArgument, err.Error())

@@ -49,7 +49,7 @@ func statusOf(err error) error {
 		return nil
 	case errors.Is(err, bus.ErrNotFound):
 		return status.Error(codes.NotFound, err.Error())
-	case errors.Is(err, bus.ErrAway):
+	case errors.Is(err, bus.ErrUnavailable):
 		return status.Error(codes.Unavailable, err.Error())
 	case errors.Is(err, bus.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())

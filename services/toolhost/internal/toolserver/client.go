@@ -41,7 +41,7 @@ var (
 	// ErrUnknown means that the tool host has no target for the server.
 	ErrUnknown = errors.New("unknown tool server")
 	// ErrUnavailable means that the server cannot be reached or does not answer in time.
-	ErrUnavailable = errors.New("tool server is away")
+	ErrUnavailable = errors.New("tool server is unavailable")
 	// ErrBroken means that the server violates the protocol. Another attempt does not help.
 	ErrBroken = errors.New("tool server is broken")
 	// ErrUnknownState means that the answer depends on a session state that the tool host cannot

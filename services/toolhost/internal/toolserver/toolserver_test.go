@@ -144,7 +144,7 @@ func TestUnavailableServer(t *testing.T) {
 	}}).serve(t)
 	_, err := newTestClient(t, target, 50*time.Millisecond).Call(t.Context(), newRequest(t, tool, `{}`))
 	if !errors.Is(err, ErrUnavailable) {
-		t.Errorf("a server that hangs: got %v, want ErrAway", err)
+		t.Errorf("a server that hangs: got %v, want ErrUnavailable", err)
 	}
 	tries := 0
 	var mu sync.Mutex
@@ -326,7 +326,7 @@ func TestInvalidProgram(t *testing.T) {
 	} {
 		c := newTestClient(t, Target{Command: []string{"sh", "-c", script}}, 300*time.Millisecond)
 		if _, err := c.List(t.Context(), "desk"); !errors.Is(err, ErrUnavailable) {
-			t.Errorf("a program that %s: got %v, want ErrAway", name, err)
+			t.Errorf("a program that %s: got %v, want ErrUnavailable", name, err)
 		}
 	}
 }
@@ -338,7 +338,7 @@ func TestProgramThatDoesNotRead(t *testing.T) {
 	c := newTestClient(t, Target{Command: []string{"sh", "-c", script}}, 500*time.Millisecond)
 	_, err := c.Call(t.Context(), newRequest(t, &toolsv1.Tool{Name: "note"}, `{"text": "`+strings.Repeat("x", 1<<20)+`"}`))
 	if !errors.Is(err, ErrUnavailable) {
-		t.Errorf("a call that the server does not read: got %v, want ErrAway", err)
+		t.Errorf("a call that the server does not read: got %v, want ErrUnavailable", err)
 	}
 }
 

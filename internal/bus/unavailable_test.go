@@ -41,8 +41,8 @@ func TestLostStream(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 		err := use(ctx)
 		cancel()
-		if want := "stream " + stream + ": "; !errors.Is(err, bus.ErrAway) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ": see that NATS runs and has this stream") {
-			t.Errorf("%s: got %v, want %v with %q", stream, err, bus.ErrAway, want)
+		if want := "stream " + stream + ": "; !errors.Is(err, bus.ErrUnavailable) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), ": see that NATS runs and has this stream") {
+			t.Errorf("%s: got %v, want %v with %q", stream, err, bus.ErrUnavailable, want)
 		}
 	}
 	if err := js.DeleteStream(t.Context(), "RESULT"); err != nil {
