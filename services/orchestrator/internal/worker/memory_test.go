@@ -104,3 +104,32 @@ func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 		}
 	}
 }
+
+// TestStopWithoutMessages stops a worker while a conversation waits without its messages.
+func TestStopWithoutMessages(t *testing.T) {
+	s := newStage(t)
+	text := strings.Repeat("x", longBytes)
+	w := s.worker(t, func(cfg *Config) { cfg.LongBytes = mediumBytes }, nil)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	taken := make(chan error, 1)
+	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
+		if req.GetIndex() == 3 { // the conversation holds all memory
+			go func() {
+				_, err := w.memory.acquire(t.Context(), mediumBytes) // it has none and waits for more
+				taken <- err
+				stop()
+			}()
+		}
+		return answer(req, text), nil
+	}
+	r := s.rollout("s.0")
+	r.MaxBytes = 2 * mediumBytes
+	if err := s.Enqueue(t.Context(), []*busv1.Job{{Rollout: r}}); err != nil {
+		t.Fatal(err)
+	}
+	run(ctx, t, w)
+	if err := <-taken; err != nil {
+		t.Error(err)
+	}
+}

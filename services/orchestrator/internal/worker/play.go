@@ -82,7 +82,7 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		return r.ackIfScored(ctx)
 	}
 	note := w.metrics.start(ctx)
-	for r.state.End() == nil && err == nil {
+	for err == nil && r.state.End() == nil { // after an error there may be no state
 		err = r.takenOver(ctx, r.turn(ctx))
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (r *runner) takenOver(ctx context.Context, err error) error {
 	if !r.first || r.end.Sequence > 0 || !errors.Is(err, bus.ErrFenced) {
 		return err
 	}
-	r.first = false
+	r.first, r.state = false, nil
 	return r.takeOver(ctx, nil)
 }
 
