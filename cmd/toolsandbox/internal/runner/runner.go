@@ -198,21 +198,9 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	o.scenarios.Servers = o.engine.ToolHost.ToolServers
-	chosen, err := o.scenarios.Load(ctx, stderr, args)
+	chosen, err := o.load(ctx, stderr, args)
 	if err != nil {
 		return sweep.Spec{}, err
-	}
-	if flag := o.flags.Lookup("toolhost-tool-server"); flag != nil && flag.Changed { // others may be meant for other runs
-		if err := o.scenarios.CheckServers(); err != nil {
-			return sweep.Spec{}, err
-		}
-	}
-	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
-		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
-		if err := o.scenarios.CheckNeeds(); err != nil {
-			return sweep.Spec{}, err
-		}
 	}
 	if atTerminal(agent, user) {
 		o.parallel = 1 // a person follows one conversation at a time
@@ -227,6 +215,27 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		MaxBytes:  o.maxBytes,
 		Services:  services,
 	}, nil
+}
+
+// load returns the selected scenarios, and checks what they need.
+func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]*scenariov1.Scenario, error) {
+	o.scenarios.Servers = o.engine.ToolHost.ToolServers
+	chosen, err := o.scenarios.Load(ctx, stderr, args)
+	if err != nil {
+		return nil, err
+	}
+	if flag := o.flags.Lookup("toolhost-tool-server"); flag != nil && flag.Changed { // others may be meant for other runs
+		if err := o.scenarios.CheckServers(); err != nil {
+			return nil, err
+		}
+	}
+	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
+		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
+		if err := o.scenarios.CheckNeeds(); err != nil {
+			return nil, err
+		}
+	}
+	return chosen, nil
 }
 
 // Run plays the scenarios that the flags and args, which are patterns of names, select. It always
