@@ -4,8 +4,8 @@
 // 	protoc        (unknown)
 // source: toolsandbox/bus/v1/bus.proto
 
-// Messages on NATS JetStream. Stored formats: fields are only ever added. A message of 16 KiB or
-// more is compressed with S2 and has the header Content-Encoding: s2.
+// Messages on NATS JetStream. A message of 16 KiB or more is compressed with S2 and has the header
+// Content-Encoding: s2.
 
 package busv1
 
