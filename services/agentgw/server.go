@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
@@ -28,7 +27,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/script"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -174,7 +172,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 
 // respond asks the player for its turn. It records only what cannot be computed again.
 func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
-	if !slices.Contains(player.Roles(req.GetPlayer()), req.GetRole()) {
+	if !s.canPlay(req.GetPlayer(), req.GetRole()) {
 		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
 	}
 	if len(req.GetView()) == 0 && req.GetPlayer().GetScripted() == nil && req.GetPlayer().GetUnhelpful() == nil {
@@ -209,6 +207,19 @@ func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*a
 	default:
 		return nil, fmt.Errorf("%w: no kind of player is set", errRole)
 	}
+}
+
+// canPlay reports whether a player can play a role.
+func (s *Server) canPlay(p *agentgwv1.Player, role worldv1.Role) bool {
+	switch p.GetKind().(type) {
+	case *agentgwv1.Player_Model:
+		return s.models.CanPlay(p.GetModel(), role)
+	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
+		return role == worldv1.Role_ROLE_AGENT
+	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
+		return role == worldv1.Role_ROLE_AGENT || role == worldv1.Role_ROLE_USER
+	}
+	return false
 }
 
 // responseOf returns a response with messages, or with the failure that a *turn.Mistake describes.

@@ -220,6 +220,7 @@ func TestRespondErrors(t *testing.T) {
 	}{
 		"unhelpful user": {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "unhelpful")}, codes.InvalidArgument},
 		"random user":    {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "random")}, codes.InvalidArgument},
+		"gorilla user":   {&agentgwv1.RespondRequest{Role: user, Player: play(t, agent, "gorilla")}, codes.InvalidArgument},
 		"no kind":        {&agentgwv1.RespondRequest{Role: agent, Player: &agentgwv1.Player{Name: "x"}}, codes.InvalidArgument},
 		"address":        {&agentgwv1.RespondRequest{Role: agent, Player: plugin("localhost", 0)}, codes.InvalidArgument},
 		"attached agent": {&agentgwv1.RespondRequest{Role: agent, Player: plugin("", 0)}, codes.InvalidArgument},

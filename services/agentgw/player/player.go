@@ -17,7 +17,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
 // maxName is the longest player name in characters, as in the proto.
@@ -75,23 +74,6 @@ func List() []Info {
 		list = append(list, Info{Name: f.name, Description: f.description, Roles: f.roles})
 	}
 	return list
-}
-
-// Roles returns the roles that a player can play, none for a player without a kind.
-func Roles(p *agentgwv1.Player) []worldv1.Role {
-	switch p.GetKind().(type) {
-	case *agentgwv1.Player_Scripted, *agentgwv1.Player_Plugin:
-		return []worldv1.Role{user, agent}
-	case *agentgwv1.Player_Model:
-		if spec, known := providers.Named(providers.All(nil), p.GetModel().GetProvider()); known {
-			return spec.Roles
-		}
-		return []worldv1.Role{user, agent} // the gateway reports the unknown provider
-	case *agentgwv1.Player_Unhelpful, *agentgwv1.Player_Random:
-		return []worldv1.Role{agent}
-	default:
-		return nil
-	}
 }
 
 // Parse parses a player for one role (AGENT or USER). It reads the file of scripted:FILE. The error

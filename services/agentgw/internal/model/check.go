@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // ErrNotConfigured means that the environment or the player has to change before the model can be
@@ -52,6 +53,12 @@ func (p *Player) spec(model *agentgwv1.Model) (*provider.Spec, error) {
 		return nil, fmt.Errorf("unknown provider %q, expected one of %s", model.GetProvider(), strings.Join(providers.Names(p.cfg.Providers), ", "))
 	}
 	return spec, nil
+}
+
+// CanPlay reports whether a model can play a role. Respond reports an unknown provider.
+func (p *Player) CanPlay(model *agentgwv1.Model, role worldv1.Role) bool {
+	spec, err := p.spec(model)
+	return err != nil || slices.Contains(spec.Roles, role)
 }
 
 // endpoint returns the address of a model, or an error if this gateway does not allow it.

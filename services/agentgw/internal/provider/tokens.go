@@ -1,8 +1,10 @@
 package provider
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -24,22 +26,26 @@ func (f *UsageFields) Read(usage json.RawMessage) (*agentgwv1.Usage, error) {
 	case usage[0] != '{':
 		return nil, errors.New("usage: expected an object")
 	}
+	var object any
+	decoder := json.NewDecoder(bytes.NewReader(usage))
+	decoder.UseNumber() // a number out of range must not hide the other counts
+	if err := decoder.Decode(&object); err != nil {
+		return nil, fmt.Errorf("usage: %w", err)
+	}
 	return &agentgwv1.Usage{
-		InputTokens: tokens(usage, f.Input), CachedTokens: tokens(usage, f.Cached),
-		OutputTokens: tokens(usage, f.Output), ReasoningTokens: tokens(usage, f.Reasoning),
+		InputTokens: tokens(object, f.Input), CachedTokens: tokens(object, f.Cached),
+		OutputTokens: tokens(object, f.Output), ReasoningTokens: tokens(object, f.Reasoning),
 	}, nil
 }
 
-func tokens(usage json.RawMessage, path []string) int64 {
+func tokens(value any, path []string) int64 {
 	for _, name := range path {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(usage, &object) != nil {
-			return 0
-		}
-		usage = object[name]
+		object, _ := value.(map[string]any)
+		value = object[name]
 	}
-	var n float64
-	if json.Unmarshal(usage, &n) != nil {
+	number, _ := value.(json.Number)
+	n, err := number.Float64()
+	if err != nil {
 		return 0
 	}
 	return int64(min(max(n, 0), maxTokens))

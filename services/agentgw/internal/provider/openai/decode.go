@@ -74,7 +74,7 @@ func readChoice(answer *provider.Answer, choices []choice) error {
 	}
 	if answer.Text == "" {
 		answer.EmptyReason = first.withReason("the answer has neither text nor calls")
-		answer.EmptyText = string(message.Content) == `""` && !present(message.ToolCalls)
+		answer.EmptyText = string(message.Content) == `""` && message.ToolCalls == nil
 	}
 	return nil
 }
@@ -82,19 +82,13 @@ func readChoice(answer *provider.Answer, choices []choice) error {
 // calls reads the calls of a message in the current form. A message without text may have the
 // legacy form.
 func calls(message *responseMessage) ([]turn.Call, error) {
-	var made []responseCall
-	if present(message.ToolCalls) {
-		if err := json.Unmarshal(message.ToolCalls, &made); err != nil {
-			return nil, fmt.Errorf("tool_calls: %w", err)
-		}
-	}
 	var list []turn.Call
-	for i := range made {
-		id, err := Text("id", made[i].ID)
+	for _, fields := range message.ToolCalls {
+		id, err := Text("id", fields["id"])
 		if err != nil {
 			return nil, err
 		}
-		call, err := readCall(id, made[i].Function)
+		call, err := readCall(id, fields["function"])
 		if err != nil {
 			return nil, err
 		}

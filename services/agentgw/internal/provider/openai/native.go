@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,15 +21,15 @@ type native struct {
 // standardFields are the fields of a call that every request has, or that only give its position.
 var standardFields = []string{"id", "type", "function", "index"}
 
-// encodeNative returns the native form of a message with calls, nil if there is none.
+// encodeNative returns the native form of a message with calls, nil if there is none. It takes the
+// message's calls over.
 func encodeNative(message *responseMessage) ([]byte, error) {
-	n := native{reasoningFields: reasoningFields{Content: nonEmpty(message.reasoningFields.Content), Details: nonEmpty(message.Details)}}
+	n := native{
+		reasoningFields: reasoningFields{Content: nonEmpty(message.reasoningFields.Content), Details: nonEmpty(message.Details)},
+		Calls:           extras(message.ToolCalls),
+	}
 	if text := nonEmpty(message.Reasoning); n.Details == nil && strings.HasPrefix(string(text), `"`) {
 		n.Reasoning = text
-	}
-	var err error
-	if n.Calls, err = extras(message); err != nil {
-		return nil, err
 	}
 	if n.Content == nil && n.Reasoning == nil && n.Details == nil && n.Calls == nil {
 		return nil, nil
@@ -44,28 +45,19 @@ func nonEmpty(field json.RawMessage) json.RawMessage {
 	return field
 }
 
-// extras returns the non-standard fields of each call, nil if no call has any.
-func extras(message *responseMessage) ([]map[string]json.RawMessage, error) {
-	if !present(message.ToolCalls) {
-		return nil, nil
-	}
-	var calls []map[string]json.RawMessage
-	if err := json.Unmarshal(message.ToolCalls, &calls); err != nil {
-		return nil, err
-	}
+// extras removes the standard and empty fields of each call. It returns nil if no field remains.
+func extras(calls []map[string]json.RawMessage) []map[string]json.RawMessage {
 	found := false
-	for _, made := range calls {
-		for name, value := range made {
-			if slices.Contains(standardFields, name) || provider.IsEmpty(value) {
-				delete(made, name)
-			}
-		}
-		found = found || len(made) > 0
+	for _, call := range calls {
+		maps.DeleteFunc(call, func(name string, value json.RawMessage) bool {
+			return slices.Contains(standardFields, name) || provider.IsEmpty(value)
+		})
+		found = found || len(call) > 0
 	}
 	if !found {
-		return nil, nil
+		return nil
 	}
-	return calls, nil
+	return calls
 }
 
 // nativeOf returns the native form of an earlier turn. OpenAI itself refuses fields that it does

@@ -113,16 +113,12 @@ type choice struct {
 
 // responseMessage is the message of an answer.
 type responseMessage struct {
-	Content      json.RawMessage `json:"content"`
-	Refusal      json.RawMessage `json:"refusal"`
-	ToolCalls    json.RawMessage `json:"tool_calls"`
-	FunctionCall json.RawMessage `json:"function_call"` // the legacy form of tool_calls
+	Content json.RawMessage `json:"content"`
+	Refusal json.RawMessage `json:"refusal"`
+	// ToolCalls are the fields of each call. Compatible servers add some of their own.
+	ToolCalls    []map[string]json.RawMessage `json:"tool_calls"`
+	FunctionCall json.RawMessage              `json:"function_call"` // the legacy form of tool_calls
 	reasoningFields
-}
-
-type responseCall struct {
-	ID       json.RawMessage `json:"id"`
-	Function json.RawMessage `json:"function"`
 }
 
 type responseFunction struct {
