@@ -1,9 +1,12 @@
 package process
 
 import (
+	"context"
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
+	"time"
 
 	"github.com/KimMachineGun/automemlimit/memlimit"
 )
@@ -23,45 +26,72 @@ const (
 	// minGrowthChange is the smallest change of GOGC, in percent, that is applied. Each change stops
 	// the process for a moment.
 	minGrowthChange = 10
+
+	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
+	// bytes in it is idle.
+	heapInterval, idleRate = 100 * time.Millisecond, 2 << 20
+	// idleGarbage is the number of bytes beyond the live heap from which an idle process collects. Many rollouts that wait for a model together wake up together: a collection between
+	// two waves slows down neither.
+	idleGarbage = 128 << 20
 )
 
-// The runtime's metrics for the live heap after the last collection, and for the bytes that the
-// next one has to scan.
-const (
-	liveHeap = "/gc/heap/live:bytes"
-	scanHeap = "/gc/scan/heap:bytes"
-)
+// heapMetrics are the runtime's metrics for the live heap and the scannable bytes at the last
+// collection, the current heap, and all allocated bytes.
+var heapMetrics = [...]string{"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes"}
 
 // Heap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
-// memory of the cgroup, or of the machine without one, unless GOMEMLIMIT is set. It adapts GOGC to
-// the live heap, unless GOGC is set.
-func Heap(env func(string) (string, bool)) error {
-	if _, set := env("GOGC"); !set {
-		debug.SetGCPercent(maxGrowth)
-		runtime.SetFinalizer(&gcCycle{growth: maxGrowth, heap: []metrics.Sample{{Name: liveHeap}, {Name: scanHeap}}}, (*gcCycle).end)
-	}
+// memory of the cgroup, or of the machine without one, unless GOMEMLIMIT is set. Unless GOGC is
+// set, it adapts GOGC to the live heap and collects garbage while the process is idle. The caller
+// calls stop, which waits until that has ended.
+func Heap(env func(string) (string, bool)) (stop func(), err error) {
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
-		return Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
+		return nil, Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
 	}
-	return nil
+	if _, set := env("GOGC"); set {
+		return func() {}, nil
+	}
+	debug.SetGCPercent(maxGrowth)
+	ctx, cancel := context.WithCancel(context.Background())
+	var group sync.WaitGroup
+	group.Go(func() { (&collector{growth: maxGrowth}).run(ctx) })
+	return func() { cancel(); group.Wait() }, nil
 }
 
-// gcCycle is garbage from the start, so its finalizer runs after each collection. It contains a
-// pointer, because the runtime may keep small pointer-free objects alive together with others.
-type gcCycle struct {
-	growth int
-	heap   []metrics.Sample
+// collector paces garbage collection.
+type collector struct {
+	growth    int    // GOGC
+	allocated uint64 // all bytes allocated until the last measurement
 }
 
-// end sets GOGC for the next cycle.
-func (c *gcCycle) end() {
-	metrics.Read(c.heap)
-	next := growth(c.heap[0].Value.Uint64(), c.heap[1].Value.Uint64())
+func (c *collector) run(ctx context.Context) {
+	ticker := time.NewTicker(heapInterval)
+	defer ticker.Stop()
+	samples := make([]metrics.Sample, len(heapMetrics))
+	for i, name := range heapMetrics {
+		samples[i].Name = name
+	}
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+		metrics.Read(samples)
+		live, scan, heap, allocated := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64(), samples[3].Value.Uint64()
+		c.adapt(growth(live, scan))
+		if idle := allocated-c.allocated < idleRate; idle && heap > live+idleGarbage {
+			runtime.GC()
+		}
+		c.allocated = allocated
+	}
+}
+
+// adapt applies a new GOGC if it differs enough.
+func (c *collector) adapt(next int) {
 	if change := next - c.growth; 100*max(change, -change) > minGrowthChange*c.growth {
 		debug.SetGCPercent(next)
 		c.growth = next
 	}
-	runtime.SetFinalizer(c, (*gcCycle).end)
 }
 
 // growth returns GOGC for a heap with live and scannable bytes.

@@ -24,9 +24,11 @@ func unset(string) (string, bool) { return "", false }
 
 func TestHeap(t *testing.T) {
 	restore(t)
-	if err := Heap(func(name string) (string, bool) { return "50", name == "GOGC" }); err != nil {
+	stop, err := Heap(func(name string) (string, bool) { return "50", name == "GOGC" })
+	if err != nil {
 		t.Fatal(err)
 	}
+	stop()
 	if got := debug.SetGCPercent(50); got != 50 {
 		t.Errorf("GOGC with one in the environment: got %d, want 50", got)
 	}
@@ -34,7 +36,7 @@ func TestHeap(t *testing.T) {
 		t.Errorf("soft memory limit: got %d, want a part of this machine's memory", got)
 	}
 	t.Setenv("AUTOMEMLIMIT", "2")
-	if err := Heap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
+	if _, err := Heap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
 		t.Errorf("AUTOMEMLIMIT=2: got %v, want a usage error", err)
 	}
 }
@@ -43,9 +45,11 @@ func TestHeap(t *testing.T) {
 // it is gone.
 func TestHeapFollowsItsSize(t *testing.T) {
 	restore(t)
-	if err := Heap(unset); err != nil {
+	stop, err := Heap(unset)
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer stop()
 	small, kept := collected(t, func(percent int) bool { return percent == maxGrowth }), make([]byte, 2*maxHeadroom)
 	large := collected(t, func(percent int) bool { return percent < maxGrowth/2 })
 	runtime.KeepAlive(kept)
@@ -53,6 +57,34 @@ func TestHeapFollowsItsSize(t *testing.T) {
 	if small != maxGrowth || large != minGrowth || again != maxGrowth {
 		t.Errorf("GOGC of a small, a large and a small heap: got %d, %d and %d, want %d, %d and %d", small, large, again, maxGrowth, minGrowth, maxGrowth)
 	}
+}
+
+// TestHeapCollectsWhenIdle makes garbage below the headroom and then waits. A collection that runs
+// meanwhile may keep the garbage alive, so it tries again.
+func TestHeapCollectsWhenIdle(t *testing.T) {
+	restore(t)
+	kept := make([]*int, idleGarbage/8) // a scannable heap, so that the headroom exceeds the garbage
+	runtime.GC()
+	forced := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
+	metrics.Read(forced)
+	before := forced[0].Value.Uint64()
+	stop, err := Heap(unset)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	for until := time.Now().Add(time.Minute); forced[0].Value.Uint64() == before; {
+		if time.Now().After(until) {
+			t.Fatal("got no collection in a minute, want one")
+		}
+		for range 3 * idleGarbage / 2 >> 20 {
+			runtime.KeepAlive(make([]byte, 1<<20))
+		}
+		for idle := time.Now().Add(5 * heapInterval); time.Now().Before(idle) && forced[0].Value.Uint64() == before; runtime.Gosched() {
+			metrics.Read(forced)
+		}
+	}
+	runtime.KeepAlive(kept)
 }
 
 // collected collects garbage until GOGC is as wanted, and returns it.

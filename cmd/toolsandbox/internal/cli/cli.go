@@ -17,9 +17,11 @@ import (
 // Main runs the command that args name and returns the exit code: 0 on success, 2 for a mistake on
 // the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
-	if err := process.Heap(os.LookupEnv); err != nil {
+	stopHeap, err := process.Heap(os.LookupEnv)
+	if err != nil {
 		return process.Report(stderr, "toolsandbox", err)
 	}
+	defer stopHeap()
 	ctx, stop := process.Signals(context.Background())
 	defer stop()
 	root := newRoot()
