@@ -29,24 +29,31 @@ func skipValidMessages() protovalidate.ValidationOption {
 	}))
 }
 
-// isKnownValid reports whether a request of a turn is valid. It knows ExecuteRequest, and
-// RespondRequest for scripted players. It returns false for all other requests, which the validator
-// checks.
-func isKnownValid(request proto.Message) bool {
+// unchecked returns the part of a request that the validator has to check, nil if there is none. It
+// checks ExecuteRequest itself, and RespondRequest except for players that are not scripted.
+func unchecked(request proto.Message) proto.Message {
 	switch r := request.(type) {
 	case *toolhostv1.ExecuteRequest:
 		n := len(r.GetCalls())
-		return isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxListed && !slices.ContainsFunc(r.GetCalls(), isInvalid) &&
-			len(r.GetSessionDigest()) <= sha256.Size && r.Now == nil
+		if isID(r.GetSessionId()) && r.GetIndex() >= 0 && n > 0 && n <= maxListed && !slices.ContainsFunc(r.GetCalls(), isInvalid) &&
+			len(r.GetSessionDigest()) <= sha256.Size && r.Now == nil {
+			return nil
+		}
 	case *agentgwv1.RespondRequest:
 		player, script := r.GetPlayer(), r.GetPlayer().GetScripted()
-		return isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&
-			script.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && len(script.GetTurns()) == 0 && player.GetName() != "" && len(player.GetName()) <= 100 &&
-			!slices.ContainsFunc(r.GetView(), isInvalid) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 && r.GetSpendLimit() == nil &&
+		valid := isID(r.GetRolloutId()) && r.GetIndex() >= 0 && (r.GetRole() == worldv1.Role_ROLE_USER || r.GetRole() == worldv1.Role_ROLE_AGENT) &&
+			player != nil && !slices.ContainsFunc(r.GetView(), isInvalid) && r.GetTurn() >= 0 && len(r.GetTools()) == 0 &&
+			r.GetSpendLimit().GetTokens() >= 0 && r.GetSpendLimit().GetCostMicros() >= 0 &&
 			!slices.ContainsFunc(r.GetScripted().GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == "" }) &&
 			len(r.GetToolSetDigest()) <= 2*sha256.Size && r.GetRound() >= 0 && len(r.GetConversationDigest()) <= sha256.Size
+		switch {
+		case valid && script.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO && len(script.GetTurns()) == 0 && player.GetName() != "" && len(player.GetName()) <= 100:
+			return nil
+		case valid:
+			return player
+		}
 	}
-	return false
+	return request
 }
 
 // isID reports whether a text is an id of a rollout or session.

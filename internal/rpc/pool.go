@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// maxIdle is the maximum number of idle goroutines of a pool.
-const maxIdle = 128
+// maxIdle is the maximum number of idle goroutines of a pool. The runtime shrinks their stacks.
+const maxIdle = 1 << 13
 
 // pool runs functions in goroutines. It reuses idle goroutines, so that their stacks need not grow
 // again. The caller that creates a pool closes it after the last run.

@@ -116,10 +116,13 @@ func (s *validatedStream) RecvMsg(message any) error {
 
 func (g *guard) validate(request any) error {
 	message, ok := request.(proto.Message)
-	if !ok || isKnownValid(message) {
+	if !ok {
 		return nil
 	}
-	if err := g.validator.Validate(message, g.skip); err != nil {
+	if part := unchecked(message); part == nil || g.validator.Validate(part, g.skip) == nil {
+		return nil
+	}
+	if err := g.validator.Validate(message, g.skip); err != nil { // its paths begin at the request
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil

@@ -183,9 +183,8 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 	if q.cfg.Budget == nil {
 		return func(ratelimit.Outcome) ratelimit.Cost { return ratelimit.Cost{} }, nil
 	}
-	waiting, cancel := context.WithCancel(ctx)
+	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, limited := ctx.Deadline(); limited {
-		cancel()
 		left := time.Until(deadline)
 		waiting, cancel = context.WithTimeout(ctx, max(left-q.timeout, min(left/2, maxWait)))
 	}

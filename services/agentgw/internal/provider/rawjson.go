@@ -1,5 +1,7 @@
 package provider
 
+import "slices"
+
 // RawJSON is valid JSON.
 type RawJSON []byte
 
@@ -9,7 +11,9 @@ func WithTools(body []byte, tools RawJSON) []byte {
 	if tools == nil {
 		return body
 	}
-	return append(append(append(body[:len(body)-1], `,"tools":`...), tools...), '}')
+	const field = `,"tools":`
+	body = slices.Grow(body, len(field)+len(tools))
+	return append(append(append(body[:len(body)-1], field...), tools...), '}')
 }
 
 // MarshalJSON implements json.Marshaler.
