@@ -74,8 +74,8 @@ func (c *comparison) message(want, got *worldv1.Message) {
 	at := fmt.Sprintf("message %d, ", want.GetIndex())
 	wanted, row := sandbox.RowOf(want), sandbox.RowOf(got)
 	c.text(at+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
-	c.text(at+"sender", world.RoleText(want.GetSender()), world.RoleText(got.GetSender()))
-	c.text(at+"recipient", world.RoleText(want.GetRecipient()), world.RoleText(got.GetRecipient()))
+	c.text(at+"sender", world.RoleName(want.GetSender()), world.RoleName(got.GetSender()))
+	c.text(at+"recipient", world.RoleName(want.GetRecipient()), world.RoleName(got.GetRecipient()))
 	c.optionalText(at+"content", wanted.Content, row.Content)
 	c.optionalText(at+"openai_tool_call_id", wanted.ToolCallID, row.ToolCallID)
 	c.optionalText(at+"openai_function_name", wanted.FunctionName, row.FunctionName)
@@ -95,7 +95,7 @@ func flagText(flag *bool) string {
 func roleTexts(roles []worldv1.Role) []string {
 	var texts []string
 	for _, role := range roles {
-		texts = append(texts, world.RoleText(role))
+		texts = append(texts, world.RoleName(role))
 	}
 	return texts
 }
@@ -125,7 +125,7 @@ func (c *comparison) versions(want, got []*worldv1.Table) {
 	all := maps.Clone(wanted)
 	maps.Copy(all, found)
 	keys := slices.SortedFunc(maps.Keys(all), func(a, b tableKey) int {
-		return cmp.Or(world.Builtin().Place(a.name)-world.Builtin().Place(b.name), int(a.index)-int(b.index))
+		return cmp.Or(world.Builtin().TableIndex(a.name)-world.Builtin().TableIndex(b.name), int(a.index)-int(b.index))
 	})
 	for _, key := range keys {
 		w, g := versionText(wanted, key), versionText(found, key)

@@ -183,7 +183,7 @@ func tableText(rows []*worldv1.Row) string {
 			if j > 0 {
 				b.WriteString(", ")
 			}
-			b.WriteString(python.JSON(world.Plain(cell)))
+			b.WriteString(python.JSON(world.CellValue(cell)))
 		}
 		b.WriteByte(']')
 	}

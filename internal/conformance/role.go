@@ -152,14 +152,14 @@ func (r *roleRow) message(index int32) (*worldv1.Message, error) {
 		Index: index, ConversationActive: r.Active,
 	}
 	var ok bool
-	if m.Sender, ok = world.RoleByText(r.Sender); !ok {
+	if m.Sender, ok = world.ParseRole(r.Sender); !ok {
 		return nil, fmt.Errorf("message %d: unknown sender %q", index, r.Sender)
 	}
-	if m.Recipient, ok = world.RoleByText(r.Recipient); !ok {
+	if m.Recipient, ok = world.ParseRole(r.Recipient); !ok {
 		return nil, fmt.Errorf("message %d: unknown recipient %q", index, r.Recipient)
 	}
 	for _, name := range r.VisibleTo {
-		role, ok := world.RoleByText(name)
+		role, ok := world.ParseRole(name)
 		if !ok {
 			return nil, fmt.Errorf("message %d: visible_to: unknown role %q", index, name)
 		}

@@ -91,7 +91,7 @@ func (r *recordedTool) toolCase() (*toolCase, error) {
 	}
 	if r.Sender != "" {
 		var ok bool
-		if c.sender, ok = world.RoleByText(r.Sender); !ok {
+		if c.sender, ok = world.ParseRole(r.Sender); !ok {
 			return nil, fmt.Errorf("sender: unknown role %q", r.Sender)
 		}
 	}

@@ -168,7 +168,7 @@ func (r *reader) role(n *node) worldv1.Role {
 	if !r.hasShape(n, shapeText) {
 		return 0
 	}
-	role, ok := world.RoleByText(n.text)
+	role, ok := world.ParseRole(n.text)
 	if !ok {
 		r.fail(n, "unknown role %q%s", n.text, hint(n.text, roles()))
 	}
@@ -218,7 +218,7 @@ func roles() []string {
 	var names []string
 	for number := range worldv1.Role_name {
 		if number != 0 {
-			names = append(names, world.RoleText(worldv1.Role(number)))
+			names = append(names, world.RoleName(worldv1.Role(number)))
 		}
 	}
 	slices.Sort(names)

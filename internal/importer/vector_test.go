@@ -168,11 +168,11 @@ func printedNumber(number float64) any {
 
 func printedMessage(m *worldv1.Message) any {
 	out := facts{
-		"index": float64(m.GetIndex()), "sender": world.RoleText(m.GetSender()), "recipient": world.RoleText(m.GetRecipient()),
+		"index": float64(m.GetIndex()), "sender": world.RoleName(m.GetSender()), "recipient": world.RoleName(m.GetRecipient()),
 		"content": sandbox.Content(m), "conversation_active": m.GetConversationActive(),
 	}
 	if len(m.GetVisibleTo()) > 0 {
-		out["visible_to"] = each(m.GetVisibleTo(), func(role worldv1.Role) any { return world.RoleText(role) })
+		out["visible_to"] = each(m.GetVisibleTo(), func(role worldv1.Role) any { return world.RoleName(role) })
 	}
 	return out
 }

@@ -88,7 +88,7 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 
 // Probe compares a cell with itself. Its error is an *Error.
 func (f *Function) Probe(cell *worldv1.Value) error {
-	value := world.Plain(cell)
+	value := world.CellValue(cell)
 	if calls, _ := f.Calls(value, value); !calls {
 		return nil
 	}

@@ -22,7 +22,7 @@ const defaultBackend = "DEFAULT"
 // executionContext returns the content of execution_context.json.
 func executionContext(r Rollout) object {
 	tables := object{}
-	for _, schema := range world.SchemaOf(r.Scenario.GetSetup().GetSchema()).Tables() {
+	for _, schema := range world.SchemaOrBuiltin(r.Scenario.GetSetup().GetSchema()).Tables() {
 		var rows []any
 		if schema.Name == world.Sandbox {
 			rows = messageRows(schema, r.Messages)
@@ -174,13 +174,13 @@ func roleValue(role worldv1.Role) any {
 	if role == worldv1.Role_ROLE_UNSPECIFIED {
 		return nil
 	}
-	return world.RoleText(role)
+	return world.RoleName(role)
 }
 
 func roleTexts(roles []worldv1.Role) []string {
 	var out []string
 	for _, role := range roles {
-		out = append(out, world.RoleText(role))
+		out = append(out, world.RoleName(role))
 	}
 	return out
 }

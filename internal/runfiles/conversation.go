@@ -23,7 +23,7 @@ type transcript struct {
 // and matches of its index. The user's next text has those of the user's own calls, which the agent
 // cannot see.
 func conversation(r Rollout) []any {
-	schema := world.SchemaOf(r.Scenario.GetSetup().GetSchema())
+	schema := world.SchemaOrBuiltin(r.Scenario.GetSetup().GetSchema())
 	t := transcript{
 		Rollout:    r,
 		schema:     schema,
@@ -254,7 +254,7 @@ func (g *graphWriter) guardrails(i int) []*evaluationv1.Constraint {
 // this is the most frequent one. Tables of packs are last.
 func (g *graphWriter) guardrailOrder() []string {
 	order := []string{world.Setting, world.Reminder, world.Messaging, world.Contact}
-	for _, table := range g.schema.Stored() {
+	for _, table := range g.schema.StoredTables() {
 		if !slices.Contains(order, table.Name) {
 			order = append(order, table.Name)
 		}

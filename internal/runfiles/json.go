@@ -97,7 +97,7 @@ func float(f float64) python.Value {
 
 // cellValue returns a cell as JSON data. A non-finite number becomes null.
 func cellValue(v *worldv1.Value) python.Value {
-	value := world.Plain(v)
+	value := world.CellValue(v)
 	if _, found := python.NonFinite(value); found {
 		return python.None()
 	}

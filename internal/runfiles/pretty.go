@@ -44,7 +44,7 @@ func prettyPrint(r Rollout) []byte {
 		}
 		row := sandbox.RowOf(m)
 		writeCells(&out, []string{
-			fmt.Sprint(m.GetIndex()), world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), text(row.Content),
+			fmt.Sprint(m.GetIndex()), world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), text(row.Content),
 			text(row.FunctionName), text(row.Exception), strings.Join(row.ToolTrace, "\n"),
 		})
 		out.WriteString(rule + "\n")

@@ -43,7 +43,7 @@ func ReadTrajectory(dir, name, digest string, schema *world.Schema) (*Trajectory
 	trajectory := &Trajectory{}
 	var err error
 	for name := range context.Tables {
-		if schema.Place(name) < 0 {
+		if schema.TableIndex(name) < 0 {
 			return nil, damagedError(dir, file, fmt.Errorf("the scenario's pack has no table %q", name))
 		}
 	}
@@ -155,7 +155,7 @@ func readMessage(row cells) (*worldv1.Message, error) {
 }
 
 func readRole(name string) (worldv1.Role, error) {
-	role, ok := world.RoleByText(name)
+	role, ok := world.ParseRole(name)
 	if !ok {
 		return role, fmt.Errorf("unknown role %q", name)
 	}

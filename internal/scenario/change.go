@@ -13,8 +13,8 @@ var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
 // wantedTableForm is a table with the expected rows of a constraint.
 func wantedTableForm(schema *world.Schema) form {
 	f := form{exactlyOne: true}
-	for _, table := range schema.Stored() {
-		name := world.AuthorText(table.Name)
+	for _, table := range schema.StoredTables() {
+		name := world.AuthorName(table.Name)
 		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
 	}
 	return f

@@ -252,7 +252,7 @@ func identifyingArguments(call *worldv1.ToolCall, exact map[string]bool) string 
 // exactColumns returns the names of the columns that every table of a schema compares exactly.
 func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
 	exact := map[string]bool{}
-	for _, table := range world.SchemaOf(declared).Stored() {
+	for _, table := range world.SchemaOrBuiltin(declared).StoredTables() {
 		for _, column := range table.Columns {
 			others, known := exact[column.Name]
 			exact[column.Name] = column.Measure == world.DefaultMeasure && (others || !known)
@@ -346,7 +346,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 		}
 	}
 	if declared := world.HasConsent(setup.GetSchema()); declared != (len(confirm) > 0) {
-		c.fail("setup.schema", "declares the table %s: %v, expected it where tools need consent and nowhere else", world.AuthorText(world.Consent), declared)
+		c.fail("setup.schema", "declares the table %s: %v, expected it where tools need consent and nowhere else", world.AuthorName(world.Consent), declared)
 	}
 	if asks := slices.Contains(tools.GetAugmentations(), setupv1.Augmentation_AUGMENTATION_CONFIRMATION); asks && len(confirm) == 0 {
 		c.fail("setup.tools", "CONFIRMATION changes nothing: the agent has no tool that needs consent")

@@ -53,7 +53,7 @@ func (l *loader) loadSchema() {
 		for _, item := range r.items(doc.get("tables")) {
 			table := r.declaredTable(item)
 			if table.GetName() == world.Consent {
-				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorText(world.Consent))
+				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorName(world.Consent))
 			}
 			l.declare(r, item, table)
 		}
@@ -87,7 +87,7 @@ func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
 	}
 	r.require(v, "name")
 	r.require(v, "columns")
-	out.Name = world.Name(r.declaredName(v.get("name")))
+	out.Name = world.TableName(r.declaredName(v.get("name")))
 	out.Description = r.text(v.get("description"))
 	for _, item := range r.items(v.get("columns")) {
 		if column := r.object(item, declaredColumnForm()); column != nil {

@@ -67,14 +67,14 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 		return e.rows
 	}
 	e.rows = slices.Clone(e.rows)
-	e.object(v, editForm(world.AuthorText(e.schema.Name)))
+	e.object(v, editForm(world.AuthorName(e.schema.Name)))
 	for _, where := range e.items(v.get("remove")) {
 		for _, at := range e.find(where) {
 			e.rows[at] = nil
 		}
 	}
 	for _, change := range e.items(v.get("change")) {
-		if e.object(change, changeForm(world.AuthorText(e.schema.Name))) == nil {
+		if e.object(change, changeForm(world.AuthorName(e.schema.Name))) == nil {
 			continue
 		}
 		for _, at := range e.find(change.get("where")) {
@@ -141,7 +141,7 @@ func (e *tableEdit) column(f field) int {
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name
 		}
-		e.fail(f.place, "%s has no column %q%s", world.AuthorText(e.schema.Name), f.key, hint(f.key, names))
+		e.fail(f.place, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, names))
 	}
 	return at
 }
@@ -174,7 +174,7 @@ func (e *tableEdit) find(where *value) []int {
 		}
 	}
 	if len(found) == 0 {
-		e.fail(where, "no row of %s is like this", world.AuthorText(e.schema.Name))
+		e.fail(where, "no row of %s is like this", world.AuthorName(e.schema.Name))
 	}
 	return found
 }

@@ -39,7 +39,7 @@ func addFinalGuardrails(schema *world.Schema, graph *evaluationv1.Graph, solutio
 		}
 		var anchors []*evaluationv1.Constraint
 		loose := false
-		for _, stored := range schema.Stored() {
+		for _, stored := range schema.StoredTables() {
 			table := stored.Name
 			if !isGuardable(node, table) || compares(node, table) || wantsChange(node, table) {
 				continue
@@ -113,7 +113,7 @@ func changedTable(tool string) string {
 	case verb == "send":
 		return world.Messaging
 	case verb == "add" || verb == "modify" || verb == "remove":
-		return world.Name(object)
+		return world.TableName(object)
 	default:
 		return ""
 	}

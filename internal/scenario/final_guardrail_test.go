@@ -58,7 +58,7 @@ user: {goal: Something., says: Do it.}
 				var anchors []string
 				for _, c := range node.GetConstraints() {
 					if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL {
-						anchors = append(anchors, world.AuthorText(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
+						anchors = append(anchors, world.AuthorName(c.GetTable())+" since "+strconv.Itoa(int(c.GetReference())))
 					}
 				}
 				got = append(got, strings.Join(anchors, ", "))

@@ -67,7 +67,7 @@ func forms(schema *world.Schema) map[string]form {
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
-		name := world.AuthorText(table.Name)
+		name := world.AuthorName(table.Name)
 		all[rowPrefix+name] = rowForm(table)
 		if table.Name != world.Sandbox {
 			all[editPrefix+name] = editForm(name)
@@ -289,8 +289,8 @@ const (
 // tablesForm maps tables to rows, or to changes of rows.
 func tablesForm(schema *world.Schema) form {
 	var f form
-	for _, table := range schema.Stored() {
-		name := world.AuthorText(table.Name)
+	for _, table := range schema.StoredTables() {
+		name := world.AuthorName(table.Name)
 		f.fields = append(f.fields, formField{
 			name, "[" + rowPrefix + name + "]|" + editPrefix + name, "A list of rows replaces the table, a mapping changes it.", false,
 		})

@@ -257,7 +257,7 @@ func (g *graphBuilder) exclusive(v, call, says *value) {
 }
 
 func roleCell(column string, role worldv1.Role) *evaluationv1.TargetCell {
-	return &evaluationv1.TargetCell{Column: column, Value: world.Text(world.RoleText(role))}
+	return &evaluationv1.TargetCell{Column: column, Value: world.Text(world.RoleName(role))}
 }
 
 // callTarget reads a successful call, or a list of alternatives.

@@ -48,7 +48,7 @@ func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardr
 	}
 	var out []Guardrail
 	for _, r := range references {
-		for _, table := range schema.Stored() {
+		for _, table := range schema.StoredTables() {
 			named := slices.ContainsFunc(naming, func(n int) bool { return comparesWithoutGuardrail(nodes[n], table.Name) })
 			if isGuardable(nodes[i], table.Name) && !named {
 				out = append(out, Guardrail{table.Name, r})
@@ -74,7 +74,7 @@ func DisablingGuardrails(s *scenariov1.Scenario, minefield int) []string {
 	node := graph.GetNodes()[minefield]
 	var out []string
 	var tables []string
-	for _, guard := range Guardrails(world.SchemaOf(s.GetSetup().GetSchema()), graph, minefield) {
+	for _, guard := range Guardrails(world.SchemaOrBuiltin(s.GetSetup().GetSchema()), graph, minefield) {
 		name := guard.Table
 		switch {
 		case guard.Reference != startNode:
@@ -111,7 +111,7 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 func UnguardHint(tables []string) string {
 	var names []string
 	for _, table := range tables {
-		names = append(names, world.AuthorText(table))
+		names = append(names, world.AuthorName(table))
 	}
 	return "to trigger it all the same, write guardrails: {except: [" + strings.Join(names, ", ") + "]}"
 }

@@ -74,8 +74,8 @@ func (l *loader) loadManifest(into *Manifest) {
 	})
 	l.opts.categories = into.Categories
 	if into.Standalone {
-		l.declared = []*worldv1.TableSchema{world.Standalone()}
-		l.schema = world.SchemaOf(l.declared)
+		l.declared = []*worldv1.TableSchema{world.StandaloneMarker()}
+		l.schema = world.SchemaOrBuiltin(l.declared)
 	}
 }
 

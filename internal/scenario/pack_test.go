@@ -205,7 +205,7 @@ func TestStandalone(t *testing.T) {
 		t.Fatal(err)
 	}
 	var names []string
-	for _, table := range world.SchemaOf(declared).Tables() {
+	for _, table := range world.SchemaOrBuiltin(declared).Tables() {
 		names = append(names, table.Name)
 	}
 	if diff := cmp.Diff([]string{world.Sandbox, "NOTE"}, names); diff != "" {

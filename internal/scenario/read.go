@@ -166,7 +166,7 @@ func (r *reader) table(v *value) string {
 
 // tableName looks up a table and records a mistake at a value if it is unknown.
 func (r *reader) tableName(at *value, text string) string {
-	if table, ok := r.world().Table(world.Name(text)); ok && world.AuthorText(table.Name) == text {
+	if table, ok := r.world().Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
 		return table.Name
 	}
 	r.fail(at, "unknown table %q%s", text, hint(text, tableNames(r.world())))
@@ -178,7 +178,7 @@ func (r *reader) role(v *value) worldv1.Role {
 	if !r.checkShape(v, shapeText) {
 		return 0
 	}
-	role, ok := world.RoleByText(v.text)
+	role, ok := world.ParseRole(v.text)
 	if !ok {
 		r.fail(v, "unknown role %q%s", v.text, hint(v.text, roleNames()))
 	}
@@ -226,14 +226,14 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 func tableNames(schema *world.Schema) []string {
 	var names []string
 	for _, table := range schema.Tables() {
-		names = append(names, world.AuthorText(table.Name))
+		names = append(names, world.AuthorName(table.Name))
 	}
 	return names
 }
 
 func roleNames() []string {
 	return []string{
-		world.RoleText(worldv1.Role_ROLE_SYSTEM), world.RoleText(worldv1.Role_ROLE_USER),
-		world.RoleText(worldv1.Role_ROLE_AGENT), world.RoleText(worldv1.Role_ROLE_EXECUTION_ENVIRONMENT),
+		world.RoleName(worldv1.Role_ROLE_SYSTEM), world.RoleName(worldv1.Role_ROLE_USER),
+		world.RoleName(worldv1.Role_ROLE_AGENT), world.RoleName(worldv1.Role_ROLE_EXECUTION_ENVIRONMENT),
 	}
 }

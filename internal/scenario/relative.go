@@ -230,7 +230,7 @@ func (r *reader) recomputeWorld(w *startWorld, at *value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
-	for _, schema := range w.schema.Stored() {
+	for _, schema := range w.schema.StoredTables() {
 		rows := slices.Clone(w.tables[schema.Name].GetRows())
 		for i, row := range rows {
 			if len(w.relative[row]) > 0 {
@@ -253,7 +253,7 @@ func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Ro
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
 			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
-				world.AuthorText(schema.Name), schema.Columns[column].Name, err)
+				world.AuthorName(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)
 	}

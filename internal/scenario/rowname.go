@@ -33,12 +33,12 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 		reader: r, usage: u, rows: map[string][]*worldv1.Row{}, given: map[string][]namedRow{},
 		found: map[string][]namedRow{},
 	}
-	for _, schema := range r.world().Stored() {
+	for _, schema := range r.world().StoredTables() {
 		n.rows[schema.Name] = w.tables[schema.Name].GetRows()
 		if tables == nil || tables.shape != shapeMapping {
 			continue
 		}
-		rows := tables.get(world.AuthorText(schema.Name))
+		rows := tables.get(world.AuthorName(schema.Name))
 		if rows != nil && rows.shape == shapeMapping {
 			rows = rows.get("add")
 		} else if rows != nil {
@@ -107,7 +107,7 @@ func rowName(about string) string {
 // idTable returns the table whose ids a column or argument contains, e.g. contacts for
 // sender_person_id.
 func (r *reader) idTable(name string) (world.Table, bool) {
-	for _, schema := range r.world().Stored() {
+	for _, schema := range r.world().StoredTables() {
 		if id := schema.Columns[0].Name; name == id || strings.HasSuffix(name, "_"+id) {
 			return schema, true
 		}
@@ -146,7 +146,7 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	if begin := name + "_"; len(ids) == 0 && name != "" {
 		ids = idsOf(rows, func(row namedRow) bool { return strings.HasPrefix(row.name, begin) })
 	}
-	table := world.AuthorText(schema.Name)
+	table := world.AuthorName(schema.Name)
 	switch {
 	case n.stopped:
 	case len(ids) == 1:

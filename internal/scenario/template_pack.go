@@ -62,7 +62,7 @@ func WritePackTemplate(dir string) error {
 	if err != nil {
 		return fmt.Errorf("write pack: %w", err)
 	}
-	schema, err := JSONSchema(world.SchemaOf(declared), categories)
+	schema, err := JSONSchema(world.SchemaOrBuiltin(declared), categories)
 	if err != nil {
 		return err
 	}

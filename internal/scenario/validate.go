@@ -87,7 +87,7 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 	if !slices.EqualFunc(declared, s.GetEvaluation().GetSchema(), func(a, b *worldv1.TableSchema) bool { return proto.Equal(a, b) }) {
 		c.fail("evaluation.schema", "differs from setup.schema")
 	}
-	c.world = world.SchemaOf(declared)
+	c.world = world.SchemaOrBuiltin(declared)
 }
 
 // modules reads the pack's tools unless they are known.
@@ -189,25 +189,25 @@ func (c *checker) tables(tables []*worldv1.Table) {
 		path := fmt.Sprintf("setup.tables[%d]", i)
 		schema, ok := c.world.Table(table.GetName())
 		if !ok || table.GetName() == world.Sandbox {
-			c.fail(path, "is a version of %s, expected one of the other tables", world.AuthorText(table.GetName()))
+			c.fail(path, "is a version of %s, expected one of the other tables", world.AuthorName(table.GetName()))
 			continue
 		}
 		last, again := seen[table.GetName()]
 		if again && table.GetIndex() <= last {
-			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.AuthorText(table.GetName()), last)
+			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.AuthorName(table.GetName()), last)
 		}
 		seen[table.GetName()] = table.GetIndex()
 		c.rows(path, schema, table.GetRows())
 	}
-	for _, schema := range c.world.Stored() {
+	for _, schema := range c.world.StoredTables() {
 		if _, ok := seen[schema.Name]; !ok {
-			c.fail("setup.tables", "%s has no version", world.AuthorText(schema.Name))
+			c.fail("setup.tables", "%s has no version", world.AuthorName(schema.Name))
 		}
 	}
 }
 
 func (c *checker) rows(path string, schema world.Table, rows []*worldv1.Row) {
-	name := world.AuthorText(schema.Name)
+	name := world.AuthorName(schema.Name)
 	if schema.Name == world.Setting && len(rows) != 1 {
 		c.fail(path, "SETTING has %d rows, expected one; start from a world that has it", len(rows))
 	}
@@ -258,7 +258,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 			c.fail(path, "has index %d, expected %d", m.GetIndex(), i)
 		}
 		if m.GetSender() == m.GetRecipient() {
-			c.fail(path+".recipient", "%s speaks to itself", world.RoleText(m.GetSender()))
+			c.fail(path+".recipient", "%s speaks to itself", world.RoleName(m.GetSender()))
 		}
 		if m.GetRecipient() == worldv1.Role_ROLE_SYSTEM {
 			c.fail(path+".recipient", "nobody answers for SYSTEM")
@@ -268,7 +268,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 	if last.GetSender() == worldv1.Role_ROLE_SYSTEM {
 		c.fail(fmt.Sprintf("setup.messages[%d].sender", len(messages)-1),
 			"the last starting message is from SYSTEM, which only configures; expected a message that %s answers",
-			world.RoleText(last.GetRecipient()))
+			world.RoleName(last.GetRecipient()))
 	}
 }
 

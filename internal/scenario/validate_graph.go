@@ -295,7 +295,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 		}
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
 		if constraint.GetTable() != world.Sandbox {
-			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", world.AuthorText(constraint.GetTable()))
+			c.fail(path+".table", "is %s, but derived compares messages, which are in sandbox", world.AuthorName(constraint.GetTable()))
 		}
 		if fill := constraint.GetFillTo(); fill != "tool_trace" && fill != "content" {
 			c.fail(path+".fill_to", "is %q, expected tool_trace or content", fill)
@@ -346,7 +346,7 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 		case !world.Fits(cell.GetValue(), kind):
 			c.fail(at, "%s must be a %s", cell.GetColumn(), kind)
 		case isText && (cell.GetColumn() == "sender" || cell.GetColumn() == "recipient"):
-			if _, ok := world.RoleByText(text.Text); !ok {
+			if _, ok := world.ParseRole(text.Text); !ok {
 				c.fail(at, "unknown role %q%s", text.Text, hint(text.Text, roleNames()))
 			}
 		}
@@ -361,7 +361,7 @@ func (c *checker) column(path string, schema world.Table, name string) int {
 		for i := range names {
 			names[i] = schema.Columns[i].Name
 		}
-		c.fail(path, "%s has no column %q%s", world.AuthorText(schema.Name), name, hint(name, names))
+		c.fail(path, "%s has no column %q%s", world.AuthorName(schema.Name), name, hint(name, names))
 	}
 	return at
 }

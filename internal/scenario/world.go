@@ -33,7 +33,7 @@ func (w *startWorld) clone() *startWorld {
 // emptyWorld returns a world without rows and without a time.
 func emptyWorld(schema *world.Schema) *startWorld {
 	w := &startWorld{clock: &setupv1.Clock{}, tables: map[string]*worldv1.Table{}, schema: schema, relative: relativeCells{}}
-	for _, table := range schema.Stored() {
+	for _, table := range schema.StoredTables() {
 		w.setTable(table.Name, nil)
 	}
 	return w
@@ -47,7 +47,7 @@ func (w *startWorld) setTable(name string, rows []*worldv1.Row) {
 // versions returns the starting tables with one version each, from the first message.
 func (w *startWorld) versions() []*worldv1.Table {
 	out := make([]*worldv1.Table, 0, len(w.tables))
-	for _, table := range w.schema.Stored() {
+	for _, table := range w.schema.StoredTables() {
 		out = append(out, w.tables[table.Name])
 	}
 	return out

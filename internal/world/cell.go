@@ -9,23 +9,23 @@ import (
 
 const rolePrefix = "ROLE_"
 
-// roleTexts are the texts of the known roles.
-var roleTexts = newRoleTexts()
+// roleNames are the texts of the known roles.
+var roleNames = newRoleNames()
 
-func newRoleTexts() map[worldv1.Role]string {
-	texts := make(map[worldv1.Role]string, len(worldv1.Role_name))
+func newRoleNames() map[worldv1.Role]string {
+	names := make(map[worldv1.Role]string, len(worldv1.Role_name))
 	for number, name := range worldv1.Role_name {
-		texts[worldv1.Role(number)] = strings.TrimPrefix(name, rolePrefix)
+		names[worldv1.Role(number)] = strings.TrimPrefix(name, rolePrefix)
 	}
-	return texts
+	return names
 }
 
-// RoleText returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT. It is empty for an
+// RoleName returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT. It is empty for an
 // unknown role.
-func RoleText(role worldv1.Role) string { return roleTexts[role] }
+func RoleName(role worldv1.Role) string { return roleNames[role] }
 
-// RoleByText is the inverse of RoleText; ok is false for an unknown name.
-func RoleByText(text string) (role worldv1.Role, ok bool) {
+// ParseRole is the inverse of RoleName; ok is false for an unknown name.
+func ParseRole(text string) (role worldv1.Role, ok bool) {
 	number, ok := worldv1.Role_value[rolePrefix+text]
 	return worldv1.Role(number), ok && number != 0
 }
@@ -42,8 +42,8 @@ func Number(v float64) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Val
 // Text returns a text cell.
 func Text(v string) *worldv1.Value { return &worldv1.Value{Kind: &worldv1.Value_Text{Text: v}} }
 
-// Plain returns a cell as a value.
-func Plain(v *worldv1.Value) python.Value {
+// CellValue returns a cell as a value.
+func CellValue(v *worldv1.Value) python.Value {
 	switch kind := v.GetKind().(type) {
 	case *worldv1.Value_Boolean:
 		return python.Bool(kind.Boolean)
@@ -56,8 +56,8 @@ func Plain(v *worldv1.Value) python.Value {
 	}
 }
 
-// Cell returns the cell that holds a value; null for one that no cell holds.
-func Cell(v python.Value) *worldv1.Value {
+// NewCell returns the cell that holds a value; null for one that no cell holds.
+func NewCell(v python.Value) *worldv1.Value {
 	switch v.Kind() {
 	case python.KindBool:
 		b, _ := v.AsBool()

@@ -92,14 +92,14 @@ func NewEvent(row *worldv1.Row) (ScheduledEvent, error) {
 
 // NextEvent returns the next event and its row index: the earliest, and the first row of several at
 // the same time. ok is false without events.
-func NextEvent(rows []*worldv1.Row) (event ScheduledEvent, place int, ok bool) {
+func NextEvent(rows []*worldv1.Row) (event ScheduledEvent, index int, ok bool) {
 	for i, row := range rows {
 		next, err := NewEvent(row)
 		if err == nil && (!ok || next.Due < event.Due) { // rows of the table are valid
-			event, place, ok = next, i, true
+			event, index, ok = next, i, true
 		}
 	}
-	return event, place, ok
+	return event, index, ok
 }
 
 // CheckEvents returns an error for invalid starting events of a world.

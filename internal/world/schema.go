@@ -25,8 +25,8 @@ const DefaultMeasure = "exact"
 // Schema is the tables of a world: the built-in ones, starting with SANDBOX, then those of its
 // pack. It is immutable and safe for concurrent use.
 type Schema struct {
-	tables []Table
-	places map[string]int
+	tables  []Table
+	indices map[string]int
 }
 
 // NewSchema returns the built-in tables and those that a pack declares. A standalone pack declares
@@ -46,18 +46,18 @@ func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	return newSchema(tables)
 }
 
-// Standalone returns the declaration that precedes the tables of a standalone pack. The caller owns
+// StandaloneMarker returns the declaration that precedes the tables of a standalone pack. The caller owns
 // the result.
-func Standalone() *worldv1.TableSchema {
+func StandaloneMarker() *worldv1.TableSchema {
 	first := Builtin().tables[0].Columns[0]
 	return &worldv1.TableSchema{Name: Sandbox, Columns: []*worldv1.Column{{
 		Name: first.Name, Type: worldv1.CellType(first.Kind), Measure: first.Measure,
 	}}}
 }
 
-// SchemaOf is NewSchema for valid declarations, such as those of a loaded scenario. For invalid
+// SchemaOrBuiltin is NewSchema for valid declarations, such as those of a loaded scenario. For invalid
 // ones it returns the built-in tables.
-func SchemaOf(declared []*worldv1.TableSchema) *Schema {
+func SchemaOrBuiltin(declared []*worldv1.TableSchema) *Schema {
 	schema, err := NewSchema(declared)
 	if err != nil {
 		return Builtin()
@@ -66,15 +66,15 @@ func SchemaOf(declared []*worldv1.TableSchema) *Schema {
 }
 
 func newSchema(tables []Table) (*Schema, error) {
-	s := &Schema{tables: tables, places: make(map[string]int, len(tables))}
+	s := &Schema{tables: tables, indices: make(map[string]int, len(tables))}
 	if len(tables) > MaxTables {
 		return nil, fmt.Errorf("%d tables, at most %d are possible", len(tables), MaxTables)
 	}
 	for i, table := range tables {
-		if _, twice := s.places[table.Name]; twice || table.Name == "" {
+		if _, twice := s.indices[table.Name]; twice || table.Name == "" {
 			return nil, fmt.Errorf("two tables are called %q", table.Name)
 		}
-		s.places[table.Name] = i
+		s.indices[table.Name] = i
 		if len(table.Columns) == 0 || table.Columns[0].Kind != KindText {
 			return nil, fmt.Errorf("table %s: the first column is the id of a row, expected a text", table.Name)
 		}
@@ -96,34 +96,34 @@ func newSchema(tables []Table) (*Schema, error) {
 // Tables returns all tables in order. The result must not be changed.
 func (s *Schema) Tables() []Table { return s.tables }
 
-// Stored returns the tables with rows, which are all except SANDBOX. The result must not be
+// StoredTables returns the tables with rows, which are all except SANDBOX. The result must not be
 // changed.
-func (s *Schema) Stored() []Table { return s.tables[1:] }
+func (s *Schema) StoredTables() []Table { return s.tables[1:] }
 
 // HasBuiltin reports whether the schema has the built-in tables.
 func (s *Schema) HasBuiltin() bool {
-	_, ok := s.places[Setting]
+	_, ok := s.indices[Setting]
 	return ok
 }
 
 // Table returns a table by name. ok is false if it is unknown.
 func (s *Schema) Table(name string) (table Table, ok bool) {
-	place, ok := s.places[name]
+	i, ok := s.indices[name]
 	if !ok {
 		return Table{}, false
 	}
-	return s.tables[place], true
+	return s.tables[i], true
 }
 
-// Place returns the index of a table in Tables, -1 if it is unknown.
-func (s *Schema) Place(name string) int {
-	if place, ok := s.places[name]; ok {
-		return place
+// TableIndex returns the index of a table in Tables, -1 if it is unknown.
+func (s *Schema) TableIndex(name string) int {
+	if i, ok := s.indices[name]; ok {
+		return i
 	}
 	return -1
 }
 
-// tableOf converts the wire form of a table.
+// tableOf converts a declared table.
 func tableOf(declared *worldv1.TableSchema) Table {
 	table := Table{Name: declared.GetName(), Description: declared.GetDescription()}
 	for _, column := range declared.GetColumns() {
@@ -162,7 +162,7 @@ func parse(document []byte) (*Schema, error) {
 	}
 	tables := make([]Table, len(declared.Tables))
 	for i, table := range declared.Tables {
-		tables[i] = Table{Name: Name(table.Name), Description: table.Description}
+		tables[i] = Table{Name: TableName(table.Name), Description: table.Description}
 		for _, c := range table.Columns {
 			tables[i].Columns = append(tables[i].Columns, Column{
 				Name: c.Name, Kind: kinds[c.Type], Measure: cmp.Or(c.Measure, DefaultMeasure), Description: c.Description,
@@ -172,13 +172,13 @@ func parse(document []byte) (*Schema, error) {
 	return newSchema(tables)
 }
 
-// Name returns the name of a table from its name in files, e.g. CONTACT for contact.
-func Name(text string) string { return strings.ToUpper(text) }
+// TableName returns the name of a table from its name in files, e.g. CONTACT for contact.
+func TableName(text string) string { return strings.ToUpper(text) }
 
-// AuthorText returns the name of a table in files, e.g. contact for CONTACT.
-func AuthorText(name string) string { return strings.ToLower(name) }
+// AuthorName returns the name of a table in files, e.g. contact for CONTACT.
+func AuthorName(name string) string { return strings.ToLower(name) }
 
 // Compare orders versions by table, then index.
 func (s *Schema) Compare(a, b *worldv1.Table) int {
-	return cmp.Or(s.Place(a.GetName())-s.Place(b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
+	return cmp.Or(s.TableIndex(a.GetName())-s.TableIndex(b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
 }

@@ -15,8 +15,8 @@ func TestBuiltin(t *testing.T) {
 		t.Fatalf("got %d tables, want %d", len(tables), len(want))
 	}
 	for i, name := range want {
-		if tables[i].Name != name || Builtin().Place(name) != i {
-			t.Errorf("table %d: got %s at %d, want %s", i, tables[i].Name, Builtin().Place(name), name)
+		if tables[i].Name != name || Builtin().TableIndex(name) != i {
+			t.Errorf("table %d: got %s at %d, want %s", i, tables[i].Name, Builtin().TableIndex(name), name)
 		}
 		for _, column := range tables[i].Columns {
 			if column.Description == "" || column.Kind == KindTexts && i > 0 {
@@ -38,10 +38,10 @@ func TestNewSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	note, ok := schema.Table("NOTE")
-	if !ok || schema.Place("NOTE") != 5 || note.Column("pages") != 1 || len(schema.Stored()) != 5 || len(Builtin().Tables()) != 5 {
-		t.Errorf("got %+v at %d of %d", note, schema.Place("NOTE"), len(schema.Tables()))
+	if !ok || schema.TableIndex("NOTE") != 5 || note.Column("pages") != 1 || len(schema.StoredTables()) != 5 || len(Builtin().Tables()) != 5 {
+		t.Errorf("got %+v at %d of %d", note, schema.TableIndex("NOTE"), len(schema.Tables()))
 	}
-	if _, ok := Builtin().Table("NOTE"); ok || schema.Place("NOTES") != -1 {
+	if _, ok := Builtin().Table("NOTE"); ok || schema.TableIndex("NOTES") != -1 {
 		t.Error("a table is known where it was not declared")
 	}
 }
@@ -49,7 +49,7 @@ func TestNewSchema(t *testing.T) {
 // TestNewSchemaStandalone checks that a standalone schema has SANDBOX and the declared tables only.
 func TestNewSchemaStandalone(t *testing.T) {
 	note := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText)}}
-	schema, err := NewSchema([]*worldv1.TableSchema{Standalone(), note})
+	schema, err := NewSchema([]*worldv1.TableSchema{StandaloneMarker(), note})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestNewSchemaStandalone(t *testing.T) {
 	if !ok || len(got.Columns) != len(sandbox.Columns) || len(schema.Tables()) != 2 || schema.HasBuiltin() || !Builtin().HasBuiltin() {
 		t.Errorf("got %+v, want SANDBOX as it is built in, and NOTE", schema.Tables())
 	}
-	if _, err := NewSchema([]*worldv1.TableSchema{note, Standalone()}); err == nil {
+	if _, err := NewSchema([]*worldv1.TableSchema{note, StandaloneMarker()}); err == nil {
 		t.Error("SANDBOX behind another table: got no error, want one")
 	}
 }
@@ -93,8 +93,8 @@ func TestNewSchemaErrors(t *testing.T) {
 		if _, err := NewSchema(test.declared); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("NewSchema: got %v, want an error with %q", err, test.want)
 		}
-		if got := SchemaOf(test.declared); got != Builtin() {
-			t.Errorf("SchemaOf of what NewSchema refuses (%s): got %d tables, want the built-in ones", test.want, len(got.Tables()))
+		if got := SchemaOrBuiltin(test.declared); got != Builtin() {
+			t.Errorf("SchemaOrBuiltin of what NewSchema refuses (%s): got %d tables, want the built-in ones", test.want, len(got.Tables()))
 		}
 	}
 }

@@ -173,7 +173,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 // respond asks the player for its turn. It records only what cannot be computed again.
 func (s *Server) respond(ctx context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 	if !s.canPlay(req.GetPlayer(), req.GetRole()) {
-		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleText(req.GetRole()))
+		return nil, fmt.Errorf("%w: %s as %s", errRole, req.GetPlayer().GetName(), world.RoleName(req.GetRole()))
 	}
 	if len(req.GetView()) == 0 && req.GetPlayer().GetScripted() == nil && req.GetPlayer().GetUnhelpful() == nil {
 		return nil, errView
@@ -272,7 +272,7 @@ func (s *Server) startSpan(ctx context.Context, req *agentgwv1.RespondRequest) (
 			attribute.String("gen_ai.operation.name", operation),
 			attribute.String("gen_ai.agent.name", name),
 			attribute.String("gen_ai.conversation.id", req.GetRolloutId()),
-			attribute.String("toolsandbox.role", world.RoleText(req.GetRole())),
+			attribute.String("toolsandbox.role", world.RoleName(req.GetRole())),
 			attribute.Int("toolsandbox.message.index", int(req.GetIndex())),
 		)
 		if m := req.GetPlayer().GetModel(); m != nil {

@@ -104,7 +104,7 @@ func versions(log []*busv1.LogEntry, setup *setupv1.Setup, snapshots []*busv1.Sn
 		}
 		tables = append(tables, candidates[at].Table)
 	}
-	slices.SortStableFunc(tables, world.SchemaOf(setup.GetSchema()).Compare)
+	slices.SortStableFunc(tables, world.SchemaOrBuiltin(setup.GetSchema()).Compare)
 	return slices.CompactFunc(tables, func(a, b *worldv1.Table) bool {
 		return a.GetName() == b.GetName() && a.GetIndex() == b.GetIndex()
 	}), nil

@@ -136,12 +136,12 @@ func checkCalls(calls []*worldv1.Message, now *float64) error {
 	for i, call := range calls {
 		switch {
 		case call.GetRecipient() != worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
-			return status.Errorf(codes.InvalidArgument, "calls[%d]: addressed to %s", i, world.RoleText(call.GetRecipient()))
+			return status.Errorf(codes.InvalidArgument, "calls[%d]: addressed to %s", i, world.RoleName(call.GetRecipient()))
 		case call.GetSender() != calls[0].GetSender():
 			return status.Errorf(codes.InvalidArgument, "calls[%d]: sent by %s, those before by %s", i,
-				world.RoleText(call.GetSender()), world.RoleText(calls[0].GetSender()))
+				world.RoleName(call.GetSender()), world.RoleName(calls[0].GetSender()))
 		case call.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT:
-			return status.Errorf(codes.InvalidArgument, "calls[%d]: sent by %s itself", i, world.RoleText(call.GetSender()))
+			return status.Errorf(codes.InvalidArgument, "calls[%d]: sent by %s itself", i, world.RoleName(call.GetSender()))
 		}
 	}
 	return nil

@@ -114,7 +114,7 @@ func (f pattern) match(text string) (rest string, ok bool) {
 	return strings.CutPrefix(text, f.prefix)
 }
 
-func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleText(role)) }
+func roleText(role worldv1.Role) string { return strings.ToLower(world.RoleName(role)) }
 
 // alias reports whether the pattern is a name of the original. Those begin with a capital.
 func (f pattern) alias() bool { return unicode.IsUpper(rune(f.name[0])) }

@@ -322,7 +322,7 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 		declared = append(declared, tables...)
 	}
 	if standalone {
-		declared = slices.Insert(declared, 0, world.Standalone())
+		declared = slices.Insert(declared, 0, world.StandaloneMarker())
 	}
 	schema, err := world.NewSchema(declared)
 	return schema, categories, err

@@ -31,7 +31,7 @@ func newAgents() *cobra.Command {
 			for _, info := range player.List() {
 				line := agentLine{Name: info.Name, Description: info.Description}
 				for _, role := range info.Roles {
-					line.Roles = append(line.Roles, strings.ToLower(world.RoleText(role)))
+					line.Roles = append(line.Roles, strings.ToLower(world.RoleName(role)))
 				}
 				lines = append(lines, line)
 			}

@@ -64,7 +64,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.SourceNames(), played(entry.Name, scenarios))
 	}
-	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return advised(dir, err)
 	}

@@ -173,7 +173,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		r.outcome.NoScenario = append(r.outcome.NoScenario, entry.Name)
 		return nil
 	}
-	trajectory, err := runfiles.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOf(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfiles.ReadTrajectory(r.dir, entry.Name, r.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if errors.Is(err, fs.ErrNotExist) {
 		r.outcome.NoTrajectory = append(r.outcome.NoTrajectory, entry.Name)
 		return nil

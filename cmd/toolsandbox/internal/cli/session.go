@@ -156,12 +156,12 @@ func messageOf(name, text string, last int) (int, error) {
 // tablesOf returns the table of a flag, all without one.
 func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 	if text == "" {
-		return schema.Stored(), nil
+		return schema.StoredTables(), nil
 	}
 	var known []string
-	for i, table := range schema.Stored() {
+	for i, table := range schema.StoredTables() {
 		if strings.EqualFold(text, table.Name) {
-			return schema.Stored()[i : i+1], nil
+			return schema.StoredTables()[i : i+1], nil
 		}
 		known = append(known, table.Name)
 	}

@@ -75,7 +75,7 @@ prints one table and no list.`,
 				if err != nil {
 					return err
 				}
-				tables, err := tablesOf(world.SchemaOf(found.GetSchema()), table)
+				tables, err := tablesOf(world.SchemaOrBuiltin(found.GetSchema()), table)
 				if err != nil {
 					return err
 				}
@@ -138,7 +138,7 @@ func compare(ctx context.Context, client *session.Client, args []string, table s
 	if err != nil {
 		return nil, err
 	}
-	tables, err := tablesOf(world.SchemaOf(found.GetSchema()), table)
+	tables, err := tablesOf(world.SchemaOrBuiltin(found.GetSchema()), table)
 	if err != nil {
 		return nil, err
 	}

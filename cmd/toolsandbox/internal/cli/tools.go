@@ -141,7 +141,7 @@ func writeTools(w io.Writer, tools []*toolhostv1.ToolInfo) error {
 func rolesOf(info *toolhostv1.ToolInfo) []string {
 	roles := []string{}
 	for _, role := range info.GetVisibleTo() {
-		roles = append(roles, strings.ToLower(world.RoleText(role)))
+		roles = append(roles, strings.ToLower(world.RoleName(role)))
 	}
 	return roles
 }

@@ -88,9 +88,9 @@ func (p *printer) message(c *evaluationv1.Constraint) (text string, ok bool) {
 		cells[cell.GetColumn()] = cell.GetValue().GetText()
 	}
 	switch {
-	case cells["tool_trace"] != "" && cells["recipient"] == world.RoleText(worldv1.Role_ROLE_AGENT):
+	case cells["tool_trace"] != "" && cells["recipient"] == world.RoleName(worldv1.Role_ROLE_AGENT):
 		return "the agent calls " + cells["tool_trace"], true
-	case cells["content"] != "" && cells["sender"] == world.RoleText(worldv1.Role_ROLE_AGENT) && cells["recipient"] == world.RoleText(worldv1.Role_ROLE_USER):
+	case cells["content"] != "" && cells["sender"] == world.RoleName(worldv1.Role_ROLE_AGENT) && cells["recipient"] == world.RoleName(worldv1.Role_ROLE_USER):
 		return "the agent says " + strconv.Quote(cells["content"]), true
 	}
 	return "", false

@@ -32,7 +32,7 @@ type Subject struct {
 // Write writes the description. The error is that of w.
 func Write(w io.Writer, subject Subject) error {
 	setup := subject.Scenario.GetSetup()
-	p := &printer{zone: zone(setup), schema: world.SchemaOf(setup.GetSchema())}
+	p := &printer{zone: zone(setup), schema: world.SchemaOrBuiltin(setup.GetSchema())}
 	p.line("%s", setup.GetName())
 	p.pair("written at", subject.Place)
 	p.pair("categories", strings.Join(setup.GetCategories(), " "))
@@ -156,7 +156,7 @@ func (p *printer) user(subject *scenariov1.Scenario) {
 		if authored && m.GetSender() == worldv1.Role_ROLE_SYSTEM {
 			continue // the goal is written above, the others are the same everywhere
 		}
-		p.line("  %d. %s to %s: %s", i, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), indented(text))
+		p.line("  %d. %s to %s: %s", i, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), indented(text))
 	}
 	p.heading("The scripted user continues")
 	p.turns("  ", setup.GetUserScript())

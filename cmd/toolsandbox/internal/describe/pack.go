@@ -95,7 +95,7 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 		}
 		out.Tools = append(out.Tools, PackTool{
 			Name: info.GetTool().GetExecutionName(), File: file, Server: server,
-			VisibleTo: strings.ToLower(world.RoleText(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
+			VisibleTo: strings.ToLower(world.RoleName(info.GetVisibleTo()[0])), ReadOnly: info.GetReadOnly(),
 			Description: info.GetTool().GetDescription(), Consent: consent[info.GetTool().GetExecutionName()], Parameters: json.RawMessage(info.GetTool().GetParametersJson()),
 		})
 	}
@@ -109,7 +109,7 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 }
 
 func packTable(declared *worldv1.TableSchema) PackTable {
-	table := PackTable{Name: world.AuthorText(declared.GetName()), Description: declared.GetDescription()}
+	table := PackTable{Name: world.AuthorName(declared.GetName()), Description: declared.GetDescription()}
 	for _, column := range declared.GetColumns() {
 		table.Columns = append(table.Columns, PackColumn{
 			Name: column.GetName(), Type: world.Kind(column.GetType()).String(), Measure: column.GetMeasure(), Description: column.GetDescription(),

@@ -23,7 +23,7 @@ const longestExcerpt = 90
 
 // WriteText writes the explanation for a person, with terminal colours if colour is true.
 func (r *Report) WriteText(w io.Writer, colour bool) error {
-	p := &printer{report: r, schema: world.SchemaOf(r.Evaluation.GetSchema()), colour: colour}
+	p := &printer{report: r, schema: world.SchemaOrBuiltin(r.Evaluation.GetSchema()), colour: colour}
 	result := r.Explanation.GetResult()
 	graded := result.GetCallGrade() != nil
 	if graded {
@@ -187,7 +187,7 @@ func (p *printer) message(index int32) string {
 	if len(excerpt) > longestExcerpt {
 		excerpt = append(excerpt[:longestExcerpt-1], '…')
 	}
-	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleText(m.GetSender()), world.RoleText(m.GetRecipient()), clean(string(excerpt)))
+	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), clean(string(excerpt)))
 }
 
 // The colours of a terminal.

@@ -121,7 +121,7 @@ func (s *candidate) extraRows(index int) []extra {
 	var out []extra
 	for _, declared := range s.scenario.GetSetup().GetSchema() {
 		table, _ := s.oracle.schema.Table(declared.GetName())
-		name, id := world.AuthorText(table.Name), table.Columns[0].Name
+		name, id := world.AuthorName(table.Name), table.Columns[0].Name
 		if calls := s.filled("add_"+name, nil); len(calls) > 0 {
 			out = append(out, extra{"a row of " + name + " added", table.Name, calls[0]})
 		}

@@ -60,7 +60,7 @@ const mostValues = 3
 // values returns plausible values of an argument in the initial world.
 func (s *candidate) values(tool string, p parameter) []string {
 	creates := strings.HasPrefix(tool, "add_") || strings.HasPrefix(tool, "modify_")
-	for _, table := range s.oracle.schema.Stored() {
+	for _, table := range s.oracle.schema.StoredTables() {
 		if p.name == table.Columns[0].Name {
 			return s.column(table.Name, p.name)
 		}

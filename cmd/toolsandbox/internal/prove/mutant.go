@@ -123,8 +123,8 @@ func (s *candidate) others(a argument, index int) []argument {
 	}
 	type key struct{ table, column, name string }
 	keys := []key{{world.Contact, "phone_number", "another person's number"}}
-	for _, table := range s.oracle.schema.Stored() {
-		keys = append(keys, key{table.Name, table.Columns[0].Name, "another row of " + world.AuthorText(table.Name)})
+	for _, table := range s.oracle.schema.StoredTables() {
+		keys = append(keys, key{table.Name, table.Columns[0].Name, "another row of " + world.AuthorName(table.Name)})
 	}
 	for _, key := range keys {
 		records := s.oracle.records(key.table, index-1)

@@ -45,7 +45,7 @@ type run struct {
 // newRun reads a finished rollout of the oracle.
 func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, result *busv1.Result, tools map[string]*toolInfo) (*run, error) {
 	r := &run{messages: t.GetMessages(), starting: int(t.GetStartingMessages()), tables: t.GetTables(), matched: map[int]int{}}
-	r.schema = world.SchemaOf(s.GetSetup().GetSchema())
+	r.schema = world.SchemaOrBuiltin(s.GetSetup().GetSchema())
 	for i, turn := range s.GetSetup().GetOracleScript() {
 		if len(turn.GetCalls()) == 0 {
 			r.steps = append(r.steps, &step{turn: i, number: -1, say: turn.GetSay()})
@@ -181,7 +181,7 @@ func (r *run) last() int { return len(r.messages) - 1 }
 
 // sameWorldAs returns whether two conversations ended with equal tables.
 func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
-	for _, table := range r.schema.Stored() {
+	for _, table := range r.schema.StoredTables() {
 		ours, theirs := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
 		if !slices.EqualFunc(ours, theirs, func(a, b *worldv1.Row) bool { return proto.Equal(a, b) }) {
 			return false

@@ -84,7 +84,7 @@ func describe(s *toolhostv1.Session) sessionJSON {
 
 // MarshalJSON implements json.Marshaler.
 func (v *View) MarshalJSON() ([]byte, error) {
-	schema := world.SchemaOf(v.Session.GetSchema())
+	schema := world.SchemaOrBuiltin(v.Session.GetSchema())
 	tables := make([]tableJSON, len(v.Tables))
 	for i, version := range v.Tables {
 		table, _ := schema.Table(version.GetName())

@@ -82,7 +82,7 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	if err != nil {
 		return replayed, err
 	}
-	replayed.Versions, err = compareVersions(world.SchemaOf(session.GetSchema()), stored, made, recorded.starting, recorded.to)
+	replayed.Versions, err = compareVersions(world.SchemaOrBuiltin(session.GetSchema()), stored, made, recorded.starting, recorded.to)
 	return replayed, err
 }
 

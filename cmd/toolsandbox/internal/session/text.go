@@ -52,7 +52,7 @@ type View struct {
 
 // WriteText prints a view for people.
 func (v *View) WriteText(w io.Writer) error {
-	schema := world.SchemaOf(v.Session.GetSchema())
+	schema := world.SchemaOrBuiltin(v.Session.GetSchema())
 	lines := []string{fmt.Sprintf("%s: message %d of 0 to %d", title(v.Session), v.At, v.Session.GetLastIndex())}
 	for _, version := range v.Tables {
 		lines = append(lines, "", fmt.Sprintf("%s, %s, stored at message %d", version.GetName(),

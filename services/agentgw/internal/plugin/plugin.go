@@ -84,7 +84,7 @@ func (d *Dialer) Close() error { return d.conns.close() }
 // ErrAddress, ErrTooManyConnections, ErrUnavailable, ErrRetriesExhausted, ErrTimeout or that of
 // ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
-	act, who := actRequest(req, tools), strings.ToLower(world.RoleText(req.GetRole()))
+	act, who := actRequest(req, tools), strings.ToLower(world.RoleName(req.GetRole()))
 	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
 	switch {
 	case ctx.Err() != nil:

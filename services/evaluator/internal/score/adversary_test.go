@@ -39,7 +39,7 @@ func (a adversarialCases) trajectory(length int) *Trajectory {
 	}
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent
 	t.Tables = make(map[string][]Version)
-	for _, table := range world.Builtin().Stored() {
+	for _, table := range world.Builtin().StoredTables() {
 		var rows [][]Value
 		for i := range length {
 			if i > 0 && a.IntN(2) == 0 {

@@ -136,7 +136,7 @@ func Compile(definition Definition) (*Graph, error) {
 			check.add(i, -1, "constraints", "empty")
 		}
 		for _, table := range slices.Concat(node.GetGuardrailTables(), node.GetUnguardedTables()) {
-			if graph.schema.Place(table) < 0 {
+			if graph.schema.TableIndex(table) < 0 {
 				check.add(i, -1, "guard.tables", "unknown table %q", table)
 			}
 		}

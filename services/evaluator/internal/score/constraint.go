@@ -28,7 +28,7 @@ func (k *constraintCompiler) fail(field, format string, arguments ...any) {
 
 // compile checks and prepares a constraint. The result is invalid if a mistake was recorded.
 func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint {
-	result := constraint{table: k.schema.Place(source.GetTable()), measure: source.GetMeasure(), reference: noReference, fillColumn: -1}
+	result := constraint{table: k.schema.TableIndex(source.GetTable()), measure: source.GetMeasure(), reference: noReference, fillColumn: -1}
 	if source.GetMeasure() == 0 || evaluationv1.SnapshotMeasure_name[int32(source.GetMeasure())] == "" {
 		k.fail("measure", "unknown measure %d", source.GetMeasure())
 	}
@@ -285,7 +285,7 @@ func (k *constraintCompiler) checkKind(field string, spec world.Column, c *cell)
 		return false
 	}
 	if (spec.Name == "sender" || spec.Name == "recipient") && want == KindString && c.measure == Exact {
-		if _, ok := world.RoleByText(c.value.text); !ok {
+		if _, ok := world.ParseRole(c.value.text); !ok {
 			k.fail(field, "unknown role %q", c.value.text)
 			return false
 		}
@@ -307,7 +307,7 @@ func (k *constraintCompiler) prefilter(result *constraint, c *cell) {
 	if c.measure != Exact || c.column != columnSender && c.column != columnRecipient {
 		return
 	}
-	role, _ := world.RoleByText(c.value.text) // null is role 0
+	role, _ := world.ParseRole(c.value.text) // null is role 0
 	if c.column == columnSender {
 		result.senders = 1 << role
 	} else {

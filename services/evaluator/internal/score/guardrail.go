@@ -47,7 +47,7 @@ func (g *Graph) candidates(source *evaluationv1.Node) tableSet {
 	stored := tableSet(1)<<len(g.schema.Tables()) - 1 - 1<<sandbox
 	set := func(names []string) (tables tableSet) {
 		for _, name := range names {
-			tables = tables.with(g.schema.Place(name))
+			tables = tables.with(g.schema.TableIndex(name))
 		}
 		return tables
 	}

@@ -54,8 +54,8 @@ func prepare(trajectory *Trajectory) *prepared {
 	n := len(trajectory.Messages)
 	w.traces, w.parsed = make([][]call, n), make([]bool, n)
 	w.tables = make([]history, len(w.schema.Tables()))
-	at := make([]int32, len(w.schema.Stored())*n)
-	for t, table := range w.schema.Stored() {
+	at := make([]int32, len(w.schema.StoredTables())*n)
+	for t, table := range w.schema.StoredTables() {
 		h := &w.tables[1+t]
 		h.versions = trajectory.Tables[table.Name]
 		if len(h.versions) == 0 {

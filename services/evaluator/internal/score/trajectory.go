@@ -74,7 +74,7 @@ func (m *Message) cell(column int) Value {
 		if m.VisibleTo != nil {
 			names := make([]string, len(m.VisibleTo))
 			for i, role := range m.VisibleTo {
-				names[i] = world.RoleText(role)
+				names[i] = world.RoleName(role)
 			}
 			return List(names...)
 		}
@@ -87,7 +87,7 @@ func roleValue(role Role) Value {
 	if role == 0 {
 		return Null()
 	}
-	return String(world.RoleText(role))
+	return String(world.RoleName(role))
 }
 
 // equal reports whether two messages are equal in every column.
@@ -146,11 +146,11 @@ func (t *Trajectory) schema() *world.Schema { return cmp.Or(t.Schema, world.Buil
 // trajectory.
 func (t *Trajectory) Validate() error {
 	for name := range t.Tables {
-		if t.schema().Place(name) <= sandbox {
+		if t.schema().TableIndex(name) <= sandbox {
 			return fmt.Errorf("validate trajectory: a version of table %q", name)
 		}
 	}
-	for _, table := range t.schema().Stored() {
+	for _, table := range t.schema().StoredTables() {
 		for i, version := range t.Tables[table.Name] {
 			if i > 0 && version.Index <= t.Tables[table.Name][i-1].Index {
 				return fmt.Errorf("validate trajectory: %s: version %d follows %d", table.Name, version.Index,

@@ -46,7 +46,7 @@ func (g *guardrails) UnmarshalJSON(raw []byte) error {
 	err := json.Unmarshal(raw, &graph)
 	for _, node := range graph.Nodes {
 		slices.SortFunc(node.Guardrails, func(a, b score.AutomaticGuardrail) int {
-			return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(world.Builtin().Place(a.Table), world.Builtin().Place(b.Table)))
+			return cmp.Or(cmp.Compare(a.Reference, b.Reference), cmp.Compare(world.Builtin().TableIndex(a.Table), world.Builtin().TableIndex(b.Table)))
 		})
 		*g = append(*g, node.Guardrails)
 	}

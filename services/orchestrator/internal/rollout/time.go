@@ -24,7 +24,7 @@ type timeline struct {
 
 // setTimes adds to a start what the timeline follows from, where the setup asks for one.
 func setTimes(start *busv1.Start, setup *setupv1.Setup) {
-	clock, events := setup.GetClock(), world.SchemaOf(setup.GetSchema()).HasEvents()
+	clock, events := setup.GetClock(), world.SchemaOrBuiltin(setup.GetSchema()).HasEvents()
 	if clock.GetUserTurn() == 0 && clock.GetAgentTurn() == 0 && !events {
 		return
 	}

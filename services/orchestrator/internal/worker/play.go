@@ -266,7 +266,7 @@ func (r *runner) turn(ctx context.Context) error {
 	case speaker == worldv1.Role_ROLE_USER:
 		turn, failure, err = r.respond(ctx, speaker, r.rollout.GetUser(), r.setup.GetUserScript())
 	default:
-		failure = infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleText(speaker)))
+		failure = infrastructureEnd(fmt.Errorf("nobody can answer as %s", world.RoleName(speaker)))
 	}
 	switch {
 	case errors.Is(err, errThrottled):
@@ -314,7 +314,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		err = r.acquire(ctx)
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleText(role), err)
+		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleName(role), err)
 	}
 	if hold := response.GetHold(); hold != nil {
 		return nil, nil, r.throttled(ctx, hold)
@@ -327,7 +327,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 		return nil, end, nil
 	}
 	if len(response.GetMessages()) == 0 {
-		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleText(role))
+		return nil, nil, fmt.Errorf("respond as %s: no message in the answer", world.RoleName(role))
 	}
 	turn := r.state.Turn(response.GetMessages(), nil)
 	turn.Usage = response.GetUsage()

@@ -262,7 +262,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 	if err != nil {
 		return nil, err
 	}
-	for _, table := range start.schema.Stored() {
+	for _, table := range start.schema.StoredTables() {
 		l.world.Recall(table.Name, ever[table.Name], blank[table.Name])
 	}
 	l.world.SetDrawn(record.GetIdsDrawn())

@@ -22,7 +22,7 @@ func (h *Host) Tables(id string, index int32, names []string) ([]*worldv1.Table,
 		return nil, err
 	}
 	var tables []*worldv1.Table
-	for _, shape := range l.setup.schema.Stored() {
+	for _, shape := range l.setup.schema.StoredTables() {
 		if len(names) > 0 && !slices.Contains(names, shape.Name) {
 			continue
 		}

@@ -257,7 +257,7 @@ func (s *compiledSetup) checkVersion(version *worldv1.Table) error {
 }
 
 // tableNumber returns the number of a table in the store's keys.
-func (s *compiledSetup) tableNumber(table string) uint8 { return uint8(s.schema.Place(table)) }
+func (s *compiledSetup) tableNumber(table string) uint8 { return uint8(s.schema.TableIndex(table)) }
 
 // versionAt returns the starting version of a table at a message. Before the first version it
 // returns the first.
@@ -311,7 +311,7 @@ func (v versions) withTables(tables ...*worldv1.Table) versions {
 // list returns the versions in the order of the schema.
 func (v versions) list(schema *world.Schema) []*worldv1.TableVersion {
 	var list []*worldv1.TableVersion
-	for _, table := range schema.Stored() {
+	for _, table := range schema.StoredTables() {
 		if version, ok := v[table.Name]; ok {
 			list = append(list, &worldv1.TableVersion{Name: table.Name, Index: version.index, Digest: version.digest})
 		}

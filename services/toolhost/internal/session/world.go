@@ -79,7 +79,7 @@ func (w *World) Frame() *Frame { return w.frame }
 func (w *World) SetFrame(frame *Frame) { w.frame = frame }
 
 // Tables returns the tables that hold rows, in their order.
-func (w *World) Tables() []world.Table { return w.frame.schema().Stored() }
+func (w *World) Tables() []world.Table { return w.frame.schema().StoredTables() }
 
 // Table returns the shape of a table; one that the session does not have has no columns.
 func (w *World) Table(name string) world.Table {
@@ -89,7 +89,7 @@ func (w *World) Table(name string) world.Table {
 
 // table returns a table's newest version. A tool that names a table which the session does not have
 // is a defect of the tool.
-func (w *World) table(name string) *table { return &w.tables[w.frame.schema().Place(name)] }
+func (w *World) table(name string) *table { return &w.tables[w.frame.schema().TableIndex(name)] }
 
 // change returns a table's newest version, which may be changed: other worlds do not see it.
 func (w *World) change(name string) *table {
@@ -202,7 +202,7 @@ func Decode(rows []*worldv1.Row) []Row {
 	for i, row := range rows {
 		cells := make(Row, len(row.GetCells()))
 		for j, cell := range row.GetCells() {
-			cells[j] = world.Plain(cell)
+			cells[j] = world.CellValue(cell)
 		}
 		decoded[i] = cells
 	}
@@ -215,7 +215,7 @@ func Encode(name string, index int32, rows []Row) *worldv1.Table {
 	for i, row := range rows {
 		cells := make([]*worldv1.Value, len(row))
 		for j, cell := range row {
-			cells[j] = world.Cell(cell)
+			cells[j] = world.NewCell(cell)
 		}
 		encoded.Rows[i] = &worldv1.Row{Cells: cells}
 	}

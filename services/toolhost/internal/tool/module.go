@@ -34,7 +34,7 @@ type Pack struct {
 // PackOf returns the pack of a setup. The setup's tables must be valid.
 func PackOf(setup *setupv1.Setup) Pack {
 	return Pack{
-		Modules: setup.GetToolModules(), Servers: setup.GetToolServers(), Backend: setup.GetToolBackend(), Schema: world.SchemaOf(setup.GetSchema()),
+		Modules: setup.GetToolModules(), Servers: setup.GetToolServers(), Backend: setup.GetToolBackend(), Schema: world.SchemaOrBuiltin(setup.GetSchema()),
 	}
 }
 

@@ -30,7 +30,7 @@ func (m moduleWorld) isEventTable(table string) bool {
 // event schedules or unschedules an event.
 func (m moduleWorld) event(method string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
 	if !m.isEventTable(world.Event) {
-		return python.Value{}, raise("KeyError", python.Repr(python.Str(world.AuthorText(world.Event))))
+		return python.Value{}, raise("KeyError", python.Repr(python.Str(world.AuthorName(world.Event))))
 	}
 	params := []string{"event_id"}
 	if method == scheduleMethod {

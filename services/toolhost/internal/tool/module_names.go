@@ -137,7 +137,7 @@ func (r *nameChecker) columns(table world.Table, x syntax.Expr) {
 	}
 	for _, x := range named {
 		if column, ok := literalText(x); ok && table.Column(column) < 0 {
-			r.failAt(x, "table %s has no column %s%s", world.AuthorText(table.Name), column, hint(column, columnNames(table)))
+			r.failAt(x, "table %s has no column %s%s", world.AuthorName(table.Name), column, hint(column, columnNames(table)))
 		}
 	}
 }
@@ -153,9 +153,9 @@ func literalText(x syntax.Expr) (text string, ok bool) {
 }
 
 func tableNames(schema *world.Schema) (names []string) {
-	for _, table := range schema.Stored() {
+	for _, table := range schema.StoredTables() {
 		if !isHidden(table.Name) {
-			names = append(names, world.AuthorText(table.Name))
+			names = append(names, world.AuthorName(table.Name))
 		}
 	}
 	return names

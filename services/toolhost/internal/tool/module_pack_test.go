@@ -81,7 +81,7 @@ func TestRandom(t *testing.T) {
 // TestStandalone checks that a catalogue without the built-in tables has only the pack's tools and
 // the user's built-in ones.
 func TestStandalone(t *testing.T) {
-	schema, err := world.NewSchema([]*worldv1.TableSchema{world.Standalone()})
+	schema, err := world.NewSchema([]*worldv1.TableSchema{world.StandaloneMarker()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,8 +120,8 @@ func optionalParams(method string) []string {
 
 // storedTable returns a table by its name in files.
 func storedTable(schema *world.Schema, name string) (world.Table, bool) {
-	table, ok := schema.Table(world.Name(name))
-	return table, ok && !isHidden(table.Name) && name == world.AuthorText(table.Name)
+	table, ok := schema.Table(world.TableName(name))
+	return table, ok && !isHidden(table.Name) && name == world.AuthorName(table.Name)
 }
 
 // isHidden reports whether tools of packs cannot access a table: messages, and consents, which only
@@ -131,7 +131,7 @@ func isHidden(table string) bool { return table == world.Sandbox || table == wor
 // table returns a table of the session. An unknown one raises KeyError.
 func (m moduleWorld) table(name python.Value) (world.Table, error) {
 	text, _ := name.AsStr()
-	if table := m.world.Table(world.Name(text)); len(table.Columns) > 0 && !isHidden(table.Name) && text == world.AuthorText(table.Name) {
+	if table := m.world.Table(world.TableName(text)); len(table.Columns) > 0 && !isHidden(table.Name) && text == world.AuthorName(table.Name) {
 		return table, nil
 	}
 	return world.Table{}, raise("KeyError", python.Repr(name))
