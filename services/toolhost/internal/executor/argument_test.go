@@ -53,7 +53,7 @@ func FuzzArguments(f *testing.F) {
 		source := sandbox.ComposeSource("call_1", called.Name, python.Repr(args))
 		run := func() (Answer, session.World) {
 			world := someWorld()
-			world.Frame().Services = backend
+			world.Config().Services = backend
 			answers, after, err := env.Run(t.Context(), world, sourceMessages(source), agent)
 			if err != nil || len(answers) != 1 {
 				t.Fatalf("%s: %d answers, error %v", source, len(answers), err)

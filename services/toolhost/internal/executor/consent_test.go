@@ -34,8 +34,8 @@ func TestConsentBatches(t *testing.T) {
 	if env.selection, err = env.catalogue.Gate(env.selection, confirm); err != nil {
 		t.Fatal(err)
 	}
-	random, frame := rand.New(rand.NewPCG(9, 10)), &session.Frame{Zone: time.UTC, Services: recorded(t), Schema: schema}
-	drawing := session.NewWorld(frame, 0)
+	random, cfg := rand.New(rand.NewPCG(9, 10)), &session.Config{Zone: time.UTC, Services: recorded(t), Schema: schema}
+	drawing := session.NewWorld(cfg, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
 	compared, later := 0, 0
 	for range batches {
@@ -43,7 +43,7 @@ func TestConsentBatches(t *testing.T) {
 		for range 12 {
 			pool = append(pool, generatedCall(random, ids, pick(random, gated...)))
 		}
-		base := collidingWorld(random, frame, ids)
+		base := collidingWorld(random, cfg, ids)
 		base.Load(world.Consent, consents(random, base.Now(), confirm, ids), false)
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {

@@ -127,7 +127,7 @@ func orderSensitiveReminders() []*tool.Tool {
 			}
 			return nil
 		}),
-		undeclaredTool("rationed", func(w *session.World) error { return raiseIf(w.Drawn() > 3) }),
+		undeclaredTool("rationed", func(w *session.World) error { return raiseIf(w.IDCount() > 3) }),
 		undeclaredTool("drop_tea", func(w *session.World) error { // ignores a missing row
 			w.Remove(reminders, named("tea"))
 			return nil
@@ -191,8 +191,8 @@ func TestLongOrderSensitiveTools(t *testing.T) { orderSensitiveBatches(t, manyBa
 func orderSensitiveBatches(t *testing.T, batches int) {
 	t.Helper()
 	env, random := orderSensitiveEnvironment(t), rand.New(rand.NewPCG(5, 6))
-	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
-	drawing := session.NewWorld(frame, 0)
+	cfg := &session.Config{Zone: time.UTC, Services: recorded(t)}
+	drawing := session.NewWorld(cfg, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
 	own := []string{}
 	for _, declared := range orderSensitiveTools() {
@@ -207,7 +207,7 @@ func orderSensitiveBatches(t *testing.T, batches int) {
 	compared, later := 0, 0
 	for round := range batches {
 		pool := pools[5+round%3]
-		base := collidingWorld(random, frame, ids)
+		base := collidingWorld(random, cfg, ids)
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {
 			continue
@@ -298,8 +298,8 @@ func pythonEnvironment(tb testing.TB) *Environment {
 func compareGenerated(t *testing.T, env *Environment, batches int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(7, 8))
-	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
-	drawing := session.NewWorld(frame, 0)
+	cfg := &session.Config{Zone: time.UTC, Services: recorded(t)}
+	drawing := session.NewWorld(cfg, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
 	var writing []*tool.Tool
 	for _, declared := range tool.Builtin().All() {
@@ -313,7 +313,7 @@ func compareGenerated(t *testing.T, env *Environment, batches int) {
 		for range 12 {
 			pool = append(pool, generatedCall(random, ids, pick(random, all...)), generatedCall(random, ids, pick(random, writing...)))
 		}
-		base := collidingWorld(random, frame, ids)
+		base := collidingWorld(random, cfg, ids)
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {
 			continue

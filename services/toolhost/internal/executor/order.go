@@ -34,20 +34,20 @@ type search struct {
 	base  session.World
 	// duplicateOf maps each call to the first equal call.
 	duplicateOf []int
-	// effects are the effects of each call in all observed states. Equal calls share them. effectsGrew
-	// reports new effects since the last analysis.
-	effects     []*session.Record
-	effectsGrew bool
+	// effects are the effects of each call in all observed states. Equal calls share them.
+	// effectsChanged reports new effects since the last analysis.
+	effects        []*session.Effects
+	effectsChanged bool
 	*analysis
-	// readsCounter reports that ids matter, so the counter of ids counts as read by each call that
-	// draws one.
-	readsCounter bool
+	// readsIDCount reports that ids matter, so each call that draws an id counts as reading their
+	// counter.
+	readsIDCount bool
 	// failing maps states to whether some order of a group's remaining calls raises.
 	failing map[[sha256.Size]byte]bool
-	// buffer is for encoding keys, record for recording runs.
-	buffer []byte
-	record session.Record
-	steps  int
+	// buffer is for encoding keys, observed for recording runs.
+	buffer   []byte
+	observed session.Effects
+	steps    int
 }
 
 // errRegrouped means that the groups changed and must be explored again.
@@ -67,11 +67,11 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 		return nil, session.World{}, ErrTooManyOrders
 	}
 	s := &search{calls: calls, base: base}
-	given, world := s.runGiven(ctx)
-	writes := func(record *session.Record) bool { return len(record.Writes) > 0 }
+	answers, world := s.runGiven(ctx)
+	writes := func(effects *session.Effects) bool { return len(effects.Writes) > 0 }
 	failed := func(answer Answer) bool { return answer.Exception != "" }
-	if slices.ContainsFunc(given, failed) || !slices.ContainsFunc(s.effects, writes) {
-		return given, world, nil
+	if slices.ContainsFunc(answers, failed) || !slices.ContainsFunc(s.effects, writes) {
+		return answers, world, nil
 	}
 	ctx = context.WithValue(ctx, reordered{}, true)
 	s.shareEffects()
@@ -84,7 +84,7 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 		return nil, session.World{}, err
 	}
 	if !fails {
-		return given, world, nil
+		return answers, world, nil
 	}
 	return s.build(ctx, base, all, make([]Answer, 0, len(calls)))
 }
@@ -92,9 +92,9 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 // runGiven executes the calls in the given order and records their effects.
 func (s *search) runGiven(ctx context.Context) ([]Answer, session.World) {
 	world, answers := s.base, make([]Answer, len(s.calls))
-	s.effects = make([]*session.Record, len(s.calls))
+	s.effects = make([]*session.Effects, len(s.calls))
 	for i := range s.calls {
-		s.effects[i] = &session.Record{}
+		s.effects[i] = &session.Effects{}
 		answers[i] = s.run(ctx, i, &world)
 	}
 	return answers, world
@@ -102,10 +102,10 @@ func (s *search) runGiven(ctx context.Context) ([]Answer, session.World) {
 
 // run executes a call, records its effects and returns its answer.
 func (s *search) run(ctx context.Context, i int, world *session.World) Answer {
-	world.Watch(&s.record)
+	world.Watch(&s.observed)
 	answer := s.calls[i].run(ctx, world)
 	world.Watch(nil)
-	s.effectsGrew = s.effects[i].Add(&s.record) || s.effectsGrew
+	s.effectsChanged = s.effects[i].Merge(&s.observed) || s.effectsChanged
 	answer.Call = i
 	return answer
 }
@@ -113,8 +113,8 @@ func (s *search) run(ctx context.Context, i int, world *session.World) Answer {
 // runFirst executes every call as the first one and records its effects. fails reports whether any
 // raises.
 func (s *search) runFirst(ctx context.Context) (fails bool, err error) {
-	for i, twin := range s.duplicateOf {
-		if i != twin {
+	for i, first := range s.duplicateOf {
+		if i != first {
 			continue
 		}
 		_, raised, err := s.try(ctx, i, s.base)
@@ -129,10 +129,10 @@ func (s *search) runFirst(ctx context.Context) (fails bool, err error) {
 
 // shareEffects merges the effects of equal calls.
 func (s *search) shareEffects() {
-	s.duplicateOf, s.effectsGrew = duplicates(s.calls), true
+	s.duplicateOf, s.effectsChanged = duplicates(s.calls), true
 	for i, first := range s.duplicateOf {
 		if first != i {
-			s.effects[first].Add(s.effects[i])
+			s.effects[first].Merge(s.effects[i])
 			s.effects[i] = s.effects[first]
 		}
 	}
@@ -203,10 +203,10 @@ func (s *search) canFail(ctx context.Context, world *session.World, left callSet
 // regroup groups the calls again if new effects were observed. It reports whether the groups
 // changed.
 func (s *search) regroup() bool {
-	if !s.effectsGrew {
+	if !s.effectsChanged {
 		return false
 	}
-	s.effectsGrew = false
+	s.effectsChanged = false
 	next := s.analyse()
 	if s.analysis != nil && s.equal(next) {
 		return false
@@ -261,7 +261,7 @@ func (s *search) explore(ctx context.Context, g *group, world *session.World, le
 		if err := s.tryIDs(ctx, g, i, world, &after); err != nil {
 			return false, err
 		}
-		if g.shaping.has(i) {
+		if g.writers.has(i) {
 			next, worlds = append(next, i), append(worlds, after)
 		}
 	}
@@ -288,10 +288,10 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 	if ctx.Err() != nil {
 		return world, false, context.Cause(ctx)
 	}
-	world.Watch(&s.record)
+	world.Watch(&s.observed)
 	_, exception := s.calls[i].evaluate(ctx, &world)
 	world.Watch(nil)
-	s.effectsGrew = s.effects[i].Add(&s.record) || s.effectsGrew
+	s.effectsChanged = s.effects[i].Merge(&s.observed) || s.effectsChanged
 	return world, exception != nil, nil
 }
 
@@ -299,22 +299,22 @@ func (s *search) try(ctx context.Context, i int, world session.World) (after ses
 // The error is errRegrouped if the id may matter to the group. after is the world after the call
 // with the ids of world.
 func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *session.World) error {
-	if !g.idsVary || s.effects[i].Draws == 0 {
+	if !g.idsVary || s.effects[i].NewIDs == 0 {
 		return nil
 	}
 	want := s.conflicts.AppendAnswers(nil, after, g.reads)
-	for drawn := s.base.Drawn(); drawn <= s.base.Drawn()+s.draws; drawn++ {
-		if drawn == world.Drawn() {
+	for drawn := s.base.IDCount(); drawn <= s.base.IDCount()+s.newIDs; drawn++ {
+		if drawn == world.IDCount() {
 			continue
 		}
 		other := *world
-		other.SetDrawn(drawn)
+		other.SetIDCount(drawn)
 		other, raised, err := s.try(ctx, i, other)
 		if err != nil {
 			return err
 		}
 		if raised || !bytes.Equal(want, s.conflicts.AppendAnswers(nil, &other, g.reads)) {
-			s.readsCounter, s.effectsGrew = true, true
+			s.readsIDCount, s.effectsChanged = true, true
 			return errRegrouped
 		}
 	}

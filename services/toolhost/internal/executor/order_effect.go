@@ -9,8 +9,8 @@ import (
 // group is a set of conflicting calls with their queries. No call outside changes the answers.
 type group struct {
 	calls callSet
-	// shaping are the calls that change the answers.
-	shaping callSet
+	// writers are the calls that change the answers.
+	writers callSet
 	reads   []session.Read
 	// idsVary reports that calls of the group draw ids, and that the ids depend on calls that do not
 	// change the answers.
@@ -21,14 +21,14 @@ type group struct {
 type analysis struct {
 	conflicts *session.Conflicts
 	groups    []group
-	// draws is the maximum number of ids that the batch draws.
-	draws int64
+	// newIDs is the maximum number of ids that the batch draws.
+	newIDs int64
 }
 
 // equal reports whether two analyses are the same.
 func (a *analysis) equal(b *analysis) bool {
-	return a.draws == b.draws && a.conflicts.Same(b.conflicts) && slices.EqualFunc(a.groups, b.groups, func(g, h group) bool {
-		return g.calls == h.calls && g.shaping == h.shaping && g.idsVary == h.idsVary && slices.EqualFunc(g.reads, h.reads, session.Read.Same)
+	return a.newIDs == b.newIDs && a.conflicts.Equal(b.conflicts) && slices.EqualFunc(a.groups, b.groups, func(g, h group) bool {
+		return g.calls == h.calls && g.writers == h.writers && g.idsVary == h.idsVary && slices.EqualFunc(g.reads, h.reads, session.Read.Equal)
 	})
 }
 
@@ -38,13 +38,13 @@ const maxIDs = 256
 // analyse groups the calls by their observed effects.
 func (s *search) analyse() *analysis {
 	a := &analysis{conflicts: session.NewConflicts(&s.base, s.effects)}
-	var drawers callSet
+	var idUsers callSet
 	for i, effects := range s.effects {
-		if a.draws += int64(effects.Draws); effects.Draws > 0 {
-			drawers |= 1 << i
+		if a.newIDs += int64(effects.NewIDs); effects.NewIDs > 0 {
+			idUsers |= 1 << i
 		}
 	}
-	s.readsCounter = s.readsCounter || a.draws > maxIDs
+	s.readsIDCount = s.readsIDCount || a.newIDs > maxIDs
 	for i := range s.calls {
 		next := s.groupOf(a.conflicts, i)
 		a.groups = slices.DeleteFunc(a.groups, func(g group) bool {
@@ -58,15 +58,15 @@ func (s *search) analyse() *analysis {
 	}
 	for i := range a.groups {
 		g := &a.groups[i]
-		if g.calls&drawers != 0 {
-			if g.idsVary = drawers&(drawers-1) != 0 && drawers&^g.shaping != 0; !g.idsVary {
-				session.AddReads(&g.reads, []session.Read{session.Drawing()})
+		if g.calls&idUsers != 0 {
+			if g.idsVary = idUsers&(idUsers-1) != 0 && idUsers&^g.writers != 0; !g.idsVary {
+				session.MergeReads(&g.reads, []session.Read{session.IDCountRead()})
 			}
 		}
 		g.reads = slices.DeleteFunc(g.reads, func(read session.Read) bool { return !s.changes(a.conflicts, read) })
 	}
 	a.groups = slices.DeleteFunc(a.groups, func(g group) bool { // its calls see the same in any order
-		return !g.idsVary && (g.shaping == 0 || g.calls&(g.calls-1) == 0)
+		return !g.idsVary && (g.writers == 0 || g.calls&(g.calls-1) == 0)
 	})
 	return a
 }
@@ -77,18 +77,18 @@ func (s *search) analyse() *analysis {
 func (s *search) groupOf(conflicts *session.Conflicts, i int) group {
 	g := group{}
 	s.join(&g, s.duplicateOf[i])
-	for grown := true; grown; {
-		grown = false
+	for changed := true; changed; {
+		changed = false
 		for j, effects := range s.effects {
-			if !g.shaping.has(j) {
-				if !conflicts.Matter(effects.Writes, g.reads) {
+			if !g.writers.has(j) {
+				if !conflicts.Affect(effects.Writes, g.reads) {
 					continue
 				}
 				s.join(&g, s.duplicateOf[j])
-				g.shaping, grown = g.shaping|1<<j, true
-				session.AddReads(&g.reads, effects.Shapes)
+				g.writers, changed = g.writers|1<<j, true
+				session.MergeReads(&g.reads, effects.CopyReads)
 			}
-			grown = session.AddReads(&g.reads, conflicts.Chosen(effects.Writes, g.reads)) || grown
+			changed = session.MergeReads(&g.reads, conflicts.SelectionReads(effects.Writes, g.reads)) || changed
 		}
 	}
 	return g
@@ -101,20 +101,20 @@ func (s *search) join(g *group, first int) {
 			g.calls |= 1 << i
 		}
 	}
-	session.AddReads(&g.reads, s.effects[first].Reads)
-	if s.readsCounter && s.effects[first].Draws > 0 {
-		session.AddReads(&g.reads, []session.Read{session.Drawing()})
+	session.MergeReads(&g.reads, s.effects[first].Reads)
+	if s.readsIDCount && s.effects[first].NewIDs > 0 {
+		session.MergeReads(&g.reads, []session.Read{session.IDCountRead()})
 	}
 }
 
 // join adds a group that shares calls.
 func (g *group) join(other group) {
-	g.calls, g.shaping = g.calls|other.calls, g.shaping|other.shaping
-	session.AddReads(&g.reads, other.reads)
+	g.calls, g.writers = g.calls|other.calls, g.writers|other.writers
+	session.MergeReads(&g.reads, other.reads)
 }
 
 // changes reports whether any call changes the answer to a query.
 func (s *search) changes(conflicts *session.Conflicts, read session.Read) bool {
 	reads := []session.Read{read}
-	return slices.ContainsFunc(s.effects, func(effects *session.Record) bool { return conflicts.Matter(effects.Writes, reads) })
+	return slices.ContainsFunc(s.effects, func(effects *session.Effects) bool { return conflicts.Affect(effects.Writes, reads) })
 }

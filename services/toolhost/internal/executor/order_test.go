@@ -38,7 +38,7 @@ func environment(tb testing.TB) *Environment {
 
 // someWorld returns a world with settings and a few contacts. One of them is the phone's owner.
 func someWorld() session.World {
-	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
+	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
 	w.Load(world.Setting, []session.Row{{
 		python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.Float(1), python.Float(2),
 	}}, false)
@@ -114,10 +114,10 @@ func allOrders(calls []call, base session.World) ([]Answer, session.World) {
 
 // worldText returns all visible state of a world as text.
 func worldText(w session.World) string {
-	text := fmt.Sprint(w.Drawn(), w.Active())
+	text := fmt.Sprint(w.IDCount(), w.Active())
 	for _, table := range w.Tables() {
 		name := table.Name
-		text += fmt.Sprint("|", w.Written(name), w.Ever(name), session.Encode(name, 0, w.Rows(name)))
+		text += fmt.Sprint("|", w.Written(name), w.HadRows(name), session.Encode(name, 0, w.Rows(name)))
 	}
 	return text
 }
@@ -177,10 +177,10 @@ func recorded(t *testing.T) service.Backend {
 }
 
 // collidingWorld returns a world with a few rows, a random history and random settings.
-func collidingWorld(random *rand.Rand, frame *session.Frame, ids []string) session.World {
-	w := session.NewWorld(frame, 1716399000)
+func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) session.World {
+	w := session.NewWorld(cfg, 1716399000)
 	w.SetActive(random.IntN(4) > 0)
-	w.SetDrawn(int64(random.IntN(2)))
+	w.SetIDCount(int64(random.IntN(2)))
 	flag := func(odds int) python.Value { return python.Bool(random.IntN(odds) == 0) }
 	if random.IntN(10) > 0 {
 		row := session.Row{python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), flag(4), python.Float(37.3), python.Float(-122)}
@@ -248,14 +248,14 @@ func TestLongFirstFailingEqualsAllOrders(t *testing.T) { equalsAllOrders(t, many
 func equalsAllOrders(t *testing.T, batches int) {
 	t.Helper()
 	env, random := environment(t), rand.New(rand.NewPCG(1, 2))
-	frame := &session.Frame{Zone: time.UTC, Services: recorded(t)}
-	drawing := session.NewWorld(frame, 0)
+	cfg := &session.Config{Zone: time.UTC, Services: recorded(t)}
+	drawing := session.NewWorld(cfg, 0)
 	ids := []string{"a", "b", drawing.NewID(), drawing.NewID()}
 	all := callPools(ids)
 	compared, givenFails, laterFails := 0, 0, 0
 	for round := range batches {
 		pool := all[round%len(all)]
-		base := collidingWorld(random, frame, ids)
+		base := collidingWorld(random, cfg, ids)
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {
 			continue
@@ -374,7 +374,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Fatalf("offline services: %v", err)
 	}
 	env, world := environment(b), someWorld()
-	world.Frame().Services = backend
+	world.Config().Services = backend
 	contacts := slices.Clone(world.Rows("CONTACT"))
 	for i := range 40 {
 		contacts = append(contacts, session.Row{python.Str(fmt.Sprint("id", i)), python.Str("Gus"), python.Str("+14085550000"), python.None(), python.Bool(false)})

@@ -58,16 +58,16 @@ type recordedAnswer struct {
 	own    bool
 }
 
-// frameOf returns the frame of an execution, and the recorder of hosted services, nil if the
+// sessionConfig returns the frame of an execution, and the recorder of hosted services, nil if the
 // session contacts no service.
-func (h *Host) frameOf(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Frame, *serviceRecorder) {
+func (h *Host) sessionConfig(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Config, *serviceRecorder) {
 	switch {
 	case contactsServices(l.services), len(l.setup.servers) > 0:
-		frame, recorder := *l.world.Frame(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop, used: make(map[int]bool)}
-		frame.Services = recorder
-		return &frame, recorder
+		cfg, recorder := *l.world.Config(), &serviceRecorder{host: h, session: l, id: id, index: index, stop: stop, used: make(map[int]bool)}
+		cfg.Services = recorder
+		return &cfg, recorder
 	default:
-		return l.world.Frame(), nil
+		return l.world.Config(), nil
 	}
 }
 
@@ -100,7 +100,7 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 	}
 	server := d.session.setup.findServerTool(url)
 	if server == nil && !contactsServices(d.session.services) {
-		return d.session.setup.frame(d.session.services).Services.Get(ctx, url, params)
+		return d.session.setup.sessionConfig(d.session.services).Services.Get(ctx, url, params)
 	}
 	answer, err := d.find(ctx, wanted, params, server)
 	if err != nil {

@@ -93,7 +93,7 @@ func (h *Host) run(
 	outcome = &toolhostv1.OutcomeRecord{
 		CallsDigest: callsDigest,
 		Response:    respond(batch, answers, l, next),
-		IdsDrawn:    world.Drawn(),
+		IdsDrawn:    world.IDCount(),
 		Ended:       !world.Active(),
 	}
 	for _, table := range snapshot.GetTables() {
@@ -130,8 +130,8 @@ func (h *Host) perform(
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	frame, recorder := h.frameOf(l, id, batch.Index, cancel)
-	before.SetFrame(frame)
+	cfg, recorder := h.sessionConfig(l, id, batch.Index, cancel)
+	before.SetConfig(cfg)
 	answers.calls, world, err = l.setup.environment.Run(ctx, before, batch.Calls, batch.Calls[0].GetSender())
 	if errors.Is(err, executor.ErrTooManyOrders) {
 		err = fmt.Errorf("%w: %w", ErrQuota, err)
@@ -139,7 +139,7 @@ func (h *Host) perform(
 	if err != nil {
 		return session.World{}, batchResult{}, nil, err
 	}
-	world.SetFrame(l.world.Frame())
+	world.SetConfig(l.world.Config())
 	return world, answers, recorder.ownAnswers(), nil
 }
 
@@ -191,7 +191,7 @@ func (l *openSession) afterExecution(index int32, world *session.World, answers 
 	next.lastIndex = index + int32(answers) - 1
 	next.newest, next.sizes = l.newest.withTables(written...), l.sizes.withTables(written...)
 	next.world = *world
-	next.world.Settle()
+	next.world.EndExecution()
 	return &next
 }
 

@@ -108,7 +108,7 @@ func (l *openSession) record() *toolhostv1.SessionRecord {
 	return &toolhostv1.SessionRecord{
 		SetupName:      l.setup.name,
 		SetupDigest:    l.setup.digest,
-		IdsDrawn:       l.world.Drawn(),
+		IdsDrawn:       l.world.IDCount(),
 		Ended:          !l.world.Active(),
 		LastIndex:      l.lastIndex,
 		ParentId:       l.parent,
@@ -179,7 +179,7 @@ func (h *Host) create(
 // newSession returns a session without executions.
 func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bool) *openSession {
 	l := &openSession{setup: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
-	l.world.SetFrame(s.frame(services))
+	l.world.SetConfig(s.sessionConfig(services))
 	return l
 }
 
@@ -248,7 +248,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		replay:    record.GetReplay(),
 		digest:    record.GetDigest(),
 	}
-	l.world.SetFrame(start.frame(l.services))
+	l.world.SetConfig(start.sessionConfig(l.services))
 	ever, blank := make(map[string]bool), make(map[string]bool)
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()
@@ -263,9 +263,9 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		return nil, err
 	}
 	for _, table := range start.schema.StoredTables() {
-		l.world.Recall(table.Name, ever[table.Name], blank[table.Name])
+		l.world.AddHistory(table.Name, ever[table.Name], blank[table.Name])
 	}
-	l.world.SetDrawn(record.GetIdsDrawn())
+	l.world.SetIDCount(record.GetIdsDrawn())
 	l.world.SetActive(!record.GetEnded())
 	return l, nil
 }

@@ -107,7 +107,7 @@ func (h *Host) rollBack(
 	}
 	record := l.record()
 	record.LastIndex, record.Digest = l.setup.lastIndex, l.setup.digestAt(executions)
-	record.IdsDrawn, record.Ended = l.setup.world.Drawn(), !l.setup.world.Active()
+	record.IdsDrawn, record.Ended = l.setup.world.IDCount(), !l.setup.world.Active()
 	if n := len(executions); n > 0 {
 		execution := executions[n-1]
 		record.LastIndex = execution.GetIndex() + int32(len(execution.GetOutcome().GetAnswers())) - 1

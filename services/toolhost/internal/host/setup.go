@@ -47,12 +47,12 @@ type compiledSetup struct {
 	recorded      *service.Recorded
 	hasRecordings bool
 	// fromRecordings and offline are the frames of sessions with these sources of hosted services.
-	fromRecordings, offline *session.Frame
+	fromRecordings, offline *session.Config
 }
 
-// frame returns the constant part of sessions with a source of hosted services. It contains no live
+// sessionConfig returns the constant part of sessions with a source of hosted services. It contains no live
 // answers, which depend on each execution.
-func (s *compiledSetup) frame(services toolhostv1.HostedServices) *session.Frame {
+func (s *compiledSetup) sessionConfig(services toolhostv1.HostedServices) *session.Config {
 	switch {
 	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
 		services == toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED && !s.hasRecordings:
@@ -173,10 +173,10 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,
-		fromRecordings: &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: recorded, Schema: schema},
-		offline:        &session.Frame{Seed: setup.GetSeed(), Zone: zone, Services: offline, Schema: schema},
+		fromRecordings: &session.Config{Seed: setup.GetSeed(), Zone: zone, Services: recorded, Schema: schema},
+		offline:        &session.Config{Seed: setup.GetSeed(), Zone: zone, Services: offline, Schema: schema},
 	}
-	s.world = session.NewWorld(s.frame(toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED), setup.GetClock().GetNow())
+	s.world = session.NewWorld(s.sessionConfig(toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED), setup.GetClock().GetNow())
 	slices.SortStableFunc(s.tables, schema.Compare)
 	if err := s.loadTables(); err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)

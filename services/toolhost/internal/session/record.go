@@ -7,65 +7,68 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// Record is what calls did to a world while it was watched. Records that were added up are the
-// effects of one call in all the states in which it was run. It is not safe for concurrent use.
-type Record struct {
-	// Reads are what the calls learned. Whatever they did follows from it and from their arguments.
+// Effects are the reads and writes of calls. A merged value holds the effects of one call in all
+// states in which it was run. It is not safe for concurrent use.
+type Effects struct {
+	// Reads are the queries of the calls. The calls are functions of the answers and of their
+	// arguments.
 	Reads []Read
-	// Shapes are what the world copied into rows that the calls wrote, without telling them.
-	Shapes []Read
-	Writes []Write
-	// Draws is how many ids a run drew at most.
-	Draws int
+	// CopyReads are the queries of cells that the world copied into added rows. The calls do not see
+	// them.
+	CopyReads []Read
+	Writes    []Write
+	// NewIDs is the largest number of ids that one run drew.
+	NewIDs int
 
-	begin World
+	start World
 }
 
-// Part is a part of a world that calls read and write.
-type Part uint8
+// Resource is a part of a world that calls read and write.
+type Resource uint8
 
-// The parts.
+// The resources.
 const (
-	// PartRows is the rows of a table.
-	PartRows Part = iota
-	// PartVersions is a whole table with what decides whether rows come back: see Remove.
-	PartVersions
-	// PartActive is whether the conversation goes on.
-	PartActive
-	// PartClock is the virtual time.
-	PartClock
-	// PartDrawn is how many row ids were drawn.
-	PartDrawn
+	// ResourceRows is the rows of a table.
+	ResourceRows Resource = iota
+	// ResourceVersions is a whole table with the history that decides whether rows come back; see
+	// Remove.
+	ResourceVersions
+	// ResourceActive reports whether the conversation continues.
+	ResourceActive
+	// ResourceClock is the virtual time.
+	ResourceClock
+	// ResourceIDCount is the number of drawn row ids.
+	ResourceIDCount
 )
 
-// Read is one question that a call put to the world. The question counts and not the answer: one
-// that found nothing is a read of the rows that might have been there.
+// Read is one query. The query matters and not its answer: a query that selects nothing reads the
+// rows that might exist.
 type Read struct {
-	of      Part
-	table   string
-	where   Where
-	columns columnSet
-	// rows are those that it found, if they have a condition; many says that there was more than
-	// one at a time, unbounded that there were too many to list.
-	rows            []Row
-	many, unbounded bool
+	resource Resource
+	table    string
+	where    Where
+	columns  columnSet
+	// rows are the selected rows of a query with a condition. multiple reports that one state had
+	// several, unbounded that there were too many to list.
+	rows                []Row
+	multiple, unbounded bool
 }
 
-// maxListed bounds the lists of a record. What does not fit becomes a read or a write of a whole
-// table.
-const maxListed = 256
+// maxEffects bounds each list of Effects. A longer list is replaced by reads or writes of whole
+// tables.
+const maxEffects = 256
 
 // Write is one change of the world.
 type Write struct {
-	of    Part
-	kind  writeKind
-	table string
-	where Where
-	row   Row
-	// columns are those that an update changes, or those of an added row that are copies.
+	resource Resource
+	kind     writeKind
+	table    string
+	where    Where
+	row      Row
+	// columns are the columns that an update changes, or the copied columns of an added row.
 	columns columnSet
-	// picks is the question that an update does not ask: which rows it changes.
-	picks Read
+	// selection is the query for the rows that an update changes. The call does not see its answer.
+	selection Read
 }
 
 type writeKind uint8
@@ -86,89 +89,88 @@ const allColumns = ^columnSet(0)
 
 func columnBit(column int) columnSet { return 1 << min(column, 63) }
 
-// Watch lets the record take down what calls do to the world from now on, and copies of the world
-// with it; nil ends that.
-func (w *World) Watch(record *Record) {
-	w.record = nil
-	if record != nil {
-		*record = Record{Reads: record.Reads[:0], Shapes: record.Shapes[:0], Writes: record.Writes[:0], begin: *w}
-		w.record = record
+// Watch records the effects of calls on this world, and on its later copies, until Watch(nil).
+func (w *World) Watch(effects *Effects) {
+	w.effects = nil
+	if effects != nil {
+		*effects = Effects{Reads: effects.Reads[:0], CopyReads: effects.CopyReads[:0], Writes: effects.Writes[:0], start: *w}
+		w.effects = effects
 	}
 }
 
-// Drawing returns the question how many ids were drawn.
-func Drawing() Read { return Read{of: PartDrawn} }
+// IDCountRead returns the query for the number of drawn ids.
+func IDCountRead() Read { return Read{resource: ResourceIDCount} }
 
-func (w *World) read(part Part) {
-	if w.record != nil {
-		w.record.Reads = append(w.record.Reads, Read{of: part, where: All()})
+func (w *World) recordRead(part Resource) {
+	if w.effects != nil {
+		w.effects.Reads = append(w.effects.Reads, Read{resource: part, where: All()})
 	}
 }
 
-// readRows takes down a question about rows of a table.
-func (w *World) readRows(name string, where Where, columns columnSet) {
-	if w.record != nil {
-		w.record.Reads = append(w.record.Reads, w.question(name, where, columns))
+// recordRowsRead records a query of rows.
+func (w *World) recordRowsRead(name string, where Where, columns columnSet) {
+	if w.effects != nil {
+		w.effects.Reads = append(w.effects.Reads, w.newRead(name, where, columns))
 	}
 }
 
-// question returns a question with the rows that it finds, those that it would have found before
-// the call's own writes among them.
-func (w *World) question(name string, where Where, columns columnSet) Read {
+// newRead returns a query with the rows that it selects, including those that it would have
+// selected before the call's own writes.
+func (w *World) newRead(name string, where Where, columns columnSet) Read {
 	read := Read{table: name, where: where, columns: columns}
 	if where.all() {
 		return read
 	}
-	read.find(w.table(name).rows)
+	read.addMatches(w.table(name).rows)
 	if w.table(name).written {
-		read.find(w.record.begin.table(name).rows)
+		read.addMatches(w.effects.start.table(name).rows)
 	}
 	return read
 }
 
-func (r *Read) find(rows []Row) {
+func (r *Read) addMatches(rows []Row) {
 	before := len(r.rows)
 	for _, row := range rows {
 		if r.where.selects(row) {
 			r.rows = append(r.rows, row)
 		}
 	}
-	r.many = r.many || len(r.rows) > before+1
+	r.multiple = r.multiple || len(r.rows) > before+1
 }
 
-func (w *World) wrote(write Write) {
-	if w.record != nil {
-		w.record.Writes = append(w.record.Writes, write)
+func (w *World) recordWrite(write Write) {
+	if w.effects != nil {
+		w.effects.Writes = append(w.effects.Writes, write)
 	}
 }
 
-// Add adds another record of the same call and says whether that was anything new.
-func (r *Record) Add(other *Record) bool {
-	grown := AddReads(&r.Reads, other.Reads)
-	grown = AddReads(&r.Shapes, other.Shapes) || grown
+// Merge adds the effects of another run of the same call and reports whether any was new.
+func (r *Effects) Merge(other *Effects) bool {
+	changed := MergeReads(&r.Reads, other.Reads)
+	changed = MergeReads(&r.CopyReads, other.CopyReads) || changed
 	for i := range other.Writes {
-		grown = r.addWrite(&other.Writes[i]) || grown
+		changed = r.addWrite(&other.Writes[i]) || changed
 	}
-	grown = grown || other.Draws > r.Draws
-	r.Draws = max(r.Draws, other.Draws)
-	return grown
+	changed = changed || other.NewIDs > r.NewIDs
+	r.NewIDs = max(r.NewIDs, other.NewIDs)
+	return changed
 }
 
-// addWrite adds a write and says whether that was anything new.
-func (r *Record) addWrite(write *Write) bool {
-	if at := slices.IndexFunc(r.Writes, write.within); at >= 0 {
-		return r.Writes[at].picks.add(&write.picks)
+// addWrite adds a write and reports whether it was new.
+func (r *Effects) addWrite(write *Write) bool {
+	if at := slices.IndexFunc(r.Writes, write.coveredBy); at >= 0 {
+		return r.Writes[at].selection.merge(&write.selection)
 	}
-	added := *write
-	added.picks.rows = slices.Clone(added.picks.rows)
-	if r.Writes = append(r.Writes, added); len(r.Writes) > maxListed {
+	merged := *write
+	merged.selection.rows = slices.Clone(merged.selection.rows)
+	if r.Writes = append(r.Writes, merged); len(r.Writes) > maxEffects {
 		writes := r.Writes
 		r.Writes = nil
 		for _, w := range writes {
-			if w.of == PartRows {
-				w = Write{kind: writeAny, table: w.table, where: All(), picks: wholeTable(w.table)}
+			if w.resource == ResourceRows {
+				w = Write{kind: writeAny, table: w.table, where: All(), selection: wholeTable(w.table)}
 			}
-			if !slices.ContainsFunc(r.Writes, w.within) {
+			if !slices.ContainsFunc(r.Writes, w.coveredBy) {
 				r.Writes = append(r.Writes, w)
 			}
 		}
@@ -176,77 +178,77 @@ func (r *Record) addWrite(write *Write) bool {
 	return true
 }
 
-// AddReads adds reads to others, each question once, and says whether that was anything new.
-func AddReads(reads *[]Read, others []Read) (grown bool) {
-	for i := range others {
-		at := slices.IndexFunc(*reads, others[i].within)
-		if at >= 0 {
-			grown = (*reads)[at].add(&others[i]) || grown
+// MergeReads adds reads without duplicates and reports whether any was new.
+func MergeReads(reads *[]Read, added []Read) (changed bool) {
+	for i := range added {
+		index := slices.IndexFunc(*reads, added[i].coveredBy)
+		if index >= 0 {
+			changed = (*reads)[index].merge(&added[i]) || changed
 			continue
 		}
-		added := others[i]
-		added.rows = slices.Clone(added.rows)
-		if *reads, grown = append(*reads, added), true; len(*reads) > maxListed {
+		read := added[i]
+		read.rows = slices.Clone(read.rows)
+		if *reads, changed = append(*reads, read), true; len(*reads) > maxEffects {
 			*reads = wholeTables(*reads)
 		}
 	}
-	return grown
+	return changed
 }
 
-// wholeTables makes one question about each table of the questions about rows.
+// wholeTables replaces the queries of each table's rows by one query of the whole table.
 func wholeTables(reads []Read) []Read {
-	var whole []Read
+	var tables []Read
 	for _, read := range reads {
-		if read.of == PartRows {
+		if read.resource == ResourceRows {
 			read = wholeTable(read.table)
 		}
-		if !slices.ContainsFunc(whole, read.within) {
-			whole = append(whole, read)
+		if !slices.ContainsFunc(tables, read.coveredBy) {
+			tables = append(tables, read)
 		}
 	}
-	return whole
+	return tables
 }
 
 func wholeTable(name string) Read {
 	return Read{table: name, where: All(), columns: allColumns}
 }
 
-// within says whether an answer to another question answers this one too: it is the same, or about
-// the whole table.
-func (r Read) within(other Read) bool {
-	return r.Same(other) || r.of == PartRows && other.of == PartRows && r.table == other.table && other.where.all() && other.columns == allColumns
+// coveredBy reports whether the answer to another query also answers this one: it is equal, or
+// selects the whole table.
+func (r Read) coveredBy(other Read) bool {
+	return r.Equal(other) || r.resource == ResourceRows && other.resource == ResourceRows && r.table == other.table && other.where.all() && other.columns == allColumns
 }
 
-// Same says whether two reads are the same question.
-func (r Read) Same(other Read) bool {
-	return r.of == other.of && r.table == other.table && r.columns == other.columns && r.where.same(other.where)
+// Equal reports whether two queries are equal.
+func (r Read) Equal(other Read) bool {
+	return r.resource == other.resource && r.table == other.table && r.columns == other.columns && r.where.equal(other.where)
 }
 
-// add adds what the same question found in another run.
-func (r *Read) add(other *Read) bool {
+// merge adds the rows that the same query selected in another run, and reports whether any was new.
+func (r *Read) merge(other *Read) bool {
 	if r.where.all() {
 		return false
 	}
-	grown := other.many && !r.many
-	r.many = r.many || other.many
+	changed := other.multiple && !r.multiple
+	r.multiple = r.multiple || other.multiple
 	for _, row := range other.rows {
-		if r.unbounded || slices.ContainsFunc(r.rows, func(known Row) bool { return sameCells(known, row, 0) }) {
+		if r.unbounded || slices.ContainsFunc(r.rows, func(existing Row) bool { return sameCells(existing, row, 0) }) {
 			continue
 		}
-		if r.rows, grown = append(r.rows, row), true; len(r.rows) > maxListed {
+		if r.rows, changed = append(r.rows, row), true; len(r.rows) > maxEffects {
 			r.rows, r.unbounded = nil, true
 		}
 	}
-	return grown
+	return changed
 }
 
-// within says whether another write may do all that this one does.
-func (w Write) within(other Write) bool {
-	if w.of != other.of || w.table != other.table {
+// coveredBy reports whether another write may have all effects of this one.
+func (w Write) coveredBy(other Write) bool {
+	if w.resource != other.resource || w.table != other.table {
 		return false
 	}
 	return other.kind == writeAny || w.kind == other.kind && w.columns == other.columns &&
-		w.where.same(other.where) && sameCells(w.row, other.row, w.columns)
+		w.where.equal(other.where) && sameCells(w.row, other.row, w.columns)
 }
 
 // sameCells compares two rows except in some columns.
@@ -262,56 +264,55 @@ func sameCells(a, b Row, except columnSet) bool {
 	return true
 }
 
-// sameValue says whether two values cannot be told apart. A number that is not equal to itself is
-// the same as another such one.
+// sameValue reports whether two values are indistinguishable. NaN is the same as NaN.
 func sameValue(a, b python.Value) bool {
 	x, y := a, b
 	return a.Kind() == b.Kind() && (a.Equal(b) || !a.Equal(x) && !b.Equal(y))
 }
 
-// Conflicts tells which writes of the calls of a batch matter to which of their reads.
+// Conflicts decides which writes of a batch may affect which of its reads.
 type Conflicts struct {
 	base *World
-	// selectors are the columns of a table by which writes choose rows.
+	// selectors are the columns of each table by which writes select rows.
 	selectors map[string]columnSet
-	// lasting are the tables, of those from which calls remove rows, in which no row comes back.
-	lasting map[string]bool
+	// permanent reports, for tables from which calls remove rows, that no removed row comes back.
+	permanent map[string]bool
 }
 
-// NewConflicts returns the conflicts of calls with these effects, in all states that they make of
-// one world. The world must not change.
-func NewConflicts(base *World, records []*Record) *Conflicts {
-	c := &Conflicts{base: base, selectors: make(map[string]columnSet), lasting: make(map[string]bool)}
-	for _, record := range records {
-		for i := range record.Writes {
-			if w := &record.Writes[i]; w.kind == writeAny {
+// NewConflicts returns the conflicts of calls with these effects, in all states that they produce
+// from a base world. The base world must not change.
+func NewConflicts(base *World, calls []*Effects) *Conflicts {
+	c := &Conflicts{base: base, selectors: make(map[string]columnSet), permanent: make(map[string]bool)}
+	for _, call := range calls {
+		for i := range call.Writes {
+			if w := &call.Writes[i]; w.kind == writeAny {
 				c.selectors[w.table] = allColumns
 			} else if !w.where.all() {
 				c.selectors[w.table] |= columnBit(w.where.Column)
 			}
 		}
 	}
-	for _, record := range records {
-		for i := range record.Reads {
-			if r := &record.Reads[i]; r.of == PartVersions {
-				c.lasting[r.table] = false
+	for _, call := range calls {
+		for i := range call.Reads {
+			if r := &call.Reads[i]; r.resource == ResourceVersions {
+				c.permanent[r.table] = false
 			}
 		}
 	}
-	for name := range c.lasting {
-		c.lasting[name] = c.lasts(name, records)
+	for name := range c.permanent {
+		c.permanent[name] = c.isPermanent(name, calls)
 	}
 	return c
 }
 
-// lasts says whether no row of a table ever comes back: a row is in none of the removals, or the
-// table always had rows and can become empty only once.
-func (c *Conflicts) lasts(name string, records []*Record) bool {
-	rows, adds := slices.Clone(c.base.table(name).rows), false
-	for _, record := range records {
-		for i := range record.Writes {
-			w := &record.Writes[i]
-			if w.of != PartRows || w.table != name {
+// isPermanent reports that no removed row of a table comes back: some row is in none of the
+// removals, or the table always had rows and can become empty only once.
+func (c *Conflicts) isPermanent(name string, calls []*Effects) bool {
+	rows, appends := slices.Clone(c.base.table(name).rows), false
+	for _, call := range calls {
+		for i := range call.Writes {
+			w := &call.Writes[i]
+			if w.resource != ResourceRows || w.table != name {
 				continue
 			}
 			switch {
@@ -320,18 +321,18 @@ func (c *Conflicts) lasts(name string, records []*Record) bool {
 			case w.kind == writeAll, w.kind == writeAny, w.kind == writeUpdate && w.columns&c.selectors[name] != 0:
 				return false
 			case w.kind == writeAppend:
-				adds = true
+				appends = true
 			}
 		}
 	}
-	return len(rows) > 0 || !adds && !c.base.table(name).blank
+	return len(rows) > 0 || !appends && !c.base.table(name).hadNoRows
 }
 
-// Matter says whether one of the writes may change the answer to one of the reads.
-func (c *Conflicts) Matter(writes []Write, reads []Read) bool {
+// Affect reports whether one of the writes may change the answer to one of the reads.
+func (c *Conflicts) Affect(writes []Write, reads []Read) bool {
 	for i := range reads {
 		for j := range writes {
-			if c.matters(&writes[j], &reads[i]) {
+			if c.affects(&writes[j], &reads[i]) {
 				return true
 			}
 		}
@@ -339,70 +340,70 @@ func (c *Conflicts) Matter(writes []Write, reads []Read) bool {
 	return false
 }
 
-func (c *Conflicts) matters(w *Write, r *Read) bool {
+func (c *Conflicts) affects(w *Write, r *Read) bool {
 	switch {
-	case r.of == PartVersions:
-		return w.of == PartRows && w.table == r.table && !c.lasting[r.table]
-	case w.of != r.of || w.table != r.table:
+	case r.resource == ResourceVersions:
+		return w.resource == ResourceRows && w.table == r.table && !c.permanent[r.table]
+	case w.resource != r.resource || w.table != r.table:
 		return false
-	case w.of != PartRows:
+	case w.resource != ResourceRows:
 		return true
 	}
 	switch w.kind {
 	case writeAppend:
 		return r.where.all() || w.columns&columnBit(r.where.Column) != 0 || r.where.selects(w.row)
 	case writeRemove:
-		return !c.lasting[w.table] || r.finds(w.where)
+		return !c.permanent[w.table] || r.mayMatch(w.where)
 	case writeUpdate:
-		return c.updates(w, r)
+		return c.updateAffects(w, r)
 	default:
 		return true
 	}
 }
 
-// updates says whether an update may change the answer to a question. An update of rows that it
-// chooses also puts them behind the others.
-func (c *Conflicts) updates(w *Write, r *Read) bool {
+// updateAffects reports whether an update may change the answer to a query. An update with a
+// condition also moves its rows behind the others.
+func (c *Conflicts) updateAffects(w *Write, r *Read) bool {
 	if w.columns&c.selectors[w.table] != 0 || !r.where.all() && w.columns&columnBit(r.where.Column) != 0 {
 		return true // rows may be chosen by what the update changes
 	}
-	moves := !w.where.all() && (r.many || r.where.all())
-	return (w.columns&r.columns != 0 || r.columns != 0 && moves) && r.finds(w.where)
+	moves := !w.where.all() && (r.multiple || r.where.all())
+	return (w.columns&r.columns != 0 || r.columns != 0 && moves) && r.mayMatch(w.where)
 }
 
-// Chosen returns the questions which rows the writes change, as far as the answers to the reads
-// depend on that: those of updates through which rows come to meet a condition.
-func (c *Conflicts) Chosen(writes []Write, reads []Read) []Read {
-	var chosen []Read
+// SelectionReads returns the queries for the rows that the writes change, if the answers to the
+// reads depend on them: those of updates after which other rows may meet a condition.
+func (c *Conflicts) SelectionReads(writes []Write, reads []Read) []Read {
+	var selections []Read
 	for i := range writes {
 		w := &writes[i]
-		if w.of != PartRows || w.kind != writeUpdate && w.kind != writeAny {
+		if w.resource != ResourceRows || w.kind != writeUpdate && w.kind != writeAny {
 			continue
 		}
-		columns, matters := columnSet(0), false
+		columns, affected := columnSet(0), false
 		for j := range reads {
-			if r := &reads[j]; r.of == PartRows && r.table == w.table {
+			if r := &reads[j]; r.resource == ResourceRows && r.table == w.table {
 				columns |= r.columns
-				matters = matters || w.kind == writeAny || !r.where.all() && w.columns&columnBit(r.where.Column) != 0
+				affected = affected || w.kind == writeAny || !r.where.all() && w.columns&columnBit(r.where.Column) != 0
 			}
 		}
-		if matters {
-			picks := w.picks
-			picks.columns |= columns
-			chosen = append(chosen, picks)
+		if affected {
+			selection := w.selection
+			selection.columns |= columns
+			selections = append(selections, selection)
 		}
 	}
-	return chosen
+	return selections
 }
 
-// finds says whether a row that the condition selects may be among those that the question found.
-func (r *Read) finds(where Where) bool {
+// mayMatch reports whether a condition may select one of the rows that the query selected.
+func (r *Read) mayMatch(where Where) bool {
 	return r.where.all() || r.unbounded || slices.ContainsFunc(r.rows, where.selects)
 }
 
-// Same says whether conflicts with the effects of more runs are the same.
-func (c *Conflicts) Same(other *Conflicts) bool {
-	return mapsEqual(c.selectors, other.selectors) && mapsEqual(c.lasting, other.lasting)
+// Equal reports whether two analyses are equal.
+func (c *Conflicts) Equal(other *Conflicts) bool {
+	return mapsEqual(c.selectors, other.selectors) && mapsEqual(c.permanent, other.permanent)
 }
 
 func mapsEqual[V comparable](a, b map[string]V) bool {
@@ -417,32 +418,32 @@ func mapsEqual[V comparable](a, b map[string]V) bool {
 	return true
 }
 
-// AppendAnswers appends a text of the answers to the questions. Where it is the same in two worlds,
-// the answers are the same, and again after the same call.
+// AppendAnswers appends an encoding of the answers to queries. Worlds with equal encodings give
+// equal answers, also after the same call.
 func (c *Conflicts) AppendAnswers(key []byte, w *World, reads []Read) []byte {
 	for i := range reads {
 		r := &reads[i]
-		switch r.of {
-		case PartRows:
+		switch r.resource {
+		case ResourceRows:
 			key = c.appendRows(key, w, r)
-		case PartVersions:
+		case ResourceVersions:
 			t := w.table(r.table)
-			key = strconv.AppendBool(strconv.AppendBool(key, t.blank), t.written)
+			key = strconv.AppendBool(strconv.AppendBool(key, t.hadNoRows), t.written)
 			key = appendCells(appendCells(key, t.rows, All(), allColumns), t.before, All(), allColumns)
-		case PartActive:
+		case ResourceActive:
 			key = strconv.AppendBool(key, w.active)
-		case PartClock:
+		case ResourceClock:
 			key = strconv.AppendFloat(key, w.now, 'g', -1, 64)
-		case PartDrawn:
-			key = strconv.AppendInt(key, w.drawn, 10)
+		case ResourceIDCount:
+			key = strconv.AppendInt(key, w.idCount, 10)
 		}
 		key = append(key, ';')
 	}
 	return key
 }
 
-// appendRows appends the rows that a question finds: what it asks of them, and by what writes
-// choose rows. Rows that nothing has changed need not be spelled out.
+// appendRows appends the rows that a query selects: the queried columns and those by which writes
+// select rows. It abbreviates unchanged tables.
 func (c *Conflicts) appendRows(key []byte, w *World, r *Read) []byte {
 	rows, base := w.table(r.table).rows, c.base.table(r.table).rows
 	if len(rows) == len(base) && (len(rows) == 0 || &rows[0] == &base[0]) {

@@ -19,7 +19,7 @@ func (c Where) all() bool { return c.Column < 0 }
 
 func (c Where) selects(row Row) bool { return c.all() || row[c.Column].Equal(c.Value) }
 
-func (c Where) same(other Where) bool {
+func (c Where) equal(other Where) bool {
 	return c.Column == other.Column && sameValue(c.Value, other.Value)
 }
 
@@ -31,8 +31,8 @@ type Change struct {
 	KeepNull bool
 }
 
-// Copy fills a cell of an added row: with the Cell of the first row of a table that Where selects,
-// with None if there is none. The call that adds the row does not learn it.
+// Copy fills the cell To of an added row with the Cell of the first row of a table that Where
+// selects, with None if there is none. The call that adds the row does not see the value.
 type Copy struct {
 	To    int
 	Table string
@@ -40,13 +40,13 @@ type Copy struct {
 	Cell  int
 }
 
-// Find returns some columns of the rows that a condition selects.
+// Find returns the given columns of the selected rows.
 func (w *World) Find(name string, where Where, columns ...int) []Row {
 	var set columnSet
 	for _, column := range columns {
 		set |= columnBit(column)
 	}
-	w.readRows(name, where, set)
+	w.recordRowsRead(name, where, set)
 	var found []Row
 	for _, row := range w.table(name).rows {
 		if !where.selects(row) {
@@ -61,7 +61,7 @@ func (w *World) Find(name string, where Where, columns ...int) []Row {
 	return found
 }
 
-// Count returns how many rows a condition selects.
+// Count returns the number of selected rows.
 func (w *World) Count(name string, where Where) int { return len(w.Find(name, where)) }
 
 // Append adds a row to a table. It takes ownership of the row.
@@ -71,31 +71,31 @@ func (w *World) Append(name string, row Row, copies ...Copy) {
 		copied |= columnBit(c.To)
 		row[c.To] = python.None()
 		rows := w.table(c.Table).rows
-		if at := slices.IndexFunc(rows, c.Where.selects); at >= 0 {
-			row[c.To] = rows[at][c.Cell]
+		if i := slices.IndexFunc(rows, c.Where.selects); i >= 0 {
+			row[c.To] = rows[i][c.Cell]
 		}
-		if w.record != nil {
-			w.record.Shapes = append(w.record.Shapes, w.question(c.Table, c.Where, columnBit(c.Cell)))
+		if w.effects != nil {
+			w.effects.CopyReads = append(w.effects.CopyReads, w.newRead(c.Table, c.Where, columnBit(c.Cell)))
 		}
 	}
-	w.wrote(Write{kind: writeAppend, table: name, where: All(), row: row, columns: copied})
+	w.recordWrite(Write{kind: writeAppend, table: name, where: All(), row: row, columns: copied})
 	w.write(name, append(slices.Clip(w.table(name).rows), row))
 }
 
-// Update changes the rows that a condition selects and puts them behind the others.
+// Update changes the selected rows and moves them behind the others.
 func (w *World) Update(name string, where Where, changes ...Change) {
 	var columns columnSet
 	for _, change := range changes {
 		columns |= columnBit(change.Column)
 	}
-	if w.record != nil {
-		w.wrote(Write{kind: writeUpdate, table: name, where: where, columns: columns, picks: w.question(name, where, 0)})
+	if w.effects != nil {
+		w.recordWrite(Write{kind: writeUpdate, table: name, where: where, columns: columns, selection: w.newRead(name, where, 0)})
 	}
 	old := w.table(name).rows
-	kept, changed := make([]Row, 0, len(old)), []Row(nil)
+	unchanged, changed := make([]Row, 0, len(old)), []Row(nil)
 	for _, row := range old {
 		if !where.selects(row) {
-			kept = append(kept, row)
+			unchanged = append(unchanged, row)
 			continue
 		}
 		row = slices.Clone(row)
@@ -106,53 +106,53 @@ func (w *World) Update(name string, where Where, changes ...Change) {
 		}
 		changed = append(changed, row)
 	}
-	w.write(name, append(kept, changed...))
+	w.write(name, append(unchanged, changed...))
 }
 
-// Remove takes the rows away that a condition selects and returns how many there were. As in the
-// original, two removals are special. One that finds nothing stores an identical version of a table
-// that ever had a row. One that takes the last rows of a table that had no row before brings the
-// rows back that it had before the execution.
+// Remove removes the selected rows and returns their number. As in the original, two removals are
+// special. One that selects nothing stores an identical version of a table that ever had a row. One
+// that removes the last rows of a table that was empty before restores the rows from before the
+// execution.
 func (w *World) Remove(name string, where Where) int {
-	w.readRows(name, where, 0)
-	if w.record != nil {
-		w.record.Reads = append(w.record.Reads, Read{of: PartVersions, table: name, where: All()})
+	w.recordRowsRead(name, where, 0)
+	if w.effects != nil {
+		w.effects.Reads = append(w.effects.Reads, Read{resource: ResourceVersions, table: name, where: All()})
 	}
-	w.wrote(Write{kind: writeRemove, table: name, where: where})
+	w.recordWrite(Write{kind: writeRemove, table: name, where: where})
 	old := w.table(name).rows
-	kept := make([]Row, 0, len(old))
+	remaining := make([]Row, 0, len(old))
 	for _, row := range old {
 		if !where.selects(row) {
-			kept = append(kept, row)
+			remaining = append(remaining, row)
 		}
 	}
-	switch len(kept) {
+	switch len(remaining) {
 	case len(old):
-		w.touch(name)
+		w.repeatVersion(name)
 	case 0:
-		w.clear(name)
+		w.clearTable(name)
 	default:
-		w.write(name, kept)
+		w.write(name, remaining)
 	}
-	return len(old) - len(kept)
+	return len(old) - len(remaining)
 }
 
-// clear removes a table's last rows. Only the first version without rows is stored: in a table that
-// had one before, the execution loses what it wrote and the rows from before it are back.
-func (w *World) clear(name string) {
-	if !w.table(name).blank {
+// clearTable removes a table's last rows. Only the first version without rows is stored. In a table
+// that was empty before, the execution loses its writes and the earlier rows are restored.
+func (w *World) clearTable(name string) {
+	if !w.table(name).hadNoRows {
 		w.write(name, nil)
-		w.table(name).blank = true
+		w.table(name).hadNoRows = true
 		return
 	}
-	if t := w.change(name); t.written {
+	if t := w.mutable(name); t.written {
 		t.rows, t.before, t.written = t.before, nil, false
 	}
 }
 
-// touch stores an identical version of the table if it ever had a row.
-func (w *World) touch(name string) {
-	if t := w.table(name); t.ever {
+// repeatVersion stores an identical version of the table if it ever had a row.
+func (w *World) repeatVersion(name string) {
+	if t := w.table(name); t.hadRows {
 		w.write(name, t.rows)
 	}
 }

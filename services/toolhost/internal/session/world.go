@@ -1,6 +1,6 @@
 // Package session is the state of one session: its versioned tables, a counter of row ids and a
-// virtual clock. It is a function of the setup and of the calls that were executed; it reads
-// neither the wall clock nor random numbers.
+// virtual clock. It is a function of the setup and of the executed calls. It reads neither the wall
+// clock nor random numbers.
 package session
 
 import (
@@ -26,177 +26,177 @@ type table struct {
 	rows []Row
 	// before holds the rows that a version written by the current execution replaced.
 	before []Row
-	// stored says whether there is any version; ever whether any had a row, blank whether any had
-	// none.
-	stored, ever, blank bool
-	// written says whether a call of the current execution wrote the table.
+	// hasVersion reports whether any version exists, hadRows whether any had a row, hadNoRows whether
+	// any was empty.
+	hasVersion, hadRows, hadNoRows bool
+	// written reports whether a call of the current execution wrote the table.
 	written bool
 }
 
-// Frame is what no call changes. It is shared by all copies of a world: do not change it.
-type Frame struct {
+// Config is the part of a session that no call changes. All copies of a world share it; it must not
+// change.
+type Config struct {
 	// Seed is part of every row id unless it is 0.
 	Seed int64
-	// Zone is where the phone's wall clock is.
+	// Zone is the time zone of the phone.
 	Zone *time.Location
-	// Services answers the requests of tools to hosted services.
+	// Services answers requests of tools to hosted services.
 	Services service.Backend
-	// Schema is that of the tables; nil is the built-in one.
+	// Schema is the schema of the tables; nil means the built-in one.
 	Schema *world.Schema
 }
 
 // schema returns the schema of the tables.
-func (f *Frame) schema() *world.Schema { return cmp.Or(f.Schema, world.Builtin()) }
+func (f *Config) schema() *world.Schema { return cmp.Or(f.Schema, world.Builtin()) }
 
-// HasEvents says whether events may be scheduled.
-func (f *Frame) HasEvents() bool { return f.schema().HasEvents() }
+// HasEvents reports whether a world can have scheduled events.
+func (f *Config) HasEvents() bool { return f.schema().HasEvents() }
 
 // World is the state that calls read and change. Assigning it copies it; copies share rows, which
 // no one changes in place, so a copy is cheap and independent. Methods with a pointer receiver are
-// not safe for concurrent use. While it is watched, its methods take down what they read and write.
+// not safe for concurrent use. While it is watched, its methods record what they read and write.
 type World struct {
-	frame  *Frame
-	tables []table // by place in the schema; never changed in place, as copies share them
-	active bool
-	drawn  int64
-	now    float64
-	record *Record
+	cfg     *Config
+	tables  []table // by place in the schema; never changed in place, as copies share them
+	active  bool
+	idCount int64
+	now     float64
+	effects *Effects
 }
 
 // NewWorld returns a world without rows, at a virtual time in POSIX seconds.
-func NewWorld(frame *Frame, now float64) World {
-	w := World{frame: frame, tables: make([]table, len(frame.schema().Tables())), active: true, now: now}
+func NewWorld(cfg *Config, now float64) World {
+	w := World{cfg: cfg, tables: make([]table, len(cfg.schema().Tables())), active: true, now: now}
 	for i := range w.tables {
-		w.tables[i].blank = true
+		w.tables[i].hadNoRows = true
 	}
 	return w
 }
 
-// Frame returns what no call changes. Do not change it.
-func (w *World) Frame() *Frame { return w.frame }
+// Config returns the configuration, which must not be changed.
+func (w *World) Config() *Config { return w.cfg }
 
-// SetFrame replaces it by one of the same schema.
-func (w *World) SetFrame(frame *Frame) { w.frame = frame }
+// SetConfig replaces the configuration by one of the same schema.
+func (w *World) SetConfig(cfg *Config) { w.cfg = cfg }
 
-// Tables returns the tables that hold rows, in their order.
-func (w *World) Tables() []world.Table { return w.frame.schema().StoredTables() }
+// Tables returns the tables with rows, in order.
+func (w *World) Tables() []world.Table { return w.cfg.schema().StoredTables() }
 
-// Table returns the shape of a table; one that the session does not have has no columns.
+// Table returns the schema of a table, without columns if the session does not have it.
 func (w *World) Table(name string) world.Table {
-	table, _ := w.frame.schema().Table(name)
+	table, _ := w.cfg.schema().Table(name)
 	return table
 }
 
-// table returns a table's newest version. A tool that names a table which the session does not have
-// is a defect of the tool.
-func (w *World) table(name string) *table { return &w.tables[w.frame.schema().TableIndex(name)] }
+// table returns a table's newest version. A tool that names an unknown table has a defect.
+func (w *World) table(name string) *table { return &w.tables[w.cfg.schema().TableIndex(name)] }
 
-// change returns a table's newest version, which may be changed: other worlds do not see it.
-func (w *World) change(name string) *table {
+// mutable returns a table's newest version for a change that other worlds do not see.
+func (w *World) mutable(name string) *table {
 	w.tables = slices.Clone(w.tables)
 	return w.table(name)
 }
 
-// Rows returns the rows of a table. Change neither the slice nor the rows. A call that needs only
-// some of them asks with Find or Count: other calls are then less in its way.
+// Rows returns the rows of a table; the caller must not change them. A call that needs only some of
+// them uses Find or Count, so that fewer other calls conflict with it.
 func (w *World) Rows(name string) []Row {
-	w.readRows(name, All(), allColumns)
+	w.recordRowsRead(name, All(), allColumns)
 	return w.table(name).rows
 }
 
-// Load sets a table's rows as they were stored, without counting as a write. ever says whether any
-// version up to this one had a row. It is for the owner of a world, as are Recall, Settle,
-// SetDrawn, SetNow and what says which versions there are: calls do not use them.
-func (w *World) Load(name string, rows []Row, ever bool) {
-	t := w.change(name)
-	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
+// Load sets the stored rows of a table without recording a write. hadRows reports whether any
+// version up to this one had a row. Only the owner of a world uses it, as well as AddHistory,
+// EndExecution, SetIDCount, SetNow, Written, HadRows and HadNoRows.
+func (w *World) Load(name string, rows []Row, hadRows bool) {
+	t := w.mutable(name)
+	*t = table{rows: rows, hasVersion: true, hadRows: hadRows || t.hadRows || len(rows) > 0, hadNoRows: t.hasVersion && t.hadNoRows || len(rows) == 0}
 }
 
-// Recall adds what is known about the versions that were not loaded: whether any had a row, and
-// whether any had none.
-func (w *World) Recall(name string, ever, blank bool) {
-	t := w.change(name)
-	t.ever, t.blank = t.ever || ever, t.blank || blank
+// AddHistory adds facts about versions that were not loaded: whether any had a row, and whether any
+// was empty.
+func (w *World) AddHistory(name string, hadRows, hadNoRows bool) {
+	t := w.mutable(name)
+	t.hadRows, t.hadNoRows = t.hadRows || hadRows, t.hadNoRows || hadNoRows
 }
 
-// Ever says whether any version of the table had a row.
-func (w *World) Ever(name string) bool { return w.table(name).ever }
+// HadRows reports whether any version of the table had a row.
+func (w *World) HadRows(name string) bool { return w.table(name).hadRows }
 
-// Blank says whether any version of the table had no row. A table without a version counts as one
-// without rows.
-func (w *World) Blank(name string) bool { return w.table(name).blank }
+// HadNoRows reports whether any version of the table was empty. A table without a version counts as
+// empty.
+func (w *World) HadNoRows(name string) bool { return w.table(name).hadNoRows }
 
-// Write replaces a table's rows. It takes ownership of the slice. A call that changes only some of
-// them says so with Append, Remove or Update: it is then in the way of fewer calls.
+// Write replaces a table's rows and takes ownership of the slice. A call that changes only some of
+// them uses Append, Remove or Update, so that it conflicts with fewer calls.
 func (w *World) Write(name string, rows []Row) {
-	w.wrote(Write{kind: writeAll, table: name, where: All()})
+	w.recordWrite(Write{kind: writeAll, table: name, where: All()})
 	w.write(name, rows)
 }
 
 func (w *World) write(name string, rows []Row) {
-	t := w.change(name)
+	t := w.mutable(name)
 	if !t.written {
 		t.before = t.rows
 	}
-	t.rows, t.ever, t.written = rows, t.ever || len(rows) > 0, true
+	t.rows, t.hadRows, t.written = rows, t.hadRows || len(rows) > 0, true
 }
 
-// Written says whether the table was written since Settle.
+// Written reports whether the table was written since EndExecution.
 func (w *World) Written(name string) bool { return w.table(name).written }
 
-// Settle ends an execution: what follows belongs to a later message.
-func (w *World) Settle() {
+// EndExecution ends an execution: later writes belong to a later message.
+func (w *World) EndExecution() {
 	w.tables = slices.Clone(w.tables)
 	for i := range w.tables {
 		w.tables[i].before, w.tables[i].written = nil, false
 	}
 }
 
-// Active says whether the conversation goes on.
+// Active reports whether the conversation continues.
 func (w *World) Active() bool {
-	w.read(PartActive)
+	w.recordRead(ResourceActive)
 	return w.active
 }
 
-// SetActive ends the conversation or revives it.
+// SetActive ends or resumes the conversation.
 func (w *World) SetActive(active bool) {
-	w.wrote(Write{of: PartActive, where: All()})
+	w.recordWrite(Write{resource: ResourceActive, where: All()})
 	w.active = active
 }
 
 // Now returns the virtual time in POSIX seconds.
 func (w *World) Now() float64 {
-	w.read(PartClock)
+	w.recordRead(ResourceClock)
 	return w.now
 }
 
-// SetNow moves the virtual clock.
+// SetNow sets the virtual clock.
 func (w *World) SetNow(now float64) { w.now = now }
 
-// Drawn returns how many row ids were drawn.
-func (w *World) Drawn() int64 {
-	w.read(PartDrawn)
-	return w.drawn
+// IDCount returns the number of drawn row ids.
+func (w *World) IDCount() int64 {
+	w.recordRead(ResourceIDCount)
+	return w.idCount
 }
 
-// SetDrawn restores the counter of row ids.
-func (w *World) SetDrawn(drawn int64) { w.drawn = drawn }
+// SetIDCount restores the counter of row ids.
+func (w *World) SetIDCount(count int64) { w.idCount = count }
 
-// NewID draws the next row id. It is used up even if the call fails afterwards.
+// NewID draws the next row id, which stays used even if the call fails afterwards.
 func (w *World) NewID() string {
-	name := "row:" + strconv.FormatInt(w.drawn, 10)
-	if w.frame.Seed != 0 {
-		name = "row:" + strconv.FormatInt(w.frame.Seed, 10) + ":" + strconv.FormatInt(w.drawn, 10)
+	name := "row:" + strconv.FormatInt(w.idCount, 10)
+	if w.cfg.Seed != 0 {
+		name = "row:" + strconv.FormatInt(w.cfg.Seed, 10) + ":" + strconv.FormatInt(w.idCount, 10)
 	}
-	w.drawn++
-	if w.record != nil {
-		w.wrote(Write{of: PartDrawn, where: All()})
-		w.record.Draws++
+	w.idCount++
+	if w.effects != nil {
+		w.recordWrite(Write{resource: ResourceIDCount, where: All()})
+		w.effects.NewIDs++
 	}
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 }
 
-// Decode turns stored rows into rows of a world.
+// Decode converts stored rows to rows of a world.
 func Decode(rows []*worldv1.Row) []Row {
 	decoded := make([]Row, len(rows))
 	for i, row := range rows {
@@ -209,7 +209,7 @@ func Decode(rows []*worldv1.Row) []Row {
 	return decoded
 }
 
-// Encode turns rows into their stored form.
+// Encode converts rows to their stored form.
 func Encode(name string, index int32, rows []Row) *worldv1.Table {
 	encoded := &worldv1.Table{Name: name, Index: index, Rows: make([]*worldv1.Row, len(rows))}
 	for i, row := range rows {

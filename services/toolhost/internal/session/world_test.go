@@ -35,7 +35,7 @@ func shown(w *World) string {
 func TestClear(t *testing.T) {
 	load := func(names ...string) func(*World) { return func(w *World) { w.Load(contacts, rows(names...), false) } }
 	write := func(names ...string) func(*World) { return func(w *World) { w.Write(contacts, rows(names...)) } }
-	empty, settle, touch := func(w *World) { w.clear(contacts) }, (*World).Settle, func(w *World) { w.touch(contacts) }
+	empty, settle, touch := func(w *World) { w.clearTable(contacts) }, (*World).EndExecution, func(w *World) { w.repeatVersion(contacts) }
 	tests := []struct {
 		name  string
 		steps []func(*World)
@@ -48,11 +48,11 @@ func TestClear(t *testing.T) {
 		{"no version", []func(*World){write("a"), empty}, ""},
 		{"a second time", []func(*World){load("a"), empty, settle, write("b"), settle, empty}, "b"},
 		{"a second time in one execution", []func(*World){load("a"), empty, write("b"), empty}, "a"},
-		{"versions that were not loaded", []func(*World){load("a"), func(w *World) { w.Recall(contacts, true, true) }, empty}, "a"},
+		{"versions that were not loaded", []func(*World){load("a"), func(w *World) { w.AddHistory(contacts, true, true) }, empty}, "a"},
 		{"after a removal that found nothing", []func(*World){load(), load("a", "b"), touch, write("a"), empty}, "ab"},
 	}
 	for _, test := range tests {
-		w := NewWorld(&Frame{}, 0)
+		w := NewWorld(&Config{}, 0)
 		for _, step := range test.steps {
 			step(&w)
 		}

@@ -24,7 +24,7 @@ func eventMethods() []string { return []string{scheduleMethod, unscheduleMethod}
 
 // isEventTable reports whether a table is the session's table of events.
 func (m moduleWorld) isEventTable(table string) bool {
-	return table == world.Event && m.world.Frame().HasEvents()
+	return table == world.Event && m.world.Config().HasEvents()
 }
 
 // event schedules or unschedules an event.

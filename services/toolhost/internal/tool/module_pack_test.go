@@ -49,7 +49,7 @@ func TestBackends(t *testing.T) {
 func TestRandom(t *testing.T) {
 	catalogue := extendWith(t, "def draw() -> list:\n    \"\"\"Draws.\"\"\"\n    return [world.random() for _ in range(100)]\n")
 	draws := func(seed int64) []python.Value {
-		w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: noteSchema(t), Seed: seed}, 0)
+		w := session.NewWorld(&session.Config{Zone: time.UTC, Schema: noteSchema(t), Seed: seed}, 0)
 		args, err := catalogue.Find("draw").Bind(nil, &python.Dict{})
 		if err != nil {
 			t.Fatal(err)

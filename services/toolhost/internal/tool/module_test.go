@@ -48,7 +48,7 @@ func extendWith(tb testing.TB, source string) *Catalogue {
 // noteWorld returns a world with notes.
 func noteWorld(tb testing.TB) *session.World {
 	tb.Helper()
-	w := session.NewWorld(&session.Frame{Zone: time.UTC, Schema: noteSchema(tb)}, 1_700_000_000)
+	w := session.NewWorld(&session.Config{Zone: time.UTC, Schema: noteSchema(tb)}, 1_700_000_000)
 	w.Load("NOTE", []session.Row{
 		{python.Str("a"), python.Str("Old door code"), python.None(), python.Bool(true)},
 		{python.Str("b"), python.Str("Tax papers"), python.Float(12), python.Bool(false)},
@@ -320,7 +320,7 @@ func BenchmarkModuleCall(b *testing.B) {
 		b.Fatal(err)
 	}
 	own := extendWith(b, toolSource("return ''"))
-	w := session.NewWorld(&session.Frame{Zone: time.UTC}, 0)
+	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
 	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}}, false)
 	for _, test := range []struct {
 		name      string

@@ -112,7 +112,7 @@ func request(ctx context.Context, w *session.World, url string, params ...python
 	for _, param := range params {
 		dict.Set(param.Key, param.Value)
 	}
-	return w.Frame().Services.Get(ctx, url, dict)
+	return w.Config().Services.Get(ctx, url, dict)
 }
 
 // getPath indexes a value repeatedly.

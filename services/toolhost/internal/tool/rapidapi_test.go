@@ -101,7 +101,7 @@ func TestOffline(t *testing.T) {
 		{"convert_currency", `{"amount": 100, "from_currency_code": "usd", "to_currency_code": "EUR"}`, "", "92.4"},
 	}
 	for _, test := range tests {
-		w := session.NewWorld(&session.Frame{Zone: time.UTC, Services: services}, may)
+		w := session.NewWorld(&session.Config{Zone: time.UTC, Services: services}, may)
 		on, off := python.Bool(true), python.Bool(false)
 		w.Load(world.Setting, []session.Row{{python.Str("d"), on, on, on, off, python.Float(37.3), python.Float(-122)}}, false)
 		args, err := catalogue.Find(test.tool).BindMapping(parsed(t, test.arguments))

@@ -201,7 +201,7 @@ func givenChanges(name string, args Args, columns []string) []session.Change {
 }
 
 // zoneOf returns the time zone of the phone.
-func zoneOf(w *session.World) clock.Zone { return clock.FromLocation(w.Frame().Zone) }
+func zoneOf(w *session.World) clock.Zone { return clock.FromLocation(w.Config().Zone) }
 
 // currentTimestamp returns the virtual time in POSIX seconds.
 func currentTimestamp(w *session.World) (python.Value, error) { return zoneOf(w).Now(w.Now()) }

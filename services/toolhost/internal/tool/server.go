@@ -84,7 +84,7 @@ func serverTool(server *setupv1.ToolServer, declared *toolsv1.Tool, schema *worl
 		if err != nil {
 			return python.Value{}, err
 		}
-		body, err := w.Frame().Services.Get(ctx, address, params)
+		body, err := w.Config().Services.Get(ctx, address, params)
 		if err != nil {
 			return python.Value{}, err
 		}
