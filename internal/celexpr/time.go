@@ -27,7 +27,7 @@ var timeEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable("zone", cel.StringType),
 	}
 	options = append(options, zonedFunction("local", 1, []*cel.Type{cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
-		return Local(text(args[0]), zone)
+		return ParseLocal(text(args[0]), zone)
 	})...)
 	options = append(options, zonedFunction("at", 2, []*cel.Type{cel.TimestampType, cel.StringType}, func(args []ref.Val, zone *time.Location) (time.Time, error) {
 		return atClock(timestamp(args[0]), text(args[1]), zone)

@@ -35,8 +35,8 @@ func (r record) draws() ([][]int, error) {
 	if r.text("split") == val {
 		test = val
 	}
-	return euroeval.Draw(uint64(r.number("seed")), r.number("num_iterations"),
-		euroeval.Sizes{Train: sizes.number("train"), Val: sizes.number(val), Test: sizes.number(test)})
+	return euroeval.Resample(uint64(r.number("seed")), r.number("num_iterations"),
+		euroeval.SplitSizes{Train: sizes.number("train"), Val: sizes.number(val), Test: sizes.number(test)})
 }
 
 // compareDraws compares rows with the recorded ones, which may be truncated.

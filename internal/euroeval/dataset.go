@@ -27,7 +27,7 @@ type DataSet struct {
 	Records        []Record
 	// SplitSizes are the sizes of the splits if each split has a file, in the order train, val, test.
 	// It is nil if the records must be shuffled and split.
-	SplitSizes *Sizes
+	SplitSizes *SplitSizes
 }
 
 // SplitName is the name of a split, or SplitAll.
@@ -46,7 +46,7 @@ func SplitNames() []SplitName { return []SplitName{SplitAll, SplitTrain, SplitVa
 
 // SplitRecords returns the records of a split in EuroEval's order, with their places. For SplitAll
 // it returns all records in file order.
-func (d *DataSet) SplitRecords(name SplitName) ([]Record, []*evaluationv1.RecordPlace) {
+func (d *DataSet) SplitRecords(name SplitName) ([]Record, []*evaluationv1.RecordPosition) {
 	split := d.splits()
 	chosen := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
 	train, val := int32(len(split.Train)), int32(len(split.Val))
@@ -54,10 +54,10 @@ func (d *DataSet) SplitRecords(name SplitName) ([]Record, []*evaluationv1.Record
 		train, val, chosen = 0, 0, indices(len(d.Records))
 	}
 	records := make([]Record, len(chosen))
-	places := make([]*evaluationv1.RecordPlace, len(chosen))
+	places := make([]*evaluationv1.RecordPosition, len(chosen))
 	for i, at := range chosen {
 		records[i] = d.Records[at]
-		places[i] = &evaluationv1.RecordPlace{
+		places[i] = &evaluationv1.RecordPosition{
 			DataSet: d.Name, Language: d.Language, Category: string(records[i].Category), Split: string(name), Index: int32(i),
 			TrainSize: train, ValSize: val,
 		}
@@ -148,7 +148,7 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 			set.Records = append(set.Records, records...)
 		}
 		if slices.EqualFunc(names, splitFiles, func(name, split string) bool { return baseName(name) == split }) {
-			set.SplitSizes = &Sizes{Train: sizes[0], Val: sizes[1], Test: sizes[2]}
+			set.SplitSizes = &SplitSizes{Train: sizes[0], Val: sizes[1], Test: sizes[2]}
 		}
 		sets = append(sets, set)
 	}

@@ -201,7 +201,7 @@ func TestPrediction(t *testing.T) {
 		},
 		{"code", []*worldv1.Message{{Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: "f()"}}}}, false, "f()"},
 	} {
-		if got := Prediction(test.turn, test.noCall); got != test.want {
+		if got := PredictionText(test.turn, test.noCall); got != test.want {
 			t.Errorf("%s: got %s, want %s", test.name, got, test.want)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 type Exported struct {
 	Name, Language string
 	// Sizes are the numbers of records of the splits.
-	Sizes Sizes
+	Sizes SplitSizes
 	// Files are one file per split, eval.yaml with EuroEval's settings, and README.md. The front
 	// matter of README.md maps files to splits.
 	Files []File
@@ -22,7 +22,7 @@ type Exported struct {
 func (d *DataSet) Export() (*Exported, error) {
 	split := d.splits()
 	out := &Exported{
-		Name: d.Name, Language: d.Language, Sizes: Sizes{Train: len(split.Train), Val: len(split.Val), Test: len(split.Test)},
+		Name: d.Name, Language: d.Language, Sizes: SplitSizes{Train: len(split.Train), Val: len(split.Val), Test: len(split.Test)},
 	}
 	card := exportedCard{Name: d.Name, Language: d.Language}
 	for i, chosen := range [][]int{split.Train, split.Val, split.Test} {

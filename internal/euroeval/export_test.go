@@ -75,7 +75,7 @@ func TestExportReadsBack(t *testing.T) {
 		want, got := scenariosOf(t, &sets[i], SplitAll), scenariosOf(t, &read[i], SplitAll)
 		slices.SortFunc(want, byName)
 		slices.SortFunc(got, byName)
-		ignored := protocmp.IgnoreFields(&evaluationv1.RecordPlace{}, "index") // another order
+		ignored := protocmp.IgnoreFields(&evaluationv1.RecordPosition{}, "index") // another order
 		if diff := cmp.Diff(want, got, protocmp.Transform(), ignored); diff != "" {
 			t.Errorf("%s, all (-want +got):\n%s", sets[i].Name, diff)
 		}
@@ -117,13 +117,13 @@ func TestExportSizes(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {
 		records int
-		want    Sizes
+		want    SplitSizes
 	}{
-		{3, Sizes{1, 1, 1}},
-		{64, Sizes{7, 28, 29}},
-		{500, Sizes{50, 225, 225}},
-		{501, Sizes{250, 250, 1}},
-		{600, Sizes{250, 250, 100}},
+		{3, SplitSizes{1, 1, 1}},
+		{64, SplitSizes{7, 28, 29}},
+		{500, SplitSizes{50, 225, 225}},
+		{501, SplitSizes{250, 250, 1}},
+		{600, SplitSizes{250, 250, 100}},
 	} {
 		out, err := sampleSet(t, test.records).Export()
 		if err != nil || out.Sizes != test.want {

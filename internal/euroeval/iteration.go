@@ -14,15 +14,15 @@ const (
 	Iterations = 10
 )
 
-// Sizes are the numbers of records of the splits.
-type Sizes struct {
+// SplitSizes are the numbers of records of the splits.
+type SplitSizes struct {
 	Train, Val, Test int
 }
 
-// Draw returns the rows of each iteration, drawn with replacement: as many as the split has.
+// Resample returns the rows of each iteration, drawn with replacement: as many as the split has.
 // EuroEval draws for train, val and test in turn and evaluates the last. To evaluate val, pass its
 // size as Test too. The error names a size that is negative or exceeds 31 bits.
-func Draw(seed uint64, iterations int, sizes Sizes) ([][]int, error) {
+func Resample(seed uint64, iterations int, sizes SplitSizes) ([][]int, error) {
 	for _, size := range []int{sizes.Train, sizes.Val, sizes.Test} {
 		if size < 0 || size > maxSize {
 			return nil, fmt.Errorf("draw rows: a split has %d records, want 0 to %d", size, maxSize)

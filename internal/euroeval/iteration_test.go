@@ -29,14 +29,14 @@ func TestNewSplit(t *testing.T) {
 // TestDraw covers cases that the vectors lack.
 func TestDraw(t *testing.T) {
 	t.Parallel()
-	got, err := Draw(Seed, 2, Sizes{Train: 3, Val: 4, Test: 4})
+	got, err := Resample(Seed, 2, SplitSizes{Train: 3, Val: 4, Test: 4})
 	if err != nil || len(got) != 2 || len(got[0]) != 4 {
 		t.Fatalf("got %v and %v, want 2 draws of 4 rows", got, err)
 	}
-	if empty, err := Draw(Seed, 1, Sizes{}); err != nil || len(empty[0]) != 0 {
+	if empty, err := Resample(Seed, 1, SplitSizes{}); err != nil || len(empty[0]) != 0 {
 		t.Errorf("without records: got %v and %v, want no rows", empty, err)
 	}
-	if _, err := Draw(Seed, 1, Sizes{Train: -1}); err == nil {
+	if _, err := Resample(Seed, 1, SplitSizes{Train: -1}); err == nil {
 		t.Error("a negative size: got no error")
 	}
 }

@@ -16,16 +16,16 @@ const (
 	QuirkException Quirk = "exception_voids_iteration"
 	// QuirkOrder: the order of the calls counts.
 	QuirkOrder Quirk = "call_order_counts"
-	// QuirkBeyond: calls after the last description are not checked.
-	QuirkBeyond Quirk = "calls_beyond_functions_unchecked"
-	// QuirkPlace: the description at the call's index applies, whatever its name.
-	QuirkPlace Quirk = "description_by_place"
-	// QuirkExtra: an argument that is missing in the answer passes.
-	QuirkExtra Quirk = "extra_argument_passes"
+	// QuirkExtraCalls: calls after the last description are not checked.
+	QuirkExtraCalls Quirk = "calls_beyond_functions_unchecked"
+	// QuirkPosition: the description at the call's index applies, whatever its name.
+	QuirkPosition Quirk = "description_by_position"
+	// QuirkExtraArgument: an argument that is missing in the answer passes.
+	QuirkExtraArgument Quirk = "extra_argument_passes"
 	// QuirkOptional: an argument that is not required is not compared.
 	QuirkOptional Quirk = "optional_argument_not_compared"
-	// QuirkAllCompared: without a list of required arguments the metric compares all.
-	QuirkAllCompared Quirk = "nothing_required_compares_all"
+	// QuirkNoneRequired: without a list of required arguments the metric compares all.
+	QuirkNoneRequired Quirk = "nothing_required_compares_all"
 	// QuirkType: true equals 1, and 1 equals 1.0.
 	QuirkType Quirk = "equal_across_types"
 	// QuirkText: case, spaces and punctuation count.
@@ -51,7 +51,7 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 			return QuirkOrder
 		}
 	case failed.call >= len(described):
-		return QuirkBeyond
+		return QuirkExtraCalls
 	}
 	if failed.call >= len(answers) {
 		return QuirkOrder
@@ -64,7 +64,7 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	if failed.call < len(described) {
 		if inPlace, _ := described[failed.call].AsDict(); own != inPlace && failed.argument != "" &&
 			requires(own, failed.argument) != requires(inPlace, failed.argument) {
-			return QuirkPlace
+			return QuirkPosition
 		}
 	}
 	options, _ := expected.Value.AsDict()
@@ -79,11 +79,11 @@ func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
 	isDict := func(v python.Value) bool { return v.Kind() == python.KindDict }
 	switch {
 	case failed.Check == CheckUnexpected:
-		return QuirkExtra
+		return QuirkExtraArgument
 	case failed.Check == CheckMissing && required:
-		return QuirkPlace
+		return QuirkPosition
 	case failed.Check == CheckMissing && optional(accepted):
-		return QuirkAllCompared
+		return QuirkNoneRequired
 	case !required && failed.argument != "":
 		return QuirkOptional
 	case failed.Check == CheckType:

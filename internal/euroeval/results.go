@@ -29,9 +29,9 @@ const (
 
 // AppendResults writes a line for each of the figures in the format of EuroEval's file ResultsName.
 // model is the model's name, preferably LiteLLM's, e.g. openai/gpt-4o. at is the time at which the
-// evaluation ended. Figures without a score get no line, as in EuroEval if all iterations fail. The
-// error is that of w.
-func AppendResults(w io.Writer, figures []Figures, model string, at time.Time) error {
+// evaluation ended. A data set without a score get no line, as in EuroEval if all iterations fail.
+// The error is that of w.
+func AppendResults(w io.Writer, figures []DataSetScores, model string, at time.Time) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	for i := range figures {
@@ -130,7 +130,7 @@ func (f pythonFloat) MarshalJSON() ([]byte, error) {
 }
 
 // result returns the line of one data set.
-func (f *Figures) result(model string, at time.Time) *result {
+func (f *DataSetScores) result(model string, at time.Time) *result {
 	dataSet, stamp := f.resultName(), strconv.FormatInt(at.Unix(), 10)
 	line := &result{
 		SchemaVersion: resultsSchema, EvaluationID: dataSet + "/" + model + "/" + stamp,
@@ -162,7 +162,7 @@ func (f *Figures) result(model string, at time.Time) *result {
 
 // resultName returns the name of the data set. EuroEval scores only val and test and adds no name
 // for them; any other split is a data set of its own.
-func (f *Figures) resultName() string {
+func (f *DataSetScores) resultName() string {
 	if split := SplitName(f.Split); split != SplitVal && split != SplitTest {
 		return f.DataSet + "-" + f.Split
 	}
@@ -170,7 +170,7 @@ func (f *Figures) resultName() string {
 }
 
 // resultMetric returns the score, with an interval if several iterations have a score.
-func (f *Figures) resultMetric(dataSet string) resultMetric {
+func (f *DataSetScores) resultMetric(dataSet string) resultMetric {
 	const percent = 100
 	score, radius := percent*f.EuroEval.Mean, float64(percent*f.EuroEval.Margin)
 	metric := resultMetric{Name: "test_" + metricName}

@@ -38,8 +38,8 @@ func golden(t *testing.T, name string, got []byte) {
 }
 
 // figures returns the figures of iterations with these scores.
-func figures(split SplitName, scores ...float64) Figures {
-	return Figures{DataSet: "euroeval-de", Language: "de", Split: string(split), Iterations: scores, EuroEval: Summarise(scores)}
+func figures(split SplitName, scores ...float64) DataSetScores {
+	return DataSetScores{DataSet: "euroeval-de", Language: "de", Split: string(split), Iterations: scores, EuroEval: Summarise(scores)}
 }
 
 // TestAppendResults checks a line for each split, a line for a single iteration, and no line if all
@@ -48,7 +48,7 @@ func TestAppendResults(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 8, 20, 12, 30, 1, 999, time.FixedZone("CEST", 2*60*60))
 	var got bytes.Buffer
-	err := AppendResults(&got, []Figures{
+	err := AppendResults(&got, []DataSetScores{
 		figures(SplitVal, 0.5, 1, 0.75), figures(SplitTest, 1, 1), figures(SplitTrain), figures(SplitAll, 0.1),
 	}, "openai/gpt-4o", at)
 	if err != nil {

@@ -65,10 +65,10 @@ func (t *Task) Grade(prediction string) Verdicts {
 	return verdicts
 }
 
-// Prediction returns the text that the graders grade for an agent's turn: its calls in the format
-// of a model's answer, or its text as EuroEval extracts it. If textIsNoCall is set, a text without
-// tool_calls counts as an answer without calls. The prediction of an empty turn is empty.
-func Prediction(turn []*worldv1.Message, textIsNoCall bool) string {
+// PredictionText returns the text that the graders grade for an agent's turn: its calls in the
+// format of a model's answer, or its text as EuroEval extracts it. If textIsNoCall is set, a text
+// without tool_calls counts as an answer without calls. The prediction of an empty turn is empty.
+func PredictionText(turn []*worldv1.Message, textIsNoCall bool) string {
 	var calls []string
 	text := ""
 	for _, message := range turn {

@@ -160,8 +160,8 @@ func (s *Scenarios) All() []*scenariov1.Scenario {
 	return all
 }
 
-// Bases returns how many base scenarios there are.
-func (s *Scenarios) Bases() int { return len(s.bases) }
+// BaseCount returns how many base scenarios there are.
+func (s *Scenarios) BaseCount() int { return len(s.bases) }
 
 // Check returns why scenarios cannot be played and scored here, e.g. a missing tool. The error is
 // of type scenario.Errors, with the positions of the base scenarios.

@@ -121,8 +121,8 @@ func TestNames(t *testing.T) {
 	for _, found := range s.All() {
 		names = append(names, found.GetSetup().GetName())
 	}
-	if diff := cmp.Diff([]string{"off", "off_scrambled"}, names); diff != "" || s.Bases() != 1 {
-		t.Errorf("names of %d bases (-want +got):\n%s", s.Bases(), diff)
+	if diff := cmp.Diff([]string{"off", "off_scrambled"}, names); diff != "" || s.BaseCount() != 1 {
+		t.Errorf("names of %d bases (-want +got):\n%s", s.BaseCount(), diff)
 	}
 	for _, name := range [][2]string{{"on", ""}, {"off", "_all_tools"}} {
 		if got, err := s.Scenario(name[0], name[1]); !errors.Is(err, ErrScenario) {

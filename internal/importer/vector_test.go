@@ -56,8 +56,8 @@ func TestLongRoundTrip(t *testing.T) {
 			t.Errorf("%s: %v", s.GetSetup().GetName(), err)
 		}
 	}
-	if len(imported) != 1032 || scenarios.Bases() != 129 {
-		t.Errorf("scenarios: got %d of %d bases, want 1032 of 129", len(imported), scenarios.Bases())
+	if len(imported) != 1032 || scenarios.BaseCount() != 129 {
+		t.Errorf("scenarios: got %d of %d bases, want 1032 of 129", len(imported), scenarios.BaseCount())
 	}
 	var file struct {
 		Now       float64

@@ -30,8 +30,8 @@ var ErrSteps = fmt.Errorf("the pack's measures take more than %d steps for one t
 // correction of the measure, its messages can be scored.
 const Exception = "MeasureError"
 
-// Failed reports whether an error is a failure of a measure: an *Error or ErrSteps.
-func Failed(err error) bool {
+// IsFailure reports whether an error is a failure of a measure: an *Error or ErrSteps.
+func IsFailure(err error) bool {
 	var failure *Error
 	return errors.As(err, &failure) || errors.Is(err, ErrSteps)
 }
@@ -71,7 +71,7 @@ func (f *Function) Compare(wanted, found python.Value) (similarity float64, step
 	var result python.Value
 	if f.expression != nil {
 		var native any
-		native, steps, err = f.expression.Compare(Native(wanted), Native(found))
+		native, steps, err = f.expression.Compare(CELValue(wanted), CELValue(found))
 		result = python.ValueOf(native)
 	} else {
 		result, steps, err = f.call(args)
@@ -96,8 +96,8 @@ func (f *Function) Probe(cell *worldv1.Value) error {
 	return err
 }
 
-// Named is an extracted value: an int, a float, a str or a bool.
-type Named struct {
+// NamedValue is an extracted value: an int, a float, a str or a bool.
+type NamedValue struct {
 	Name  string
 	Value python.Value
 }
@@ -107,7 +107,7 @@ const maxAlternatives = 64
 
 // Extract calls an extractor. It returns the alternatives of a tool's call, at most the first 64.
 // Its error is an *Error.
-func (f *Function) Extract(tool string, arguments, result python.Value) (alternatives [][]Named, steps int, err error) {
+func (f *Function) Extract(tool string, arguments, result python.Value) (alternatives [][]NamedValue, steps int, err error) {
 	args := []python.Arg{
 		{Name: toolName, Value: python.Str(tool), Given: true}, {Name: argumentsName, Value: arguments, Given: true},
 		{Name: resultName, Value: result, Given: true},
@@ -125,11 +125,11 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 		if !ok || dict.Len() == 0 {
 			return nil, steps, f.failure(args, "an alternative is %s, expected a dict of values by name", excerpt(python.Repr(item)))
 		}
-		var values []Named
+		var values []NamedValue
 		for _, member := range dict.Items() {
 			switch member.Value.Kind() {
 			case python.KindInt, python.KindFloat, python.KindStr, python.KindBool:
-				values = append(values, Named{member.Key, member.Value})
+				values = append(values, NamedValue{member.Key, member.Value})
 			default:
 				return nil, steps, f.failure(args, "%s is %s, expected a number, a text or a truth value",
 					excerpt(python.Repr(python.Str(member.Key))), excerpt(python.Repr(member.Value)))
@@ -189,8 +189,8 @@ func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))), " ")
 }
 
-// Native returns a value as CEL reads it. An integer of more than 64 bits becomes a float.
-func Native(v python.Value) any {
+// CELValue returns a value as CEL reads it. An integer of more than 64 bits becomes a float.
+func CELValue(v python.Value) any {
 	switch v := v.Interface().(type) {
 	case *big.Int:
 		number, _ := new(big.Float).SetInt(v).Float64()
@@ -200,13 +200,13 @@ func Native(v python.Value) any {
 	case []python.Value:
 		items := make([]any, len(v))
 		for i := range v {
-			items[i] = Native(v[i])
+			items[i] = CELValue(v[i])
 		}
 		return items
 	case *python.Dict:
 		members := make(map[string]any, v.Len())
 		for _, item := range v.Items() {
-			members[strings.ToValidUTF8(item.Key, string(utf8.RuneError))] = Native(item.Value)
+			members[strings.ToValidUTF8(item.Key, string(utf8.RuneError))] = CELValue(item.Value)
 		}
 		return members
 	default:

@@ -57,8 +57,8 @@ type Function struct {
 	expression *celexpr.Measure
 }
 
-// Takes reports whether a measure of cells accepts cells of a kind.
-func (f *Function) Takes(kind world.Kind) bool {
+// Accepts reports whether a measure of cells accepts cells of a kind.
+func (f *Function) Accepts(kind world.Kind) bool {
 	return f.Kind == Cells && kind != world.KindTexts && (f.cell == 0 || f.cell == kind)
 }
 
@@ -83,10 +83,10 @@ func (s *Set) Find(name string, kind Kind) *Function {
 // Compile compiles the measures and extractors of an evaluation. Its error is
 // source.Mistakes.
 func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
-	functions, mistakes := Read(evaluation.GetMeasureModules())
+	functions, mistakes := CompilePython(evaluation.GetMeasureModules())
 	set := &Set{functions: functions}
 	for _, expression := range evaluation.GetMeasureExpressions() {
-		f, err := Expression(expression)
+		f, err := CompileExpression(expression)
 		if err != nil {
 			mistakes = append(mistakes, source.Mistake{File: ExpressionFile, Line: 1, Column: 1, Function: expression.GetName(), Reason: err.Error()})
 			continue
@@ -119,14 +119,15 @@ func duplicateNames(functions []*Function) (mistakes source.Mistakes) {
 
 // These are the files of a pack.
 const (
-	// Folder is the directory of Python files.
-	Folder = "measures"
+	// Directory is the directory of Python files.
+	Directory = "measures"
 	// ExpressionFile is the file of CEL expressions by name.
 	ExpressionFile = "measures.yaml"
 )
 
-// Expression compiles a measure in CEL. It does not accept null. The error is a *celexpr.Error.
-func Expression(source *evaluationv1.MeasureExpression) (*Function, error) {
+// CompileExpression compiles a measure in CEL. It does not accept null. The error is a
+// *celexpr.Error.
+func CompileExpression(source *evaluationv1.MeasureExpression) (*Function, error) {
 	compiled, err := celexpr.CompileMeasure(source.GetExpression())
 	if err != nil {
 		return nil, err

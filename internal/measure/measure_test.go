@@ -275,7 +275,7 @@ func TestTakes(t *testing.T) {
 		f := compiled(t, functionSource(hint, "return 1.0"), Cells)
 		var got []world.Kind
 		for _, kind := range []world.Kind{world.KindText, world.KindNumber, world.KindBool, world.KindTexts} {
-			if f.Takes(kind) {
+			if f.Accepts(kind) {
 				got = append(got, kind)
 			}
 		}

@@ -19,14 +19,14 @@ var library = sync.OnceValue(func() *interp.Library { return interp.NewLibrary(i
 // functionName matches valid names of functions.
 var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// Read compiles Python files of measures and extractors. The functions are in the order of the
-// files and of their source.
-func Read(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) {
+// CompilePython compiles Python files of measures and extractors. The functions are in the order of
+// the files and of their source.
+func CompilePython(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) {
 	var functions []*Function
 	var mistakes source.Mistakes
 	size := 0
 	for i, file := range modules {
-		m := &module{file: Folder + "/" + file.GetName() + ".py", source: file.GetSource()}
+		m := &module{file: Directory + "/" + file.GetName() + ".py", source: file.GetSource()}
 		size += len(m.source)
 		if size > maxSource || i >= maxModules {
 			m.fail(0, "", "with this file, the pack's measures have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
@@ -56,7 +56,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 
 // compile converts the public functions to measures and extractors.
 func (m *module) compile() {
-	program, defs := source.Read(m.source, "measures may import json and typing", m.fail)
+	program, defs := source.Parse(m.source, "measures may import json and typing", m.fail)
 	if program == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func (m *module) compile() {
 // checkNames finds undefined names.
 func (m *module) checkNames(function string, body []syntax.Stmt) {
 	source.Walk(body, func(node syntax.Expr, field int) bool {
-		if name, ok := node.(*syntax.Name); ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID) {
+		if name, ok := node.(*syntax.Name); ok && name.Binding == syntax.BindingBuiltin && !library().Has(name.ID) {
 			at := name.Offset()
 			if field >= 0 {
 				at = field
@@ -99,7 +99,7 @@ func (m *module) checkNames(function string, body []syntax.Stmt) {
 func (m *module) convert(def *syntax.Def) *Function {
 	f, name := def.Function, def.Name.ID
 	out := &Function{Name: name, File: m.file, program: m.program, def: def}
-	out.Line, out.Column = source.Place(m.source, def.Offset())
+	out.Line, out.Column = source.LineColumn(m.source, def.Offset())
 	switch {
 	case !functionName.MatchString(name):
 		m.fail(def.Offset(), name, "the name has to be up to 60 lower-case letters, digits and underscores; begin those of helpers with _")
@@ -167,7 +167,7 @@ func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 		m.fail(def.Offset(), def.Name.ID, "%s has no type; "+expected, p.Name, p.Name)
 		return h, false
 	}
-	parts, ok := source.Alternatives(p.Hint, nil)
+	parts, ok := source.UnionTypes(p.Hint, nil)
 	types := 0
 	for _, part := range parts {
 		switch part := part.(type) {

@@ -33,11 +33,11 @@ func (e *Error) Error() string {
 
 // Codes of Error.
 const (
-	CodeCountry  = 0 // no plus sign, or no country code after it
-	CodeNoNumber = 1
-	CodeNoRest   = 2 // nothing after the country code
-	CodeShort    = 3
-	CodeLong     = 4
+	CodeCountry     = 0 // no plus sign, or no country code after it
+	CodeNoNumber    = 1
+	CodeOnlyCountry = 2 // nothing after the country code
+	CodeShort       = 3
+	CodeLong        = 4
 )
 
 func newError(code int, text string) error { return &Error{Code: code, Text: text} }
@@ -57,7 +57,7 @@ func Check(number string) error {
 		}
 	}
 	if len(digits) <= minDigits {
-		return newError(CodeNoRest, "Phone number had an IDD, but after this was not long enough to be a viable phone number.")
+		return newError(CodeOnlyCountry, "Phone number had an IDD, but after this was not long enough to be a viable phone number.")
 	}
 	return checkPlan("+" + digits)
 }

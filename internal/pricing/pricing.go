@@ -159,9 +159,9 @@ func (p Price) cached() float64 {
 // tokens.
 func HasTokens(u *agentgwv1.Usage) bool { return u.GetInputTokens() > 0 || u.GetOutputTokens() > 0 }
 
-// Dollars formats an amount for people, e.g. $0.12. Amounts below a cent keep two significant
+// FormatDollars formats an amount for people, e.g. $0.12. Amounts below a cent keep two significant
 // digits.
-func Dollars(micros int64) string {
+func FormatDollars(micros int64) string {
 	dollars := float64(micros) / 1e6
 	if micros <= 0 || dollars >= 0.01 {
 		return fmt.Sprintf("$%.2f", dollars)

@@ -20,12 +20,12 @@ import (
 // line.
 const sourceAnnotation = "source"
 
-// Source returns the source of a flag's value: "command line", "environment variable NAME",
+// FlagSource returns the source of a flag's value: "command line", "environment variable NAME",
 // "FILE:LINE" or "default".
-func Source(flag *pflag.Flag) string {
-	switch said := flag.Annotations[sourceAnnotation]; {
-	case len(said) > 0:
-		return said[0]
+func FlagSource(flag *pflag.Flag) string {
+	switch sources := flag.Annotations[sourceAnnotation]; {
+	case len(sources) > 0:
+		return sources[0]
 	case flag.Changed:
 		return "command line"
 	}
@@ -33,7 +33,7 @@ func Source(flag *pflag.Flag) string {
 }
 
 // IsSet reports whether a flag was set by the command line, the environment or a file.
-func IsSet(flag *pflag.Flag) bool { return Source(flag) != "default" }
+func IsSet(flag *pflag.Flag) bool { return FlagSource(flag) != "default" }
 
 // setFrom sets a flag from a source other than the command line.
 func setFrom(flags *pflag.FlagSet, flag *pflag.Flag, source string, set func() error) error {
@@ -54,10 +54,11 @@ type entry struct {
 	problem string
 }
 
-// File sets flags from a YAML file that maps flag names to values, unless the command line or the
-// environment has set them. Call it after Environment. known are the names that a file may contain;
-// known names without a flag here belong to other commands. The error names file, line and key.
-func File(flags *pflag.FlagSet, path string, known []string) error {
+// SetFromFile sets flags from a YAML file that maps flag names to values, unless the command line
+// or the environment has set them. Call it after Environment. known are the names that a file may
+// contain; known names without a flag here belong to other commands. The error names file, line and
+// key.
+func SetFromFile(flags *pflag.FlagSet, path string, known []string) error {
 	entries, err := readEntries(path)
 	if err != nil {
 		return err
@@ -65,21 +66,21 @@ func File(flags *pflag.FlagSet, path string, known []string) error {
 	var errs []error
 	seen := make(map[string]int)
 	for _, e := range entries {
-		place := fmt.Sprintf("%s:%d", path, e.line)
-		refuse := func(format string, args ...any) {
-			errs = append(errs, Usage("%s: %s: %s", place, e.key, fmt.Sprintf(format, args...)))
+		source := fmt.Sprintf("%s:%d", path, e.line)
+		reject := func(format string, args ...any) {
+			errs = append(errs, Usage("%s: %s: %s", source, e.key, fmt.Sprintf(format, args...)))
 		}
 		if first := seen[e.key]; first > 0 {
-			refuse("repeats line %d", first)
+			reject("repeats line %d", first)
 			continue
 		}
 		seen[e.key] = e.line
 		if !slices.Contains(known, e.key) {
 			text := "no setting has this name"
-			if near := spelling.Nearest(e.key, known, 2); near != "" {
-				text += fmt.Sprintf("; did you mean %s?", near)
+			if nearest := spelling.Nearest(e.key, known, 2); nearest != "" {
+				text += fmt.Sprintf("; did you mean %s?", nearest)
 			}
-			refuse("%s", text)
+			reject("%s", text)
 			continue
 		}
 		flag := flags.Lookup(e.key)
@@ -87,11 +88,11 @@ func File(flags *pflag.FlagSet, path string, known []string) error {
 			continue
 		}
 		if e.problem != "" {
-			refuse("%s given, expected %s", e.problem, valueOf(flag))
+			reject("%s given, expected %s", e.problem, valueOf(flag))
 			continue
 		}
-		if err := setFrom(flags, flag, place, func() error { return e.set(flags, flag) }); err != nil {
-			refuse("%s", err)
+		if err := setFrom(flags, flag, source, func() error { return e.set(flags, flag) }); err != nil {
+			reject("%s", err)
 		}
 	}
 	return errors.Join(errs...)
@@ -107,10 +108,10 @@ func valueOf(flag *pflag.Flag) string {
 
 // set sets a flag to the values of an entry.
 func (e *entry) set(flags *pflag.FlagSet, flag *pflag.Flag) error {
-	many, ok := flag.Value.(pflag.SliceValue)
+	list, ok := flag.Value.(pflag.SliceValue)
 	switch {
 	case e.list && ok:
-		return many.Replace(e.values)
+		return list.Replace(e.values)
 	case e.list && !repeatable(flag):
 		return fmt.Errorf("a list given, expected %s", valueOf(flag))
 	}
@@ -132,8 +133,8 @@ func readEntries(path string) ([]entry, error) {
 		return nil, Usage("--config: %w", err)
 	}
 	file, err := parser.ParseBytes(raw, 0)
-	if wrong, ok := errors.AsType[yaml.Error](err); ok {
-		return nil, Usage("%s:%d: %s", path, wrong.GetToken().Position.Line, wrong.GetMessage())
+	if syntaxError, ok := errors.AsType[yaml.Error](err); ok {
+		return nil, Usage("%s:%d: %s", path, syntaxError.GetToken().Position.Line, syntaxError.GetMessage())
 	}
 	if err != nil {
 		return nil, Usage("%s: %w", path, err)
@@ -202,5 +203,5 @@ func ErrorSource(flags *pflag.FlagSet, err error) error {
 	if flag == nil || flag.Changed || !IsSet(flag) {
 		return err
 	}
-	return Usage("%s: %w", Source(flag), err)
+	return Usage("%s: %w", FlagSource(flag), err)
 }

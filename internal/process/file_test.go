@@ -24,12 +24,12 @@ func configured(t *testing.T, text string, env variables, args ...string) (*pfla
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	if err := process.Environment(flags, env.lookup); err != nil {
+	if err := process.SetFromEnvironment(flags, env.lookup); err != nil {
 		t.Fatal(err)
 	}
 	known := []string{"listen"}
 	flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-	return flags, process.File(flags, "settings.yaml", known)
+	return flags, process.SetFromFile(flags, "settings.yaml", known)
 }
 
 // TestFile reads settings of all kinds. The environment wins over the file, the command line over
@@ -52,7 +52,7 @@ listen: nowhere   # another command's
 		t.Fatal(err)
 	}
 	got := make(map[string]string)
-	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + process.Source(flag) })
+	flags.VisitAll(func(flag *pflag.Flag) { got[flag.Name] = flag.Value.String() + " by " + process.FlagSource(flag) })
 	want := map[string]string{
 		"trials": "3 by settings.yaml:2", "parallel": "16 by settings.yaml:3", "ratio": "0.25 by settings.yaml:4", "grace": "1m30s by settings.yaml:5",
 		"resume": "true by settings.yaml:6", "agent": "openai:gpt-4o by settings.yaml:7", "scenarios": `[wifi_*,"a,b"] by settings.yaml:8`,
@@ -98,7 +98,7 @@ func TestFileErrors(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
-	if err := process.File(someFlags(), missing, nil); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
+	if err := process.SetFromFile(someFlags(), missing, nil); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
 		t.Errorf("a file that is not there: got %v, want a usage error that names it", err)
 	}
 }
@@ -139,7 +139,7 @@ func FuzzFile(f *testing.F) {
 		flags := someFlags()
 		var known []string
 		flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-		err := process.File(flags, path, known)
+		err := process.SetFromFile(flags, path, known)
 		if err != nil && (!errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
 			t.Errorf("%q: got %v, want a usage error that begins with the file", text, err)
 		}

@@ -17,21 +17,21 @@ import (
 // variablePrefix is the prefix of environment variables that set flags.
 const variablePrefix = "TOOLSANDBOX_"
 
-// Variable returns the name of the environment variable of a flag.
-func Variable(flag string) string {
+// FlagVariable returns the name of the environment variable of a flag.
+func FlagVariable(flag string) string {
 	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// Environment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as
+// SetFromEnvironment sets each flag from the variable TOOLSANDBOX_<FLAG> (upper case, dashes as
 // underscores) if it exists. The command line takes precedence, so call it after parsing, and once.
 // Before parsing, the command line would append to list flags.
-func Environment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+func SetFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var errs []error
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed {
 			return
 		}
-		name := Variable(flag.Name)
+		name := FlagVariable(flag.Name)
 		value, ok := lookup(name)
 		if !ok {
 			return
@@ -63,8 +63,8 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	return Usage("%w: see --help", err)
 }
 
-// CheckSwallowed returns an error if a flag's value is the name of the next flag.
-func CheckSwallowed(flags *pflag.FlagSet) error {
+// CheckMissingValues returns an error if a flag's value is the name of the next flag.
+func CheckMissingValues(flags *pflag.FlagSet) error {
 	var found error
 	flags.Visit(func(flag *pflag.Flag) {
 		values := []string{flag.Value.String()}
@@ -134,7 +134,7 @@ var serviceVariable = regexp.MustCompile(`_(SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)|PO
 func UnknownVariables(environment []string, flags []string, extra ...string) []string {
 	known := slices.Clone(extra)
 	for _, flag := range flags {
-		known = append(known, Variable(flag))
+		known = append(known, FlagVariable(flag))
 	}
 	var warnings []string
 	for _, entry := range slices.Sorted(slices.Values(environment)) {

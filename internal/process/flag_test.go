@@ -81,7 +81,7 @@ func TestSwallowed(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := ""
-		if err := process.CheckSwallowed(flags); err != nil {
+		if err := process.CheckMissingValues(flags); err != nil {
 			got = err.Error()
 		}
 		if got != want {

@@ -39,11 +39,11 @@ const (
 // collection, the current heap, and all allocated bytes.
 var heapMetrics = [...]string{"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes"}
 
-// Heap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
+// LimitHeap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
 // memory of the cgroup, or of the machine without one, unless GOMEMLIMIT is set. Unless GOGC is
 // set, it adapts GOGC to the live heap and collects garbage while the process is idle. The caller
 // calls stop, which waits until that has ended.
-func Heap(env func(string) (string, bool)) (stop func(), err error) {
+func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
 		return nil, Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
 	}

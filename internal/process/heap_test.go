@@ -24,7 +24,7 @@ func unset(string) (string, bool) { return "", false }
 
 func TestHeap(t *testing.T) {
 	restore(t)
-	stop, err := Heap(func(name string) (string, bool) { return "50", name == "GOGC" })
+	stop, err := LimitHeap(func(name string) (string, bool) { return "50", name == "GOGC" })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -36,7 +36,7 @@ func TestHeap(t *testing.T) {
 		t.Errorf("soft memory limit: got %d, want a part of this machine's memory", got)
 	}
 	t.Setenv("AUTOMEMLIMIT", "2")
-	if _, err := Heap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
+	if _, err := LimitHeap(func(string) (string, bool) { return "50", true }); !errors.Is(err, ErrUsage) {
 		t.Errorf("AUTOMEMLIMIT=2: got %v, want a usage error", err)
 	}
 }
@@ -45,7 +45,7 @@ func TestHeap(t *testing.T) {
 // it is gone.
 func TestHeapFollowsItsSize(t *testing.T) {
 	restore(t)
-	stop, err := Heap(unset)
+	stop, err := LimitHeap(unset)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestHeapCollectsWhenIdle(t *testing.T) {
 	forced := []metrics.Sample{{Name: "/gc/cycles/forced:gc-cycles"}}
 	metrics.Read(forced)
 	before := forced[0].Value.Uint64()
-	stop, err := Heap(unset)
+	stop, err := LimitHeap(unset)
 	if err != nil {
 		t.Fatal(err)
 	}

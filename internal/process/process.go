@@ -93,16 +93,16 @@ func (p *Process) Run(ctx context.Context) (err error) {
 	return p.body(ctx, m)
 }
 
-// Signals returns a context that is done after SIGINT or SIGTERM. A second signal kills the
+// SignalContext returns a context that is done after SIGINT or SIGTERM. A second signal kills the
 // process.
-func Signals(ctx context.Context) (context.Context, context.CancelFunc) {
+func SignalContext(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, cancel) // restore the default handlers: the second signal kills
 	return ctx, cancel
 }
 
-// Report prints an error on one line with the program's name and returns its exit code.
-func Report(w io.Writer, program string, err error) int {
+// ReportError prints an error on one line with the program's name and returns its exit code.
+func ReportError(w io.Writer, program string, err error) int {
 	if err == nil {
 		return ExitOK
 	}

@@ -39,7 +39,7 @@ func parse(env variables, args ...string) (text string, list []string, number in
 	if err := flags.Parse(args); err != nil {
 		return "", nil, 0, err
 	}
-	return text, list, number, process.Environment(flags, env.lookup)
+	return text, list, number, process.SetFromEnvironment(flags, env.lookup)
 }
 
 func TestPrecedence(t *testing.T) {
@@ -94,7 +94,7 @@ func TestReport(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			var out strings.Builder
-			if code := process.Report(&out, "test", test.err); code != test.code || out.String() != test.text {
+			if code := process.ReportError(&out, "test", test.err); code != test.code || out.String() != test.text {
 				t.Errorf("Report: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)
 			}
 		})
@@ -109,7 +109,7 @@ func TestUsageKeepsItsCause(t *testing.T) {
 
 func TestSignals(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
-		ctx, stop := process.Signals(context.Background())
+		ctx, stop := process.SignalContext(context.Background())
 		if ctx.Err() != nil {
 			t.Errorf("context before %v: got %v, want nil", signal, ctx.Err())
 		}

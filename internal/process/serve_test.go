@@ -83,7 +83,7 @@ func TestProcess(t *testing.T) {
 			}
 			err := runIn(t, lookup, flags, process)
 			var out strings.Builder
-			if code := Report(&out, "p", err); code != test.code || !strings.Contains(out.String(), test.text) || (err != nil) != (test.text != "") {
+			if code := ReportError(&out, "p", err); code != test.code || !strings.Contains(out.String(), test.text) || (err != nil) != (test.text != "") {
 				t.Errorf("Run: got %d and %q, want %d and %q", code, out.String(), test.code, test.text)
 			}
 			if want := test.body != nil || test.code == ExitOK; ran != want {
@@ -96,7 +96,7 @@ func TestProcess(t *testing.T) {
 // runIn runs a process with the settings of an environment.
 func runIn(t *testing.T, lookup func(string) (string, bool), flags *pflag.FlagSet, process *Process) error {
 	t.Helper()
-	if err := Environment(flags, lookup); err != nil {
+	if err := SetFromEnvironment(flags, lookup); err != nil {
 		return err
 	}
 	return process.Run(t.Context())

@@ -29,8 +29,8 @@ func (e *DecodeError) Error() string {
 // ParseJSON returns json.loads(text). It accepts what Python does beyond JSON: NaN, Infinity,
 // -Infinity, ints of up to 4300 digits, lone surrogate escapes. Bytes that are not UTF-8 count as
 // U+FFFD. The error is a *DecodeError for text that is not JSON and an *Exception for what Python
-// raises otherwise: nesting beyond limit.Data, more digits. A str shares the memory of text where
-// text is a string.
+// raises otherwise: nesting beyond limit.DataDepth, more digits. A str shares the memory of text
+// where text is a string.
 func ParseJSON[T string | []byte](text T) (Value, error) {
 	p := jsonParser{s: string(text)}
 	if !utf8.ValidString(p.s) {
@@ -111,12 +111,12 @@ func (p *jsonParser) value(depth int) (Value, error) {
 		s, err := p.text()
 		return Str(s), err
 	case '{':
-		if depth >= limit.Data {
+		if depth >= limit.DataDepth {
 			return Value{}, tooDeep("object")
 		}
 		return p.object(depth)
 	case '[':
-		if depth >= limit.Data {
+		if depth >= limit.DataDepth {
 			return Value{}, tooDeep("array")
 		}
 		return p.array(depth)
@@ -229,7 +229,7 @@ func (p *jsonParser) number() (Value, error) {
 		i++
 	default:
 		i = p.digits(i)
-		if i-whole > limit.Digits && !p.hasFraction(i) {
+		if i-whole > limit.IntDigits && !p.hasFraction(i) {
 			return Value{}, tooManyDigits(i - whole)
 		}
 	}
@@ -284,7 +284,7 @@ func tooDeep(container string) error {
 
 func tooManyDigits(n int) error {
 	return &Exception{Type: "ValueError", Text: fmt.Sprintf(
-		"Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.Digits, n)}
+		"Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.IntDigits, n)}
 }
 
 // text reads a string whose opening quote is next.

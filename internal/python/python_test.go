@@ -90,7 +90,7 @@ func TestParseJSONErrors(t *testing.T) {
 		{"1e", "Extra data: line 1 column 2 (char 1)"},
 		{"\u00a01", "Expecting value: line 1 column 1 (char 0)"},
 		{
-			strings.Repeat("[", limit.Data+1),
+			strings.Repeat("[", limit.DataDepth+1),
 			"RecursionError: maximum recursion depth exceeded while decoding a JSON array from a unicode string",
 		},
 		{

@@ -25,7 +25,7 @@ type EuroEval struct {
 	Iterations  int    `json:"iterations"`
 	CompatOrder bool   `json:"compat_order"`
 	// DataSets are sorted by their first answer.
-	DataSets []euroeval.Figures `json:"data_sets"`
+	DataSets []euroeval.DataSetScores `json:"data_sets"`
 	// Answers are the scored answers in the order of the summary.
 	Answers []Answer `json:"answers"`
 }
@@ -51,7 +51,7 @@ type Verdict struct {
 }
 
 // NewEuroEval summarizes the rollouts of records of EuroEval's task. It returns nil without such
-// rollouts. The error is that of euroeval.ComputeFigures.
+// rollouts. The error is that of euroeval.ScoreDataSets.
 func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, error) {
 	out := &EuroEval{
 		Seed: settings.Seed, Iterations: settings.Iterations, CompatOrder: settings.CacheOrder, Answers: []Answer{},
@@ -70,7 +70,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 			Quirk: euroeval.Quirk(grade.GetQuirk()),
 		})
 		out.Answers = append(out.Answers, Answer{
-			Name: r.directory(), Language: record.GetPlace().GetLanguage(), Category: record.GetPlace().GetCategory(),
+			Name: r.directory(), Language: record.GetPosition().GetLanguage(), Category: record.GetPosition().GetCategory(),
 			Prediction: grade.GetPrediction(), EuroEval: verdict(grade.GetEuroeval()), Strict: verdict(grade.GetBfclStrict()), Quirk: grade.GetQuirk(),
 		})
 	}
@@ -78,7 +78,7 @@ func NewEuroEval(rollouts []Rollout, settings euroeval.Settings) (*EuroEval, err
 		return nil, nil
 	}
 	var err error
-	if out.DataSets, err = euroeval.ComputeFigures(played, settings); err != nil {
+	if out.DataSets, err = euroeval.ScoreDataSets(played, settings); err != nil {
 		return nil, err
 	}
 	return out, nil
@@ -89,20 +89,20 @@ func verdict(v *busv1.CallVerdict) Verdict {
 }
 
 // Categories summarizes the categories of all data sets, by name.
-func (e *EuroEval) Categories() []euroeval.CategoryFigures {
-	sums := make(map[string]euroeval.CategoryFigures)
+func (e *EuroEval) Categories() []euroeval.CategoryScores {
+	sums := make(map[string]euroeval.CategoryScores)
 	for _, set := range e.DataSets {
 		for _, c := range set.Categories {
 			sum := sums[c.Category]
 			answers := float64(sum.Predictions + c.Predictions)
-			sums[c.Category] = euroeval.CategoryFigures{
-				Category: c.Category, Predictions: sum.Predictions + c.Predictions, Differ: sum.Differ + c.Differ,
+			sums[c.Category] = euroeval.CategoryScores{
+				Category: c.Category, Predictions: sum.Predictions + c.Predictions, Disagreements: sum.Disagreements + c.Disagreements,
 				EuroEval: (sum.EuroEval*float64(sum.Predictions) + c.EuroEval*float64(c.Predictions)) / answers,
 				Strict:   (sum.Strict*float64(sum.Predictions) + c.Strict*float64(c.Predictions)) / answers,
 			}
 		}
 	}
-	return slices.SortedFunc(maps.Values(sums), func(a, b euroeval.CategoryFigures) int { return strings.Compare(a.Category, b.Category) })
+	return slices.SortedFunc(maps.Values(sums), func(a, b euroeval.CategoryScores) int { return strings.Compare(a.Category, b.Category) })
 }
 
 // WriteEuroEval writes EuroEvalFile and euroeval.ResultsName to a run's existing directory. agent

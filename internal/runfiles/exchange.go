@@ -22,8 +22,8 @@ const exchangesFile = "exchanges.jsonl"
 type Exchange struct {
 	// Index is the index of the turn's first message.
 	Index int
-	// Said is the exchange itself.
-	Said *agentgwv1.Exchange
+	// Data is the exchange itself.
+	Data *agentgwv1.Exchange
 }
 
 // WriteExchanges writes exchangesFile to the directory of a rollout. WriteTrajectory must have
@@ -84,7 +84,7 @@ type usageJSON struct {
 }
 
 func exchangeLine(exchange Exchange) ([]byte, error) {
-	said := exchange.Said
+	said := exchange.Data
 	line := exchangeJSON{
 		Index: exchange.Index, Provider: said.GetProvider(), Model: said.GetModel(), Path: said.GetPath(),
 		Request: body(said.GetRequest(), said.GetRequestBytes()), RequestBytes: truncated(said.GetRequest(), said.GetRequestBytes()),

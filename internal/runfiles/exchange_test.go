@@ -15,7 +15,7 @@ func TestWriteExchanges(t *testing.T) {
 	dir := t.TempDir()
 	request := "{\"messages\": [\n  \"<b>\"]}"
 	err := WriteExchanges(dir, "wifi", []Exchange{
-		{Index: 2, Said: &agentgwv1.Exchange{
+		{Index: 2, Data: &agentgwv1.Exchange{
 			Provider: "openai", Model: "m", Path: "/chat/completions",
 			Request: []byte(request), RequestBytes: int64(len(request)),
 			Tries: []*agentgwv1.Try{
@@ -26,7 +26,7 @@ func TestWriteExchanges(t *testing.T) {
 			},
 			Usage: &agentgwv1.Usage{InputTokens: 4, CachedTokens: 3, OutputTokens: 2, ReasoningTokens: 1},
 		}},
-		{Index: 5, Said: &agentgwv1.Exchange{
+		{Index: 5, Data: &agentgwv1.Exchange{
 			Provider: "cohere-prompted", Model: "m", Path: "/completions", Request: []byte(`{"a`), RequestBytes: 90,
 			Tries: []*agentgwv1.Try{{Status: 200, Answer: []byte(`{"b`), AnswerBytes: 80}},
 		}},

@@ -91,7 +91,7 @@ func isWithin(part, whole string) bool {
 func (b *builder) scenario(f field) *scenariov1.Scenario {
 	isField := func(inner field) bool { return scenarioForm().has(inner.key) }
 	if scenarioForm().has(f.key) && !slices.ContainsFunc(f.value.fields, isField) {
-		b.fail(f.place, "is a field of a scenario, and stands under the name of one, indented by two spaces")
+		b.fail(f.position, "is a field of a scenario, and stands under the name of one, indented by two spaces")
 		return nil
 	}
 	v := b.object(f.value, scenarioForm())
@@ -129,7 +129,7 @@ func (b *builder) scenario(f field) *scenariov1.Scenario {
 	}
 	setup.Categories = append(setup.GetCategories(), solutionCategories(setup)...)
 	setup.Categories = append(setup.GetCategories(), AugmentationCategories(setup.GetTools().GetAugmentations())...)
-	b.recordSource("setup.name", f.place)
+	b.recordSource("setup.name", f.position)
 	b.recordFieldSources(v)
 	return &scenariov1.Scenario{
 		Setup: setup, Notes: b.text(v.get("notes")), Evaluation: b.evaluation(v, start, setup, user), Proof: b.proof(v),

@@ -26,22 +26,22 @@ func (v *value) expandCall(f form) {
 	case v.shape == shapeText && f.has(toolKey) && toolName.MatchString(v.text):
 		tool := *v
 		*v = value{shape: shapeMapping, path: v.path, line: v.line, column: v.column}
-		call = []field{{key: toolKey, place: &tool, value: &tool}}
+		call = []field{{key: toolKey, position: &tool, value: &tool}}
 	case at >= 0:
 		written := v.fields[at]
-		tool := *written.place
+		tool := *written.position
 		tool.shape, tool.text = shapeText, written.key
 		call = []field{
-			{key: toolKey, place: written.place, value: &tool}, {key: argumentsKey, place: written.value, value: written.value},
+			{key: toolKey, position: written.position, value: &tool}, {key: argumentsKey, position: written.value, value: written.value},
 		}
 		v.fields = slices.Delete(slices.Clone(v.fields), at, at+1)
 	default:
 		return
 	}
 	if f.has(callsKey) {
-		only := &value{shape: shapeMapping, path: call[0].place.path, line: v.line, column: v.column, fields: call}
+		only := &value{shape: shapeMapping, path: call[0].position.path, line: v.line, column: v.column, fields: call}
 		list := &value{shape: shapeList, path: only.path, line: v.line, column: v.column, list: []*value{only}}
-		call = []field{{key: callsKey, place: call[0].place, value: list}}
+		call = []field{{key: callsKey, position: call[0].position, value: list}}
 	}
 	v.fields = append(v.fields, call...)
 }

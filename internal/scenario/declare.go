@@ -119,8 +119,8 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
 	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
 	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
-		if own, ok := r.own.find(measure.text, OfCells); !ok {
-			r.fail(measure, "%s", r.own.unknown(measure.text, OfCells))
+		if own, ok := r.own.find(measure.text, CellMeasure); !ok {
+			r.fail(measure, "%s", r.own.unknown(measure.text, CellMeasure))
 		} else if own != nil && column.Kind != 0 && own.unsuited(column) != "" {
 			r.fail(measure, "%s", own.unsuited(column))
 		}

@@ -141,7 +141,7 @@ func (e *tableEdit) column(f field) int {
 		for i := range names {
 			names[i] = e.schema.Columns[i].Name
 		}
-		e.fail(f.place, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, names))
+		e.fail(f.position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, names))
 	}
 	return at
 }

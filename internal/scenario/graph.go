@@ -58,7 +58,7 @@ func nodeFormAt(path string) form {
 // node reads one node: a list of constraints, or one constraint.
 func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluationv1.Node {
 	v := f.value
-	g.recordSource(path, f.place)
+	g.recordSource(path, f.position)
 	node := &evaluationv1.Node{Name: f.key}
 	if g.object(v, nodeFormAt(path)) == nil {
 		return node
@@ -313,7 +313,7 @@ func (g *graphBuilder) target(v *value, table string, path string) []*evaluation
 		if g.checkShape(item, shapeMapping) {
 			for j, f := range item.fields {
 				cellPath := rowPath + ".cells[" + strconv.Itoa(j) + "]"
-				g.recordSource(cellPath+".column", f.place)
+				g.recordSource(cellPath+".column", f.position)
 				g.recordSource(cellPath, f.value)
 				row.Cells = append(row.Cells, &evaluationv1.TargetCell{Column: f.key, Value: g.targetCell(f, table)})
 			}
@@ -347,7 +347,7 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 		return nil
 	}
 	for i, f := range v.fields {
-		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.place)
+		g.recordSource(path+".overrides["+strconv.Itoa(i)+"]", f.position)
 		override := &evaluationv1.ColumnOverride{Column: f.key}
 		measure := f.value
 		if measure.shape == shapeMapping {

@@ -91,13 +91,13 @@ func DisablingGuardrails(s *scenariov1.Scenario, minefield int) []string {
 		}
 	}
 	if len(out) > 0 {
-		out = append(out, UnguardHint(tables))
+		out = append(out, ExcludeHint(tables))
 	}
 	return out
 }
 
-// Since returns the reference of a guardrail as text.
-func (g Guardrail) Since(graph *evaluationv1.Graph) string {
+// ReferenceText returns the reference of a guardrail as text.
+func (g Guardrail) ReferenceText(graph *evaluationv1.Graph) string {
 	if g.Reference == startNode {
 		return "the start"
 	}
@@ -107,8 +107,8 @@ func (g Guardrail) Since(graph *evaluationv1.Graph) string {
 	return fmt.Sprintf("number %d", g.Reference)
 }
 
-// UnguardHint returns the YAML that excludes tables from automatic guardrails.
-func UnguardHint(tables []string) string {
+// ExcludeHint returns the YAML that excludes tables from automatic guardrails.
+func ExcludeHint(tables []string) string {
 	var names []string
 	for _, table := range tables {
 		names = append(names, world.AuthorName(table))

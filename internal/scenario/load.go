@@ -144,10 +144,10 @@ func (l *loader) loadSection(part section) sectionResult {
 		requireConsent(made, l.opts.confirmed(made.GetSetup().GetTools()))
 		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
 		kept, err := compact(Loaded{
-			Scenario: made, Position: Position{r.file, f.place.line, f.place.column}, World: b.text(f.value.get("world")), Base: b.base,
+			Scenario: made, Position: Position{r.file, f.position.line, f.position.column}, World: b.text(f.value.get("world")), Base: b.base,
 		})
 		if err != nil {
-			r.fail(f.place, "cannot be kept: %v", err)
+			r.fail(f.position, "cannot be kept: %v", err)
 		}
 		out.loaded = append(out.loaded, kept)
 		if out.usage.stopped || len(r.errors) > maxMistakes {

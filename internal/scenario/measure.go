@@ -12,25 +12,25 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Use is the place at which the name of a pack's measure or extractor is used.
-type Use int
+// MeasureKind is the place at which the name of a pack's measure or extractor is used.
+type MeasureKind int
 
 // The uses.
 const (
-	// OfCells: a column measure.
-	OfCells Use = iota
-	// OfRows: the measure of a constraint.
-	OfRows
-	// OfCall: an extractor.
-	OfCall
+	// CellMeasure: a column measure.
+	CellMeasure MeasureKind = iota
+	// RowMeasure: the measure of a constraint.
+	RowMeasure
+	// ExtractorKind: an extractor.
+	ExtractorKind
 )
 
-// OwnMeasure is a measure or extractor of a pack.
-type OwnMeasure struct {
+// PackMeasure is a measure or extractor of a pack.
+type PackMeasure struct {
 	Name string
-	Use  Use
-	// Takes reports whether a measure of cells compares cells of a kind.
-	Takes func(kind world.Kind) bool
+	Kind MeasureKind
+	// Accepts reports whether a measure of cells compares cells of a kind.
+	Accepts func(kind world.Kind) bool
 	// Probe compares a cell with itself. The error explains why it cannot. It is set for measures of
 	// cells only.
 	Probe func(cell *worldv1.Value) error
@@ -39,11 +39,11 @@ type OwnMeasure struct {
 }
 
 // builtInNames returns the names of the built-in measures or extractors.
-func builtInNames(use Use) []string {
+func builtInNames(use MeasureKind) []string {
 	switch use {
-	case OfCells:
+	case CellMeasure:
 		return measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)
-	case OfRows:
+	case RowMeasure:
 		return measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)
 	default:
 		return celexpr.BuiltInNames()
@@ -52,7 +52,7 @@ func builtInNames(use Use) []string {
 
 // ownMeasures are the measures of a pack. If its files were not read, any name is accepted.
 type ownMeasures struct {
-	list   []OwnMeasure
+	list   []PackMeasure
 	unread bool
 	// of holds the source files.
 	of *evaluationv1.Evaluation
@@ -60,8 +60,8 @@ type ownMeasures struct {
 
 // find returns a measure by name and use, nil if it is unknown. ok reports whether the name is
 // acceptable.
-func (m ownMeasures) find(name string, use Use) (own *OwnMeasure, ok bool) {
-	at := slices.IndexFunc(m.list, func(o OwnMeasure) bool { return o.Name == name && o.Use == use })
+func (m ownMeasures) find(name string, use MeasureKind) (own *PackMeasure, ok bool) {
+	at := slices.IndexFunc(m.list, func(o PackMeasure) bool { return o.Name == name && o.Kind == use })
 	if at < 0 {
 		return nil, m.unread
 	}
@@ -69,23 +69,23 @@ func (m ownMeasures) find(name string, use Use) (own *OwnMeasure, ok bool) {
 }
 
 // unknown returns the error for an unknown name, with a suggestion.
-func (m ownMeasures) unknown(name string, use Use) string {
+func (m ownMeasures) unknown(name string, use MeasureKind) string {
 	known := builtInNames(use)
 	for _, o := range m.list {
 		if o.Name == name {
-			wants := map[Use]string{OfCells: "two cells", OfRows: "the rows of a table", OfCall: "values from a call"}
+			wants := map[MeasureKind]string{CellMeasure: "two cells", RowMeasure: "the rows of a table", ExtractorKind: "values from a call"}
 			verb := "compares "
-			if o.Use == OfCall {
+			if o.Kind == ExtractorKind {
 				verb = "takes "
 			}
-			return fmt.Sprintf("%s %s%s, expected a name of what is about %s", name, verb, wants[o.Use], wants[use])
+			return fmt.Sprintf("%s %s%s, expected a name of what is about %s", name, verb, wants[o.Kind], wants[use])
 		}
-		if o.Use == use {
+		if o.Kind == use {
 			known = append(known, o.Name)
 		}
 	}
 	what := "measure"
-	if use == OfCall {
+	if use == ExtractorKind {
 		what = "extractor"
 	}
 	return fmt.Sprintf("unknown %s %q%s", what, name, hint(name, known))
@@ -107,7 +107,7 @@ func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Err
 	}
 	list, mistakes := o.Measures(files)
 	for _, own := range list {
-		for _, use := range []Use{OfCells, OfRows, OfCall} {
+		for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
 			if slices.Contains(builtInNames(use), own.Name) {
 				mistakes = append(mistakes, &Error{
 					File: own.Position.File, Line: own.Position.Line, Column: own.Position.Column, Field: own.Name,
@@ -156,7 +156,7 @@ func (l *loader) loadMeasures() {
 func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	before := len(r.errors)
 	if !declaredExpression.MatchString(f.key) {
-		r.fail(f.place, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(f.key))
+		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(f.key))
 	}
 	v := r.object(f.value, ownMeasureForm())
 	if v == nil {
@@ -172,9 +172,9 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	if _, err := celexpr.CompileMeasure(source.text); err != nil {
 		r.failInside(source, err)
 	}
-	for _, use := range []Use{OfCells, OfRows, OfCall} {
+	for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
 		if slices.Contains(builtInNames(use), f.key) {
-			r.fail(f.place, "a built-in measure or extractor has the name; take another one")
+			r.fail(f.position, "a built-in measure or extractor has the name; take another one")
 		}
 	}
 	if len(r.errors) > before {
@@ -194,10 +194,10 @@ func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
 
 // ownOverride checks a pack's measure in an override.
 func (c *checker) ownOverride(path string, column world.Column, override *evaluationv1.ColumnOverride) {
-	own, ok := c.opts.own.find(override.GetOwnMeasure(), OfCells)
+	own, ok := c.opts.own.find(override.GetOwnMeasure(), CellMeasure)
 	switch {
 	case !ok:
-		c.fail(path+".measure", "%s", c.opts.own.unknown(override.GetOwnMeasure(), OfCells))
+		c.fail(path+".measure", "%s", c.opts.own.unknown(override.GetOwnMeasure(), CellMeasure))
 	case own != nil:
 		if reason := own.unsuited(column); reason != "" {
 			c.fail(path+".measure", "%s", reason)
@@ -210,8 +210,8 @@ func (c *checker) ownOverride(path string, column world.Column, override *evalua
 
 // unsuited explains why a pack's measure cannot compare the cells of a column. It is empty if it
 // can.
-func (m *OwnMeasure) unsuited(column world.Column) string {
-	if m.Takes(column.Kind) {
+func (m *PackMeasure) unsuited(column world.Column) string {
+	if m.Accepts(column.Kind) {
 		return ""
 	}
 	return fmt.Sprintf("%s does not compare the cells of %s, which is a %s", m.Name, column.Name, column.Kind)
@@ -220,8 +220,8 @@ func (m *OwnMeasure) unsuited(column world.Column) string {
 // ownRows checks a pack's measure in a constraint.
 func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
 	name := constraint.GetOwnMeasure()
-	if _, ok := c.opts.own.find(name, OfRows); !ok {
-		c.fail(path+".measure", "%s", c.opts.own.unknown(name, OfRows))
+	if _, ok := c.opts.own.find(name, RowMeasure); !ok {
+		c.fail(path+".measure", "%s", c.opts.own.unknown(name, RowMeasure))
 		return
 	}
 	if constraint.GetTable() == world.Sandbox {
@@ -253,7 +253,7 @@ func (c *checker) probe(path string, schema world.Table, constraint *evaluationv
 					name = override.GetOwnMeasure()
 				}
 			}
-			if own, _ := c.opts.own.find(name, OfCells); own != nil && own.Takes(schema.Columns[column].Kind) {
+			if own, _ := c.opts.own.find(name, CellMeasure); own != nil && own.Accepts(schema.Columns[column].Kind) {
 				if err := own.Probe(cell.GetValue()); err != nil {
 					c.fail(fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), "%v", err)
 				}

@@ -77,7 +77,7 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 		if user := v.get("user"); b.checkShape(user, shapeMapping) {
 			for i := range user.fields {
 				if key := user.fields[i].key; key != "script" && key != "tools" {
-					b.fail(user.fields[i].place, "cannot stand beside messages, which say what the user is told; only script and tools can")
+					b.fail(user.fields[i].position, "cannot stand beside messages, which say what the user is told; only script and tools can")
 				}
 			}
 			b.items(b.singletonList(user.get("script"), "say"))

@@ -23,13 +23,13 @@ func (b *builder) milestones(v *value) []field {
 		}
 		at := slices.IndexFunc(turns, func(turn field) bool { return turn.key == node.key })
 		if at < 0 {
-			b.fail(node.place, "no turn of the oracle has this milestone; say what it wants, as in %s: {call: search_contacts}%s",
+			b.fail(node.position, "no turn of the oracle has this milestone; say what it wants, as in %s: {call: search_contacts}%s",
 				node.key, didYouMean(node.key, fieldNames(turns)))
 			continue
 		}
 		carried := *turns[at].value
 		carried.fields = slices.Concat(node.value.fields, carried.fields)
-		whole = append(whole, field{key: node.key, place: node.place, value: &carried})
+		whole = append(whole, field{key: node.key, position: node.position, value: &carried})
 		turns = slices.Delete(turns, at, at+1)
 	}
 	return append(whole, turns...)
@@ -46,7 +46,7 @@ func (b *builder) nodeEntries(v *value) []field {
 	}
 	for _, f := range v.fields {
 		if f.key == "" {
-			b.fail(f.place, "is empty, expected a name")
+			b.fail(f.position, "is empty, expected a name")
 		}
 	}
 	return v.fields
@@ -107,12 +107,12 @@ func (b *builder) addToldMilestone(found []field, turn *value, listed []field) [
 		slices.ContainsFunc(listed, func(f field) bool { return isTold(f) && !hasOnlyOrder(f.value) }) {
 		return found
 	}
-	return append(found, turnMilestone(toldMilestone, say, turn, field{key: "says", place: say, value: say}))
+	return append(found, turnMilestone(toldMilestone, say, turn, field{key: "says", position: say, value: say}))
 }
 
 // turnMilestone returns the constraint of a turn or call under the milestone's name.
-func turnMilestone(name string, place, turn *value, wanted field) field {
-	return field{key: name, place: place, value: &value{
+func turnMilestone(name string, position, turn *value, wanted field) field {
+	return field{key: name, position: position, value: &value{
 		shape: shapeMapping, path: turn.path, line: turn.line, column: turn.column, fields: []field{wanted},
 	}}
 }
@@ -144,7 +144,7 @@ func (b *builder) turnConstraint(turn, at *value) (field, bool) {
 		if tolerances := turn.get(tolerancesKey); tolerances != nil {
 			b.fail(tolerances, "belongs to a call, and a text has none")
 		}
-		return field{key: "says", place: say, value: say}, say.shape == shapeText
+		return field{key: "says", position: say, value: say}, say.shape == shapeText
 	}
 	calls := turn.get(callsKey)
 	if calls == nil || calls.shape != shapeList || len(calls.list) != 1 {
@@ -160,12 +160,12 @@ func callConstraint(call, tolerances *value) (field, bool) {
 	wanted.fields = nil
 	for _, key := range []string{toolKey, argumentsKey} {
 		if held := call.get(key); held != nil {
-			wanted.fields = append(wanted.fields, field{key: key, place: held, value: held})
+			wanted.fields = append(wanted.fields, field{key: key, position: held, value: held})
 		}
 	}
 	if tolerances != nil {
-		wanted.fields = append(wanted.fields, field{key: tolerancesKey, place: tolerances, value: tolerances})
+		wanted.fields = append(wanted.fields, field{key: tolerancesKey, position: tolerances, value: tolerances})
 	}
 	tool := wanted.get(toolKey)
-	return field{key: "call", place: &wanted, value: &wanted}, tool != nil && tool.shape == shapeText
+	return field{key: "call", position: &wanted, value: &wanted}, tool != nil && tool.shape == shapeText
 }

@@ -208,7 +208,7 @@ func (l *loader) loadTools() {
 		}
 		for _, f := range doc.fields {
 			if !l.opts.known(f.key) {
-				r.fail(f.place, "unknown tool %q%s", f.key, hint(f.key, l.opts.Tools))
+				r.fail(f.position, "unknown tool %q%s", f.key, hint(f.key, l.opts.Tools))
 				continue
 			}
 			l.texts = append(l.texts, r.toolText(f, l.opts.shapes[f.key]))
@@ -232,7 +232,7 @@ func (r *reader) toolText(f field, shape *toolShape) *setupv1.ToolDescription {
 	}
 	for _, argument := range arguments.fields {
 		if shape != nil && !slices.Contains(shape.names, argument.key) {
-			r.fail(argument.place, "%s has no argument %q%s", f.key, argument.key, hint(argument.key, shape.names))
+			r.fail(argument.position, "%s has no argument %q%s", f.key, argument.key, hint(argument.key, shape.names))
 			continue
 		}
 		out.Arguments = append(out.Arguments, &setupv1.ArgumentDescription{

@@ -22,8 +22,8 @@ type Server struct {
 	Address string
 	// Command starts an MCP server in the pack's directory.
 	Command []string
-	// State reports that the server keeps state for each session.
-	State bool
+	// Stateful reports that the server keeps state for each session.
+	Stateful bool
 	// Environment lists the environment variables that the command gets.
 	Environment []Need
 	// Frozen reports that the pack contains the list of the server's tools.
@@ -90,7 +90,7 @@ func (r *reader) server(v *value) Server {
 		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(out.Name))
 	}
 	if state := v.get("state"); r.checkShape(state, shapeText) {
-		if out.State = state.text == stateSession; !out.State {
+		if out.Stateful = state.text == stateSession; !out.Stateful {
 			r.fail(state, "is %q, expected session", brief(state.text))
 		} else if overMCP == nil {
 			r.fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
@@ -104,7 +104,7 @@ func (r *reader) server(v *value) Server {
 func (l *loader) loadServers(servers []Server) {
 	for i := range servers {
 		server := &servers[i]
-		out := &setupv1.ToolServer{Name: server.Name, SessionState: server.State}
+		out := &setupv1.ToolServer{Name: server.Name, SessionState: server.Stateful}
 		name := path.Join(toolFolder, server.Name+".json")
 		_, err := fs.Stat(l.fsys, name)
 		if server.Frozen = !l.opts.RefreshTools && !errors.Is(err, fs.ErrNotExist); server.Frozen {

@@ -55,7 +55,7 @@ func (r *reader) object(v *value, f form) *value {
 	}
 	for i := range v.fields {
 		if !r.full() && !f.has(v.fields[i].key) {
-			r.fail(v.fields[i].place, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
+			r.fail(v.fields[i].position, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
 		}
 	}
 	for i := range f.fields {
@@ -140,7 +140,7 @@ func (r *reader) singletonList(v *value, key string) *value {
 	}
 	item := v
 	if key != "" {
-		item = &value{shape: shapeMapping, path: v.path, line: v.line, column: v.column, fields: []field{{key: key, place: v, value: v}}}
+		item = &value{shape: shapeMapping, path: v.path, line: v.line, column: v.column, fields: []field{{key: key, position: v, value: v}}}
 	}
 	return &value{shape: shapeList, path: v.path, line: v.line, column: v.column, list: []*value{item}}
 }
@@ -216,7 +216,7 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	at, err := celexpr.Local(text, zone)
+	at, err := celexpr.ParseLocal(text, zone)
 	if err != nil {
 		return 0, false
 	}

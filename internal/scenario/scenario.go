@@ -42,7 +42,7 @@ type Options struct {
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, Errors)
 	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
 	// the files. Nil accepts every file.
-	Measures func(evaluation *evaluationv1.Evaluation) ([]OwnMeasure, Errors)
+	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, Errors)
 	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
 	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)

@@ -144,7 +144,7 @@ func primitives(schema *world.Schema) map[string]object {
 		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
-		"measure": builtInOrOwn(builtInNames(OfRows)), "columnMeasure": builtInOrOwn(builtInNames(OfCells)),
+		"measure": builtInOrOwn(builtInNames(RowMeasure)), "columnMeasure": builtInOrOwn(builtInNames(CellMeasure)),
 		"into": {"enum": []string{"content", "tool_trace"}},
 	}
 }

@@ -78,9 +78,9 @@ type value struct {
 
 // field is an entry of a mapping. Fields are in file order.
 type field struct {
-	key   string
-	place *value // position of the key; shapeNull
-	value *value
+	key      string
+	position *value // position of the key; shapeNull
+	value    *value
 }
 
 // get returns the value of a field, nil if it is missing.
@@ -239,8 +239,8 @@ func tooDeep(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// place returns an empty value at a node's position.
-func place(node ast.Node, path string) *value {
+// emptyValue returns an empty value at a node's position.
+func emptyValue(node ast.Node, path string) *value {
 	v := &value{shape: shapeNull, path: path, line: 1, column: 1}
 	if t := node.GetToken(); t != nil && t.Position != nil {
 		v.line, v.column = t.Position.Line, t.Position.Column
@@ -256,7 +256,7 @@ func (r *reader) markBroken(v *value, format string, args ...any) {
 
 // convert converts a parser's node to a value.
 func (r *reader) convert(node ast.Node, path string, depth int) *value {
-	v := place(node, path)
+	v := emptyValue(node, path)
 	if depth > maxDepth {
 		r.markBroken(v, "nested deeper than %d levels", maxDepth)
 		return v
@@ -338,14 +338,14 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 	v.shape = shapeMapping
 	if len(entries) > 0 && v.line == entries[0].GetToken().Position.Line {
 		// The token of a block mapping is its first colon; its position is its first key.
-		if key := place(entries[0].Key, ""); key.line == v.line && key.column < v.column {
+		if key := emptyValue(entries[0].Key, ""); key.line == v.line && key.column < v.column {
 			v.column = key.column
 		}
 	}
 	seen := make(map[string]bool, len(entries))
 	v.fields = make([]field, 0, len(entries))
 	for _, entry := range entries {
-		at := place(entry.Key, v.path)
+		at := emptyValue(entry.Key, v.path)
 		key, ok := entry.Key.(*ast.StringNode)
 		if !ok {
 			r.fail(at, "a key must be a text, not %s", strings.ToLower(entry.Key.Type().String()))
@@ -357,7 +357,7 @@ func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth
 			continue
 		}
 		seen[key.Value] = true
-		v.fields = append(v.fields, field{key: key.Value, place: at, value: r.convert(entry.Value, at.path, depth+1)})
+		v.fields = append(v.fields, field{key: key.Value, position: at, value: r.convert(entry.Value, at.path, depth+1)})
 	}
 }
 

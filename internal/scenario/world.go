@@ -177,13 +177,13 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	r.names(u, into, v).resolve(v)
 	var edits []*tableEdit
 	for i := range v.fields {
-		name := r.tableName(v.fields[i].place, v.fields[i].key)
+		name := r.tableName(v.fields[i].position, v.fields[i].key)
 		schema, ok := r.world().Table(name)
 		if !ok {
 			continue
 		}
 		if name == world.Sandbox {
-			r.fail(v.fields[i].place, "sandbox holds the messages, which are not given as rows")
+			r.fail(v.fields[i].position, "sandbox holds the messages, which are not given as rows")
 			continue
 		}
 		edit := &tableEdit{

@@ -12,11 +12,11 @@ const maxLength = 200
 // Nearest returns the known name with the smallest edit distance, "" if none is close. Close means
 // at most slack edits, or a third of the name. It ignores case. Among equals the first in byte
 // order wins.
-func Nearest(name string, known []string, slack int) string {
+func Nearest(name string, known []string, maxDistance int) string {
 	if len(name) > maxLength {
 		return ""
 	}
-	best, bestEdits := "", 1+max(slack, len(name)/3)
+	best, bestEdits := "", 1+max(maxDistance, len(name)/3)
 	for _, candidate := range slices.Sorted(slices.Values(known)) {
 		if edits := Distance(strings.ToLower(name), strings.ToLower(candidate)); edits < bestEdits {
 			best, bestEdits = candidate, edits

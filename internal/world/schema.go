@@ -30,8 +30,8 @@ type Schema struct {
 }
 
 // NewSchema returns the built-in tables and those that a pack declares. A standalone pack declares
-// Standalone first; its schema has SANDBOX and the declared tables. The error describes an invalid
-// declaration.
+// StandaloneMarker first; its schema has SANDBOX and the declared tables. The error describes an
+// invalid declaration.
 func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	if len(declared) == 0 {
 		return Builtin(), nil
@@ -46,8 +46,8 @@ func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	return newSchema(tables)
 }
 
-// StandaloneMarker returns the declaration that precedes the tables of a standalone pack. The caller owns
-// the result.
+// StandaloneMarker returns the declaration that precedes the tables of a standalone pack. The
+// caller owns the result.
 func StandaloneMarker() *worldv1.TableSchema {
 	first := Builtin().tables[0].Columns[0]
 	return &worldv1.TableSchema{Name: Sandbox, Columns: []*worldv1.Column{{
@@ -55,8 +55,8 @@ func StandaloneMarker() *worldv1.TableSchema {
 	}}}
 }
 
-// SchemaOrBuiltin is NewSchema for valid declarations, such as those of a loaded scenario. For invalid
-// ones it returns the built-in tables.
+// SchemaOrBuiltin is NewSchema for valid declarations, such as those of a loaded scenario. For
+// invalid ones it returns the built-in tables.
 func SchemaOrBuiltin(declared []*worldv1.TableSchema) *Schema {
 	schema, err := NewSchema(declared)
 	if err != nil {

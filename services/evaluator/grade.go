@@ -11,7 +11,7 @@ import (
 
 // grade grades the agent's only turn in a function-calling task.
 func grade(task *euroeval.Task, messages []*worldv1.Message, textIsNoCall bool) *busv1.Result {
-	prediction := euroeval.Prediction(euroeval.LastTurn(messages), textIsNoCall)
+	prediction := euroeval.PredictionText(euroeval.LastTurn(messages), textIsNoCall)
 	verdicts := task.Grade(prediction)
 	graded := &busv1.CallGrade{
 		Prediction: validUTF8(prediction), Euroeval: verdict(verdicts.EuroEval), BfclStrict: verdict(verdicts.Strict), Quirk: string(verdicts.Quirk),

@@ -68,7 +68,7 @@ func (j *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 		// No retry makes this trajectory scorable, so its result contains the reason.
 		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
 		end := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}
-		if measure.Failed(err) {
+		if measure.IsFailure(err) {
 			end.ExceptionType = measure.Exception
 		}
 		result, err = &busv1.Result{End: end}, nil

@@ -258,7 +258,7 @@ func idle(b *testing.B, setup *setupv1.Setup, sessions, live int) float64 {
 	const clients = 64
 	index := int32(len(setup.GetMessages())) + 1
 	bus := natstest.Start(b)
-	fixture := serve(b, filepath.Join(b.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.Live = live })
+	fixture := serve(b, filepath.Join(b.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.CachedSessions = live })
 	defer fixture.close()
 	before := heap()
 	var group sync.WaitGroup

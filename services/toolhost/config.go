@@ -20,10 +20,10 @@ const maxSnapshot = 7 << 20
 type Config struct {
 	// Dir is the directory of this shard's sessions. Run creates it.
 	Dir string
-	// Live is the number of sessions that stay in memory.
-	Live int
-	// LiveBytes is the limit of the tables of sessions in memory, in bytes.
-	LiveBytes int
+	// CachedSessions is the number of sessions that stay in memory.
+	CachedSessions int
+	// CacheBytes is the limit of the tables of sessions in memory, in bytes.
+	CacheBytes int
 	// MaxRows is the limit of rows in the tables of a session.
 	MaxRows int
 	// MaxCalls is the limit of calls per batch.
@@ -44,7 +44,7 @@ type Config struct {
 // DefaultConfig returns settings that suit a laptop and a cluster alike.
 func DefaultConfig() Config {
 	return Config{
-		Dir: "data/toolhost", Live: 10000, LiveBytes: 256 << 20, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
+		Dir: "data/toolhost", CachedSessions: 10000, CacheBytes: 256 << 20, MaxRows: 10000, MaxCalls: 64, MaxBytes: 4 << 20,
 		ServiceTimeout: 10 * time.Second, ToolServerTimeout: 20 * time.Second,
 	}
 }
@@ -52,8 +52,8 @@ func DefaultConfig() Config {
 // RegisterFlags adds the service's flags.
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Dir, "toolhost-dir", c.Dir, "directory for the sessions of this shard")
-	fs.IntVar(&c.Live, "toolhost-live", c.Live, "sessions kept in memory")
-	fs.IntVar(&c.LiveBytes, "toolhost-live-bytes", c.LiveBytes, "bytes of tables kept in memory; other sessions are read from disk again")
+	fs.IntVar(&c.CachedSessions, "toolhost-cached-sessions", c.CachedSessions, "sessions kept in memory")
+	fs.IntVar(&c.CacheBytes, "toolhost-cache-bytes", c.CacheBytes, "bytes of tables kept in memory; other sessions are read from disk again")
 	fs.IntVar(&c.MaxRows, "toolhost-max-rows", c.MaxRows, "most rows of one session")
 	fs.IntVar(&c.MaxCalls, "toolhost-max-calls", c.MaxCalls, "most concurrent calls in one session")
 	fs.IntVar(&c.MaxBytes, "toolhost-max-bytes", c.MaxBytes, "most bytes of answers and tables that one execution stores")
@@ -79,11 +79,11 @@ func (c Config) Validate() error {
 	if c.Dir == "" {
 		errs = append(errs, errors.New("--toolhost-dir: empty, expected a directory"))
 	}
-	if c.Live < 1 {
-		errs = append(errs, fmt.Errorf("--toolhost-live: %d given, expected at least 1", c.Live))
+	if c.CachedSessions < 1 {
+		errs = append(errs, fmt.Errorf("--toolhost-cached-sessions: %d given, expected at least 1", c.CachedSessions))
 	}
-	if c.LiveBytes < 0 {
-		errs = append(errs, fmt.Errorf("--toolhost-live-bytes: %d given, expected at least 0", c.LiveBytes))
+	if c.CacheBytes < 0 {
+		errs = append(errs, fmt.Errorf("--toolhost-cache-bytes: %d given, expected at least 0", c.CacheBytes))
 	}
 	if c.MaxRows < 1 {
 		errs = append(errs, fmt.Errorf("--toolhost-max-rows: %d given, expected at least 1", c.MaxRows))

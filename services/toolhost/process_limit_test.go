@@ -46,7 +46,7 @@ func runProcess() int {
 			return process.ExitUsage
 		}
 	}
-	ctx, stop := process.Signals(context.Background())
+	ctx, stop := process.SignalContext(context.Background())
 	defer stop()
 	flags := pflag.NewFlagSet("toolhost", pflag.ContinueOnError)
 	server := process.NewProcess(rpc.ToolHost, func(flags *pflag.FlagSet) process.Run {
@@ -56,12 +56,12 @@ func runProcess() int {
 	}, flags)
 	err := flags.Parse(os.Args[1:])
 	if err == nil {
-		err = process.Environment(flags, os.LookupEnv)
+		err = process.SetFromEnvironment(flags, os.LookupEnv)
 	}
 	if err == nil {
 		err = server.Run(ctx)
 	}
-	return process.Report(os.Stderr, "toolhost", err)
+	return process.ReportError(os.Stderr, "toolhost", err)
 }
 
 // child is a tool host in a child process.

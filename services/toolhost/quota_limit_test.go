@@ -70,7 +70,7 @@ func TestReloadedSessions(t *testing.T) {
 		"print(repr(search_reminder(content='tea')))", "print(repr(end_conversation()))",
 	}
 	play := func(limit int) (bytes [][]byte) {
-		client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, func(cfg *host.Config) { cfg.Live = limit }).client
+		client := serve(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, func(cfg *host.Config) { cfg.CachedSessions = limit }).client
 		for i := range sessions {
 			setup := smallSetup("small")
 			setup.Seed = int64(i)

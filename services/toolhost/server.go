@@ -47,7 +47,7 @@ func statusOf(err error) error {
 	case errors.Is(err, host.ErrExists):
 		return status.Error(codes.AlreadyExists, err.Error())
 	case errors.Is(err, host.ErrSetup), errors.Is(err, host.ErrConflict), errors.Is(err, store.ErrID),
-		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrBroken), errors.Is(err, toolserver.ErrUnknownState):
+		errors.Is(err, toolserver.ErrUnknown), errors.Is(err, toolserver.ErrProtocol), errors.Is(err, toolserver.ErrUnknownState):
 		return status.Error(codes.InvalidArgument, err.Error())
 	case errors.Is(err, host.ErrIndex), errors.Is(err, host.ErrStateMismatch):
 		return status.Error(codes.FailedPrecondition, err.Error())

@@ -79,7 +79,7 @@ func serveServers(tb testing.TB, file string, publisher host.Bus, owns func(stri
 		tb.Fatalf("open store: %v", err)
 	}
 	defaults := DefaultConfig()
-	cfg := host.Config{Live: defaults.Live, LiveBytes: defaults.LiveBytes, MaxRows: defaults.MaxRows, MaxCalls: defaults.MaxCalls, MaxBytes: defaults.MaxBytes}
+	cfg := host.Config{CachedSessions: defaults.CachedSessions, CacheBytes: defaults.CacheBytes, MaxRows: defaults.MaxRows, MaxCalls: defaults.MaxCalls, MaxBytes: defaults.MaxBytes}
 	for _, f := range change {
 		f(&cfg)
 	}

@@ -225,7 +225,7 @@ func TestEvicted(t *testing.T) {
 	bus := natstest.Start(t)
 	var answers [2][]string
 	for i, live := range []int{100, 1} {
-		client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.Live = live }).client
+		client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.CachedSessions = live }).client
 		for _, id := range []string{"a", "b"} {
 			create(t, client, id, smallSetup("small"))
 		}
@@ -244,7 +244,7 @@ func TestEvicted(t *testing.T) {
 
 func TestForkAndDelete(t *testing.T) {
 	bus := natstest.Start(t)
-	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.Live = 1 }).client
+	client := serve(t, filepath.Join(t.TempDir(), storeFile), bus, ownsAll, func(cfg *host.Config) { cfg.CachedSessions = 1 }).client
 	create(t, client, "a", smallSetup("small"))
 	run(t, client, "a", 3, addContact(2, "Bob"))
 	original := run(t, client, "a", 5, addContact(4, "Cid"))

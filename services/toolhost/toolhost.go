@@ -56,7 +56,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 	servers := toolserver.NewClient(toolserver.Config{Targets: cfg.ToolServers, Timeout: cfg.ToolServerTimeout, Logger: m.Logger(rpc.ToolHost)})
 	defer func() { err = errors.Join(err, servers.Close()) }()
 	catalogue := tool.Builtin()
-	owner, err := host.New(host.Config{Live: cfg.Live, LiveBytes: cfg.LiveBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services, servers)
+	owner, err := host.New(host.Config{CachedSessions: cfg.CachedSessions, CacheBytes: cfg.CacheBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services, servers)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -146,14 +146,14 @@ func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.Confirm
 	if errors.As(err, &mistakes) {
 		return nil, nil, mistakes
 	}
-	own := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.OfPack() })
+	own := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.IsPackTool() })
 	return listed(catalogue), confirmed(own), nil
 }
 
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {
 	var infos []*toolhostv1.ToolInfo
 	for _, t := range tools {
-		info := &toolhostv1.ToolInfo{Tool: t.Shown(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly, Backend: t.Backend}
+		info := &toolhostv1.ToolInfo{Tool: t.WithoutAugmentations(), Module: t.Module, VisibleTo: []worldv1.Role{t.VisibleTo()}, ReadOnly: t.ReadOnly, Backend: t.Backend}
 		for _, need := range t.Needs {
 			info.Needs = append(info.Needs, string(need))
 		}

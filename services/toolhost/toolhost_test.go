@@ -59,14 +59,14 @@ func TestConfigValidate(t *testing.T) {
 		wants string
 	}{
 		{"--toolhost-dir=", "--toolhost-dir"},
-		{"--toolhost-live=0", "--toolhost-live"},
+		{"--toolhost-cached-sessions=0", "--toolhost-cached-sessions"},
 		{"--toolhost-max-rows=0", "--toolhost-max-rows"},
 		{"--toolhost-max-calls=65", "--toolhost-max-calls"},
 		{"--toolhost-max-bytes=1", "--toolhost-max-bytes"},
 		{"--toolhost-service-timeout=0s", "--toolhost-service-timeout"},
 		{"--toolhost-service-url=host:80", "--toolhost-service-url"},
 		{"--toolhost-service-url=https://proxy.example/rapid", ""},
-		{"--toolhost-live=7", ""},
+		{"--toolhost-cached-sessions=7", ""},
 	}
 	for _, test := range tests {
 		cfg := DefaultConfig()

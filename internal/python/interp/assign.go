@@ -6,13 +6,13 @@ import (
 
 // variable returns a pointer to a variable, nil for the name of a builtin.
 func (m *machine) variable(f *frame, n *syntax.Name) *any {
-	switch n.Place {
-	case syntax.PlaceLocal:
+	switch n.Binding {
+	case syntax.BindingLocal:
 		for range n.Hops {
 			f = f.parent
 		}
 		return &f.vars[n.Slot]
-	case syntax.PlaceGlobal:
+	case syntax.BindingGlobal:
 		return &m.module.vars[n.Slot]
 	default:
 		return nil
@@ -30,7 +30,7 @@ func (m *machine) load(f *frame, n *syntax.Name) any {
 	if place := m.variable(f, n); place != nil && *place != absent {
 		return *place
 	}
-	if n.Place != syntax.PlaceLocal {
+	if n.Binding != syntax.BindingLocal {
 		if v, ok := m.builtin(n.ID); ok {
 			return v
 		}
@@ -174,7 +174,7 @@ func (m *machine) remove(f *frame, target syntax.Expr) {
 	case *syntax.Name:
 		place := m.variable(f, t)
 		if place == nil || *place == absent {
-			if t.Place == syntax.PlaceLocal {
+			if t.Binding == syntax.BindingLocal {
 				panic(unassigned(t))
 			}
 			panic(raise("NameError", "name '%s' is not defined", t.ID))

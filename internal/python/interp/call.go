@@ -101,7 +101,7 @@ func (m *machine) call(fn any, positional []any, named []namedArgument) any {
 
 // callNative calls a builtin. It limits the depth of builtins that call each other.
 func (m *machine) callNative(call native, a *arguments) any {
-	if m.calls++; m.calls > limit.Calls {
+	if m.calls++; m.calls > limit.CallDepth {
 		m.calls--
 		panic(tooDeep())
 	}
@@ -116,7 +116,7 @@ func (m *machine) callFunction(fn *function, positional []any, named []namedArgu
 	m.alloc(64 + 16*n)
 	f := &frame{vars: newVars(n), parent: fn.closure, code: code}
 	m.bind(f, fn, positional, named)
-	if m.calls >= limit.Calls || m.stack+code.Nesting > limit.Stack {
+	if m.calls >= limit.CallDepth || m.stack+code.Nesting > limit.StackDepth {
 		panic(tooDeep())
 	}
 	m.calls++

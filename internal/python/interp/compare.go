@@ -29,7 +29,7 @@ func (m *machine) compare(op string, x, y any) bool {
 
 // equal returns x == y.
 func (m *machine) equal(x, y any, depth int) bool {
-	if depth > limit.Depth {
+	if depth > limit.ValueDepth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
 	m.chargeSteps(1)
@@ -126,7 +126,7 @@ func (m *machine) equalTables(x, y *table, depth int) bool {
 
 // less returns x op y for the operators <, <=, > and >=.
 func (m *machine) less(op string, x, y any, depth int) bool {
-	if depth > limit.Depth {
+	if depth > limit.ValueDepth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded in comparison"))
 	}
 	m.chargeSteps(1)

@@ -75,14 +75,14 @@ func (m *machine) parseInt(text string, base int) any {
 	if base == 0 {
 		base = 10
 	}
-	if len(digits) > limit.Digits && base&(base-1) != 0 {
-		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.Digits, len(digits)))
+	if len(digits) > limit.IntDigits && base&(base-1) != 0 {
+		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion: value has %d digits", limit.IntDigits, len(digits)))
 	}
 	if digits == "" || strings.ContainsAny(digits, "+-") {
 		panic(wrong())
 	}
 	m.alloc(len(digits))
-	if len(digits) > limit.Bits {
+	if len(digits) > limit.IntBits {
 		panic(tooLarge())
 	}
 	i, ok := new(big.Int).SetString(sign+digits, base)

@@ -52,7 +52,7 @@ func newException(a *arguments) any {
 
 // exceptionText returns str(e).
 func (m *machine) exceptionText(e *exception) string {
-	if m.stack++; m.stack > limit.Stack {
+	if m.stack++; m.stack > limit.StackDepth {
 		m.stack--
 		panic(tooDeep())
 	}

@@ -56,7 +56,7 @@ func (m *machine) exec(f *frame, s syntax.Stmt) signal {
 		f.result = m.eval(f, s.X)
 		return signalReturn
 	case *syntax.Branch:
-		return map[string]signal{"break": signalBreak, "continue": signalContinue}[s.Word]
+		return map[string]signal{"break": signalBreak, "continue": signalContinue}[s.Keyword]
 	case *syntax.Try:
 		return m.try(f, s)
 	default:

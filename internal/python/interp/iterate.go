@@ -20,7 +20,7 @@ func (m *machine) advance(it iterator) (item any, ok bool) {
 	case *rangeIterator:
 		return it.next(m)
 	}
-	if m.stack++; m.stack > limit.Stack {
+	if m.stack++; m.stack > limit.StackDepth {
 		m.stack--
 		panic(tooDeep())
 	}

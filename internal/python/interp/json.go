@@ -20,7 +20,7 @@ func newJSON() *module {
 
 // toPython copies a value for the host. Tuples and sets become lists.
 func (m *machine) toPython(v any, depth int) python.Value {
-	if depth > limit.Depth {
+	if depth > limit.ValueDepth {
 		panic(tooDeep())
 	}
 	m.allocItems(1)

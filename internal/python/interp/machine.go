@@ -185,8 +185,8 @@ func (m *machine) allocTimes(n, bytes int) {
 
 // write appends to the output.
 func (m *machine) write(text string) {
-	if len(text) > limit.Output-len(m.out) {
-		panic(exhausted("MemoryError", "more than %d bytes were printed", limit.Output))
+	if len(text) > limit.OutputBytes-len(m.out) {
+		panic(exhausted("MemoryError", "more than %d bytes were printed", limit.OutputBytes))
 	}
 	m.out = append(m.out, text...)
 	m.chargeSteps(len(text) / 64)

@@ -17,9 +17,9 @@ func normalize(i *big.Int) any {
 	return i
 }
 
-// checkSize returns an int, or panics if it exceeds limit.Bits.
+// checkSize returns an int, or panics if it exceeds limit.IntBits.
 func checkSize(i *big.Int) any {
-	if i.BitLen() > limit.Bits {
+	if i.BitLen() > limit.IntBits {
 		panic(tooLarge())
 	}
 	return normalize(i)
@@ -235,7 +235,7 @@ func (m *machine) largeInts(op, shown string, x, y any) any {
 	case "-":
 		return checkSize(new(big.Int).Sub(a, b))
 	case "*":
-		if a.BitLen()+b.BitLen() > limit.Bits+1 {
+		if a.BitLen()+b.BitLen() > limit.IntBits+1 {
 			panic(tooLarge())
 		}
 		return checkSize(new(big.Int).Mul(a, b))
@@ -292,7 +292,7 @@ func shift(op string, x, y *big.Int) any {
 	if y.Sign() < 0 {
 		panic(raise("ValueError", "negative shift count"))
 	}
-	large := !y.IsInt64() || y.Int64() > limit.Bits
+	large := !y.IsInt64() || y.Int64() > limit.IntBits
 	switch {
 	case op == ">>" && large:
 		return min(0, x.Sign())
@@ -300,7 +300,7 @@ func shift(op string, x, y *big.Int) any {
 		return normalize(new(big.Int).Rsh(x, uint(y.Int64())))
 	case x.Sign() == 0:
 		return 0
-	case large || x.BitLen()+int(y.Int64()) > limit.Bits:
+	case large || x.BitLen()+int(y.Int64()) > limit.IntBits:
 		panic(tooLarge())
 	default:
 		return normalize(new(big.Int).Lsh(x, uint(y.Int64())))
@@ -373,7 +373,7 @@ func (m *machine) power(x, y any) any {
 		}
 		return normalize(new(big.Int).Exp(a, b, nil))
 	}
-	if !b.IsInt64() || b.Int64() > limit.Bits || (size-1)*int(b.Int64()) > limit.Bits {
+	if !b.IsInt64() || b.Int64() > limit.IntBits || (size-1)*int(b.Int64()) > limit.IntBits {
 		panic(tooLarge())
 	}
 	n := int(b.Int64())

@@ -40,12 +40,12 @@ func (m *machine) str(v any) string {
 
 // decimal returns the decimal digits of an int.
 func decimal(i *big.Int) string {
-	if i.BitLen() > limit.Bits+64 {
+	if i.BitLen() > limit.IntBits+64 {
 		panic(tooLarge())
 	}
 	text := i.String()
-	if len(strings.TrimPrefix(text, "-")) > limit.Digits {
-		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion", limit.Digits))
+	if len(strings.TrimPrefix(text, "-")) > limit.IntDigits {
+		panic(raise("ValueError", "Exceeds the limit (%d) for integer string conversion", limit.IntDigits))
 	}
 	return text
 }
@@ -132,7 +132,7 @@ func (p *printer) container(v any, open string, n int, closing string, item func
 		p.out = append(append(p.out, "..."...), strings.TrimPrefix(closing, ",")...)
 		return
 	}
-	if p.path = append(p.path, v); len(p.path) > limit.Depth {
+	if p.path = append(p.path, v); len(p.path) > limit.ValueDepth {
 		panic(raise("RecursionError", "maximum recursion depth exceeded while getting the repr of an object"))
 	}
 	for i := range n {

@@ -155,7 +155,7 @@ func textCost(v any) int {
 
 // hashText appends a text that is equal for equal tuples and frozen sets.
 func (m *machine) hashText(dst []byte, v any, depth int) []byte {
-	if depth > limit.Depth {
+	if depth > limit.ValueDepth {
 		panic(tooDeep())
 	}
 	m.alloc(16)

@@ -28,18 +28,18 @@ type Mistakes []Mistake
 func (m Mistakes) Error() string {
 	lines := make([]string, len(m))
 	for i := range m {
-		place := m[i].File
+		position := m[i].File
 		if m[i].Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", place, m[i].Line, m[i].Column)
+			position = fmt.Sprintf("%s:%d:%d", position, m[i].Line, m[i].Column)
 		}
-		lines[i] = fmt.Sprintf("%s: %s: %s", place, cmp.Or(m[i].Function, "file"), m[i].Reason)
+		lines[i] = fmt.Sprintf("%s: %s: %s", position, cmp.Or(m[i].Function, "file"), m[i].Reason)
 	}
 	return strings.Join(lines, "\n")
 }
 
 // Add adds a mistake at an offset of a file's text.
 func (m *Mistakes) Add(file, text string, at int, function, format string, args ...any) {
-	line, column := Place(text, at)
+	line, column := LineColumn(text, at)
 	*m = append(*m, Mistake{File: file, Line: line, Column: column, Function: function, Reason: fmt.Sprintf(format, args...)})
 }
 

@@ -15,21 +15,21 @@ import (
 // Fail records a mistake at an offset of a file, in a function if it is in one.
 type Fail func(at int, function, format string, args ...any)
 
-// Place returns line and column of an offset, both from 1; a column is a character.
-func Place(source string, at int) (line, column int) {
+// LineColumn returns line and column of an offset, both from 1; a column is a character.
+func LineColumn(source string, at int) (line, column int) {
 	before := source[:min(at, len(source))]
 	lastLine := before[strings.LastIndexByte(before, '\n')+1:]
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(lastLine)
 }
 
-// Read parses a file and checks its top level, which is executed anew for each call. It returns the
-// functions by name. The program is nil if there is none. importable says what an import that is
-// none may be.
-func Read(source, importable string, fail Fail) (program *syntax.Module, defs map[string]*syntax.Def) {
+// Parse parses a file and checks its top level, which is executed anew for each call. It returns
+// the functions by name. The program is nil if there is none. importable says what an import that
+// is none may be.
+func Parse(source, importable string, fail Fail) (program *syntax.Module, defs map[string]*syntax.Def) {
 	program, err := syntax.Parse(source)
-	var wrong *syntax.Error
-	if errors.As(err, &wrong) {
-		fail(wrong.At, "", "Python cannot read this: %s", wrong.Reason)
+	var syntaxError *syntax.Error
+	if errors.As(err, &syntaxError) {
+		fail(syntaxError.Offset, "", "Python cannot read this: %s", syntaxError.Reason)
 		return nil, nil
 	}
 	f := &file{importable: importable, fail: fail, defs: make(map[string]*syntax.Def)}
@@ -134,8 +134,8 @@ func walk(node syntax.Expr, field int, visit func(node syntax.Expr, field int) b
 	return false
 }
 
-// Alternatives appends the types that a hint is a union of.
-func Alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
+// UnionTypes appends the types that a hint is a union of.
+func UnionTypes(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
 	switch hint := hint.(type) {
 	case *syntax.Constant, *syntax.Name:
 		return append(to, hint), true
@@ -143,15 +143,15 @@ func Alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok b
 		if hint.Op != "|" {
 			return nil, false
 		}
-		if to, ok = Alternatives(hint.X, to); !ok {
+		if to, ok = UnionTypes(hint.X, to); !ok {
 			return nil, false
 		}
-		return Alternatives(hint.Y, to)
+		return UnionTypes(hint.Y, to)
 	case *syntax.Subscript:
 		of, named := hint.X.(*syntax.Name)
 		switch {
 		case named && of.ID == "Optional":
-			to, ok = Alternatives(hint.Index, to)
+			to, ok = UnionTypes(hint.Index, to)
 			return append(to, &syntax.Constant{}), ok
 		case named && of.ID == "Union":
 			items := []syntax.Expr{hint.Index}
@@ -159,7 +159,7 @@ func Alternatives(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok b
 				items = several.Items
 			}
 			for _, item := range items {
-				if to, ok = Alternatives(item, to); !ok {
+				if to, ok = UnionTypes(item, to); !ok {
 					return nil, false
 				}
 			}

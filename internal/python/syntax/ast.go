@@ -15,24 +15,24 @@ type Expr interface{ Offset() int }
 // Stmt is a statement.
 type Stmt interface{ Offset() int }
 
-// At is the byte offset in the source at which a node begins.
-type At int
+// Pos is the byte offset in the source at which a node begins.
+type Pos int
 
 // Offset returns the offset.
-func (a At) Offset() int { return int(a) }
+func (a Pos) Offset() int { return int(a) }
 
-// Place says where the variable of a name is.
-type Place uint8
+// Binding says where the variable of a name is.
+type Binding uint8
 
 // The places of variables.
 const (
-	// PlaceBuiltin is no variable: the name of a builtin or of a tool.
-	PlaceBuiltin Place = iota
-	// PlaceLocal is a variable of a function or comprehension: Slot of the scope that is Hops
+	// BindingBuiltin is no variable: the name of a builtin or of a tool.
+	BindingBuiltin Binding = iota
+	// BindingLocal is a variable of a function or comprehension: Slot of the scope that is Hops
 	// scopes further out.
-	PlaceLocal
-	// PlaceGlobal is a variable of the module.
-	PlaceGlobal
+	BindingLocal
+	// BindingGlobal is a variable of the module.
+	BindingGlobal
 )
 
 // EllipsisType is the type of Ellipsis.
@@ -45,45 +45,45 @@ var Ellipsis = EllipsisType{}
 type (
 	// Name is a variable.
 	Name struct {
-		At
-		ID    string
-		Place Place
-		Hops  int
-		Slot  int
+		Pos
+		ID      string
+		Binding Binding
+		Hops    int
+		Slot    int
 	}
 	// Constant is a literal: nil (None), bool, int, *big.Int beyond 64 bits, float64, string or
 	// Ellipsis.
 	Constant struct {
-		At
+		Pos
 		Value any
 	}
 	// JoinedStr is an f-string: Constants of text and FormattedValue fields.
 	JoinedStr struct {
-		At
+		Pos
 		Parts []Expr
 	}
 	// FormattedValue is a field of an f-string. Conversion is 's', 'r', 'a' or 0. Spec is nil or the
 	// format specification.
 	FormattedValue struct {
-		At
+		Pos
 		Value      Expr
 		Conversion byte
 		Spec       *JoinedStr
 	}
 	// Sequence is a display of a list, tuple or set, or a target list.
 	Sequence struct {
-		At
+		Pos
 		Kind  Kind
 		Items []Expr
 	}
 	// Dict is a display of a dict. A key that is nil unpacks its value.
 	Dict struct {
-		At
+		Pos
 		Keys, Values []Expr
 	}
 	// Comprehension computes Value, for dicts Key too, for all that its clauses go over.
 	Comprehension struct {
-		At
+		Pos
 		Kind       Kind
 		Key, Value Expr
 		Clauses    []Clause
@@ -91,69 +91,69 @@ type (
 	}
 	// Unary is an operator of one operand: + - ~ not.
 	Unary struct {
-		At
+		Pos
 		Op string
 		X  Expr
 	}
 	// Binary is an arithmetic operator.
 	Binary struct {
-		At
+		Pos
 		Op   string
 		X, Y Expr
 	}
 	// BoolOp is X and Y, or X or Y.
 	BoolOp struct {
-		At
+		Pos
 		Or   bool
 		X, Y Expr
 	}
 	// Compare is a chain of comparisons: X Ops[0] Rights[0] Ops[1] Rights[1] …
 	Compare struct {
-		At
+		Pos
 		X      Expr
 		Ops    []string
 		Rights []Expr
 	}
 	// IfExpr is "X if Test else Y".
 	IfExpr struct {
-		At
+		Pos
 		Test, X, Y Expr
 	}
 	// Lambda is a function without a name.
 	Lambda struct {
-		At
+		Pos
 		Function *Function
 	}
 	// Call is a call.
 	Call struct {
-		At
+		Pos
 		Func Expr
 		Args []Argument
 	}
 	// Attribute is X.Name.
 	Attribute struct {
-		At
+		Pos
 		X    Expr
 		Name string
 	}
 	// Subscript is X[Index].
 	Subscript struct {
-		At
+		Pos
 		X, Index Expr
 	}
 	// Slice is Low:High:Step within a subscript; each may be nil.
 	Slice struct {
-		At
+		Pos
 		Low, High, Step Expr
 	}
 	// Starred is *X.
 	Starred struct {
-		At
+		Pos
 		X Expr
 	}
 	// NamedExpr is "Name := X".
 	NamedExpr struct {
-		At
+		Pos
 		Name *Name
 		X    Expr
 	}
@@ -216,82 +216,82 @@ type Param struct {
 type (
 	// ExprStmt is an expression statement.
 	ExprStmt struct {
-		At
+		Pos
 		X Expr
 	}
 	// Assign assigns a value to each target in turn.
 	Assign struct {
-		At
+		Pos
 		Targets []Expr
 		X       Expr
 	}
 	// AnnAssign is "Target: Hint = X"; X may be nil.
 	AnnAssign struct {
-		At
+		Pos
 		Target, Hint, X Expr
 	}
 	// AugAssign is "Target Op= X"; Op has no equals sign.
 	AugAssign struct {
-		At
+		Pos
 		Target Expr
 		Op     string
 		X      Expr
 	}
 	// If is if, elif and else.
 	If struct {
-		At
+		Pos
 		Test       Expr
 		Then, Else []Stmt
 	}
 	// While is a while loop.
 	While struct {
-		At
+		Pos
 		Test       Expr
 		Body, Else []Stmt
 	}
 	// For is a for loop.
 	For struct {
-		At
+		Pos
 		Target, Iterable Expr
 		Body, Else       []Stmt
 	}
 	// Def defines a function. Its decorators are called with it, the last one first.
 	Def struct {
-		At
+		Pos
 		Name       *Name
 		Function   *Function
 		Decorators []Expr
 	}
 	// Return returns X, or None where X is nil.
 	Return struct {
-		At
+		Pos
 		X Expr
 	}
 	// Branch is pass, break or continue.
 	Branch struct {
-		At
-		Word string
+		Pos
+		Keyword string
 	}
 	// Import is "import Module as Name". Name is nil if nothing is bound.
 	Import struct {
-		At
+		Pos
 		Module string
 		Name   *Name
 	}
 	// ImportFrom is "from Module import Member as Name". Name is nil if nothing is bound.
 	ImportFrom struct {
-		At
+		Pos
 		Module, Member string
 		Name           *Name
 	}
 	// Raise raises X, or again what is being handled where X is nil.
 	Raise struct {
-		At
+		Pos
 		X, Cause Expr
 	}
 	// Try handles exceptions.
 	Try struct {
-		At
+		Pos
 		Body     []Stmt
 		Handlers []Handler
 		Else     []Stmt
@@ -299,12 +299,12 @@ type (
 	}
 	// Assert raises AssertionError unless Test holds.
 	Assert struct {
-		At
+		Pos
 		Test, Message Expr
 	}
 	// Delete deletes variables and items.
 	Delete struct {
-		At
+		Pos
 		Targets []Expr
 	}
 )

@@ -7,7 +7,7 @@ import (
 // atom reads a name, a literal or a display.
 func (p *parser) atom() Expr {
 	t := p.tok
-	at := At(t.at)
+	at := Pos(t.at)
 	p.height = 1
 	switch t.kind {
 	case kindNumber:
@@ -26,7 +26,7 @@ func (p *parser) atom() Expr {
 			return &Constant{at, map[string]any{"True": true, "False": false}[t.text]}
 		}
 		p.name()
-		n := &Name{At: at, ID: t.text}
+		n := &Name{Pos: at, ID: t.text}
 		p.scope.use(n)
 		return n
 	case kindMark:
@@ -50,15 +50,15 @@ func (p *parser) atom() Expr {
 func (p *parser) parenthesis() Expr {
 	at := p.expect("(").at
 	if p.take(")") {
-		return &Sequence{At: At(at), Kind: KindTuple}
+		return &Sequence{Pos: Pos(at), Kind: KindTuple}
 	}
 	since := p.scope.checkpoint()
 	x := p.item(p.named)
 	switch {
 	case p.nextIs("for"):
-		x = p.comprehension(KindGenerator, At(at), nil, x, since)
+		x = p.comprehension(KindGenerator, Pos(at), nil, x, since)
 	case p.nextIs(","):
-		x = &Sequence{At(at), KindTuple, p.items(x, ")")}
+		x = &Sequence{Pos(at), KindTuple, p.items(x, ")")}
 	default:
 		if _, starred := x.(*Starred); starred {
 			p.postpone("can't use starred expression here")
@@ -82,9 +82,9 @@ func (p *parser) items(first Expr, closing string) []Expr {
 
 // display reads a list.
 func (p *parser) display(kind Kind, closing string) Expr {
-	at := At(p.advance().at)
+	at := Pos(p.advance().at)
 	if p.take(closing) {
-		return &Sequence{At: at, Kind: kind}
+		return &Sequence{Pos: at, Kind: kind}
 	}
 	since := p.scope.checkpoint()
 	first := p.item(p.named)
@@ -92,7 +92,7 @@ func (p *parser) display(kind Kind, closing string) Expr {
 }
 
 // rest reads a display of a list or set behind its first item.
-func (p *parser) rest(kind Kind, closing string, at At, first Expr, since checkpoint) Expr {
+func (p *parser) rest(kind Kind, closing string, at Pos, first Expr, since checkpoint) Expr {
 	var x Expr
 	if p.nextIs("for") {
 		x = p.comprehension(kind, at, nil, first, since)
@@ -105,9 +105,9 @@ func (p *parser) rest(kind Kind, closing string, at At, first Expr, since checkp
 
 // braces reads a dict or set.
 func (p *parser) braces() Expr {
-	at := At(p.expect("{").at)
+	at := Pos(p.expect("{").at)
 	if p.take("}") {
-		return &Dict{At: at}
+		return &Dict{Pos: at}
 	}
 	since := p.scope.checkpoint()
 	if !p.nextIs("**") {
@@ -130,7 +130,7 @@ func (p *parser) braces() Expr {
 }
 
 // dict reads a dict behind its first item.
-func (p *parser) dict(at At, keys, values []Expr, height int) Expr {
+func (p *parser) dict(at Pos, keys, values []Expr, height int) Expr {
 	for !p.nextIs("}") {
 		if len(keys) > 0 && !p.take(",") || p.nextIs("}") {
 			break
@@ -153,7 +153,7 @@ func (p *parser) dict(at At, keys, values []Expr, height int) Expr {
 }
 
 // comprehension reads the clauses of a comprehension whose element was read since a mark.
-func (p *parser) comprehension(kind Kind, at At, key, value Expr, since checkpoint) Expr {
+func (p *parser) comprehension(kind Kind, at Pos, key, value Expr, since checkpoint) Expr {
 	height, outer := p.height, p.scope
 	for _, x := range []Expr{key, value} {
 		if starred, ok := x.(*Starred); ok {
@@ -162,7 +162,7 @@ func (p *parser) comprehension(kind Kind, at At, key, value Expr, since checkpoi
 	}
 	inner := newScope(scopeComprehension, outer)
 	outer.adopt(inner, since)
-	c := &Comprehension{At: at, Kind: kind, Key: key, Value: value, Scope: inner}
+	c := &Comprehension{Pos: at, Kind: kind, Key: key, Value: value, Scope: inner}
 	for p.take("for") {
 		p.scope = inner
 		clause := Clause{Target: p.targets()}
@@ -189,7 +189,7 @@ func (p *parser) comprehension(kind Kind, at At, key, value Expr, since checkpoi
 	}
 	p.scope = outer
 	for _, name := range p.assigned {
-		if _, bound := inner.slots[name.ID]; bound && name.At >= at {
+		if _, bound := inner.slots[name.ID]; bound && name.Pos >= at {
 			p.postpone("assignment expression cannot rebind comprehension iteration variable '" + name.ID + "'")
 		}
 	}
@@ -208,7 +208,7 @@ func (p *parser) condition() Expr {
 		scope.bind(name.ID)
 		p.assigned = append(p.assigned, name)
 		value := p.test()
-		return &NamedExpr{name.At, name, value}
+		return &NamedExpr{name.Pos, name, value}
 	}
 	return x
 }
@@ -230,7 +230,7 @@ func (p *parser) targets() Expr {
 	x := items[0]
 	if len(items) > 1 || comma {
 		p.nest(height)
-		x = &Sequence{At(at), KindTuple, items}
+		x = &Sequence{Pos(at), KindTuple, items}
 	}
 	p.target(x)
 	return x
@@ -302,7 +302,7 @@ func (p *parser) targetItems(items []Expr) {
 
 // texts reads adjacent string literals.
 func (p *parser) texts() Expr {
-	at := At(p.tok.at)
+	at := Pos(p.tok.at)
 	var parts []Expr
 	var text strings.Builder
 	formatted, height := false, 0

@@ -22,7 +22,7 @@ func numberValue(text string) (value any, ok bool) {
 	case !based && strings.Trim(s, "0123456789") != "":
 		f, err := strconv.ParseFloat(s, 64)
 		return f, err == nil || errors.Is(err, strconv.ErrRange)
-	case len(s) > limit.Digits || !based && s[0] == '0' && strings.Trim(s, "0") != "":
+	case len(s) > limit.IntDigits || !based && s[0] == '0' && strings.Trim(s, "0") != "":
 		return nil, false
 	}
 	base := 10

@@ -16,8 +16,8 @@ const (
 // Error is a compile error. Its text is the whole answer.
 type Error struct {
 	text string
-	// At is the byte offset of the error. Reason is the message alone.
-	At     int
+	// Offset is the byte offset of the error. Reason is the message alone.
+	Offset int
 	Reason string
 }
 

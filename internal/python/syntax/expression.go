@@ -97,7 +97,7 @@ func (p *parser) name() token {
 
 // variable returns a name that is assigned to.
 func (p *parser) variable(t token) *Name {
-	n := &Name{At: At(t.at), ID: t.text}
+	n := &Name{Pos: Pos(t.at), ID: t.text}
 	p.scope.bind(n.ID)
 	p.scope.use(n)
 	return n
@@ -124,7 +124,7 @@ func (p *parser) list() Expr {
 		return items[0]
 	}
 	p.nest(height)
-	return &Sequence{At(at), KindTuple, items}
+	return &Sequence{Pos(at), KindTuple, items}
 }
 
 // startsExpression reports whether the next token can begin an expression.
@@ -153,7 +153,7 @@ func (p *parser) startsExpression() bool {
 func (p *parser) item(read func() Expr) Expr {
 	if p.nextIs("*") {
 		at := p.advance().at
-		x := &Starred{At(at), p.binary(0)}
+		x := &Starred{Pos(at), p.binary(0)}
 		p.nest(p.height)
 		return x
 	}
@@ -176,7 +176,7 @@ func (p *parser) named() Expr {
 	p.assigned = append(p.assigned, name)
 	value := p.test()
 	p.nest(p.height)
-	return &NamedExpr{name.At, name, value}
+	return &NamedExpr{name.Pos, name, value}
 }
 
 // test reads an expression: a condition, a lambda, or what binds tighter.
@@ -197,7 +197,7 @@ func (p *parser) test() Expr {
 	p.expect("else")
 	other := p.test()
 	p.nest(height, p.height)
-	return &IfExpr{At(x.Offset()), test, x, other}
+	return &IfExpr{Pos(x.Offset()), test, x, other}
 }
 
 func (p *parser) or() Expr {
@@ -207,7 +207,7 @@ func (p *parser) or() Expr {
 		p.advance()
 		y := p.and()
 		p.nest(height, p.height)
-		x = &BoolOp{At(x.Offset()), true, x, y}
+		x = &BoolOp{Pos(x.Offset()), true, x, y}
 	}
 	return x
 }
@@ -219,7 +219,7 @@ func (p *parser) and() Expr {
 		p.advance()
 		y := p.not()
 		p.nest(height, p.height)
-		x = &BoolOp{At(x.Offset()), false, x, y}
+		x = &BoolOp{Pos(x.Offset()), false, x, y}
 	}
 	return x
 }
@@ -233,7 +233,7 @@ func (p *parser) not() Expr {
 	at := p.advance().at
 	x := p.not()
 	p.nest(p.height)
-	return &Unary{At(at), "not", x}
+	return &Unary{Pos(at), "not", x}
 }
 
 func (p *parser) comparison() Expr {
@@ -246,7 +246,7 @@ func (p *parser) comparison() Expr {
 			break
 		}
 		if c == nil {
-			c = &Compare{At: At(x.Offset()), X: x}
+			c = &Compare{Pos: Pos(x.Offset()), X: x}
 		}
 		c.Ops = append(c.Ops, op)
 		c.Rights = append(c.Rights, p.binary(0))
@@ -300,7 +300,7 @@ func (p *parser) binary(level int) Expr {
 		op := p.advance().text
 		y := p.binary(level + 1)
 		p.nest(height, p.height)
-		x = &Binary{At(x.Offset()), op, x, y}
+		x = &Binary{Pos(x.Offset()), op, x, y}
 	}
 	return x
 }
@@ -312,7 +312,7 @@ func (p *parser) unary() Expr {
 		op := p.advance()
 		x := p.unary()
 		p.nest(p.height)
-		return &Unary{At(op.at), op.text, x}
+		return &Unary{Pos(op.at), op.text, x}
 	}
 	x := p.primary()
 	if !p.nextIs("**") {
@@ -322,7 +322,7 @@ func (p *parser) unary() Expr {
 	p.advance()
 	y := p.unary()
 	p.nest(height, p.height)
-	return &Binary{At(x.Offset()), "**", x, y}
+	return &Binary{Pos(x.Offset()), "**", x, y}
 }
 
 // primary reads an atom and the calls, subscripts and attributes behind it.
@@ -334,16 +334,16 @@ func (p *parser) primary() Expr {
 		case p.nextIs("("):
 			args := p.arguments()
 			p.nest(height, p.height)
-			x = &Call{At(x.Offset()), x, args}
+			x = &Call{Pos(x.Offset()), x, args}
 		case p.nextIs("["):
 			p.advance()
 			index := p.subscript()
 			p.expect("]")
 			p.nest(height, p.height)
-			x = &Subscript{At(x.Offset()), x, index}
+			x = &Subscript{Pos(x.Offset()), x, index}
 		case p.nextIs("."):
 			p.advance()
-			x = &Attribute{At(x.Offset()), x, p.name().text}
+			x = &Attribute{Pos(x.Offset()), x, p.name().text}
 			p.nest(height)
 		default:
 			return x
@@ -370,7 +370,7 @@ func (p *parser) subscript() Expr {
 		return items[0]
 	}
 	p.nest(height)
-	return &Sequence{At(at), KindTuple, items}
+	return &Sequence{Pos(at), KindTuple, items}
 }
 
 func (p *parser) slice() Expr {
@@ -383,7 +383,7 @@ func (p *parser) slice() Expr {
 			return x
 		}
 	}
-	s := &Slice{At: At(at), Low: x}
+	s := &Slice{Pos: Pos(at), Low: x}
 	for _, part := range []*Expr{&s.High, &s.Step} {
 		if !p.take(":") {
 			break
@@ -431,7 +431,7 @@ func (p *parser) arguments() []Argument {
 				p.fail(arg.X.Offset(), `expression cannot contain assignment, perhaps you meant "=="?`)
 			case p.nextIs("for"):
 				at := arg.X.Offset()
-				arg.X = p.comprehension(KindGenerator, At(at), nil, arg.X, since)
+				arg.X = p.comprehension(KindGenerator, Pos(at), nil, arg.X, since)
 				if len(args) > 0 || !p.nextIs(")") {
 					p.fail(at, "Generator expression must be parenthesized")
 				}

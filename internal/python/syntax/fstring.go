@@ -61,7 +61,7 @@ func (f *formatter) parts(level int) []Expr {
 			piece = f.text[:n+1]
 		}
 		if piece != "" {
-			parts = append(parts, &Constant{At(f.token.at), f.literal(f.raw+f.quote+piece+f.quote, f.token.at)})
+			parts = append(parts, &Constant{Pos(f.token.at), f.literal(f.raw+f.quote+piece+f.quote, f.token.at)})
 		}
 		f.text = f.text[n:]
 		switch {
@@ -103,7 +103,7 @@ func (f *formatter) field(level int) Expr {
 		f.wrong("expecting '}'")
 	}
 	f.text = f.text[n:]
-	field := &FormattedValue{At: At(f.token.at)}
+	field := &FormattedValue{Pos: Pos(f.token.at)}
 	var shown string
 	if f.text[0] == '=' {
 		rest := strings.TrimLeft(f.text[1:], " \t\n\r")
@@ -123,7 +123,7 @@ func (f *formatter) field(level int) Expr {
 		if shown != "" && field.Conversion == 'r' {
 			field.Conversion = 0
 		}
-		field.Spec = &JoinedStr{At(f.token.at), f.parts(level + 1)}
+		field.Spec = &JoinedStr{Pos(f.token.at), f.parts(level + 1)}
 	}
 	if !strings.HasPrefix(f.text, "}") {
 		f.wrong("expecting '}'")
@@ -134,13 +134,13 @@ func (f *formatter) field(level int) Expr {
 	if shown == "" {
 		return field
 	}
-	return &JoinedStr{At(f.token.at), []Expr{&Constant{At(f.token.at), shown}, field}}
+	return &JoinedStr{Pos(f.token.at), []Expr{&Constant{Pos(f.token.at), shown}, field}}
 }
 
 // value parses the value of a field.
 func (f *formatter) value(source string) (x Expr) {
 	inner := &parser{
-		lexer: lexer{s: "(" + source + ")", brackets: limit.Brackets}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, lateError: f.lateError,
+		lexer: lexer{s: "(" + source + ")", brackets: limit.BracketDepth}, scope: f.scope, depth: f.depth + 1, function: f.function, loop: f.loop, lateError: f.lateError,
 	}
 	defer func() {
 		if failure := recover(); failure != nil {

@@ -7,11 +7,11 @@ func (p *parser) lambda() Expr {
 	p.expect(":")
 	leave := p.enterFunction(f, args, kwargs)
 	x := p.test()
-	f.Body = []Stmt{&Return{At(x.Offset()), x}}
+	f.Body = []Stmt{&Return{Pos(x.Offset()), x}}
 	f.Nesting = p.height + 1
 	leave()
 	p.nest(p.height)
-	return &Lambda{At(at), f}
+	return &Lambda{Pos(at), f}
 }
 
 // enterFunction makes the scope of a function whose parameters were read, and returns what goes
@@ -109,7 +109,7 @@ func (p *parser) decorated() Stmt {
 }
 
 func (p *parser) def(decorators []Expr) Stmt {
-	at := At(p.advance().at)
+	at := Pos(p.advance().at)
 	t := p.name()
 	f := &Function{Name: t.text, Args: -1, Kwargs: -1}
 	p.expect("(")

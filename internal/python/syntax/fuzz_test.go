@@ -29,7 +29,7 @@ func FuzzParse(f *testing.F) {
 // TestDeep has sources nest deeper than the parser goes.
 func TestDeep(t *testing.T) {
 	const much = 100_000
-	n := limit.Source / 8
+	n := limit.SourceBytes / 8
 	for _, source := range []string{
 		strings.Repeat("(", much), strings.Repeat("[", n), strings.Repeat("-", n) + "1", strings.Repeat("not ", n) + "1", strings.Repeat("lambda:", n/2) + "1",
 		strings.Repeat("f'{", 100) + "1" + strings.Repeat("}'", 100), "1" + strings.Repeat("**1", n), "a" + strings.Repeat(".a", n), "a" + strings.Repeat("()", n),

@@ -123,7 +123,7 @@ func (l *lexer) indent(width, start int) (token, bool) {
 	case l.expectIndent && width <= top:
 		panic(errorAt(l.s, l.pos, indentationError, "expected an indented block"))
 	case l.expectIndent:
-		if len(l.indents) >= limit.Indents {
+		if len(l.indents) >= limit.IndentDepth {
 			panic(errorAt(l.s, start, indentationError, "too many levels of indentation"))
 		}
 		l.expectIndent = false

@@ -16,11 +16,11 @@ var ErrLiteral = errors.New("not a Python literal")
 // ParseLiteral reads the Python text of a value: what python.Repr prints (bare nan and inf too),
 // and the other spellings of the same kinds of literals, e.g. double and triple quotes, raw texts,
 // adjacent texts, 1_000, 0x1F, trailing commas, comments inside brackets. Tuples, sets, bytes,
-// f-strings and operators other than signs are refused, as is nesting beyond limit.Data. The text
-// may be of any length. The error is ErrLiteral.
+// f-strings and operators other than signs are refused, as is nesting beyond limit.DataDepth. The
+// text may be of any length. The error is ErrLiteral.
 func ParseLiteral(text string) (v python.Value, err error) {
 	text = strings.Trim(text, " \t\f")
-	p := literals{lexer: lexer{s: text, inLine: true, brackets: limit.Data}}
+	p := literals{lexer: lexer{s: text, inLine: true, brackets: limit.DataDepth}}
 	defer func() {
 		switch failure := recover().(type) {
 		case nil:

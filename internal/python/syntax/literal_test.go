@@ -43,15 +43,15 @@ z'`, `'AAé😀\\qz'`},
 	for _, text := range []string{
 		"", "x", "(1, 2)", "{1}", "{1: 2}", "b'a'", "'a", "'a\nb'", "012", "1__0", "1_", "1_e5", "1._5", "_1", "0x", "1 2", "[1", "[1 2]",
 		"1j", "1+1", "-", "-True", "-'a'", "True\nFalse", `'\N{DIGIT ONE}'`, `'\x4'`, `'\U00110000'`, "1e", ".", "[\n1\n]\n2",
-		"nullx", strings.Repeat("[", limit.Data+1) + strings.Repeat("]", limit.Data+1), strings.Repeat("1", 4301), "r'\\", "[,]",
+		"nullx", strings.Repeat("[", limit.DataDepth+1) + strings.Repeat("]", limit.DataDepth+1), strings.Repeat("1", 4301), "r'\\", "[,]",
 	} {
 		if v, err := ParseLiteral(text); !errors.Is(err, ErrLiteral) {
 			t.Errorf("ParseLiteral(%.40q) = %s, %v, want ErrLiteral", text, python.Repr(v), err)
 		}
 	}
-	deep := strings.Repeat("[", limit.Data) + strings.Repeat("]", limit.Data)
+	deep := strings.Repeat("[", limit.DataDepth) + strings.Repeat("]", limit.DataDepth)
 	if v, err := ParseLiteral(deep); err != nil || python.Repr(v) != deep {
-		t.Errorf("ParseLiteral of %d lists: %v", limit.Data, err)
+		t.Errorf("ParseLiteral of %d lists: %v", limit.DataDepth, err)
 	}
 }
 

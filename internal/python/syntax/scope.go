@@ -11,7 +11,7 @@ type Scope struct {
 	parent   *Scope
 	children []*Scope
 	slots    map[string]int
-	declared map[string]Place // by global (PlaceGlobal) and nonlocal (PlaceLocal)
+	declared map[string]Binding // by global (BindingGlobal) and nonlocal (BindingLocal)
 	uses     []*Name
 	used     map[string]bool
 }
@@ -35,14 +35,14 @@ func newScope(kind scopeKind, parent *Scope) *Scope {
 // bind makes a name a variable of the scope, unless it is declared to be another scope's.
 func (s *Scope) bind(name string) int {
 	switch s.declared[name] {
-	case PlaceGlobal:
+	case BindingGlobal:
 		for s.kind != scopeModule {
 			s = s.parent
 		}
 		return s.bind(name)
-	case PlaceLocal:
+	case BindingLocal:
 		return -1
-	case PlaceBuiltin:
+	case BindingBuiltin:
 	}
 	slot, bound := s.slots[name]
 	if !bound {
@@ -86,14 +86,14 @@ func (s *Scope) resolve() *Error {
 	if s.kind != scopeModule && len(s.Names) > limit.Locals {
 		return errorWithoutPosition("more than 200 local variables cannot be executed here")
 	}
-	for name, place := range s.declared {
-		if place == PlaceLocal && s.lookup(name).Place != PlaceLocal {
+	for name, binding := range s.declared {
+		if binding == BindingLocal && s.lookup(name).Binding != BindingLocal {
 			return errorWithoutPosition("no binding for nonlocal '" + name + "' found")
 		}
 	}
 	for _, n := range s.uses {
 		found := s.lookup(n.ID)
-		n.Place, n.Hops, n.Slot = found.Place, found.Hops, found.Slot
+		n.Binding, n.Hops, n.Slot = found.Binding, found.Hops, found.Slot
 	}
 	for _, child := range s.children {
 		if err := child.resolve(); err != nil {
@@ -106,11 +106,11 @@ func (s *Scope) resolve() *Error {
 // lookup finds the variable of a name.
 func (s *Scope) lookup(name string) Name {
 	for hops := 0; ; hops++ {
-		if s.kind == scopeModule || s.declared[name] == PlaceGlobal {
+		if s.kind == scopeModule || s.declared[name] == BindingGlobal {
 			break
 		}
-		if slot, bound := s.slots[name]; bound && s.declared[name] != PlaceLocal {
-			return Name{Place: PlaceLocal, Hops: hops, Slot: slot}
+		if slot, bound := s.slots[name]; bound && s.declared[name] != BindingLocal {
+			return Name{Binding: BindingLocal, Hops: hops, Slot: slot}
 		}
 		s = s.parent
 	}
@@ -118,7 +118,7 @@ func (s *Scope) lookup(name string) Name {
 		s = s.parent
 	}
 	if slot, bound := s.slots[name]; bound {
-		return Name{Place: PlaceGlobal, Slot: slot}
+		return Name{Binding: BindingGlobal, Slot: slot}
 	}
-	return Name{Place: PlaceBuiltin}
+	return Name{Binding: BindingBuiltin}
 }

@@ -16,8 +16,8 @@ func Parse(source string) (*Module, error) { return parse(source, true) }
 func ParseTree(source string) (*Module, error) { return parse(source, false) }
 
 func parse(source string, compiled bool) (module *Module, err error) {
-	if len(source) > limit.Source {
-		reason := fmt.Sprintf("the source has %d bytes, at most %d can be executed", len(source), limit.Source)
+	if len(source) > limit.SourceBytes {
+		reason := fmt.Sprintf("the source has %d bytes, at most %d can be executed", len(source), limit.SourceBytes)
 		return nil, &Error{"MemoryError: " + reason, 0, reason}
 	}
 	if strings.IndexByte(source, 0) >= 0 {
@@ -34,7 +34,7 @@ func parse(source string, compiled bool) (module *Module, err error) {
 			module, err = nil, wrong
 		}
 	}()
-	p := &parser{lexer: lexer{s: source, brackets: limit.Brackets}, scope: newScope(scopeModule, nil)}
+	p := &parser{lexer: lexer{s: source, brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil)}
 	p.advance()
 	module = &Module{Scope: p.scope}
 	for p.tok.kind != kindEnd {
@@ -59,13 +59,13 @@ func (p *parser) statement(body []Stmt) []Stmt {
 		return append(body, p.decorated())
 	}
 	if p.tok.kind == kindName {
-		at := At(p.tok.at)
+		at := Pos(p.tok.at)
 		switch p.tok.text {
 		case "if":
 			return append(body, p.ifStmt())
 		case "while":
 			p.advance()
-			s := &While{At: at, Test: p.named()}
+			s := &While{Pos: at, Test: p.named()}
 			p.recordDepth()
 			s.Body = p.loopBody()
 			s.Else = p.elseBlock()
@@ -150,15 +150,15 @@ func (p *parser) ifStmt() Stmt {
 
 // branch reads a keyword, a condition and a block.
 func (p *parser) branch() *If {
-	s := &If{At: At(p.advance().at), Test: p.named()}
+	s := &If{Pos: Pos(p.advance().at), Test: p.named()}
 	p.recordDepth()
 	s.Then = p.block()
 	return s
 }
 
 func (p *parser) forStmt() Stmt {
-	at := At(p.advance().at)
-	s := &For{At: at, Target: p.targets()}
+	at := Pos(p.advance().at)
+	s := &For{Pos: at, Target: p.targets()}
 	p.recordDepth()
 	p.expect("in")
 	s.Iterable = p.list()
@@ -169,7 +169,7 @@ func (p *parser) forStmt() Stmt {
 }
 
 func (p *parser) tryStmt() Stmt {
-	s := &Try{At: At(p.advance().at)}
+	s := &Try{Pos: Pos(p.advance().at)}
 	s.Body = p.block()
 	for p.nextIs("except") {
 		at := p.advance().at
@@ -206,7 +206,7 @@ func (p *parser) tryStmt() Stmt {
 
 // simple reads one simple statement.
 func (p *parser) simple(body []Stmt) []Stmt {
-	at := At(p.tok.at)
+	at := Pos(p.tok.at)
 	if p.tok.kind == kindName {
 		switch p.tok.text {
 		case "pass", "break", "continue":
@@ -226,14 +226,14 @@ func (p *parser) simple(body []Stmt) []Stmt {
 			return append(body, &Return{at, p.optional(p.list)})
 		case "raise":
 			p.advance()
-			s := &Raise{At: at, X: p.optional(p.test)}
+			s := &Raise{Pos: at, X: p.optional(p.test)}
 			if s.X != nil && p.take("from") {
 				s.Cause = p.test()
 			}
 			return append(body, s)
 		case "assert":
 			p.advance()
-			s := &Assert{At: at, Test: p.test()}
+			s := &Assert{Pos: at, Test: p.test()}
 			if p.take(",") {
 				s.Message = p.test()
 			}
@@ -259,7 +259,7 @@ func (p *parser) optional(read func() Expr) Expr {
 	return read()
 }
 
-func (p *parser) deletion(at At) Stmt {
+func (p *parser) deletion(at Pos) Stmt {
 	x := p.targets()
 	targets := []Expr{x}
 	if sequence, ok := x.(*Sequence); ok {
@@ -278,14 +278,14 @@ func (p *parser) deletion(at At) Stmt {
 // declaration reads global and nonlocal.
 func (p *parser) declaration() Stmt {
 	t := p.advance()
-	place := PlaceGlobal
+	binding := BindingGlobal
 	if t.text == "nonlocal" {
-		place = PlaceLocal
+		binding = BindingLocal
 	}
 	for {
 		name := p.name()
 		switch _, bound := p.scope.slots[name.text]; {
-		case p.scope.kind == scopeModule && place == PlaceLocal:
+		case p.scope.kind == scopeModule && binding == BindingLocal:
 			p.postpone("nonlocal declaration not allowed at module level")
 		case p.scope.kind == scopeModule:
 		case bound:
@@ -294,15 +294,15 @@ func (p *parser) declaration() Stmt {
 			p.postpone("name '" + name.text + "' is used prior to " + t.text + " declaration")
 		default:
 			if p.scope.declared == nil {
-				p.scope.declared = make(map[string]Place)
+				p.scope.declared = make(map[string]Binding)
 			}
-			p.scope.declared[name.text] = place
-			if place == PlaceGlobal {
+			p.scope.declared[name.text] = binding
+			if binding == BindingGlobal {
 				p.scope.bind(name.text)
 			}
 		}
 		if !p.take(",") {
-			return &Branch{At(t.at), "pass"}
+			return &Branch{Pos(t.at), "pass"}
 		}
 	}
 }
@@ -326,10 +326,10 @@ func (p *parser) alias(name string, at int) *Name {
 }
 
 func (p *parser) importStmt(body []Stmt) []Stmt {
-	at := At(p.advance().at)
+	at := Pos(p.advance().at)
 	for {
 		start := p.tok.at
-		s := &Import{At: at, Module: p.dotted()}
+		s := &Import{Pos: at, Module: p.dotted()}
 		first, _, _ := strings.Cut(s.Module, ".")
 		s.Name = p.alias(first, start)
 		body = append(body, s)
@@ -340,7 +340,7 @@ func (p *parser) importStmt(body []Stmt) []Stmt {
 }
 
 func (p *parser) importFromStmt(body []Stmt) []Stmt {
-	at := At(p.advance().at)
+	at := Pos(p.advance().at)
 	module := ""
 	if p.nextIs(".") || p.nextIs("...") {
 		p.fail(p.tok.at, "relative imports cannot be executed here")
@@ -350,7 +350,7 @@ func (p *parser) importFromStmt(body []Stmt) []Stmt {
 	}
 	p.expect("import")
 	if p.take("*") {
-		return append(body, &ImportFrom{At: at, Module: module, Member: "*"})
+		return append(body, &ImportFrom{Pos: at, Module: module, Member: "*"})
 	}
 	open := p.take("(")
 	for {
@@ -371,7 +371,7 @@ func (p *parser) importFromStmt(body []Stmt) []Stmt {
 
 // expressionStatement reads an expression, or an assignment.
 func (p *parser) expressionStatement() Stmt {
-	at := At(p.tok.at)
+	at := Pos(p.tok.at)
 	x := p.list()
 	if p.tok.kind == kindMark {
 		switch p.tok.text {
@@ -413,7 +413,7 @@ func (p *parser) printStatement(name *Name) {
 	}
 }
 
-func (p *parser) augmented(at At, x Expr, op string) Stmt {
+func (p *parser) augmented(at Pos, x Expr, op string) Stmt {
 	if sequence, ok := x.(*Sequence); ok {
 		p.fail(x.Offset(), "'%s' is an illegal expression for augmented assignment", map[Kind]string{KindTuple: "tuple", KindList: "list"}[sequence.Kind])
 	}
@@ -425,7 +425,7 @@ func (p *parser) augmented(at At, x Expr, op string) Stmt {
 	return &AugAssign{at, x, op, value}
 }
 
-func (p *parser) annotated(at At, x Expr) Stmt {
+func (p *parser) annotated(at Pos, x Expr) Stmt {
 	switch x.(type) {
 	case *Name, *Attribute, *Subscript:
 	case *Sequence:
@@ -436,7 +436,7 @@ func (p *parser) annotated(at At, x Expr) Stmt {
 	p.target(x)
 	height := p.height
 	p.advance()
-	s := &AnnAssign{At: at, Target: x, Hint: p.test()}
+	s := &AnnAssign{Pos: at, Target: x, Hint: p.test()}
 	height = max(height, p.height)
 	if p.take("=") {
 		s.X = p.list()
@@ -445,8 +445,8 @@ func (p *parser) annotated(at At, x Expr) Stmt {
 	return s
 }
 
-func (p *parser) assignment(at At, x Expr) Stmt {
-	s := &Assign{At: at, X: x}
+func (p *parser) assignment(at Pos, x Expr) Stmt {
+	s := &Assign{Pos: at, X: x}
 	height := p.height
 	for p.take("=") {
 		p.target(s.X)

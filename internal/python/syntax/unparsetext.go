@@ -58,7 +58,7 @@ func flatten(parts []Expr) []Expr {
 			text, ok := x.(*Constant)
 			if n := len(all); ok && n > 0 {
 				if before, ok := all[n-1].(*Constant); ok {
-					all[n-1] = &Constant{before.At, constantText(before) + constantText(text)}
+					all[n-1] = &Constant{before.Pos, constantText(before) + constantText(text)}
 					continue
 				}
 			}

@@ -70,16 +70,16 @@ type Share struct {
 
 // Config configures a measurement.
 type Config struct {
-	Engine standalone.Config
-	Parts  rpc.Options
-	Spec   sweep.Spec
+	Installation standalone.Config
+	Options      rpc.Options
+	Spec         sweep.Spec
 	// Profile receives the CPU profile of the sweep; empty for none.
 	Profile string
 }
 
 // Run measures. The engine's directory must be empty.
 func Run(ctx context.Context, cfg Config) (report *Report, err error) {
-	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
+	running, err := standalone.Start(ctx, cfg.Installation, cfg.Options)
 	if err != nil {
 		return nil, err
 	}

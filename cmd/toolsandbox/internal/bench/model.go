@@ -29,16 +29,16 @@ type ModelReport struct {
 	Delay float64 `json:"delay_seconds"`
 	Ratio float64 `json:"ratio"`
 	CPU   float64 `json:"cpu_seconds"`
-	// Stolen is the steal time of all processors, taken by the host of a virtual machine; 0 if
+	// StealTime is the steal time of all processors, taken by the host of a virtual machine; 0 if
 	// unknown.
-	Stolen float64 `json:"stolen_seconds"`
+	StealTime float64 `json:"steal_seconds"`
 	// PeakBytes is the peak memory of the process.
 	PeakBytes int64 `json:"peak_bytes"`
 }
 
 // Model measures rollouts whose agent is a model that takes delay for each answer; 0 if unknown.
 func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelReport, err error) {
-	running, err := standalone.Start(ctx, cfg.Engine, cfg.Parts)
+	running, err := standalone.Start(ctx, cfg.Installation, cfg.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 	}
 	report = &ModelReport{
 		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Wall: wall.Seconds(), CPU: cpu.Seconds(),
-		Stolen: (stolenTime() - stolen).Seconds(), PeakBytes: peakMemory(),
+		StealTime: (stolenTime() - stolen).Seconds(), PeakBytes: peakMemory(),
 	}
 	err = sample(ctx, planned, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
 		report.Chain = max(report.Chain, len(trajectory.GetUsage()))

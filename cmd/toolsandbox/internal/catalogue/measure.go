@@ -10,17 +10,17 @@ import (
 )
 
 // compileMeasures compiles the measures and extractors of a pack.
-func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.OwnMeasure, scenario.Errors) {
+func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasure, scenario.Errors) {
 	set, err := measure.Compile(evaluation)
 	var wrong pysource.Mistakes
 	if errors.As(err, &wrong) {
 		return nil, convertMistakes(wrong)
 	}
-	uses := map[measure.Kind]scenario.Use{measure.Cells: scenario.OfCells, measure.Rows: scenario.OfRows, measure.Extractor: scenario.OfCall}
-	var out []scenario.OwnMeasure
+	uses := map[measure.Kind]scenario.MeasureKind{measure.Cells: scenario.CellMeasure, measure.Rows: scenario.RowMeasure, measure.Extractor: scenario.ExtractorKind}
+	var out []scenario.PackMeasure
 	for _, f := range set.Functions() {
-		out = append(out, scenario.OwnMeasure{
-			Name: f.Name, Use: uses[f.Kind], Takes: f.Takes, Position: scenario.Position{File: f.File, Line: max(1, f.Line), Column: max(1, f.Column)},
+		out = append(out, scenario.PackMeasure{
+			Name: f.Name, Kind: uses[f.Kind], Accepts: f.Accepts, Position: scenario.Position{File: f.File, Line: max(1, f.Line), Column: max(1, f.Column)},
 			Probe: f.Probe,
 		})
 	}

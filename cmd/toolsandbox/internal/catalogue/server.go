@@ -99,7 +99,7 @@ func warnStart(w io.Writer, packPath string, server scenario.Server, target tool
 
 // warnState warns about the restrictions of a tool server with state. The error is that of w.
 func warnState(w io.Writer, packPath string, server scenario.Server) error {
-	if !server.State {
+	if !server.Stateful {
 		return nil
 	}
 	return report.Warn(w, "%s/%s:%d:%d: %s keeps a state (state: session): parallel calls are made in the given order alone, and forks and restarts repeat its calls: see docs/tool-servers.md",

@@ -87,13 +87,13 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services := standalone.DefaultConfig()
 	services.Network = o.network
 	services.ToolHost.ToolServers = o.catalogue.ToolServers(nil)
-	services.Dir, services.Orchestrator.Parallel, services.ToolHost.Live = dir, o.parallel, 1<<20
+	services.Dir, services.Orchestrator.Parallel, services.ToolHost.CachedSessions = dir, o.parallel, 1<<20
 	if err := runner.CheckSockets(services, spec); err != nil {
 		return err
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	config := bench.Config{Engine: services, Parts: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Profile: o.profile}
+	config := bench.Config{Installation: services, Options: rpc.Options{Logger: log.New(stderr)}, Spec: spec, Profile: o.profile}
 	if spec.Agents[0].GetModel() != nil {
 		measured, err := bench.Model(ctx, config, o.delay)
 		if err != nil {
@@ -144,7 +144,7 @@ func writeModelReport(w io.Writer, r *bench.ModelReport) error {
 %8.2f s%s
 %8.2f s of processor time, and %.2f s stolen by the host
 %8.0f MB of memory at peak
-`, r.Rollouts, r.Parallel, r.Chain, r.Wall, compared, r.CPU, r.Stolen, float64(r.PeakBytes)/1e6)
+`, r.Rollouts, r.Parallel, r.Chain, r.Wall, compared, r.CPU, r.StealTime, float64(r.PeakBytes)/1e6)
 	return err
 }
 

@@ -17,12 +17,12 @@ import (
 // Main runs the command that args name and returns the exit code: 0 on success, 2 for a mistake on
 // the command line, 1 for any other error.
 func Main(args []string, stdout, stderr io.Writer) int {
-	stopHeap, err := process.Heap(os.LookupEnv)
+	stopHeap, err := process.LimitHeap(os.LookupEnv)
 	if err != nil {
-		return process.Report(stderr, "toolsandbox", err)
+		return process.ReportError(stderr, "toolsandbox", err)
 	}
 	defer stopHeap()
-	ctx, stop := process.Signals(context.Background())
+	ctx, stop := process.SignalContext(context.Background())
 	defer stop()
 	root := newRoot()
 	root.SetArgs(asRun(args))
@@ -33,7 +33,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
 		err = process.Usage("%w: see --help", err)
 	}
-	return process.Report(stderr, "toolsandbox", err)
+	return process.ReportError(stderr, "toolsandbox", err)
 }
 
 // isUsage recognises cobra's own errors, which have no type.
@@ -69,7 +69,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 				return err
 			}
 		}
-		if err := process.CheckSwallowed(cmd.Flags()); err != nil {
+		if err := process.CheckMissingValues(cmd.Flags()); err != nil {
 			return err
 		}
 		return configure(cmd)

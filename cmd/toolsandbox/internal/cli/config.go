@@ -66,7 +66,7 @@ func settingsOf(cmd *cobra.Command) []setting {
 		_, description := pflag.UnquoteUsage(flag)
 		redact := func(text string) string { return runner.Redact(text, os.Environ()) }
 		s := setting{
-			Name: flag.Name, Value: redact(flag.Value.String()), Default: flag.DefValue, Source: process.Source(flag), Variable: process.Variable(flag.Name),
+			Name: flag.Name, Value: redact(flag.Value.String()), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
 		if many, ok := flag.Value.(pflag.SliceValue); ok {

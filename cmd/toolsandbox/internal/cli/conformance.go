@@ -136,7 +136,7 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	o.engine.Orchestrator.Parallel = o.vectors.Parallel
 	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, independently
 	o.vectors.Run = rand.Text()             // a remote installation keeps the sessions of earlier runs
-	return standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+	return standalone.WithTemporary(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return o.play(ctx, m, files, stdout)
 	})
 }

@@ -136,7 +136,7 @@ func TestRunRecords(t *testing.T) {
 	}
 	answers := readEuroEval(t, out).Answers
 	slices.SortFunc(answers, func(a, b runfiles.Answer) int { return strings.Compare(a.Name, b.Name) })
-	if len(answers) != 3 || answers[2].Prediction != extra || answers[2].Quirk != string(euroeval.QuirkExtra) || answers[0].EuroEval.Check != "json" {
+	if len(answers) != 3 || answers[2].Prediction != extra || answers[2].Quirk != string(euroeval.QuirkExtraArgument) || answers[0].EuroEval.Check != "json" {
 		t.Errorf("got %+v, want the three answers with their verdicts", answers)
 	}
 	results, err := os.ReadFile(filepath.Join(out, euroeval.ResultsName))

@@ -85,7 +85,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return refused("explain", entry.Name, err)
 	}
-	if o.node != "" && !explained.Keep(o.node) {
+	if o.node != "" && !explained.Filter(o.node) {
 		return process.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
 			strings.Join(explained.Names(), ", "))
 	}

@@ -92,9 +92,9 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 		return fmt.Errorf("write pack: %w", err)
 	}
 	if o.asJSON {
-		return report.JSON(stdout, importedPack{o.out, scenarios.Bases(), len(all)})
+		return report.JSON(stdout, importedPack{o.out, scenarios.BaseCount(), len(all)})
 	}
-	_, err = fmt.Fprintf(stdout, "%s: %d scenarios with their variants, %d in all\n", o.out, scenarios.Bases(), len(all))
+	_, err = fmt.Fprintf(stdout, "%s: %d scenarios with their variants, %d in all\n", o.out, scenarios.BaseCount(), len(all))
 	return err
 }
 

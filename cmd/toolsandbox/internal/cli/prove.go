@@ -83,7 +83,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	var reports []*prove.Report
 	began := time.Now()
 	const level = "error" // wrong calls are intended
-	err = standalone.UseTemporarily(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
+	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
 			Orchestrator: m.Conn(rpc.Orchestrator),
 			Evaluator:    m.Conn(rpc.Evaluator),
@@ -102,7 +102,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 func (o *proveOptions) print(w io.Writer, reports []*prove.Report, took time.Duration) error {
 	summary := proveSummary{Scenarios: reports, Seconds: took.Seconds()}
 	for _, r := range reports {
-		r.Place = o.from.Positions[r.Name]
+		r.Position = o.from.Positions[r.Name]
 		summary.Rollouts += r.Rollouts
 		if r.Proven() {
 			summary.Proven++

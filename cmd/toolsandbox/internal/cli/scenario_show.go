@@ -107,7 +107,7 @@ func subject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*descri
 	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
 	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
 		if written, ok := c.Bases[name]; ok { // the position of a variant is its base's
-			subject.Place, subject.World, subject.Base = c.Positions[name], written.World, written.Base
+			subject.Position, subject.World, subject.Base = c.Positions[name], written.World, written.Base
 		}
 	}
 	return subject, nil

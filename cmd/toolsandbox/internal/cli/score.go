@@ -90,7 +90,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if o.asJSON {
 		return report.JSON(stdout, rescore.outcome)
 	}
-	if err := report.Moves(stdout, rescore.outcome); err != nil {
+	if err := report.WriteRescore(stdout, rescore.outcome); err != nil {
 		return err
 	}
 	switch {

@@ -108,7 +108,7 @@ func cutLast(s, sep string) (before, after string, found bool) {
 
 // ask calls do with an evaluator. Without --remote it starts one.
 func (j *scorer) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
-	return standalone.UseTemporarily(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+	return standalone.WithTemporary(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
 	})
 }

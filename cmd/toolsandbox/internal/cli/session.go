@@ -82,7 +82,7 @@ func (p *place) prepare() error {
 	switch {
 	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
 		return nil
-	case runner.Holds(p.out):
+	case runner.HasRun(p.out):
 		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
 		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))
@@ -114,7 +114,7 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Servic
 	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
 	log := process.DefaultLog()
 	log.Level = "warn"
-	return standalone.Use(ctx, p.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
+	return standalone.With(ctx, p.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, session.New(m))
 	})
 }

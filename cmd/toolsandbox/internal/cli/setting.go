@@ -43,14 +43,14 @@ func configure(cmd *cobra.Command) error {
 	path := pflag.NewFlagSet(cmd.Name(), pflag.ContinueOnError)
 	path.AddFlag(file)
 	for _, flags := range []*pflag.FlagSet{path, settings} {
-		if err := process.Environment(flags, os.LookupEnv); err != nil {
+		if err := process.SetFromEnvironment(flags, os.LookupEnv); err != nil {
 			return err
 		}
 	}
 	if !process.IsSet(file) {
 		return nil
 	}
-	return process.File(settings, file.Value.String(), settingNames(cmd.Root()))
+	return process.SetFromFile(settings, file.Value.String(), settingNames(cmd.Root()))
 }
 
 // settingNames returns the valid names in a file: the settings of all commands.

@@ -20,7 +20,7 @@ func writeSettings(t *testing.T, text string) {
 // TestSettingsFile runs with a settings file. The command line overrides the environment, and the
 // environment overrides the file. The file may contain other commands' settings.
 func TestSettingsFile(t *testing.T) {
-	writeSettings(t, "agent: unhelpful\ntrials: 3\nseed: 5\nscenarios: [turn_off_wifi]\nout: out\ntoolhost-live: 5\n")
+	writeSettings(t, "agent: unhelpful\ntrials: 3\nseed: 5\nscenarios: [turn_off_wifi]\nout: out\ntoolhost-cached-sessions: 5\n")
 	t.Setenv("TOOLSANDBOX_CONFIG", "mine.yaml")
 	t.Setenv("TOOLSANDBOX_TRIALS", "2")
 	mustRun(t, "--agent", "oracle")

@@ -62,7 +62,7 @@ func (i *installation) use(ctx context.Context, stderr io.Writer, do func(contex
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	err := standalone.Use(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, do)
+	err := standalone.With(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, do)
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return process.Usage("ID: %w", unknown)
 	}

@@ -74,7 +74,7 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	case isSpent:
 		return fmt.Errorf("%s; %d of %d rollouts are done: the command that started it continues with a higher limit and --resume", spent.Reason, w.done, w.total)
 	case err != nil:
-		return sweep.Unknown(ctx, client, w.id, err)
+		return sweep.ExplainUnknown(ctx, client, w.id, err)
 	case w.asJSON:
 		return nil
 	}
@@ -91,14 +91,14 @@ func (w *sweepWatch) begin(progress *orchestratorv1.SweepProgress) error {
 	if w.progress == nil {
 		w.progress = report.NewProgress(w.stderr, w.total, int(progress.GetDone()))
 	}
-	w.wait.Tell(w.stderr, progress)
+	w.wait.Report(w.stderr, progress)
 	return nil
 }
 
 // add shows a result.
 func (w *sweepWatch) add(result *busv1.Result) error {
 	w.done++
-	w.wait.Over()
+	w.wait.Reset()
 	row := report.Row{Name: result.GetRollout().GetScenario() + " " + strconv.Itoa(int(result.GetRollout().GetTrial())), Result: result}
 	if row.Scored() {
 		w.scored++

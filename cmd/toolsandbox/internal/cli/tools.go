@@ -109,7 +109,7 @@ func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*too
 		return nil, process.Usage("%w", err)
 	}
 	o.engine.Services = onlyToolHost
-	err = standalone.UseTemporarily(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+	err = standalone.WithTemporary(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
 		if err != nil && o.engine.Network.Remote {
 			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)

@@ -22,8 +22,8 @@ import (
 type Subject struct {
 	// Scenario is the described scenario.
 	Scenario *scenariov1.Scenario
-	// Place is its position, file:line:column.
-	Place string
+	// Position is its position, file:line:column.
+	Position string
 	// World is the name of its initial world, and Base are that world's tables; empty if unknown.
 	World string
 	Base  []*worldv1.Table
@@ -34,7 +34,7 @@ func Write(w io.Writer, subject Subject) error {
 	setup := subject.Scenario.GetSetup()
 	p := &printer{zone: zone(setup), schema: world.SchemaOrBuiltin(setup.GetSchema())}
 	p.line("%s", setup.GetName())
-	p.pair("written at", subject.Place)
+	p.pair("written at", subject.Position)
 	p.pair("categories", strings.Join(setup.GetCategories(), " "))
 	p.pair("notes", subject.Scenario.GetNotes())
 	clock := p.time(setup.GetClock().GetNow()) + " " + setup.GetClock().GetTimeZone()
@@ -202,7 +202,7 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	since := make(map[string][]string)
 	var order []string
 	for _, guard := range scenario.Guardrails(p.schema, graph, i) {
-		when := guard.Since(graph)
+		when := guard.ReferenceText(graph)
 		if since[when] == nil {
 			order = append(order, when)
 		}

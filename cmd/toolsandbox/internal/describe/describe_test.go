@@ -27,7 +27,7 @@ func TestWrite(t *testing.T) {
 	for _, l := range loaded {
 		name := l.Scenario.GetSetup().GetName()
 		var text bytes.Buffer
-		if err := Write(&text, Subject{Scenario: l.Scenario, Place: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {
+		if err := Write(&text, Subject{Scenario: l.Scenario, Position: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {
 			t.Fatal(err)
 		}
 		setup, milestones := l.Scenario.GetSetup(), l.Scenario.GetEvaluation().GetMilestones()

@@ -32,9 +32,9 @@ type Report struct {
 	Explanation *evaluatorv1.ExplainTrajectoryResponse
 }
 
-// Keep keeps only the nodes with the name node or, without one, the node with that number. It
+// Filter keeps only the nodes with the name node or, without one, the node with that number. It
 // returns false and changes nothing if there is neither.
-func (r *Report) Keep(node string) bool {
+func (r *Report) Filter(node string) bool {
 	number, err := strconv.Atoi(node)
 	for _, called := range []func(*evaluatorv1.NodeExplanation) bool{
 		func(n *evaluatorv1.NodeExplanation) bool { return n.GetName() != "" && n.GetName() == node },

@@ -209,7 +209,7 @@ func TestKeep(t *testing.T) {
 		{"", []int32{0, 1, 2}, []int32{0, 1}, false},
 	} {
 		r := sampleReport()
-		ok := r.Keep(test.node)
+		ok := r.Filter(test.node)
 		numbers := func(nodes []*evaluatorv1.NodeExplanation) []int32 {
 			var list []int32
 			for _, node := range nodes {
@@ -219,7 +219,7 @@ func TestKeep(t *testing.T) {
 		}
 		milestones, minefields := numbers(r.Explanation.GetMilestones()), numbers(r.Explanation.GetMinefields())
 		if ok != test.ok || !slices.Equal(milestones, test.milestones) || !slices.Equal(minefields, test.minefields) {
-			t.Errorf("Keep(%q): got %v, %v, %v, want %v, %v, %v", test.node, ok, milestones, minefields, test.ok, test.milestones, test.minefields)
+			t.Errorf("Filter(%q): got %v, %v, %v, want %v, %v, %v", test.node, ok, milestones, minefields, test.ok, test.milestones, test.minefields)
 		}
 	}
 	r := sampleReport()

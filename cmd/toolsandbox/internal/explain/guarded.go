@@ -8,9 +8,9 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
-// Guarded returns the automatic guardrails that alone disable a node at a message where all its
-// constraints hold to some degree, and that message; none if there is another reason.
-func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
+// DisablingGuardrails returns the automatic guardrails that alone disable a node at a message where
+// all its constraints hold to some degree, and that message; none if there is another reason.
+func DisablingGuardrails(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
 	for _, at := range []*evaluatorv1.NodeAt{node.GetMatch(), node.GetBest()} {
 		if at == nil || at.GetSimilarity() > 0 || slices.ContainsFunc(at.GetConstraints(), isZero) {
 			continue
@@ -25,20 +25,20 @@ func Guarded(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken 
 
 func isZero(c *evaluatorv1.ConstraintExplanation) bool { return c.GetSimilarity() == 0 }
 
-// Unguard returns what to write so that the tables of broken guardrails are not guarded.
-func Unguard(broken []*evaluatorv1.ConstraintExplanation) string {
+// ExcludeTables returns what to write so that the tables of broken guardrails are not guarded.
+func ExcludeTables(broken []*evaluatorv1.ConstraintExplanation) string {
 	var tables []string
 	for _, guard := range broken {
 		if !slices.Contains(tables, guard.GetTable()) {
 			tables = append(tables, guard.GetTable())
 		}
 	}
-	return scenario.UnguardHint(tables)
+	return scenario.ExcludeHint(tables)
 }
 
 // guarded prints why guardrails alone keep a minefield from being triggered, or nothing.
 func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanation) {
-	at, broken := Guarded(node)
+	at, broken := DisablingGuardrails(node)
 	if at == nil {
 		return
 	}
@@ -48,6 +48,6 @@ func (p *printer) guarded(graph *evaluationv1.Graph, node *evaluatorv1.NodeExpla
 		for _, guard := range broken {
 			p.constraint(graph, guard)
 		}
-		p.line("%s", Unguard(broken))
+		p.line("%s", ExcludeTables(broken))
 	})
 }

@@ -190,16 +190,16 @@ func (s *candidate) guarded(ctx context.Context, p *player, minefield int) (stri
 		if err != nil {
 			return "", err
 		}
-		_, broken := explain.Guarded(explanation.GetMinefields()[minefield])
+		_, broken := explain.DisablingGuardrails(explanation.GetMinefields()[minefield])
 		if len(broken) == 0 {
 			continue
 		}
 		var parts []string
 		for _, guard := range broken {
 			found := scenario.Guardrail{Table: guard.GetTable(), Reference: int(guard.GetReference())}
-			parts = append(parts, fmt.Sprintf("%s changes, which an automatic guardrail forbids since %s", found.Table, found.Since(graph)))
+			parts = append(parts, fmt.Sprintf("%s changes, which an automatic guardrail forbids since %s", found.Table, found.ReferenceText(graph)))
 		}
-		return strings.Join(append(parts, explain.Unguard(broken)), "; "), nil
+		return strings.Join(append(parts, explain.ExcludeTables(broken)), "; "), nil
 	}
 	return "", nil
 }

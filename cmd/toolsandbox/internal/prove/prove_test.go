@@ -194,7 +194,7 @@ func writeReport(t *testing.T, r *Report, verbose bool) string {
 func TestWriteText(t *testing.T) {
 	score := 0.25
 	r := &Report{
-		Name: "fern", Place: "mine/fern.yaml:3", Rollouts: 2,
+		Name: "fern", Position: "mine/fern.yaml:3", Rollouts: 2,
 		Failures: []*Failure{
 			{Rule: ruleFloor, Reason: "too much", Experiment: "unhelpful agent", Score: &score, Expected: "at most 0.2"},
 			{Rule: ruleCategory, Reason: "not true"},

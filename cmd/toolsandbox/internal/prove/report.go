@@ -13,8 +13,8 @@ import (
 type Report struct {
 	// Name is the scenario's.
 	Name string `json:"name"`
-	// Place is file, line and column of the scenario, if known.
-	Place string `json:"place,omitempty"`
+	// Position is file, line and column of the scenario, if known.
+	Position string `json:"position,omitempty"`
 	// Rollouts is the number of rollouts.
 	Rollouts int `json:"rollouts"`
 	// Mutants is the number of rollouts with one fault; Equivalent is the number of those without a
@@ -78,8 +78,8 @@ func (r *Report) WriteText(w io.Writer, verbose bool) error {
 	}
 	for _, f := range r.Failures {
 		text.WriteString("FAIL  ")
-		if r.Place != "" {
-			text.WriteString(r.Place + ": ")
+		if r.Position != "" {
+			text.WriteString(r.Position + ": ")
 		}
 		fmt.Fprintf(&text, "%s: %s: %s", r.Name, f.Rule, f.Reason)
 		if f.Score != nil {

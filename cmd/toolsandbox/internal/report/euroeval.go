@@ -26,7 +26,7 @@ var gradeColumns = columns{
 	table.Row{"record", "euroeval", "bfcl-strict", "time"},
 	func(row Row) table.Row {
 		grade := row.Result.GetCallGrade()
-		return table.Row{row.Name, gradeText(grade.GetEuroeval()), gradeText(grade.GetBfclStrict()), duration(row.Took)}
+		return table.Row{row.Name, gradeText(grade.GetEuroeval()), gradeText(grade.GetBfclStrict()), duration(row.Duration)}
 	},
 }
 
@@ -63,13 +63,13 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 	}
 	categories := newTable(table.Row{"category", "answers", "euroeval", "bfcl-strict", "differ"})
 	for _, c := range content.Categories() {
-		categories.AppendRow(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Differ})
+		categories.AppendRow(table.Row{c.Category, c.Predictions, percent(c.EuroEval), percent(c.Strict), c.Disagreements})
 	}
 	sets := newTable(table.Row{"data set", "split", "answers", "euroeval", "aligned", "bfcl-strict", "differ"})
 	for i := range content.DataSets {
 		set := &content.DataSets[i]
 		sets.AppendRow(table.Row{
-			set.DataSet, set.Split, set.Predictions, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Differ,
+			set.DataSet, set.Split, set.Predictions, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Disagreements,
 		})
 	}
 	failed := ""
@@ -84,7 +84,7 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 
 // quirks lists the rules in which the graders differ with the number of decisions, the most
 // frequent first.
-func quirks(sets []euroeval.Figures) string {
+func quirks(sets []euroeval.DataSetScores) string {
 	counts := make(map[euroeval.Quirk]int)
 	var names []euroeval.Quirk
 	for i := range sets {

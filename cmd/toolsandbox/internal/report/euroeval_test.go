@@ -15,11 +15,11 @@ import (
 func TestEuroEval(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	content := &runfiles.EuroEval{Iterations: 10, DataSets: []euroeval.Figures{{
-		DataSet: "mine", Split: "val", Predictions: 4, Failed: 3, Differ: 3,
+	content := &runfiles.EuroEval{Iterations: 10, DataSets: []euroeval.DataSetScores{{
+		DataSet: "mine", Split: "val", Predictions: 4, Failed: 3, Disagreements: 3,
 		EuroEval: euroeval.Summary{Mean: 0.5, Margin: 0.125}, Aligned: euroeval.Summary{Mean: nan, Margin: nan}, StrictShare: euroeval.Summary{Mean: 0.5, Margin: nan},
-		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtra: 2},
-		Categories: []euroeval.CategoryFigures{{Category: "simple", Predictions: 4, EuroEval: 0.5, Strict: 0.25, Differ: 3}},
+		Quirks:     map[euroeval.Quirk]int{euroeval.QuirkOrder: 1, euroeval.QuirkExtraArgument: 2},
+		Categories: []euroeval.CategoryScores{{Category: "simple", Predictions: 4, EuroEval: 0.5, Strict: 0.25, Disagreements: 3}},
 	}}}
 	var out strings.Builder
 	if err := EuroEval(&out, content); err != nil {

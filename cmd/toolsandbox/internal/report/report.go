@@ -24,14 +24,14 @@ type Row struct {
 	Name string
 	// Result is the result with its score.
 	Result *busv1.Result
-	// Took is the time from the first to the last message.
-	Took time.Duration
+	// Duration is the time from the first to the last message.
+	Duration time.Duration
 	// Usage is the tokens and costs of the models' turns.
 	Usage []*busv1.TurnUsage
 }
 
-// Reached returns the number of milestones with a similarity above 0.
-func (r Row) Reached() int {
+// ReachedMilestones returns the number of milestones with a similarity above 0.
+func (r Row) ReachedMilestones() int {
 	reached := 0
 	for _, match := range r.Result.GetMilestones() {
 		if match.GetSimilarity() > 0 {
@@ -126,7 +126,7 @@ var scoreColumns = columns{
 	table.Row{"scenario", "score", "turns", "milestones", "time"},
 	func(row Row) table.Row {
 		return table.Row{
-			row.Name, scoreText(row), row.Result.GetTurnCount(), fmt.Sprintf("%d/%d", row.Reached(), row.Result.GetMilestoneCount()), duration(row.Took),
+			row.Name, scoreText(row), row.Result.GetTurnCount(), fmt.Sprintf("%d/%d", row.ReachedMilestones(), row.Result.GetMilestoneCount()), duration(row.Duration),
 		}
 	},
 }

@@ -15,7 +15,7 @@ import (
 )
 
 func endedRow(name string, reason busv1.EndReason, detail string) Row {
-	return Row{Name: name, Took: time.Second, Result: &busv1.Result{MilestoneCount: 2, End: &busv1.End{Reason: reason, Detail: detail}}}
+	return Row{Name: name, Duration: time.Second, Result: &busv1.Result{MilestoneCount: 2, End: &busv1.End{Reason: reason, Detail: detail}}}
 }
 
 // TestReasons checks that each reason is on one line: complete in a pipe, truncated to the width of

@@ -111,8 +111,9 @@ func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove
 	return moved
 }
 
-// Moves writes one line per rollout whose score moved, the totals, and the changed flags of users.
-func Moves(w io.Writer, r *Rescore) error {
+// WriteRescore writes one line per rollout whose score moved, the totals, and the changed flags of
+// users.
+func WriteRescore(w io.Writer, r *Rescore) error {
 	var out strings.Builder
 	if len(r.Moved) > 0 {
 		moved := newTable(table.Row{"scenario", "before", "after", "change", ""})

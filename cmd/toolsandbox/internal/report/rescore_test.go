@@ -37,7 +37,7 @@ func TestRescore(t *testing.T) {
 	rescore.Flagged, rescore.UserContract = []string{"f"}, &runfiles.UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
 	rescore.Failed, rescore.NoScenario, rescore.Before, rescore.After = []string{"a", "b"}, []string{"c"}, new(0.75), nil
 	var out strings.Builder
-	if err := Moves(&out, rescore); err != nil {
+	if err := WriteRescore(&out, rescore); err != nil {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
@@ -47,7 +47,7 @@ func TestRescore(t *testing.T) {
 		"simulated user: 1 of 2 rollouts flagged (50 %): leak 3",
 	} {
 		if !strings.Contains(out.String(), line) {
-			t.Errorf("Moves: got\n%s\nwant a line with %q", out.String(), line)
+			t.Errorf("WriteRescore: got\n%s\nwant a line with %q", out.String(), line)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func Usage(w io.Writer, rows []Row) error {
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
-	known := ", about " + pricing.Dollars(micros) + " if the price table is right"
+	known := ", about " + pricing.FormatDollars(micros) + " if the price table is right"
 	switch {
 	case names == "":
 		return known

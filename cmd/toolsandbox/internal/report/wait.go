@@ -18,9 +18,9 @@ type Wait struct {
 	told   time.Time
 }
 
-// Tell prints the pending rollouts at the second progress report without a result in between, and
+// Report prints the pending rollouts at the second progress report without a result in between, and
 // then once a minute.
-func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
+func (w *Wait) Report(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just started
 		w.silent = 0
 		return
@@ -36,5 +36,5 @@ func (w *Wait) Tell(out io.Writer, progress *orchestratorv1.SweepProgress) {
 	_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), why)
 }
 
-// Over resets the wait after a result.
-func (w *Wait) Over() { *w = Wait{} }
+// Reset resets the wait after a result.
+func (w *Wait) Reset() { *w = Wait{} }

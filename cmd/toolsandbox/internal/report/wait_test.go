@@ -18,12 +18,12 @@ func TestWait(t *testing.T) {
 		tell := func(times int, playing, queued int64) {
 			for range times {
 				time.Sleep(5 * time.Second) //nolint:forbidigo // synctest's clock jumps
-				wait.Tell(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
+				wait.Report(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
 			}
 		}
 		tell(1, 0, 0)
 		tell(13, 3, 4)
-		wait.Over()
+		wait.Reset()
 		tell(1, 0, 7)
 		tell(1, 0, 0)
 		tell(2, 0, 7)

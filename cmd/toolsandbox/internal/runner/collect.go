@@ -73,7 +73,7 @@ func newCollector(
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
-	c := &collector{spec: spec, served: sweep.Served(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+	c := &collector{spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
 	return c
@@ -156,7 +156,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Took: max(updated.Sub(begun), 0), Usage: trajectory.GetUsage()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Duration: max(updated.Sub(begun), 0), Usage: trajectory.GetUsage()}, nil
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.
@@ -202,7 +202,7 @@ func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
 	var exchanges []runfiles.Exchange
 	for _, item := range items {
 		if said := item.GetTurn().GetExchange(); said != nil {
-			exchanges = append(exchanges, runfiles.Exchange{Index: int(item.GetIndex()), Said: said})
+			exchanges = append(exchanges, runfiles.Exchange{Index: int(item.GetIndex()), Data: said})
 		}
 	}
 	return exchanges
@@ -275,7 +275,7 @@ func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 // left counts the unscored rollouts that the person at the terminal left.
 func (c *collector) left() int {
 	return c.count(func(r *busv1.Result) bool {
-		return terminal.Left(r.GetEnd().GetDetail()) && atTerminal(r.GetRollout().GetAgent(), r.GetRollout().GetUser())
+		return terminal.PlayerLeft(r.GetEnd().GetDetail()) && atTerminal(r.GetRollout().GetAgent(), r.GetRollout().GetUser())
 	})
 }
 

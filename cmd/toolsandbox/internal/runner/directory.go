@@ -62,5 +62,5 @@ func exists(path string) bool {
 // directory.
 func DataDirectory(out string) string { return (&directory{path: out}).data() }
 
-// Holds returns whether a run has started in an output directory.
-func Holds(out string) bool { return exists((&directory{path: out}).runFile()) }
+// HasRun returns whether a run has started in an output directory.
+func HasRun(out string) bool { return exists((&directory{path: out}).runFile()) }

@@ -48,7 +48,7 @@ func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConn
 		return nil
 	}
 	if o.resume && len(record.Damaged()) == 0 {
-		if played, err := planned.Played(ctx, record.SweepID); err != nil || played {
+		if played, err := planned.IsComplete(ctx, record.SweepID); err != nil || played {
 			return err
 		}
 	}

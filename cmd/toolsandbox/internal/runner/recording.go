@@ -89,7 +89,7 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	if spec, err = r.specification(); err != nil {
 		return sweep.Spec{}, nil, err
 	}
-	served := sweep.Served(spec.Scenarios)
+	served := sweep.HasToolServers(spec.Scenarios)
 	for _, agent := range spec.Agents {
 		for _, user := range spec.Users {
 			r.outside = r.outside || sweep.HasExternalInput(served, spec.Services, agent, user)

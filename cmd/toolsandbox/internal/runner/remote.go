@@ -41,7 +41,7 @@ func (o *Options) refuseUnused() error {
 		}
 		name := "--" + flag.Name
 		if !flag.Changed {
-			name = fmt.Sprintf("%s: %s", process.Source(flag), name)
+			name = fmt.Sprintf("%s: %s", process.FlagSource(flag), name)
 		}
 		errs = append(errs, process.Usage("%s: given, but --remote ignores it here: %s", name, instead))
 	})

@@ -33,8 +33,8 @@ func givenOptions(t *testing.T, args []string, environment map[string]string, fi
 	options.RegisterFlags(flags)
 	path := filepath.Join(t.TempDir(), "mine.yaml")
 	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
-		process.Environment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
-		process.File(flags, path, slices.Collect(maps.Keys(remoteValues()))))
+		process.SetFromEnvironment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
+		process.SetFromFile(flags, path, slices.Collect(maps.Keys(remoteValues()))))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,8 +53,8 @@ func TestRemoteFlags(t *testing.T) {
 			"--" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote, "--" + name, value}, nil, "")
 			},
-			"environment variable " + process.Variable(name) + ": --" + name: func(remote string) *Options {
-				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{process.Variable(name): value}, "")
+			"environment variable " + process.FlagVariable(name) + ": --" + name: func(remote string) *Options {
+				return givenOptions(t, []string{"--remote=" + remote}, map[string]string{process.FlagVariable(name): value}, "")
 			},
 			"mine.yaml:1: --" + name: func(remote string) *Options {
 				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
@@ -82,7 +82,7 @@ func TestAddressWithoutRemote(t *testing.T) {
 		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").refuseUnused(); err != nil {
 			t.Errorf("--%s with --remote: got %v, want nil", name, err)
 		}
-		if err := givenOptions(t, nil, map[string]string{process.Variable(name): "localhost:1"}, "").refuseUnused(); err != nil {
+		if err := givenOptions(t, nil, map[string]string{process.FlagVariable(name): "localhost:1"}, "").refuseUnused(); err != nil {
 			t.Errorf("%s in the environment: got %v, want nil", name, err)
 		}
 	}

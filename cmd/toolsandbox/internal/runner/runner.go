@@ -300,7 +300,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 }
 
 // play creates the sweep and collects its results.
-func (o *Options) play(ctx context.Context, running *standalone.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
+func (o *Options) play(ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -334,8 +334,8 @@ func (o *Options) play(ctx context.Context, running *standalone.Engine, spec swe
 	}
 	collector.start(planned, report.NewProgress(stderr, total, done))
 	wait := &report.Wait{}
-	return standalone.Cause(ctx, planned.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Tell(stderr, progress) }, func(result *busv1.Result) error {
-		wait.Over()
+	return standalone.Cause(ctx, planned.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Report(stderr, progress) }, func(result *busv1.Result) error {
+		wait.Reset()
 		return collector.add(result)
 	}))
 }
@@ -349,7 +349,7 @@ func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *d
 		return planned.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
 	}
 	total, err = planned.Create(ctx)
-	if errors.Is(err, sweep.ErrRanBefore) {
+	if errors.Is(err, sweep.ErrHasResults) {
 		return 0, 0, process.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
 	}
 	if err != nil {

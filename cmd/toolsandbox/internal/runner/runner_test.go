@@ -80,7 +80,7 @@ func TestSpendInEnvironment(t *testing.T) {
 	}{"model": {model, &agentgwv1.SpendLimit{Tokens: 500}}, "no model": {&agentgwv1.Player{}, nil}} {
 		options, flags := &spendOptions{}, pflag.NewFlagSet("run", pflag.ContinueOnError)
 		options.register(flags)
-		if err := process.Environment(flags, environment); err != nil {
+		if err := process.SetFromEnvironment(flags, environment); err != nil {
 			t.Fatal(err)
 		}
 		got, err := options.limit(sweep.Spec{Agents: []*agentgwv1.Player{test.agent}})

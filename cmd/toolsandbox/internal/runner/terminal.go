@@ -46,7 +46,7 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 				console = terminal.NewConsole(in, out, leave)
 			}
 			served, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
-			if errors.Is(err, terminal.ErrTaken) {
+			if errors.Is(err, terminal.ErrAddressInUse) {
 				err = fmt.Errorf("--resume: the person at the terminal answers at %w: end that program, then resume", err)
 			}
 			if err != nil {

@@ -47,15 +47,15 @@ func DefaultConfig() Config {
 	}
 }
 
-// Engine is a running installation. Close it.
-type Engine struct {
+// Installation is a running installation. Close it.
+type Installation struct {
 	release func() error // of the directory
 	node    *rpc.Node
 	group   *process.Group
 }
 
 // Start connects and starts the local services. A directory that another process uses is ErrInUse.
-func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Engine, error) {
+func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Installation, error) {
 	release := func() error { return nil }
 	if !cfg.Network.Remote {
 		var err error
@@ -85,16 +85,16 @@ func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Engine, error) 
 			components = append(components, process.Component{Name: string(service.name), Run: service.run})
 		}
 	}
-	return &Engine{release: release, node: m, group: process.Start(ctx, components...)}, nil
+	return &Installation{release: release, node: m, group: process.Start(ctx, components...)}, nil
 }
 
 // Node returns the connections to the services.
-func (e *Engine) Node() *rpc.Node { return e.node }
+func (e *Installation) Node() *rpc.Node { return e.node }
 
 // Failed delivers the error of a service that ended by itself.
-func (e *Engine) Failed() <-chan error { return e.group.Failed() }
+func (e *Installation) Failed() <-chan error { return e.group.Failed() }
 
 // Close stops the services in reverse order, closes the connections and unlocks the directory.
-func (e *Engine) Close() error {
+func (e *Installation) Close() error {
 	return errors.Join(e.group.Stop(stopLimit), e.node.Close(), e.release())
 }

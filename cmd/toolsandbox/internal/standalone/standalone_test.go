@@ -32,7 +32,7 @@ func config(t *testing.T, services ...rpc.Service) Config {
 	return cfg
 }
 
-func start(t *testing.T, cfg Config) *Engine {
+func start(t *testing.T, cfg Config) *Installation {
 	t.Helper()
 	e, err := Start(t.Context(), cfg, rpc.Options{Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -41,7 +41,7 @@ func start(t *testing.T, cfg Config) *Engine {
 	return e
 }
 
-func closeNow(t *testing.T, e *Engine) {
+func closeNow(t *testing.T, e *Installation) {
 	t.Helper()
 	if err := e.Close(); err != nil {
 		t.Errorf("Close: got %v, want nil", err)

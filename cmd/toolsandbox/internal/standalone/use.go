@@ -11,9 +11,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-// Use connects to an installation, starts its local services, and calls do with the connections. If
-// a service ends by itself, Use cancels do's context and returns the service's error.
-func Use(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
+// With connects to an installation, starts its local services, and calls do with the connections.
+// If a service ends by itself, With cancels do's context and returns the service's error.
+func With(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Context, *rpc.Node) error) (err error) {
 	running, err := Start(ctx, cfg, parts)
 	if err != nil {
 		return err
@@ -41,8 +41,8 @@ func Join(err, closed error) error {
 	return errors.Join(err, closed)
 }
 
-// UseTemporarily is Use for an installation with temporary data. level is the lowest logged level.
-func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) (err error) {
+// WithTemporary is With for an installation with temporary data. level is the lowest logged level.
+func WithTemporary(ctx context.Context, cfg Config, level string, stderr io.Writer, do func(context.Context, *rpc.Node) error) (err error) {
 	dir, err := os.MkdirTemp("", "toolsandbox-")
 	if err != nil {
 		return err
@@ -51,7 +51,7 @@ func UseTemporarily(ctx context.Context, cfg Config, level string, stderr io.Wri
 	cfg.Dir = dir
 	log := process.DefaultLog()
 	log.Level = level
-	return Use(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
+	return With(ctx, cfg, rpc.Options{Logger: log.New(stderr)}, do)
 }
 
 // Cause returns the cause of ctx's end if that was a failed service, else err.

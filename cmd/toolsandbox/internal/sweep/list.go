@@ -55,13 +55,13 @@ func List(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceCl
 func Cancel(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string) (*orchestratorv1.SweepInfo, error) {
 	response, err := orchestrator.CancelSweep(ctx, &orchestratorv1.CancelSweepRequest{SweepId: id})
 	if err != nil {
-		return nil, Unknown(ctx, orchestrator, id, plain("cancel sweep", err))
+		return nil, ExplainUnknown(ctx, orchestrator, id, plain("cancel sweep", err))
 	}
 	return response.GetSweep(), nil
 }
 
-// Unknown replaces the services' error for an unknown sweep with an *UnknownError.
-func Unknown(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, err error) error {
+// ExplainUnknown replaces the services' error for an unknown sweep with an *UnknownError.
+func ExplainUnknown(ctx context.Context, orchestrator orchestratorv1.OrchestratorServiceClient, id string, err error) error {
 	if status.Code(err) != codes.NotFound {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Played returns whether every rollout of a sweep has a score, or a failure that is not played
+// IsComplete returns whether every rollout of a sweep has a score, or a failure that is not played
 // again.
-func (s *Sweep) Played(ctx context.Context, id string) (bool, error) {
+func (s *Sweep) IsComplete(ctx context.Context, id string) (bool, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})

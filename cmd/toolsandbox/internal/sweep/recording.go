@@ -57,8 +57,8 @@ func HasExternalInput(served bool, services toolhostv1.HostedServices, players .
 	return false
 }
 
-// Served returns whether any scenario has tool servers.
-func Served(scenarios []*scenariov1.Scenario) bool {
+// HasToolServers returns whether any scenario has tool servers.
+func HasToolServers(scenarios []*scenariov1.Scenario) bool {
 	return slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetToolServers()) > 0 })
 }
 

@@ -31,8 +31,8 @@ const (
 	runSeparator = "-"
 )
 
-// ErrRanBefore means that the sweep has results from an earlier run.
-var ErrRanBefore = errors.New("this sweep has results")
+// ErrHasResults means that the sweep has results from an earlier run.
+var ErrHasResults = errors.New("this sweep has results")
 
 // ErrCancelled means that the sweep was cancelled.
 var ErrCancelled = errors.New("the sweep was cancelled")
@@ -147,8 +147,8 @@ func (s *Sweep) Derived(id string) bool {
 }
 
 // Create creates the sweep and returns the number of its rollouts. A sweep with results is
-// ErrRanBefore if its id was given; a derived id then gets a number, so that the same specification
-// can run again on the same installation.
+// ErrHasResults if its id was given; a derived id then gets a number, so that the same
+// specification can run again on the same installation.
 func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	for run := 2; ; run++ {
 		// Creating it would change an earlier run's spend limit, and queue its remaining rollouts.
@@ -161,7 +161,7 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 			return total, err
 		}
 		if !s.Derived(s.ID()) {
-			return 0, ErrRanBefore
+			return 0, ErrHasResults
 		}
 		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
 	}

@@ -106,8 +106,8 @@ func TestCreateAfterEarlierRuns(t *testing.T) {
 		t.Errorf("created (-want +got):\n%s", cmp.Diff(want, o.created))
 	}
 	o.created, o.done["night"], o.done["queued"] = nil, 1, 0
-	if _, err := create("night"); !errors.Is(err, sweep.ErrRanBefore) || len(o.created) > 0 {
-		t.Errorf("a given id with results: got %v and %q created, want %v and none", err, o.created, sweep.ErrRanBefore)
+	if _, err := create("night"); !errors.Is(err, sweep.ErrHasResults) || len(o.created) > 0 {
+		t.Errorf("a given id with results: got %v and %q created, want %v and none", err, o.created, sweep.ErrHasResults)
 	}
 	if _, err := create("queued"); err != nil || !slices.Equal(o.created, []string{"queued"}) {
 		t.Errorf("a given id without results: got %v and %q created, want nil and it", err, o.created)

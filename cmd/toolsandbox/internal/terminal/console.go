@@ -17,8 +17,8 @@ import (
 // errLeft means that the person left the conversation.
 var errLeft = errors.New("ended by the person at the terminal")
 
-// Left returns whether a rollout ended because the person left, by its detail.
-func Left(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
+// PlayerLeft returns whether a rollout ended because the person left, by its detail.
+func PlayerLeft(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
 
 // endTool is the tool with which a user ends a conversation.
 const endTool = "end_conversation"

@@ -18,8 +18,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrTaken means that another program listens at a player's address.
-var ErrTaken = errors.New("an address that another program uses")
+// ErrAddressInUse means that another program listens at a player's address.
+var ErrAddressInUse = errors.New("an address that another program uses")
 
 // anyPort is a free port of this machine.
 const anyPort = "127.0.0.1:0"
@@ -33,7 +33,7 @@ type Player struct {
 
 // Serve lets the person at a console play a role (USER or AGENT), one conversation after the other.
 // Several players may share a console. address is the Address of an earlier run; empty means any
-// port of this machine. It is ErrTaken if another program has that port.
+// port of this machine. It is ErrAddressInUse if another program has that port.
 func Serve(ctx context.Context, console *Console, role worldv1.Role, address string) (*Player, error) {
 	if address == "" {
 		address = anyPort
@@ -41,7 +41,7 @@ func Serve(ctx context.Context, console *Console, role worldv1.Role, address str
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if errors.Is(err, syscall.EADDRINUSE) {
-		return nil, fmt.Errorf("%s: %w", address, ErrTaken)
+		return nil, fmt.Errorf("%s: %w", address, ErrAddressInUse)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("serve the person at the terminal: %w", err)

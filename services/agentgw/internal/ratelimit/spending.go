@@ -135,7 +135,7 @@ func spendError(spent, limit, need Cost) error {
 		text := func(n int64) string { return fmt.Sprint(n, " tokens") }
 		return spendErrorText(spent.Tokens, limit.Tokens, need.Tokens, text, "--spend-tokens")
 	}
-	return spendErrorText(spent.Micros, limit.Micros, need.Micros, pricing.Dollars, "--spend-usd")
+	return spendErrorText(spent.Micros, limit.Micros, need.Micros, pricing.FormatDollars, "--spend-usd")
 }
 
 func spendErrorText(spent, limit, need int64, text func(int64) string, flag string) error {

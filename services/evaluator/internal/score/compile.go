@@ -99,7 +99,7 @@ type constraint struct {
 type cell struct {
 	column  int
 	measure ColumnMeasure
-	// own is the pack's measure if measure is OwnColumn.
+	// own is the pack's measure if measure is PackColumn.
 	own       *measure.Function
 	value     Value
 	tolerance float64
@@ -168,7 +168,7 @@ func Compile(definition Definition) (*Graph, error) {
 func (g *Graph) checkMeasures(check *checker) {
 	for _, table := range g.schema.Tables() {
 		for _, column := range table.Columns {
-			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Takes(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
+			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Accepts(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
 				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
 			}
 		}

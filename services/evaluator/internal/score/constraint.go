@@ -39,7 +39,7 @@ func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint
 	}
 	k.table = k.schema.Tables()[result.table]
 	switch source.GetMeasure() {
-	case OwnSnapshot:
+	case PackSnapshot:
 		k.own(source, &result)
 	case Addition, Removal, Update:
 		if result.table == sandbox {
@@ -94,7 +94,7 @@ func (k *constraintCompiler) own(source *evaluationv1.Constraint, result *constr
 // reference checks and sets the reference.
 func (k *constraintCompiler) reference(source *evaluationv1.Constraint, result *constraint) {
 	if source.Reference == nil {
-		if source.GetMeasure() != Snapshot && source.GetMeasure() != OwnSnapshot {
+		if source.GetMeasure() != Snapshot && source.GetMeasure() != PackSnapshot {
 			k.fail("reference", "%v needs a reference", nameOf(source.GetMeasure()))
 		}
 		return
@@ -131,8 +131,8 @@ func (k *constraintCompiler) overrides(source *evaluationv1.Constraint) map[int]
 			k.fail(field, "%s has no column %q", source.GetTable(), override.GetColumn())
 			continue
 		}
-		if override.GetMeasure() == OwnColumn {
-			if own := k.measures.Find(override.GetOwnMeasure(), measure.Cells); own == nil || !own.Takes(k.table.Columns[column].Kind) {
+		if override.GetMeasure() == PackColumn {
+			if own := k.measures.Find(override.GetOwnMeasure(), measure.Cells); own == nil || !own.Accepts(k.table.Columns[column].Kind) {
 				k.fail(field, "measure %q does not compare a %v", override.GetOwnMeasure(), k.table.Columns[column].Kind)
 				continue
 			}
@@ -186,7 +186,7 @@ func (k *constraintCompiler) row(
 			k.fail(field, "given twice")
 		}
 		seen |= 1 << column
-		cells = append(cells, k.cell(source, result, overrides[column], field, column, FromWire(row[i].GetValue())))
+		cells = append(cells, k.cell(source, result, overrides[column], field, column, FromProto(row[i].GetValue())))
 	}
 	if at > 0 && !sameColumns(source.GetTarget()[0].GetCells(), row) {
 		k.fail(strings.TrimSuffix(targetField(at, ""), "."), "the columns differ from those of target[0]")
@@ -211,7 +211,7 @@ func sameColumns(a, b []*evaluationv1.TargetCell) bool {
 // cost returns the relative cost of a comparison.
 func cost(measure ColumnMeasure) int {
 	switch measure {
-	case OwnColumn:
+	case PackColumn:
 		return 4
 	case RougeL:
 		return 3
@@ -231,7 +231,7 @@ func (k *constraintCompiler) cell(
 	c := cell{column: column, measure: measureOf(spec.Measure), value: value, tolerance: -1}
 	own := spec.Measure
 	if c.measure == 0 {
-		c.measure = OwnColumn
+		c.measure = PackColumn
 	}
 	var tolerances map[string]float64
 	if override != nil {
@@ -250,7 +250,7 @@ func (k *constraintCompiler) cell(
 			c.value = nullValue(spec.Kind)
 		}
 	}
-	if c.measure == OwnColumn {
+	if c.measure == PackColumn {
 		c.own = k.measures.Find(own, measure.Cells)
 	}
 	if c.value.IsNull() {

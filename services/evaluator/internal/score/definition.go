@@ -26,13 +26,13 @@ const (
 	RougeL = evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	// ToolTrace is 1 if a trace of the cell matches one of the target's traces.
 	ToolTrace = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
-	// OwnColumn is a pack's measure.
-	OwnColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN
+	// PackColumn is a pack's measure.
+	PackColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN
 )
 
 // measureOf returns the built-in column measure of a name, the zero value if it is unknown.
 func measureOf(name string) ColumnMeasure {
-	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); m != OwnColumn && nameOf(m) == name {
+	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); m != PackColumn && nameOf(m) == name {
 		return m
 	}
 	return 0
@@ -56,8 +56,8 @@ const (
 	ToolTraceDependant = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT
 	// Guardrail is 1 if the version equals the reference's.
 	Guardrail = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
-	// OwnSnapshot compares the complete version by a pack's measure.
-	OwnSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN
+	// PackSnapshot compares the complete version by a pack's measure.
+	PackSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN
 )
 
 // nameOf returns a measure's name, e.g. rouge_l.

@@ -42,7 +42,7 @@ type Override struct {
 	Column string
 	// Measure is the measure to use.
 	Measure ColumnMeasure
-	// Own is the pack's measure if Measure is OwnColumn.
+	// Own is the pack's measure if Measure is PackColumn.
 	Own string
 	// Tolerances apply to Close and ToolTrace.
 	Tolerances []Tolerance
@@ -54,7 +54,7 @@ type Constraint struct {
 	Table string
 	// Measure is the measure of the table.
 	Measure SnapshotMeasure
-	// Own is the pack's measure if Measure is OwnSnapshot.
+	// Own is the pack's measure if Measure is PackSnapshot.
 	Own string
 	// Reference is the node whose matched message is the reference, or FirstUserMessage. nil means
 	// none.

@@ -67,7 +67,7 @@ func (x *explainer) storedTable(e *evaluatorv1.ConstraintExplanation, c *constra
 func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
 	rows := h.versions[h.at[index]].Rows
-	e.Measure, e.OwnMeasure = OwnSnapshot, c.own.Name
+	e.Measure, e.OwnMeasure = PackSnapshot, c.own.Name
 	if _, err := x.packMeasures.compareRows(c.own, c.target, rows, x.columns(c.table)); err != nil {
 		e.Problem = err.Error()
 	}

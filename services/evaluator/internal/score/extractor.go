@@ -83,8 +83,8 @@ func (c *constraint) extractedNames() []string {
 
 // alternatives evaluates a CEL extractor.
 func (c *call) alternatives(extractor *celexpr.Extractor) ([][]namedValue, error) {
-	arguments, _ := measure.Native(c.arguments.Value()).(map[string]any)
-	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: measure.Native(c.result)})
+	arguments, _ := measure.CELValue(c.arguments.Value()).(map[string]any)
+	sets, err := extractor.Extract(celexpr.Trace{Tool: c.tool, Arguments: arguments, Result: measure.CELValue(c.result)})
 	if err != nil {
 		return nil, err
 	}

@@ -97,7 +97,7 @@ func person(id, name string) []Value {
 
 // ownConstraint compares the rows of a table by a pack's measure in one column.
 func ownConstraint(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
-	c := Constraint{Table: table, Measure: kind, Overrides: []Override{{Column: column, Measure: OwnColumn, Own: own}}}
+	c := Constraint{Table: table, Measure: kind, Overrides: []Override{{Column: column, Measure: PackColumn, Own: own}}}
 	if kind != Snapshot {
 		c.Reference = reference(FirstUserMessage)
 	}
@@ -169,7 +169,7 @@ func TestOwnMeasure(t *testing.T) {
 		}
 	}
 	said := say("Milk")
-	said.Overrides = []Override{{Column: "content", Measure: OwnColumn, Own: "part"}}
+	said.Overrides = []Override{{Column: "content", Measure: PackColumn, Own: "part"}}
 	if got := Score(chat("hello", "Milk bought"), ownGraph(t, said), nil); got.Similarity != 1 {
 		t.Errorf("text by an own measure: got %v, want 1", got.Similarity)
 	}
@@ -178,7 +178,7 @@ func TestOwnMeasure(t *testing.T) {
 func TestOwnRows(t *testing.T) {
 	trajectory := chat("hello", "hello")
 	store(trajectory, world.Contact, []Version{{Index: 0, Rows: [][]Value{person("1", "Ann"), person("2", "Bob"), person("3", "Cy")}}})
-	share := Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{
+	share := Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Target: [][]Cell{
 		{{Column: "name", Value: String("Bob")}}, {{Column: "name", Value: String("Eve")}},
 	}}
 	graph := ownGraph(t, share)
@@ -186,7 +186,7 @@ func TestOwnRows(t *testing.T) {
 		t.Errorf("got %v and %v, want 0.5", got.Similarity, got.Err)
 	}
 	e := Explain(trajectory, graph, nil).Milestones[0].GetMatch().GetConstraints()[0]
-	if e.GetMeasure() != OwnSnapshot || e.GetOwnMeasure() != "share" || e.GetSimilarity() != 0.5 || len(e.GetRows()) != 5 {
+	if e.GetMeasure() != PackSnapshot || e.GetOwnMeasure() != "share" || e.GetSimilarity() != 0.5 || len(e.GetRows()) != 5 {
 		t.Errorf("explanation: got %v, want 2 wanted and 3 found rows by share", e)
 	}
 }
@@ -202,7 +202,7 @@ func TestOwnFailure(t *testing.T) {
 	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
 	for _, graphs := range [][2]*Graph{{ownGraph(t, c), nil}, {nil, ownGraph(t, c)}, {ownGraph(t, c, c, c), ownGraph(t, say("x"))}} {
 		got := Score(trajectory, graphs[0], graphs[1])
-		if got.Err == nil || got.Err.Error() != want || !measure.Failed(got.Err) {
+		if got.Err == nil || got.Err.Error() != want || !measure.IsFailure(got.Err) {
 			t.Errorf("got %v, want %s", got.Err, want)
 		}
 	}
@@ -271,7 +271,7 @@ func TestOwnManyRows(t *testing.T) {
 		{"share", 100, "MemoryError: more than "},
 	} {
 		trajectory, c := ownTableAt(test.messages, rows, test.own, name)
-		c.Measure, c.Own, c.Overrides, c.Target = OwnSnapshot, test.own, nil, c.Target[:1]
+		c.Measure, c.Own, c.Overrides, c.Target = PackSnapshot, test.own, nil, c.Target[:1]
 		got := Score(trajectory, ownGraph(t, c), nil)
 		switch {
 		case test.want == "" && (got.Err != nil || got.Similarity != 1):
@@ -321,7 +321,7 @@ func TestOwnExtractor(t *testing.T) {
 }
 
 func TestOwnDefinition(t *testing.T) {
-	columns := []Override{{Column: "name", Measure: OwnColumn, Own: "part"}}
+	columns := []Override{{Column: "name", Measure: PackColumn, Own: "part"}}
 	for _, test := range []struct {
 		constraint Constraint
 		want       string
@@ -330,9 +330,9 @@ func TestOwnDefinition(t *testing.T) {
 		{ownConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
 		{ownConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
 		{ownConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
-		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
-		{Constraint{Table: world.Sandbox, Measure: OwnSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
-		{Constraint{Table: world.Contact, Measure: OwnSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
+		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
 	} {
 		d := testDefinition{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
 		if _, err := compileDefinition(d); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -109,8 +109,8 @@ func kindOf(kind world.Kind) Kind {
 	return KindNull
 }
 
-// FromWire converts a wire form to a value.
-func FromWire(v *worldv1.Value) Value {
+// FromProto converts a wire form to a value.
+func FromProto(v *worldv1.Value) Value {
 	switch kind := v.GetKind().(type) {
 	case *worldv1.Value_Boolean:
 		return Bool(kind.Boolean)

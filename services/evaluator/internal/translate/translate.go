@@ -73,7 +73,7 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.T
 		for i, row := range version.GetRows() {
 			rows[i] = make([]score.Value, len(row.GetCells()))
 			for j, cell := range row.GetCells() {
-				rows[i][j] = score.FromWire(cell)
+				rows[i][j] = score.FromProto(cell)
 			}
 		}
 		t.Tables[version.GetName()] = append(t.Tables[version.GetName()], score.Version{Index: int(version.GetIndex()), Rows: rows})

@@ -31,7 +31,7 @@ func TestConsentBatches(t *testing.T) {
 			gated = append(gated, declared, env.catalogue.Find("modify_contact"), env.catalogue.Find("set_cellular_service_status"))
 		}
 	}
-	if env.selection, err = env.catalogue.Gate(env.selection, confirm); err != nil {
+	if env.selection, err = env.catalogue.RequireConsent(env.selection, confirm); err != nil {
 		t.Fatal(err)
 	}
 	random, cfg := rand.New(rand.NewPCG(9, 10)), &session.Config{Zone: time.UTC, Services: recorded(t), Schema: schema}

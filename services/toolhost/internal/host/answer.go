@@ -143,7 +143,7 @@ func (d *serviceRecorder) find(ctx context.Context, wanted request, params *pyth
 		}
 	}
 	if d.session.replay {
-		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
 	}
 	return d.ask(ctx, wanted, params)
 }
@@ -154,7 +154,7 @@ func (d *serviceRecorder) ask(ctx context.Context, wanted request, params *pytho
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
 	}
 	stored := &toolhostv1.ServiceAnswer{Recording: &setupv1.RecordedAnswer{Url: wanted.url, ParamsJson: wanted.text}}
-	body, err := d.host.services.Ask(ctx, wanted.url, params)
+	body, err := d.host.services.Do(ctx, wanted.url, params)
 	var exception *python.Exception
 	switch {
 	case err == nil:

@@ -59,10 +59,10 @@ type Bus interface {
 
 // Config limits the resources of sessions.
 type Config struct {
-	// Live is the number of sessions, and of setups, in memory.
-	Live int
-	// LiveBytes is the maximum size of the tables of sessions in memory, in bytes.
-	LiveBytes int
+	// CachedSessions is the number of sessions, and of setups, in memory.
+	CachedSessions int
+	// CacheBytes is the maximum size of the tables of sessions in memory, in bytes.
+	CacheBytes int
 	// MaxRows is the maximum number of rows in a session's tables.
 	MaxRows int
 	// MaxCalls is the maximum number of calls in a batch.
@@ -123,11 +123,11 @@ func (l *openSession) record() *toolhostv1.SessionRecord {
 // New returns a host for an open store. The caller closes the store and the clients of hosted
 // services and tool servers.
 func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services *service.Client, servers *toolserver.Client) (*Host, error) {
-	starts, err := lru.New[string, *compiledSetup](cfg.Live)
+	starts, err := lru.New[string, *compiledSetup](cfg.CachedSessions)
 	if err != nil {
 		return nil, fmt.Errorf("make cache of setups: %w", err)
 	}
-	sessions, err := newCache(cfg.Live, cfg.LiveBytes)
+	sessions, err := newCache(cfg.CachedSessions, cfg.CacheBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ func (d *serviceRecorder) call(ctx context.Context, wanted request, params *pyth
 		return recordedAnswer{body: body}, nil
 	}
 	if d.offline() {
-		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
 	}
 	return d.request(ctx, wanted, func() (string, error) {
 		return d.host.servers.Call(ctx, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})

@@ -43,10 +43,10 @@ func (d *serviceRecorder) askState(
 	case d.session.replay && d.session.parent != "":
 		return d.inheritState(ctx, wanted, server.server, len(history))
 	case d.offline():
-		return recordedAnswer{raised: service.NotRecorded(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
 	}
 	return d.request(ctx, wanted, func() (string, error) {
-		return d.host.servers.CallState(ctx, d.id, history, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
+		return d.host.servers.CallStateful(ctx, d.id, history, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
 	})
 }
 

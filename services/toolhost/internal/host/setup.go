@@ -44,14 +44,14 @@ type compiledSetup struct {
 	servers     []*setupv1.ToolServer
 	response    *toolhostv1.CreateSessionResponse
 	// recorded are the setup's recordings. hasRecordings reports whether there are any.
-	recorded      *service.Recorded
+	recorded      *service.Replay
 	hasRecordings bool
 	// fromRecordings and offline are the frames of sessions with these sources of hosted services.
 	fromRecordings, offline *session.Config
 }
 
-// sessionConfig returns the constant part of sessions with a source of hosted services. It contains no live
-// answers, which depend on each execution.
+// sessionConfig returns the constant part of sessions with a source of hosted services. It contains
+// no live answers, which depend on each execution.
 func (s *compiledSetup) sessionConfig(services toolhostv1.HostedServices) *session.Config {
 	switch {
 	case services == toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE,
@@ -147,7 +147,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}
-	recorded, err := service.NewRecorded(setup.GetRecordings())
+	recorded, err := service.NewReplay(setup.GetRecordings())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -202,7 +202,7 @@ func selectTools(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selecti
 	if len(setup.GetConfirm()) > 0 && !world.HasConsent(setup.GetSchema()) {
 		return nil, errors.New("schema: tools need consent, and the table CONSENT is not declared as it has to be")
 	}
-	return catalogue.Gate(selection, setup.GetConfirm())
+	return catalogue.RequireConsent(selection, setup.GetConfirm())
 }
 
 // newSessionResponse returns the tools of a new session: the selected ones, or the functions of a

@@ -94,12 +94,12 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 // Close closes the connections that nobody uses.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Ask sends a request and returns the body of the answer, which is JSON text. It tries again after
+// Do sends a request and returns the body of the answer, which is JSON text. It tries again after
 // answers 429 and 5xx and after failures of the network, with jittered pauses, until the timeout
 // has passed. The error is a *python.Exception, in Python's words, which a tool may pass on: it
 // names the address of the service itself, never the base address or the key. Any other error is
 // the cause of ctx's end.
-func (c *Client) Ask(ctx context.Context, address string, params *python.Dict) (body string, err error) {
+func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (body string, err error) {
 	if c.cfg.Key == (Key{}) {
 		return "", &python.Exception{Type: "PermissionError", Text: "Please provide 'RAPID_API_KEY' in environment variable. " +
 			"You can find your API key by following https://docs.rapidapi.com/v1.0/docs/keys"}

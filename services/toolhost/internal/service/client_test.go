@@ -50,7 +50,7 @@ func newClient(t *testing.T, base string, change ...func(*ClientConfig)) *Client
 
 // answerTo returns the answer to a request for an address at Paris, or the error's text.
 func answerTo(ctx context.Context, c *Client) string {
-	body, err := c.Ask(ctx, GeocodingURL, dictOf(text("location", "48.85,2.35"), text("language", "en")))
+	body, err := c.Do(ctx, GeocodingURL, dictOf(text("location", "48.85,2.35"), text("language", "en")))
 	if err != nil {
 		return err.Error()
 	}
@@ -70,7 +70,7 @@ func TestAskRequest(t *testing.T) {
 			if transport, ok := server.Client().Transport.(*http.Transport); ok && name == "https" {
 				c.http.Transport = transport
 			}
-			body, err := c.Ask(t.Context(), CurrencyURL, dictOf(
+			body, err := c.Do(t.Context(), CurrencyURL, dictOf(
 				text("from", "Ü & b/c~"), item("none", python.None()), item("amount", python.Float(1e16)), item("on", python.Bool(true)), whole("n", -3)))
 			if err != nil || body != `{"results": []}` {
 				t.Errorf("got %q, error %v", body, err)
@@ -172,7 +172,7 @@ func TestAskCancelled(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	_, err := newClient(t, server.URL).Ask(ctx, GeocodingURL, &python.Dict{})
+	_, err := newClient(t, server.URL).Do(ctx, GeocodingURL, &python.Dict{})
 	var exception *python.Exception
 	if !errors.Is(err, cause) || errors.As(err, &exception) {
 		t.Errorf("got error %v, want %v and no exception", err, cause)

@@ -29,18 +29,18 @@ type Backend interface {
 	Get(ctx context.Context, url string, params *python.Dict) (python.Value, error)
 }
 
-// Recorded answers with recorded answers: the first one whose URL is the request's and whose
+// Replay answers with recorded answers: the first one whose URL is the request's and whose
 // parameters equal those of the request. What was not recorded raises ConnectionError.
-type Recorded struct {
+type Replay struct {
 	answers map[string][]answer
 }
 
 type answer struct{ params, body python.Value }
 
-// NewRecorded returns a backend that answers with recordings. The error says which recording is not
+// NewReplay returns a backend that answers with recordings. The error says which recording is not
 // JSON.
-func NewRecorded(recordings []*setupv1.RecordedAnswer) (*Recorded, error) {
-	r := &Recorded{answers: make(map[string][]answer)}
+func NewReplay(recordings []*setupv1.RecordedAnswer) (*Replay, error) {
+	r := &Replay{answers: make(map[string][]answer)}
 	for i, recording := range recordings {
 		params, err := python.ParseJSON(recording.GetParamsJson())
 		if err != nil {
@@ -56,15 +56,15 @@ func NewRecorded(recordings []*setupv1.RecordedAnswer) (*Recorded, error) {
 }
 
 // Get implements Backend.
-func (r *Recorded) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
+func (r *Replay) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
 	if body, ok := r.Find(url, params); ok {
 		return body, nil
 	}
-	return python.Value{}, NotRecorded(url, params)
+	return python.Value{}, NotRecordedError(url, params)
 }
 
 // Find returns the recorded answer to a request, if there is one. Do not change it.
-func (r *Recorded) Find(url string, params *python.Dict) (body python.Value, ok bool) {
+func (r *Replay) Find(url string, params *python.Dict) (body python.Value, ok bool) {
 	wanted := params.Value()
 	for _, recorded := range r.answers[url] {
 		if recorded.params.Equal(wanted) {
@@ -74,7 +74,7 @@ func (r *Recorded) Find(url string, params *python.Dict) (body python.Value, ok 
 	return python.Value{}, false
 }
 
-// NotRecorded is what a request raises that only a recording could answer.
-func NotRecorded(url string, params *python.Dict) *python.Exception {
+// NotRecordedError is what a request raises that only a recording could answer.
+func NotRecordedError(url string, params *python.Dict) *python.Exception {
 	return &python.Exception{Type: "ConnectionError", Text: "No recorded answer of " + url + " for " + python.Repr(params.Value())}
 }

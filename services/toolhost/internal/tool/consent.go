@@ -41,10 +41,10 @@ type confirmedTool struct {
 	action string
 }
 
-// Gate returns a selection in which the agent's calls of some tools need the user's consent. Other
-// roles call them without. A consent is a row of CONSENT, which the session must have. Without such
-// tools, Gate returns the selection itself. The error is ErrSelection.
-func (c *Catalogue) Gate(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selection, error) {
+// RequireConsent returns a selection in which the agent's calls of some tools need the user's
+// consent. Other roles call them without. A consent is a row of CONSENT, which the session must
+// have. Without such tools, RequireConsent returns the selection itself. The error is ErrSelection.
+func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selection, error) {
 	if len(confirm) == 0 {
 		return s, nil
 	}
@@ -180,7 +180,7 @@ func AllowTool() *Tool { return allowTool(nil) }
 func (t *Tool) shownToUser() *worldv1.Tool {
 	shown := *t
 	shown.Params = t.Params[:len(t.Params)-1]
-	return shown.Shown()
+	return shown.WithoutAugmentations()
 }
 
 // allowTool returns the tool by which the user consents to one of some actions.

@@ -39,7 +39,7 @@ func TestSelectDescriptions(t *testing.T) {
 	if got := selected.Agent[0].GetDescription(); got != "" {
 		t.Errorf("scrambled: got description %q, want none", got)
 	}
-	if got, want := catalogue.Find("set_wifi_status").Shown(), Builtin().Find("set_wifi_status").Shown(); !proto.Equal(got, want) {
+	if got, want := catalogue.Find("set_wifi_status").WithoutAugmentations(), Builtin().Find("set_wifi_status").WithoutAugmentations(); !proto.Equal(got, want) {
 		t.Errorf("the catalogue's tool: got %v, want %v", got, want)
 	}
 	selection.Descriptions[0].Arguments[0].Name = "off"

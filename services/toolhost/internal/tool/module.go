@@ -120,7 +120,7 @@ func (m *module) fail(at int, function, format string, args ...any) {
 
 // compile converts the public functions to tools.
 func (m *module) compile() {
-	m.program, m.defs = source.Read(m.source, "tools may import json and typing; the world is there as world", m.fail)
+	m.program, m.defs = source.Parse(m.source, "tools may import json and typing; the world is there as world", m.fail)
 	if m.program == nil {
 		return
 	}

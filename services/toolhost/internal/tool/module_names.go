@@ -58,7 +58,7 @@ func (r *nameChecker) visit(node syntax.Expr) bool {
 // name reports undefined names, and world except in world.method.
 func (r *nameChecker) name(name *syntax.Name) {
 	switch {
-	case name.Place != syntax.PlaceBuiltin:
+	case name.Binding != syntax.BindingBuiltin:
 	case !library().Has(name.ID):
 		r.failAt(name, "name %q is not defined", name.ID)
 	case isWorld(name) && !r.inner[name]:
@@ -69,7 +69,7 @@ func (r *nameChecker) name(name *syntax.Name) {
 // isWorld reports whether an expression is the session's world.
 func isWorld(x syntax.Expr) bool {
 	name, ok := x.(*syntax.Name)
-	return ok && name.ID == worldName && name.Place == syntax.PlaceBuiltin
+	return ok && name.ID == worldName && name.Binding == syntax.BindingBuiltin
 }
 
 // changesWorld reports whether a function can change the world, directly or by calling others in

@@ -113,7 +113,7 @@ def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str,
     """
     return ",".join(names) + str(rates["a"]) + str(rows)
 `)
-	shown := catalogue.Find("act").Shown().GetParametersJson()
+	shown := catalogue.Find("act").WithoutAugmentations().GetParametersJson()
 	for _, want := range []string{
 		`"names": {"type": "array", "items": {"type": "string"}, "description": "Names."}`,
 		`"rates": {"type": "object", "additionalProperties": {"type": "number"}`, `"rows": {"type": "array", "items": {"type": "object"}`,

@@ -38,12 +38,12 @@ func (m *module) decorators(def *syntax.Def) {
 		}
 		name, ok := of.(*syntax.Name)
 		switch {
-		case ok && name.Place == syntax.PlaceBuiltin && !library().Has(name.ID): // reported by names
-		case ok && name.Place == syntax.PlaceBuiltin && name.ID == backendDecorator:
+		case ok && name.Binding == syntax.BindingBuiltin && !library().Has(name.ID): // reported by names
+		case ok && name.Binding == syntax.BindingBuiltin && name.ID == backendDecorator:
 			if !called || len(call.Args) != 1 || backendOf(def) != "" && !backendName.MatchString(backendOf(def)) {
 				m.fail(x.Offset(), def.Name.ID, `write @backend("NAME") with up to 60 capital letters, digits and underscores`)
 			}
-		case !ok || called || name.Place != syntax.PlaceBuiltin || !slices.Contains(decorators(), name.ID):
+		case !ok || called || name.Binding != syntax.BindingBuiltin || !slices.Contains(decorators(), name.ID):
 			m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @%s, @backend("NAME")`, strings.Join(decorators(), ", @"))
 		}
 	}
@@ -203,7 +203,7 @@ func constant(x syntax.Expr) (python.Value, bool) {
 // hintType returns the type of a hint. ok is false for a type that tools do not support.
 func hintType(hint syntax.Expr) (t Type, ok bool) {
 	var parts []syntax.Expr
-	if parts, ok = source.Alternatives(hint, nil); !ok {
+	if parts, ok = source.UnionTypes(hint, nil); !ok {
 		return Type{}, false
 	}
 	var of []class

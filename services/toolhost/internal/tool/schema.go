@@ -41,7 +41,8 @@ type Selection struct {
 	hasUserTools bool
 	agent        map[string]bool
 	user         map[string]bool
-	// gated are the agent's tools that need consent. allow is the tool that gives it; see Gate.
+	// gated are the agent's tools that need consent. allow is the tool that gives it; see
+	// RequireConsent.
 	gated map[string]*Tool
 	allow *Tool
 }
@@ -87,7 +88,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 	for _, t := range c.tools {
 		if !t.User && slices.Contains(selection.GetUser(), t.Name) {
 			s.user[t.Name] = true
-			s.User = append(s.User, t.Shown())
+			s.User = append(s.User, t.WithoutAugmentations())
 		}
 		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
 			continue
@@ -148,7 +149,7 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 			shown.argDescription = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED:
 			shown.argType = false
-		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see Gate
+		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see RequireConsent
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
 		default:
@@ -200,8 +201,8 @@ func (t *Tool) described(texts []*setupv1.ToolDescription) *Tool {
 	return &own
 }
 
-// Shown returns the tool without augmentations.
-func (t *Tool) Shown() *worldv1.Tool { return t.shown(allVisible()) }
+// WithoutAugmentations returns the tool without augmentations.
+func (t *Tool) WithoutAugmentations() *worldv1.Tool { return t.shown(allVisible()) }
 
 func (t *Tool) shown(s visibility) *worldv1.Tool {
 	shown := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}

@@ -57,7 +57,7 @@ type Tool struct {
 	// Backend is the backend of the implementation. Empty means DEFAULT.
 	Backend string
 	// Confirm is the action in the user's words, e.g. send a text message. A tool with an action needs
-	// the user's consent if a setup says so; see Catalogue.Gate.
+	// the user's consent if a setup says so; see Catalogue.RequireConsent.
 	Confirm string
 	// ReadOnly reports that the tool never changes the world.
 	ReadOnly bool
@@ -81,8 +81,8 @@ type Tool struct {
 	program bool
 }
 
-// OfPack reports whether the tool is a function of a pack.
-func (t *Tool) OfPack() bool { return t.program }
+// IsPackTool reports whether the tool is a function of a pack.
+func (t *Tool) IsPackTool() bool { return t.program }
 
 // VisibleTo returns the role that has the tool.
 func (t *Tool) VisibleTo() worldv1.Role {

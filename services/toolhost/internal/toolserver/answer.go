@@ -146,21 +146,21 @@ func encodeChange(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, err
 	}
 }
 
-// checkTools validates the tools of a server. The error is ErrBroken.
+// checkTools validates the tools of a server. The error is ErrProtocol.
 func checkTools(server string, tools []*toolsv1.Tool) error {
 	if len(tools) == 0 {
-		return fmt.Errorf("%w: %s: it has no tools", ErrBroken, server)
+		return fmt.Errorf("%w: %s: it has no tools", ErrProtocol, server)
 	}
 	if len(tools) > maxTools {
-		return fmt.Errorf("%w: %s: it has %d tools, at most %d are taken", ErrBroken, server, len(tools), maxTools)
+		return fmt.Errorf("%w: %s: it has %d tools, at most %d are taken", ErrProtocol, server, len(tools), maxTools)
 	}
 	seen := make(map[string]bool)
 	for _, tool := range tools {
 		if err := protovalidate.Validate(tool); err != nil {
-			return fmt.Errorf("%w: %s: tool %.60q: %w", ErrBroken, server, tool.GetName(), err)
+			return fmt.Errorf("%w: %s: tool %.60q: %w", ErrProtocol, server, tool.GetName(), err)
 		}
 		if seen[tool.GetName()] {
-			return fmt.Errorf("%w: %s: two tools are called %s", ErrBroken, server, tool.GetName())
+			return fmt.Errorf("%w: %s: two tools are called %s", ErrProtocol, server, tool.GetName())
 		}
 		seen[tool.GetName()] = true
 	}

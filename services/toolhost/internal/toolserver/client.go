@@ -32,7 +32,7 @@ const (
 	// minPause and maxPause bound the pauses between attempts, before a jitter of half a pause.
 	minPause, maxPause = 200 * time.Millisecond, 2 * time.Second
 	// maxStates is the maximum number of open connections to servers with a state per session.
-	// CallState restores the state of an evicted session.
+	// CallStateful restores the state of an evicted session.
 	maxStates = 32
 )
 
@@ -42,8 +42,8 @@ var (
 	ErrUnknown = errors.New("unknown tool server")
 	// ErrUnavailable means that the server cannot be reached or does not answer in time.
 	ErrUnavailable = errors.New("tool server is unavailable")
-	// ErrBroken means that the server violates the protocol. Another attempt does not help.
-	ErrBroken = errors.New("tool server is broken")
+	// ErrProtocol means that the server violates the protocol. Another attempt does not help.
+	ErrProtocol = errors.New("tool server is broken")
 	// ErrUnknownState means that the answer depends on a session state that the tool host cannot
 	// derive.
 	ErrUnknownState = errors.New("tool server keeps a state")
@@ -77,7 +77,7 @@ type Exchange struct {
 type connection interface {
 	// list returns the server's tools.
 	list(ctx context.Context) ([]*toolsv1.Tool, error)
-	// call returns the body of the answer. Another attempt does not help if the error is ErrBroken.
+	// call returns the body of the answer. Another attempt does not help if the error is ErrProtocol.
 	call(ctx context.Context, request Request) (body string, err error)
 	close() error
 }
@@ -226,7 +226,7 @@ func (c *Client) List(ctx context.Context, name string) (tools []*toolsv1.Tool, 
 
 // Call returns the body of the answer: a JSON object with value and changes, or with raised. It
 // repeats a call that fails on the network, with jittered pauses, until the timeout. The error is
-// ErrUnknown, ErrUnavailable, ErrBroken or the cause of ctx's end.
+// ErrUnknown, ErrUnavailable, ErrProtocol or the cause of ctx's end.
 func (c *Client) Call(ctx context.Context, request Request) (body string, err error) {
 	entry := c.sharedEntry(request.Server.GetName())
 	err = c.retry(ctx, request.Server.GetName(), func(ctx context.Context) error {
@@ -234,7 +234,7 @@ func (c *Client) Call(ctx context.Context, request Request) (body string, err er
 		if err != nil {
 			return err
 		}
-		if body, err = conn.call(ctx, request); err != nil && !errors.Is(err, ErrBroken) {
+		if body, err = conn.call(ctx, request); err != nil && !errors.Is(err, ErrProtocol) {
 			c.discard(entry, conn)
 		}
 		return err
@@ -242,10 +242,10 @@ func (c *Client) Call(ctx context.Context, request Request) (body string, err er
 	return body, err
 }
 
-// CallState is Call for a server with a state per session. history is the session's earlier
-// exchanges, in order. If the server's state differs, CallState repeats them on a new connection.
-// It serializes the calls of a session.
-func (c *Client) CallState(ctx context.Context, session string, history []Exchange, request Request) (body string, err error) {
+// CallStateful is Call for a server with a state per session. history is the session's earlier
+// exchanges, in order. If the server's state differs, CallStateful repeats them on a new
+// connection. It serializes the calls of a session.
+func (c *Client) CallStateful(ctx context.Context, session string, history []Exchange, request Request) (body string, err error) {
 	name := request.Server.GetName()
 	entry := c.stateEntry(connectionKey{server: name, session: session})
 	defer entry.mu.Unlock()
@@ -278,7 +278,7 @@ func (x Exchange) digest(previous [sha256.Size]byte) [sha256.Size]byte {
 	return sha256.Sum256(append(previous[:], text...))
 }
 
-// restore connects, if there is no connection, and repeats the history. The error is ErrBroken if
+// restore connects, if there is no connection, and repeats the history. The error is ErrProtocol if
 // an answer differs.
 func (c *Client) restore(ctx context.Context, entry *cacheEntry, history []Exchange) error {
 	if entry.conn != nil {
@@ -295,7 +295,7 @@ func (c *Client) restore(ctx context.Context, entry *cacheEntry, history []Excha
 		}
 		if body != exchange.Body {
 			return fmt.Errorf("%w: %s: request %d of the session's history, %s, was answered otherwise when it was repeated: its answers depend on more than the calls of the session",
-				ErrBroken, entry.key.server, i, exchange.Tool.GetName())
+				ErrProtocol, entry.key.server, i, exchange.Tool.GetName())
 		}
 		entry.historyDigest = exchange.digest(entry.historyDigest)
 	}
@@ -348,7 +348,7 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
 		tries++
 		err := do(ctx)
-		if errors.Is(err, ErrBroken) || errors.Is(err, ErrUnknown) {
+		if errors.Is(err, ErrProtocol) || errors.Is(err, ErrUnknown) {
 			err = backoff.Permanent(err)
 		}
 		if err != nil && (ctx.Err() == nil || last == nil) {
@@ -361,7 +361,7 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 		return nil
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
-	case errors.Is(last, ErrBroken), errors.Is(last, ErrUnknown):
+	case errors.Is(last, ErrProtocol), errors.Is(last, ErrUnknown):
 		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "tries", tries, "error", last)
 		return last
 	case ctx.Err() != nil:

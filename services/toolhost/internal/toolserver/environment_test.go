@@ -130,8 +130,8 @@ func TestMissingVariable(t *testing.T) {
 	if err := target.CheckEnvironment(); err == nil || err.Error() != want {
 		t.Errorf("check: got %v, want %s", err, want)
 	}
-	if _, err := newTestClient(t, target, time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
-		t.Errorf("start: got %v, want ErrBroken with %s", err, want)
+	if _, err := newTestClient(t, target, time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
+		t.Errorf("start: got %v, want ErrProtocol with %s", err, want)
 	}
 	for _, text := range []string{"stdio+:true", "stdio+A B:true", "stdio+A=1:true", "stdios:true", "stdio"} {
 		if target, err := ParseTarget(text); err == nil {

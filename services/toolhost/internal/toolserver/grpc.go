@@ -45,14 +45,14 @@ func dialGRPC(name string, target Target) (connection, error) {
 
 func (g *grpcConnection) close() error { return g.conn.Close() }
 
-// wrapError returns ErrBroken unless another attempt may help. An error of the server's own code is
-// a defect.
+// wrapError returns ErrProtocol unless another attempt may help. An error of the server's own code
+// is a defect.
 func (g *grpcConnection) wrapError(what string, err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
 		return fmt.Errorf("%s: %s", what, status.Convert(err).Message())
 	default:
-		return fmt.Errorf("%w: %s: %s: %s: %s", ErrBroken, g.name, what, status.Code(err), status.Convert(err).Message())
+		return fmt.Errorf("%w: %s: %s: %s: %s", ErrProtocol, g.name, what, status.Code(err), status.Convert(err).Message())
 	}
 }
 
@@ -88,7 +88,7 @@ func (g *grpcConnection) call(ctx context.Context, request Request) (string, err
 	}
 	body, err := encodeResponse(request.Tool, response)
 	if err != nil {
-		return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrBroken, g.name, request.Tool.GetName(), err)
+		return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrProtocol, g.name, request.Tool.GetName(), err)
 	}
 	return body, nil
 }

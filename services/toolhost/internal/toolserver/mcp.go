@@ -101,16 +101,16 @@ func (m *mcpConnection) abort() {
 	m.program.abort()
 }
 
-// wrapError returns ErrBroken unless another attempt may help. A JSON-RPC error and an invalid
+// wrapError returns ErrProtocol unless another attempt may help. A JSON-RPC error and an invalid
 // message are not network failures.
 func (m *mcpConnection) wrapError(what string, err error) error {
 	if stated, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrBroken, m.name, what, stated.Message, stated.Code)
+		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrProtocol, m.name, what, stated.Message, stated.Code)
 	}
 	_, invalid := errors.AsType[*json.SyntaxError](err)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	if invalid || mistyped || errors.Is(err, errUnsolicited) {
-		return fmt.Errorf("%w: %s: %s: %w", ErrBroken, m.name, what, m.program.explain(err))
+		return fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, what, m.program.explain(err))
 	}
 	return fmt.Errorf("%s: %w", what, m.program.explain(err))
 }
@@ -135,7 +135,7 @@ func (m *mcpConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {
 			return tools, nil
 		}
 		if params.Cursor = result.NextCursor; len(tools) > maxTools || page >= maxPages {
-			return nil, fmt.Errorf("%w: %s: it has more than %d tools or %d pages of them", ErrBroken, m.name, maxTools, maxPages)
+			return nil, fmt.Errorf("%w: %s: it has more than %d tools or %d pages of them", ErrProtocol, m.name, maxTools, maxPages)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func (m *mcpConnection) tool(listed *mcp.Tool) (*toolsv1.Tool, error) {
 	}
 	raw, ok := listed.Meta[rawField].(string)
 	if !ok {
-		return nil, fmt.Errorf("%w: %s: tool %s has no schema of its arguments", ErrBroken, m.name, listed.Name)
+		return nil, fmt.Errorf("%w: %s: tool %s has no schema of its arguments", ErrProtocol, m.name, listed.Name)
 	}
 	tool.ParametersJson = raw
 	return tool, nil
@@ -177,12 +177,12 @@ func (m *mcpConnection) call(ctx context.Context, request Request) (string, erro
 	if raw, ok := result.Meta[rawField].(string); ok {
 		value, err := jsonValue("structuredContent", raw)
 		if err != nil {
-			return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrBroken, m.name, request.Tool.GetName(), err)
+			return "", fmt.Errorf("%w: %s: answer to %s: %w", ErrProtocol, m.name, request.Tool.GetName(), err)
 		}
 		body = valueBody(value, nil)
 	}
 	if len(body) > maxBody {
-		return "", fmt.Errorf("%w: %s: answer to %s: more than %d bytes", ErrBroken, m.name, request.Tool.GetName(), maxBody)
+		return "", fmt.Errorf("%w: %s: answer to %s: more than %d bytes", ErrProtocol, m.name, request.Tool.GetName(), maxBody)
 	}
 	return body, nil
 }

@@ -42,7 +42,7 @@ type program struct {
 func startProgram(target Target) (*program, error) {
 	environment, own, err := target.environment()
 	if err != nil {
-		return nil, fmt.Errorf("%w: start %s: %w", ErrBroken, target.Command[0], err)
+		return nil, fmt.Errorf("%w: start %s: %w", ErrProtocol, target.Command[0], err)
 	}
 	// The program gets time to exit, so ctx does not kill it.
 	cmd := exec.Command(target.Command[0], target.Command[1:]...) //nolint:noctx // Close stops it
@@ -60,7 +60,7 @@ func startProgram(target Target) (*program, error) {
 	}
 	p.Writer, p.stdin = stdin, stdin
 	if err := cmd.Start(); err != nil {
-		return nil, fmt.Errorf("%w: start %s: %w: install it", ErrBroken, p.name, err)
+		return nil, fmt.Errorf("%w: start %s: %w: install it", ErrProtocol, p.name, err)
 	}
 	return p, nil
 }

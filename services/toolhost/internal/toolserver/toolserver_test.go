@@ -128,8 +128,8 @@ func TestInvalidResponses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := (&scriptedServer{answer: func(context.Context) (*toolsv1.CallResponse, error) { return c.response, c.err }}).serve(t)
 			_, err := newTestClient(t, target, 5*time.Second).Call(t.Context(), newRequest(t, tool, `{}`))
-			if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v, want ErrBroken with %q", err, c.want)
+			if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want ErrProtocol with %q", err, c.want)
 			}
 		})
 	}
@@ -175,8 +175,8 @@ func TestInvalidToolLists(t *testing.T) {
 		"ids":                       {{Name: "note", Ids: 99}},
 	} {
 		_, err := newTestClient(t, (&scriptedServer{tools: tools}).serve(t), 5*time.Second).List(t.Context(), "desk")
-		if !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want ErrBroken with %q", err, want)
+		if !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want ErrProtocol with %q", err, want)
 		}
 	}
 }
@@ -257,7 +257,7 @@ func TestState(t *testing.T) {
 	count := func(session string, history []Exchange, want string) Exchange {
 		t.Helper()
 		request := newRequest(t, tool, `{"by": 1}`)
-		body, err := c.CallState(t.Context(), session, history, request)
+		body, err := c.CallStateful(t.Context(), session, history, request)
 		if err != nil || !strings.Contains(body, want) {
 			t.Fatalf("session %s after %d calls: got %q and %v, want %s", session, len(history), body, err, want)
 		}
@@ -271,8 +271,8 @@ func TestState(t *testing.T) {
 	history = append(history, count("a", history, `"z": 3}`))
 	count("a", history[:2], `"z": 3}`) // without the third exchange
 	other := []Exchange{{history[0].Request, `{"value": 0}`}}
-	if _, err := c.CallState(t.Context(), "c", other, history[0].Request); !errors.Is(err, ErrBroken) {
-		t.Errorf("another history: got %v, want ErrBroken", err)
+	if _, err := c.CallStateful(t.Context(), "c", other, history[0].Request); !errors.Is(err, ErrProtocol) {
+		t.Errorf("another history: got %v, want ErrProtocol", err)
 	}
 }
 
@@ -287,7 +287,7 @@ func TestManyStates(t *testing.T) {
 		wait.Go(func() {
 			var history []Exchange
 			for calls := range 3 {
-				body, err := c.CallState(t.Context(), fmt.Sprint(n), history, request)
+				body, err := c.CallStateful(t.Context(), fmt.Sprint(n), history, request)
 				if want := fmt.Sprintf(`"z": %d}`, (n+1)*(calls+1)); err != nil || !strings.Contains(body, want) {
 					t.Errorf("session %d: got %q and %v, want %s", n, body, err, want)
 					return
@@ -360,8 +360,8 @@ func TestInvalidMCPToolLists(t *testing.T) {
 		"exceeded max depth":          `{"name": "a", "inputSchema": ` + nested + `}`,
 		"must be at most 16384 bytes": `{"name": "a", "description": "` + strings.Repeat("d", 20000) + `", ` + schema + `}`,
 	} {
-		if _, err := newTestClient(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrBroken) || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %.300v, want ErrBroken with %q", err, want)
+		if _, err := newTestClient(t, Target{Command: list(tools)}, 5*time.Second).List(t.Context(), "desk"); !errors.Is(err, ErrProtocol) || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %.300v, want ErrProtocol with %q", err, want)
 		}
 	}
 	recursive := `{"name": "a", "inputSchema": {"type": "object", "properties": {"n": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"$ref": "#"}}}}`

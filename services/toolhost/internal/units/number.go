@@ -27,7 +27,7 @@ func notANumber() number { return python.Float(math.NaN()) }
 // parseNumber parses a decimal literal as an int if possible, otherwise as a float.
 func parseNumber(text string) (number, error) {
 	digits := strings.ReplaceAll(text, "_", "")
-	if strings.Trim(digits, "-0123456789") == "" && len(digits) <= limit.Digits {
+	if strings.Trim(digits, "-0123456789") == "" && len(digits) <= limit.IntDigits {
 		if whole, ok := new(big.Int).SetString(digits, 10); ok {
 			return python.BigInt(whole), nil
 		}

@@ -1020,8 +1020,8 @@ type FunctionCalling struct {
 	// The list of expected calls as JSON. Each is an object from the function's name to an object
 	// that maps each argument to its accepted values.
 	AnswersJson string `protobuf:"bytes,2,opt,name=answers_json,json=answersJson,proto3" json:"answers_json,omitempty"`
-	// Place of the record in its data set.
-	Place         *RecordPlace `protobuf:"bytes,3,opt,name=place,proto3" json:"place,omitempty"`
+	// Position of the record in its data set.
+	Position      *RecordPosition `protobuf:"bytes,3,opt,name=position,proto3" json:"position,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1070,15 +1070,15 @@ func (x *FunctionCalling) GetAnswersJson() string {
 	return ""
 }
 
-func (x *FunctionCalling) GetPlace() *RecordPlace {
+func (x *FunctionCalling) GetPosition() *RecordPosition {
 	if x != nil {
-		return x.Place
+		return x.Position
 	}
 	return nil
 }
 
-// RecordPlace is the place of a record in its data set. EuroEval's draws refer to it.
-type RecordPlace struct {
+// RecordPosition is the position of a record in its data set. EuroEval's draws refer to it.
+type RecordPosition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the data set, e.g. bfcl-v4.
 	DataSet string `protobuf:"bytes,1,opt,name=data_set,json=dataSet,proto3" json:"data_set,omitempty"`
@@ -1098,20 +1098,20 @@ type RecordPlace struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *RecordPlace) Reset() {
-	*x = RecordPlace{}
+func (x *RecordPosition) Reset() {
+	*x = RecordPosition{}
 	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *RecordPlace) String() string {
+func (x *RecordPosition) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*RecordPlace) ProtoMessage() {}
+func (*RecordPosition) ProtoMessage() {}
 
-func (x *RecordPlace) ProtoReflect() protoreflect.Message {
+func (x *RecordPosition) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1123,54 +1123,54 @@ func (x *RecordPlace) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use RecordPlace.ProtoReflect.Descriptor instead.
-func (*RecordPlace) Descriptor() ([]byte, []int) {
+// Deprecated: Use RecordPosition.ProtoReflect.Descriptor instead.
+func (*RecordPosition) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{13}
 }
 
-func (x *RecordPlace) GetDataSet() string {
+func (x *RecordPosition) GetDataSet() string {
 	if x != nil {
 		return x.DataSet
 	}
 	return ""
 }
 
-func (x *RecordPlace) GetLanguage() string {
+func (x *RecordPosition) GetLanguage() string {
 	if x != nil {
 		return x.Language
 	}
 	return ""
 }
 
-func (x *RecordPlace) GetCategory() string {
+func (x *RecordPosition) GetCategory() string {
 	if x != nil {
 		return x.Category
 	}
 	return ""
 }
 
-func (x *RecordPlace) GetSplit() string {
+func (x *RecordPosition) GetSplit() string {
 	if x != nil {
 		return x.Split
 	}
 	return ""
 }
 
-func (x *RecordPlace) GetIndex() int32 {
+func (x *RecordPosition) GetIndex() int32 {
 	if x != nil {
 		return x.Index
 	}
 	return 0
 }
 
-func (x *RecordPlace) GetTrainSize() int32 {
+func (x *RecordPosition) GetTrainSize() int32 {
 	if x != nil {
 		return x.TrainSize
 	}
 	return 0
 }
 
-func (x *RecordPlace) GetValSize() int32 {
+func (x *RecordPosition) GetValSize() int32 {
 	if x != nil {
 		return x.ValSize
 	}
@@ -1256,12 +1256,12 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"expression\x18\x02 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\n" +
 	"expression\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\bR\x04rows\"\xab\x01\n" +
+	"\x04rows\x18\x03 \x01(\bR\x04rows\"\xb4\x01\n" +
 	"\x0fFunctionCalling\x12.\n" +
 	"\x0efunctions_json\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\rfunctionsJson\x12*\n" +
-	"\fanswers_json\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vanswersJson\x12<\n" +
-	"\x05place\x18\x03 \x01(\v2&.toolsandbox.evaluation.v1.RecordPlaceR\x05place\"\xe1\x01\n" +
-	"\vRecordPlace\x12\x19\n" +
+	"\fanswers_json\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vanswersJson\x12E\n" +
+	"\bposition\x18\x03 \x01(\v2).toolsandbox.evaluation.v1.RecordPositionR\bposition\"\xe4\x01\n" +
+	"\x0eRecordPosition\x12\x19\n" +
 	"\bdata_set\x18\x01 \x01(\tR\adataSet\x12\x1a\n" +
 	"\blanguage\x18\x02 \x01(\tR\blanguage\x12\x1a\n" +
 	"\bcategory\x18\x03 \x01(\tR\bcategory\x12\x14\n" +
@@ -1320,7 +1320,7 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
 	(*MeasureModule)(nil),     // 12: toolsandbox.evaluation.v1.MeasureModule
 	(*MeasureExpression)(nil), // 13: toolsandbox.evaluation.v1.MeasureExpression
 	(*FunctionCalling)(nil),   // 14: toolsandbox.evaluation.v1.FunctionCalling
-	(*RecordPlace)(nil),       // 15: toolsandbox.evaluation.v1.RecordPlace
+	(*RecordPosition)(nil),    // 15: toolsandbox.evaluation.v1.RecordPosition
 	(*v1.Value)(nil),          // 16: toolsandbox.world.v1.Value
 	(*v1.TableSchema)(nil),    // 17: toolsandbox.world.v1.TableSchema
 }
@@ -1342,7 +1342,7 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	14, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
 	12, // 15: toolsandbox.evaluation.v1.Evaluation.measure_modules:type_name -> toolsandbox.evaluation.v1.MeasureModule
 	13, // 16: toolsandbox.evaluation.v1.Evaluation.measure_expressions:type_name -> toolsandbox.evaluation.v1.MeasureExpression
-	15, // 17: toolsandbox.evaluation.v1.FunctionCalling.place:type_name -> toolsandbox.evaluation.v1.RecordPlace
+	15, // 17: toolsandbox.evaluation.v1.FunctionCalling.position:type_name -> toolsandbox.evaluation.v1.RecordPosition
 	18, // [18:18] is the sub-list for method output_type
 	18, // [18:18] is the sub-list for method input_type
 	18, // [18:18] is the sub-list for extension type_name

@@ -921,7 +921,7 @@ func (x *GetTrajectoryResponse) GetTimes() map[int32]float64 {
 	return nil
 }
 
-// RecordedItem is one external input. A stored format: fields are only ever added.
+// RecordedItem is one external input of a rollout. Recordings store it.
 type RecordedItem struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Index of the message. For an answer of a hosted service its number in the rollout, from 0.

@@ -20,13 +20,13 @@ func playedRecords(trials int) []GradedPrediction {
 			p := GradedPrediction{
 				Record: &evaluationv1.FunctionCalling{
 					FunctionsJson: fmt.Sprintf(functions, i/2), AnswersJson: fmt.Sprintf(`[{"f%d": {"a": [1]}}]`, i/2),
-					Place: &evaluationv1.RecordPlace{DataSet: "mine", Language: "en", Category: "simple", Split: "all", Index: int32(i)},
+					Position: &evaluationv1.RecordPosition{DataSet: "mine", Language: "en", Category: "simple", Split: "all", Index: int32(i)},
 				},
 				Prompt: fmt.Sprint(i), Trial: trial, EuroEval: i%3 > 0, Strict: i%3 > 0 && i != 1,
 				Prediction: fmt.Sprintf(`{"tool_calls": [{"function": "f%d", "arguments": {"a": %d}}]}`, i/2, min(i%3, 1)),
 			}
 			if p.EuroEval != p.Strict {
-				p.Quirk = QuirkExtra
+				p.Quirk = QuirkExtraArgument
 			}
 			list = append(list, p)
 		}
@@ -38,7 +38,7 @@ func TestFigures(t *testing.T) {
 	t.Parallel()
 	settings := DefaultSettings()
 	settings.CacheOrder = false
-	list, err := ComputeFigures(playedRecords(2), settings)
+	list, err := ScoreDataSets(playedRecords(2), settings)
 	if err != nil || len(list) != 1 {
 		t.Fatalf("got %d data sets and %v, want one", len(list), err)
 	}
@@ -46,7 +46,7 @@ func TestFigures(t *testing.T) {
 	if got.Records != 12 || got.Predictions != 24 || len(got.Iterations) != Iterations || got.Failed != 0 {
 		t.Errorf("got %+v, want 12 records, 24 answers and %d iterations", got, Iterations)
 	}
-	if diff := cmp.Diff(map[Quirk]int{QuirkExtra: 2}, got.Quirks); diff != "" {
+	if diff := cmp.Diff(map[Quirk]int{QuirkExtraArgument: 2}, got.Quirks); diff != "" {
 		t.Errorf("quirks (-want +got):\n%s", diff)
 	}
 	if got.EuroEval != got.Aligned || math.Abs(got.EuroEval.Mean-2./3) > 0.2 || got.EuroEval.Margin <= 0 {
@@ -62,7 +62,7 @@ func TestFigures(t *testing.T) {
 	if math.Abs(got.EuroEvalShare.Mean-want.Mean) > 1e-12 || math.Abs(got.EuroEvalShare.Margin-want.Margin) > 1e-12 {
 		t.Errorf("clustered interval: got %+v, want %+v", got.EuroEvalShare, want)
 	}
-	wantCategories := []CategoryFigures{{Category: "simple", Predictions: 24, EuroEval: 16. / 24, Strict: 14. / 24, Differ: 2}}
+	wantCategories := []CategoryScores{{Category: "simple", Predictions: 24, EuroEval: 16. / 24, Strict: 14. / 24, Disagreements: 2}}
 	if diff := cmp.Diff(wantCategories, got.Categories); diff != "" {
 		t.Errorf("categories (-want +got):\n%s", diff)
 	}
@@ -78,7 +78,7 @@ func TestFiguresInCacheOrder(t *testing.T) {
 		played[i].Record.AnswersJson = fmt.Sprintf(`[{"f%d": {"a%d": [1]}}]`, i/2, i)
 		played[i].Prediction = fmt.Sprintf(`{"tool_calls": [{"function": "f%d", "arguments": {"a%d": 2}}]}`, i/2, i)
 	}
-	list, err := ComputeFigures(played, DefaultSettings())
+	list, err := ScoreDataSets(played, DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestFiguresOfFailure(t *testing.T) {
 	t.Parallel()
 	played := playedRecords(1)
 	played[0].Prediction = `{"tool_calls": null}`
-	list, err := ComputeFigures(played, DefaultSettings())
+	list, err := ScoreDataSets(played, DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestFiguresOfFailure(t *testing.T) {
 
 func TestFiguresOfOne(t *testing.T) {
 	t.Parallel()
-	list, err := ComputeFigures(playedRecords(1)[1:2], DefaultSettings())
+	list, err := ScoreDataSets(playedRecords(1)[1:2], DefaultSettings())
 	if err != nil {
 		t.Fatal(err)
 	}

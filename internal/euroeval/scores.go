@@ -37,8 +37,8 @@ func DefaultSettings() Settings {
 	return Settings{Seed: Seed, Iterations: Iterations, CacheOrder: true}
 }
 
-// Figures are the scores of one agent on one data set. Shares are from 0 to 1.
-type Figures struct {
+// DataSetScores are the scores of one agent on one data set. Shares are from 0 to 1.
+type DataSetScores struct {
 	DataSet  string `json:"name"`
 	Language string `json:"language"`
 	Split    string `json:"split"`
@@ -58,42 +58,43 @@ type Figures struct {
 	// NaN for a single cluster.
 	EuroEvalShare Summary `json:"euroeval_share"`
 	StrictShare   Summary `json:"bfcl_strict_share"`
-	// Differ counts the predictions on which the graders differ, Quirks the same by the rule that
-	// decides.
-	Differ int           `json:"differ"`
-	Quirks map[Quirk]int `json:"quirks"`
+	// Disagreements counts the predictions on which the graders differ, Quirks the same by the rule
+	// that decides.
+	Disagreements int           `json:"differ"`
+	Quirks        map[Quirk]int `json:"quirks"`
 	// Categories are sorted by their first record.
-	Categories []CategoryFigures `json:"categories"`
+	Categories []CategoryScores `json:"categories"`
 }
 
-// CategoryFigures are the scores of one category.
-type CategoryFigures struct {
+// CategoryScores are the scores of one category.
+type CategoryScores struct {
 	Category    string  `json:"category"`
 	Predictions int     `json:"answers"`
 	EuroEval    float64 `json:"euroeval"`
 	Strict      float64 `json:"bfcl_strict"`
-	// Differ counts the predictions on which the graders differ.
-	Differ int `json:"differ"`
+	// Disagreements counts the predictions on which the graders differ.
+	Disagreements int `json:"differ"`
 }
 
-// ComputeFigures returns the figures of each data set and split, in the order of predictions.
-// Records without a prediction do not count. The error names a data set that is too large for Draw.
-func ComputeFigures(played []GradedPrediction, settings Settings) ([]Figures, error) {
+// ScoreDataSets returns the figures of each data set and split, in the order of predictions.
+// Records without a prediction do not count. The error names a data set that is too large for
+// Resample.
+func ScoreDataSets(played []GradedPrediction, settings Settings) ([]DataSetScores, error) {
 	type key struct{ set, split string }
 	groups := make(map[key][]GradedPrediction)
 	var order []key
 	for _, p := range played {
-		k := key{p.Record.GetPlace().GetDataSet(), p.Record.GetPlace().GetSplit()}
+		k := key{p.Record.GetPosition().GetDataSet(), p.Record.GetPosition().GetSplit()}
 		if groups[k] == nil {
 			order = append(order, k)
 		}
 		groups[k] = append(groups[k], p)
 	}
-	list := []Figures{}
+	list := []DataSetScores{}
 	for _, k := range order {
 		group := groups[k]
 		slices.SortStableFunc(group, func(a, b GradedPrediction) int {
-			return cmp.Or(cmp.Compare(a.Record.GetPlace().GetIndex(), b.Record.GetPlace().GetIndex()), cmp.Compare(a.Trial, b.Trial))
+			return cmp.Or(cmp.Compare(a.Record.GetPosition().GetIndex(), b.Record.GetPosition().GetIndex()), cmp.Compare(a.Trial, b.Trial))
 		})
 		figures, err := dataSetFigures(group, settings)
 		if err != nil {
@@ -105,21 +106,21 @@ func ComputeFigures(played []GradedPrediction, settings Settings) ([]Figures, er
 }
 
 // dataSetFigures returns the figures of one data set. The predictions are sorted by record.
-func dataSetFigures(played []GradedPrediction, settings Settings) (Figures, error) {
-	place := played[0].Record.GetPlace()
-	figures := Figures{
+func dataSetFigures(played []GradedPrediction, settings Settings) (DataSetScores, error) {
+	place := played[0].Record.GetPosition()
+	figures := DataSetScores{
 		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Predictions: len(played),
 		Iterations: []float64{}, Quirks: make(map[Quirk]int),
 	}
 	rows, err := firstTrial(played)
 	if err != nil {
-		return Figures{}, err
+		return DataSetScores{}, err
 	}
 	figures.Records = len(rows)
-	sizes := Sizes{Train: int(place.GetTrainSize()), Val: int(place.GetValSize()), Test: len(rows)}
-	draws, err := Draw(settings.Seed, settings.Iterations, sizes)
+	sizes := SplitSizes{Train: int(place.GetTrainSize()), Val: int(place.GetValSize()), Test: len(rows)}
+	draws, err := Resample(settings.Seed, settings.Iterations, sizes)
 	if err != nil {
-		return Figures{}, err
+		return DataSetScores{}, err
 	}
 	var aligned []float64
 	for _, iteration := range Evaluate(rows, draws) {
@@ -142,7 +143,7 @@ func dataSetFigures(played []GradedPrediction, settings Settings) (Figures, erro
 	figures.StrictShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.Strict })
 	for i := range played {
 		if played[i].Quirk != QuirkNone {
-			figures.Differ++
+			figures.Disagreements++
 			figures.Quirks[played[i].Quirk]++
 		}
 	}
@@ -156,10 +157,10 @@ func firstTrial(played []GradedPrediction) ([]Row, error) {
 	last := int32(-1)
 	for i := range played {
 		record := played[i].Record
-		if record.GetPlace().GetIndex() == last {
+		if record.GetPosition().GetIndex() == last {
 			continue
 		}
-		last = record.GetPlace().GetIndex()
+		last = record.GetPosition().GetIndex()
 		task, err := NewTask(record.GetFunctionsJson(), record.GetAnswersJson())
 		if err != nil {
 			return nil, err
@@ -169,22 +170,22 @@ func firstTrial(played []GradedPrediction) ([]Row, error) {
 	return rows, nil
 }
 
-func categoryFigures(played []GradedPrediction) []CategoryFigures {
-	var list []CategoryFigures
+func categoryFigures(played []GradedPrediction) []CategoryScores {
+	var list []CategoryScores
 	for i := range played {
 		p := &played[i]
-		name := p.Record.GetPlace().GetCategory()
-		at := slices.IndexFunc(list, func(c CategoryFigures) bool { return c.Category == name })
+		name := p.Record.GetPosition().GetCategory()
+		at := slices.IndexFunc(list, func(c CategoryScores) bool { return c.Category == name })
 		if at < 0 {
 			at = len(list)
-			list = append(list, CategoryFigures{Category: name})
+			list = append(list, CategoryScores{Category: name})
 		}
 		c := &list[at]
 		c.Predictions++
 		c.EuroEval += boolScore(p.EuroEval)
 		c.Strict += boolScore(p.Strict)
 		if p.Quirk != QuirkNone {
-			c.Differ++
+			c.Disagreements++
 		}
 	}
 	for i := range list {

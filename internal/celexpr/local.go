@@ -46,9 +46,9 @@ func loadZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// Local parses a local date with an optional time of day, e.g. 2025-03-15T10:00. A skipped local
-// time has the offset before the change. An ambiguous one is the first.
-func Local(text string, zone *time.Location) (time.Time, error) {
+// ParseLocal parses a local date with an optional time of day, e.g. 2025-03-15T10:00. A skipped
+// local time has the offset before the change. An ambiguous one is the first.
+func ParseLocal(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
 		if shown, err := time.Parse(layout, text); err == nil {
 			return fromWallClock(shown, zone), nil
