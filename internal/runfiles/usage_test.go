@@ -15,9 +15,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// TestUsageKept checks that sums of an earlier version survive reading and writing, including
-// zeros.
-func TestUsageKept(t *testing.T) {
+// TestUsageRoundTrip checks that sums survive reading and writing, including zeros.
+func TestUsageRoundTrip(t *testing.T) {
 	const before = `{"agent":{"input_tokens":0,"cached_tokens":0,"output_tokens":0,"reasoning_tokens":0,"cost_usd":0},` +
 		`"user":{"input_tokens":30,"cached_tokens":4,"output_tokens":4,"reasoning_tokens":2,"cost_usd":null}}`
 	var read Usage

@@ -14,7 +14,7 @@ var (
 )
 
 // scenarioSections splits a file of scenarios into one section per scenario if each starts on a
-// top-level line. Other files, and files of an earlier version of the format, are one section.
+// top-level line. Other files are one section.
 func (r *reader) scenarioSections(data []byte) []section {
 	var out []section
 	seen := false

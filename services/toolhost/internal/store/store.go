@@ -163,7 +163,7 @@ var (
 	keyFormat     = []byte("format")
 )
 
-// prepare makes the buckets of a new file and checks the layout of an old one.
+// prepare creates the buckets of a new file and checks the layout of an existing one.
 func prepare(db *bolt.DB) error {
 	return db.Update(func(tx *bolt.Tx) error {
 		if b := tx.Bucket(bucketStore); b != nil {
