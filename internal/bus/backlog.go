@@ -24,12 +24,12 @@ func (b Sweeps) Plan(ctx context.Context, sweepID string) (*busv1.Sweep, time.Ti
 
 // Backlog returns the number of a sweep's rollouts that orchestrators hold, and of those that are
 // queued. A dead orchestrator holds its rollouts until the lease ends.
-func (b Jobs) Backlog(ctx context.Context, sweepID string) (held, queued int, err error) {
+func (b Jobs) Backlog(ctx context.Context, sweepID string) (delivered, queued int, err error) {
 	err = attempt(ctx, jobStream, func(ctx context.Context) error {
 		consumer, err := b.streams[jobStream].Consumer(ctx, jobConsumer+sweepID)
 		if err == nil {
 			info := consumer.CachedInfo()
-			held, queued = info.NumAckPending, int(info.NumPending)
+			delivered, queued = info.NumAckPending, int(info.NumPending)
 		}
 		return err
 	})
@@ -39,5 +39,5 @@ func (b Jobs) Backlog(ctx context.Context, sweepID string) (held, queued int, er
 	if err != nil {
 		return 0, 0, fmt.Errorf("count jobs: %w", err)
 	}
-	return held, queued, nil
+	return delivered, queued, nil
 }

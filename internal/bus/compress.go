@@ -25,9 +25,9 @@ func compress(msg *nats.Msg) {
 	msg.Header.Set(encodingHeader, encodingS2)
 }
 
-// content returns the decompressed data of a message. Data that contradicts its header is returned
-// as it is: it cannot be decoded anyway.
-func content(header nats.Header, data []byte) []byte {
+// decompressedData returns the decompressed data of a message. Data that contradicts its header is
+// returned as it is: it cannot be decoded anyway.
+func decompressedData(header nats.Header, data []byte) []byte {
 	if header.Get(encodingHeader) != encodingS2 {
 		return data
 	}

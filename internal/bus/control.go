@@ -51,7 +51,7 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 			raw, err = proto.Marshal(control)
 		}
 		if err == nil {
-			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, expecting(revision))
+			_, _, err = b.publish(ctx, sweepControlSubject(sweepID), raw, expectLast(revision))
 		}
 		if isWrongSequence(err) {
 			if _, err = b.conflicting(ctx, sweepStream, sweepControlSubject(sweepID)); err == nil {
@@ -73,7 +73,7 @@ func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(
 		sweepID = "*"
 	}
 	return b.followFrom(ctx, sweepStream, sweepControlSubject(sweepID), jetstream.DeliverLastPerSubjectPolicy, func(_ context.Context, msg jetstream.Msg) error {
-		control, err := decode[busv1.SweepControl](msg.Subject(), content(msg.Headers(), msg.Data()))
+		control, err := decode[busv1.SweepControl](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
 		if err == nil { // an undecodable state counts as missing
 			handle(strings.Split(msg.Subject(), ".")[1], control)
 		}
@@ -87,12 +87,12 @@ func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(
 // round.
 func (b Controls) Configure(ctx context.Context, sweepID string, limit *agentgwv1.SpendLimit, parallel, round int32) error {
 	return b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
-		before := proto.CloneOf(control)
+		previous := proto.CloneOf(control)
 		control.SpendLimit, control.Exhausted = limit, ""
 		if round >= control.GetParallelRound() {
 			control.Parallel, control.ParallelRound = parallel, round
 		}
-		return !proto.Equal(before, control)
+		return !proto.Equal(previous, control)
 	})
 }
 

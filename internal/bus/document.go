@@ -118,7 +118,7 @@ func (b *store) putDocument(ctx context.Context, stream, subject string, raw []b
 
 // document reads the document of a digest. A document that does not match the digest counts as
 // missing. Creating the sweep again stores it.
-func (b *store) document(ctx context.Context, stream, subject, digest string, into proto.Message) error {
+func (b *store) document(ctx context.Context, stream, subject, digest string, target proto.Message) error {
 	msg, err := b.lastMessage(ctx, stream, subject)
 	if err != nil {
 		return fmt.Errorf("stream %s: %w; toolsandbox run --resume stores it again", stream, err)
@@ -126,7 +126,7 @@ func (b *store) document(ctx context.Context, stream, subject, digest string, in
 	if sum := sha256.Sum256(msg.Data); hex.EncodeToString(sum[:]) != digest {
 		return fmt.Errorf("stream %s, sequence %d: %w: %s has other content; toolsandbox run --resume stores it again", stream, msg.Sequence, ErrNotFound, subject)
 	}
-	if err := proto.Unmarshal(msg.Data, into); err != nil {
+	if err := proto.Unmarshal(msg.Data, target); err != nil {
 		return fmt.Errorf("stream %s, sequence %d: %s: %w", stream, msg.Sequence, subject, err)
 	}
 	return nil

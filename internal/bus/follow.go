@@ -30,7 +30,7 @@ func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 		if err != nil {
 			return fmt.Errorf("follow log: %w", err)
 		}
-		entry, err := unseal(content(msg.Headers(), msg.Data()))
+		entry, err := unseal(decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			entry = nil
 		}
@@ -42,7 +42,7 @@ func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 // as missing.
 func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(ctx context.Context, snapshot *busv1.Snapshot) error) error {
 	return b.follow(ctx, snapshotStream(shard), "", func(ctx context.Context, msg jetstream.Msg) error {
-		snapshot, err := decode[busv1.Snapshot](msg.Subject(), content(msg.Headers(), msg.Data()))
+		snapshot, err := decode[busv1.Snapshot](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
@@ -55,7 +55,7 @@ func (b Snapshots) FollowSnapshots(ctx context.Context, shard int, handle func(c
 // missing.
 func (b Results) FollowResults(ctx context.Context, sweepID string, handle func(ctx context.Context, result *busv1.Result) error) error {
 	return b.follow(ctx, resultStream, resultFilter(sweepID), func(ctx context.Context, msg jetstream.Msg) error {
-		result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data()))
+		result, err := decode[busv1.Result](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil
 		}
@@ -76,7 +76,7 @@ func resultFilter(sweepID string) string {
 // once.
 func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*busv1.Result)) error {
 	err := b.readAll(ctx, resultStream, resultFilter(sweepID), false, func(msg jetstream.Msg) {
-		if result, err := decode[busv1.Result](msg.Subject(), content(msg.Headers(), msg.Data())); err == nil {
+		if result, err := decode[busv1.Result](msg.Subject(), decompressedData(msg.Headers(), msg.Data())); err == nil {
 			visit(result)
 		}
 	})
@@ -89,12 +89,12 @@ func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*b
 // readAll visits every readable message that matches a filter. It ends when the server has no more
 // messages, because unreadable ones remain in the server's pending count. It may visit a message
 // more than once. withoutData omits the data.
-func (b *store) readAll(ctx context.Context, stream, filter string, withoutData bool, visit func(jetstream.Msg)) error {
+func (b *store) readAll(ctx context.Context, stream, filter string, headersOnly bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {
 		consumer, err = b.streams[stream].CreateConsumer(ctx, jetstream.ConsumerConfig{
 			FilterSubject: filter, AckPolicy: jetstream.AckNonePolicy, MemoryStorage: true, InactiveThreshold: time.Minute,
-			HeadersOnly: withoutData,
+			HeadersOnly: headersOnly,
 		})
 		return err
 	})
@@ -199,7 +199,7 @@ func (b *store) followWith(
 		if err != nil {
 			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 		}
-		if err := handle(traced(ctx, msg.Headers()), msg); err != nil {
+		if err := handle(withTrace(ctx, msg.Headers()), msg); err != nil {
 			return nilIfDone(ctx, fmt.Errorf("follow %s: %w", stream, err))
 		}
 	}

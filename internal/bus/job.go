@@ -76,23 +76,23 @@ func (q *Queue) Fetch(ctx context.Context, n int, wait time.Duration) ([]*Delive
 	if err != nil {
 		return nil, fmt.Errorf("fetch jobs: %w", err)
 	}
-	jobs, err := deliveries(batch)
+	jobs, err := newDeliveries(batch)
 	if err != nil || len(jobs) > 0 {
 		return jobs, err
 	}
-	waiting, cancel := context.WithTimeout(ctx, wait)
+	fetchCtx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
-	batch, err = q.consumer.Fetch(1, jetstream.FetchContext(waiting))
+	batch, err = q.consumer.Fetch(1, jetstream.FetchContext(fetchCtx))
 	if err != nil {
 		return nil, fmt.Errorf("fetch jobs: %w", err)
 	}
-	return deliveries(batch)
+	return newDeliveries(batch)
 }
 
-func deliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
+func newDeliveries(batch jetstream.MessageBatch) ([]*Delivery, error) {
 	var jobs []*Delivery
 	for msg := range batch.Messages() {
-		job, err := decode[busv1.Job](msg.Subject(), content(msg.Headers(), msg.Data()))
+		job, err := decode[busv1.Job](msg.Subject(), decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 			return err
 		}
 		subject := jobSubject(job.GetRollout().GetId(), job.GetRound())
-		pending[i], err = b.js.PublishMsgAsync(message(ctx, subject, raw), jetstream.WithExpectLastSequencePerSubject(0))
+		pending[i], err = b.js.PublishMsgAsync(newMessage(ctx, subject, raw), jetstream.WithExpectLastSequencePerSubject(0))
 		if err != nil {
 			return err
 		}
@@ -142,8 +142,8 @@ func (b Jobs) enqueue(ctx context.Context, jobs []*busv1.Job) error {
 				return err
 			}
 			// The job is already queued, unless its message is unreadable.
-			sent := future.Msg()
-			if _, err := b.create(ctx, jobStream, sent.Subject, content(sent.Header, sent.Data)); err != nil {
+			msg := future.Msg()
+			if _, err := b.create(ctx, jobStream, msg.Subject, decompressedData(msg.Header, msg.Data)); err != nil {
 				return err
 			}
 		case <-ctx.Done():

@@ -27,8 +27,8 @@ func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntr
 	}
 	shard := b.shardOf(rolloutID)
 	subject := logSubject(shard, rolloutID)
-	seq, repeated, err := b.publish(ctx, subject, raw, expecting(after.Sequence))
-	if isWrongSequence(err) && repeated {
+	seq, retried, err := b.publish(ctx, subject, raw, expectLast(after.Sequence))
+	if isWrongSequence(err) && retried {
 		// The acknowledgement may be lost: check whether this call moved the log.
 		if last, lastErr := b.lastMessage(ctx, logStream(shard), subject); lastErr == nil && bytes.Equal(last.Data, raw) {
 			return positionOf(entry, last.Sequence), nil
@@ -76,7 +76,7 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 	stream, subject := logStream(b.shardOf(rolloutID)), logSubject(b.shardOf(rolloutID), rolloutID)
 	msg, err := b.lastMessage(ctx, stream, subject)
 	if errors.Is(err, ErrNotFound) {
-		if msg, err = b.newest(ctx, stream, subject, rolloutID); msg == nil && err == nil {
+		if msg, err = b.confirmLast(ctx, stream, subject, rolloutID); msg == nil && err == nil {
 			return log, nil
 		}
 	}
@@ -90,15 +90,15 @@ func (b Logs) ReadLog(ctx context.Context, rolloutID string) (*Log, error) {
 		if entry.GetStart() != nil {
 			break
 		}
-		before, parseErr := strconv.ParseUint(msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
-		if parseErr != nil || before == 0 {
+		previous, parseErr := strconv.ParseUint(msg.Header.Get(jetstream.ExpectedLastSubjSeqHeader), 10, 64)
+		if parseErr != nil || previous == 0 {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: it neither opens a log nor names an entry before it",
 				ErrDamaged, rolloutID, stream, msg.Sequence)
 			break
 		}
-		if msg, err = b.messageAt(ctx, stream, before); errors.Is(err, ErrNotFound) {
+		if msg, err = b.messageAt(ctx, stream, previous); errors.Is(err, ErrNotFound) {
 			err = fmt.Errorf("%w: log of rollout %s, stream %s, sequence %d: entry %d is gone or cannot be read; it may have been kept for longer than --bus-retention",
-				ErrDamaged, rolloutID, stream, before, entry.GetNumber()-1)
+				ErrDamaged, rolloutID, stream, previous, entry.GetNumber()-1)
 		}
 	}
 	if err != nil && !errors.Is(err, ErrDamaged) {
@@ -127,9 +127,9 @@ func (b Logs) previousEntry(log *Log, msg *jetstream.RawStreamMsg, rolloutID, su
 	return entry, Follows(log.Entries[len(log.Entries)-1], positionOf(entry, msg.Sequence))
 }
 
-// newest repeats a lookup that did not find the last message of a subject. It returns nil if the
-// subject has no messages. The error is ErrDamaged if the last message is unreadable.
-func (b Logs) newest(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
+// confirmLast repeats a lookup that did not find the last message of a subject. It returns nil if
+// the subject has no messages. The error is ErrDamaged if the last message is unreadable.
+func (b Logs) confirmLast(ctx context.Context, stream, subject, rolloutID string) (*jetstream.RawStreamMsg, error) {
 	info, err := b.info(ctx, stream, subject)
 	if err != nil || info.State.Subjects[subject] == 0 {
 		return nil, err

@@ -15,19 +15,19 @@ import (
 // header is an additional header of a message.
 type header struct{ name, value string }
 
-// expecting makes the server reject a message unless the last message of its subject has a
+// expectLast makes the server reject a message unless the last message of its subject has a
 // sequence, 0 for none.
-func expecting(sequence uint64) header {
+func expectLast(sequence uint64) header {
 	return header{jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(sequence, 10)}
 }
 
 // publish sends a message and waits for its acknowledgement. repeated reports whether it made more
 // than one attempt, so that the stored message may be that of an earlier one.
-func (b *store) publish(ctx context.Context, subject string, raw []byte, headers ...header) (seq uint64, repeated bool, err error) {
+func (b *store) publish(ctx context.Context, subject string, raw []byte, headers ...header) (seq uint64, retried bool, err error) {
 	attempts := 0
 	err = attempt(ctx, streamOf(subject), func(ctx context.Context) (err error) {
 		attempts++
-		msg := message(ctx, subject, raw)
+		msg := newMessage(ctx, subject, raw)
 		for _, h := range headers {
 			msg.Header.Set(h.name, h.value)
 		}

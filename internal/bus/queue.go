@@ -96,22 +96,22 @@ func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 // FollowQueues calls handle with the id of each sweep that has jobs: of all sweeps at the beginning
 // and at an interval, and of one sweep when some of its jobs are queued, until ctx is done (then it
 // returns nil). It calls trouble with an error of a poll; the next one may succeed.
-func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func(sweepID string), trouble func(error)) error {
-	news, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
+func (b Jobs) FollowQueues(ctx context.Context, interval time.Duration, handle func(sweepID string), onError func(error)) error {
+	announcements, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
 	if err != nil {
 		return fmt.Errorf("follow job queues: %w", err)
 	}
-	defer func() { _ = news.Unsubscribe() }() // fails only with the connection
+	defer func() { _ = announcements.Unsubscribe() }() // fails only with the connection
 	// Subscribe first, on the same connection: the first poll covers earlier announcements.
 	for {
 		sweeps, err := b.queuedSweeps(ctx)
 		if err != nil && ctx.Err() == nil {
-			trouble(fmt.Errorf("look for jobs: %w", err))
+			onError(fmt.Errorf("look for jobs: %w", err))
 		}
 		for sweepID := range sweeps {
 			handle(sweepID)
 		}
-		if err := receiveNews(ctx, news, every, handle); err != nil {
+		if err := receiveAnnouncements(ctx, announcements, interval, handle); err != nil {
 			return nilIfDone(ctx, fmt.Errorf("follow job queues: %w", err))
 		}
 		if ctx.Err() != nil {
@@ -120,12 +120,12 @@ func (b Jobs) FollowQueues(ctx context.Context, every time.Duration, handle func
 	}
 }
 
-// receiveNews calls handle with the sweep of each announcement for a time.
-func receiveNews(ctx context.Context, news *nats.Subscription, long time.Duration, handle func(sweepID string)) error {
-	ctx, done := context.WithTimeout(ctx, long)
-	defer done()
+// receiveAnnouncements calls handle with the sweep of each announcement for a time.
+func receiveAnnouncements(ctx context.Context, announcements *nats.Subscription, timeout time.Duration, handle func(sweepID string)) error {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	for {
-		msg, err := news.NextMsgWithContext(ctx)
+		msg, err := announcements.NextMsgWithContext(ctx)
 		switch {
 		case err == nil:
 			handle(strings.TrimPrefix(msg.Subject, queuedSubject))
@@ -139,13 +139,13 @@ func receiveNews(ctx context.Context, news *nats.Subscription, long time.Duratio
 
 // announce announces stored jobs to the followers of the queues.
 func (b Jobs) announce(jobs []*busv1.Job) error {
-	told := make(map[string]bool)
+	announced := make(map[string]bool)
 	for _, job := range jobs {
 		sweepID, _, _ := strings.Cut(job.GetRollout().GetId(), ".")
-		if told[sweepID] {
+		if announced[sweepID] {
 			continue
 		}
-		told[sweepID] = true
+		announced[sweepID] = true
 		if err := b.js.Conn().Publish(queuedSubject+sweepID, nil); err != nil {
 			return err
 		}
@@ -156,7 +156,7 @@ func (b Jobs) announce(jobs []*busv1.Job) error {
 // queuedSweeps returns the ids of the sweeps with jobs. Consumers know the number of their jobs. It
 // reads the possibly long list of all jobs only if there are more.
 func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
-	sweeps, counted := b.countedSweeps(ctx)
+	sweeps, jobs := b.sweepsWithConsumers(ctx)
 	var stored uint64
 	err := attempt(ctx, jobStream, func(ctx context.Context) error {
 		info, err := b.streams[jobStream].Info(ctx)
@@ -165,7 +165,7 @@ func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 		}
 		return err
 	})
-	if err != nil || stored <= counted {
+	if err != nil || stored <= jobs {
 		return sweeps, err
 	}
 	info, err := b.info(ctx, jobStream, "jobs.>")
@@ -178,11 +178,11 @@ func (b Jobs) queuedSweeps(ctx context.Context) (map[string]bool, error) {
 	return sweeps, nil
 }
 
-// countedSweeps returns the ids of the sweeps whose consumers have jobs, and the total number of
-// those jobs. It may miss some, because the server of a consumer may be unreachable.
-func (b Jobs) countedSweeps(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
-	ctx, done := context.WithTimeout(ctx, attemptTimeout)
-	defer done()
+// sweepsWithConsumers returns the ids of the sweeps whose consumers have jobs, and the total number
+// of those jobs. It may miss some, because the server of a consumer may be unreachable.
+func (b Jobs) sweepsWithConsumers(ctx context.Context) (sweeps map[string]bool, jobs uint64) {
+	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
+	defer cancel()
 	sweeps = make(map[string]bool)
 	for info := range b.streams[jobStream].ListConsumers(ctx).Info() {
 		sweepID, ok := strings.CutPrefix(info.Name, jobConsumer)

@@ -21,9 +21,9 @@ func answerSubject(id string, n int32) string { return "answer." + id + "." + st
 
 // recordingConfig returns the configuration of recordingStream, based on another one. Requests
 // repeat the conversation, so they compress well.
-func recordingConfig(like jetstream.StreamConfig) jetstream.StreamConfig {
-	like.Compression = jetstream.S2Compression
-	return like
+func recordingConfig(base jetstream.StreamConfig) jetstream.StreamConfig {
+	base.Compression = jetstream.S2Compression
+	return base
 }
 
 // Headers of a recorded turn.
@@ -89,8 +89,8 @@ func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revis
 		if text := msg.Headers().Get(headerSpent); text != "" {
 			turns[msg.Subject()] = parseSpent(text)
 		}
-		if at, err := msg.Metadata(); err == nil {
-			revision = max(revision, at.Sequence.Stream)
+		if meta, err := msg.Metadata(); err == nil {
+			revision = max(revision, meta.Sequence.Stream)
 		}
 	})
 	if err != nil {

@@ -25,55 +25,55 @@ const (
 // ErrTooLarge means that the data exceeds one NATS message.
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
-// Ask sends a request to one of the processes that answer to a name, and waits for the answer until
-// ctx is done. Nothing is stored: a request is lost if either side dies. The name is one token of a
-// subject. Errors: ErrNotFound (nobody answers to the name), ErrTooLarge.
-func (b Relay) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
+// Request sends a request to one of the processes that serve a name, and waits for the response
+// until ctx is done. Nothing is stored: a request is lost if either side dies. The name is one
+// token of a subject. Errors: ErrNotFound (no process serves the name), ErrTooLarge.
+func (b Relay) Request(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request
 	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(message.Header))
 	if deadline, ok := ctx.Deadline(); ok {
 		message.Header.Set(relayTimeout, strconv.FormatInt(time.Until(deadline).Milliseconds(), 10))
 	}
-	answer, err := b.js.Conn().RequestMsgWithContext(ctx, message)
+	response, err := b.js.Conn().RequestMsgWithContext(ctx, message)
 	if errors.Is(err, nats.ErrNoResponders) {
-		return nil, fmt.Errorf("ask %s: %w", name, ErrNotFound)
+		return nil, fmt.Errorf("request %s: %w", name, ErrNotFound)
 	}
 	if errors.Is(err, nats.ErrMaxPayload) {
-		return nil, fmt.Errorf("ask %s: %d bytes: %w", name, len(request), ErrTooLarge)
+		return nil, fmt.Errorf("request %s: %d bytes: %w", name, len(request), ErrTooLarge)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask %s: %w", name, err)
+		return nil, fmt.Errorf("request %s: %w", name, err)
 	}
-	if length := answer.Header.Get(relayTooLarge); length != "" {
-		return nil, fmt.Errorf("ask %s: an answer of %s bytes: %w", name, length, ErrTooLarge)
+	if length := response.Header.Get(relayTooLarge); length != "" {
+		return nil, fmt.Errorf("request %s: an answer of %s bytes: %w", name, length, ErrTooLarge)
 	}
-	return answer.Data, nil
+	return response.Data, nil
 }
 
-// Answer answers the requests to a name until stop is called. Each request runs in its own
-// goroutine, with a context that ends at the requester's deadline. atOnce bounds the concurrent
-// requests. The connection buffers further ones. Each request reaches one of the processes that
-// answer to the name. stop cancels all contexts and waits for the goroutines. It still answers
-// requests that have arrived.
-func (b Relay) Answer(
-	name string, atOnce int, answer func(ctx context.Context, request []byte) []byte,
+// Serve handles the requests to a name until stop is called. Each request runs in its own
+// goroutine, with a context that ends at the requester's deadline. concurrency bounds the
+// concurrent requests. The connection buffers further ones. Each request reaches one of the
+// processes that serve the name. stop cancels all contexts and waits for the goroutines. It still
+// handles requests that have arrived.
+func (b Relay) Serve(
+	name string, concurrency int, handle func(ctx context.Context, request []byte) []byte,
 ) (stop func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	free := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, concurrency)
 	subscription, err := b.js.Conn().QueueSubscribe(relaySubject+name, relayQueue, func(message *nats.Msg) {
-		free <- struct{}{}
+		slots <- struct{}{}
 		running.Go(func() {
-			defer func() { <-free }()
-			asked, done := requesterContext(traced(ctx, message.Header), message)
-			defer done()
-			respond(message, answer(asked, message.Data))
+			defer func() { <-slots }()
+			requestCtx, cancelRequest := requesterContext(withTrace(ctx, message.Header), message)
+			defer cancelRequest()
+			respond(message, handle(requestCtx, message.Data))
 		})
 	})
 	if err != nil {
 		cancel()
-		return nil, fmt.Errorf("answer %s: %w", name, err)
+		return nil, fmt.Errorf("serve %s: %w", name, err)
 	}
 	closed := make(chan struct{})
 	subscription.SetClosedHandler(func(string) { close(closed) })
@@ -85,28 +85,28 @@ func (b Relay) Answer(
 		}
 		running.Wait()
 		if err != nil && !errors.Is(err, nats.ErrConnectionClosed) {
-			return fmt.Errorf("answer %s: stop: %w", name, err)
+			return fmt.Errorf("serve %s: stop: %w", name, err)
 		}
 		return nil
 	}, nil
 }
 
-// respond sends the answer to a request. It sends only the length if the answer is too long. A
-// requester without an answer asks again.
-func respond(message *nats.Msg, answer []byte) {
-	if err := message.Respond(answer); !errors.Is(err, nats.ErrMaxPayload) {
+// respond sends the response to a request. It sends only the length if the response is too long. A
+// requester without a response repeats its request.
+func respond(message *nats.Msg, response []byte) {
+	if err := message.Respond(response); !errors.Is(err, nats.ErrMaxPayload) {
 		return
 	}
-	long := nats.NewMsg(message.Reply)
-	long.Header.Set(relayTooLarge, strconv.Itoa(len(answer)))
-	_ = message.RespondMsg(long)
+	tooLarge := nats.NewMsg(message.Reply)
+	tooLarge.Header.Set(relayTooLarge, strconv.Itoa(len(response)))
+	_ = message.RespondMsg(tooLarge)
 }
 
 // requesterContext returns a context that ends at the deadline of a message's requester.
 func requesterContext(ctx context.Context, message *nats.Msg) (context.Context, context.CancelFunc) {
-	wait, err := strconv.ParseInt(message.Header.Get(relayTimeout), 10, 64)
+	timeout, err := strconv.ParseInt(message.Header.Get(relayTimeout), 10, 64)
 	if err != nil {
 		return context.WithCancel(ctx)
 	}
-	return context.WithTimeout(ctx, time.Duration(wait)*time.Millisecond)
+	return context.WithTimeout(ctx, time.Duration(timeout)*time.Millisecond)
 }

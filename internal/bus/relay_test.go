@@ -13,30 +13,30 @@ import (
 
 func TestRelay(t *testing.T) {
 	b := natstest.Start(t)
-	if _, err := b.Ask(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("Ask without an answerer: got %v, want ErrNotFound", err)
+	if _, err := b.Request(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Request without an answerer: got %v, want ErrNotFound", err)
 	}
-	stop, err := b.Answer("mine", 1024, func(_ context.Context, request []byte) []byte { return append([]byte("got "), request...) })
+	stop, err := b.Serve("mine", 1024, func(_ context.Context, request []byte) []byte { return append([]byte("got "), request...) })
 	if err != nil {
 		t.Fatal(err)
 	}
 	var group sync.WaitGroup
 	for _, text := range []string{"a", "b", "c"} {
 		group.Go(func() {
-			if got, err := b.Ask(t.Context(), "mine", []byte(text)); err != nil || string(got) != "got "+text {
-				t.Errorf("Ask(%s): got %q, %v, want %q", text, got, err, "got "+text)
+			if got, err := b.Request(t.Context(), "mine", []byte(text)); err != nil || string(got) != "got "+text {
+				t.Errorf("Request(%s): got %q, %v, want %q", text, got, err, "got "+text)
 			}
 		})
 	}
 	group.Wait()
-	if _, err := b.Ask(t.Context(), "other", nil); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("Ask another name: got %v, want ErrNotFound", err)
+	if _, err := b.Request(t.Context(), "other", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Request another name: got %v, want ErrNotFound", err)
 	}
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Ask(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
-		t.Errorf("Ask after the end: got %v, want ErrNotFound", err)
+	if _, err := b.Request(t.Context(), "mine", nil); !errors.Is(err, bus.ErrNotFound) {
+		t.Errorf("Request after the end: got %v, want ErrNotFound", err)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestRelay(t *testing.T) {
 func TestRelayContext(t *testing.T) {
 	b := natstest.Start(t)
 	entered := make(chan struct{}, 2)
-	stop, err := b.Answer("slow", 1024, func(ctx context.Context, _ []byte) []byte {
+	stop, err := b.Serve("slow", 1024, func(ctx context.Context, _ []byte) []byte {
 		entered <- struct{}{}
 		<-ctx.Done()
 		return []byte("ended")
@@ -54,13 +54,13 @@ func TestRelayContext(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
 	defer cancel()
-	if got, err := b.Ask(ctx, "slow", nil); err == nil && string(got) != "ended" || err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Ask with a deadline: got %q, %v, want it to end then", got, err)
+	if got, err := b.Request(ctx, "slow", nil); err == nil && string(got) != "ended" || err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Request with a deadline: got %q, %v, want it to end then", got, err)
 	}
 	<-entered
 	answered := make(chan string, 1)
 	go func() {
-		got, err := b.Ask(context.WithoutCancel(t.Context()), "slow", nil)
+		got, err := b.Request(context.WithoutCancel(t.Context()), "slow", nil)
 		if err != nil {
 			got = []byte(err.Error())
 		}
@@ -71,6 +71,6 @@ func TestRelayContext(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-answered; got != "ended" {
-		t.Errorf("Ask when the answerer stops: got %q, want %q", got, "ended")
+		t.Errorf("Request when the answerer stops: got %q, want %q", got, "ended")
 	}
 }

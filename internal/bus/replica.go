@@ -19,11 +19,11 @@ const (
 	heartbeat = time.Second
 	lease     = 3 * heartbeat
 
-	replicaHere = "here"
-	replicaGone = "gone"
+	eventAlive = "here"
+	eventLeft  = "gone"
 )
 
-func replicaSubject(service, what string) string { return "replica." + service + "." + what }
+func replicaSubject(service, event string) string { return "replica." + service + "." + event }
 
 // Replicas are the live processes of a service. Each name has one owner among them, which all
 // replicas compute alike by rendezvous hashing. When a replica joins or leaves, only its own names
@@ -53,12 +53,12 @@ func (b Relay) Join(service, name string) (*Replicas, error) {
 		cancel()
 		return nil, fmt.Errorf("join replicas of %s: %w", service, err)
 	}
-	var beating sync.WaitGroup
-	beating.Go(func() { r.sendHeartbeats(ctx) })
+	var heartbeats sync.WaitGroup
+	heartbeats.Go(func() { r.sendHeartbeats(ctx) })
 	r.stop = sync.OnceValue(func() error {
 		cancel()
-		beating.Wait()
-		err := errors.Join(subscription.Unsubscribe(), r.publish(replicaGone))
+		heartbeats.Wait()
+		err := errors.Join(subscription.Unsubscribe(), r.publish(eventLeft))
 		if errors.Is(err, nats.ErrConnectionClosed) {
 			return nil
 		}
@@ -105,11 +105,11 @@ func (r *Replicas) isAlive(replica string, now time.Time) bool {
 // highest returns the replica with the highest hash for a name.
 func highest(replicas map[string]time.Time, name string) string {
 	var owner string
-	var most [sha256.Size]byte
+	var maxHash [sha256.Size]byte
 	for replica := range replicas {
 		sum := sha256.Sum256([]byte(replica + "\x00" + name))
-		if owner == "" || string(sum[:]) > string(most[:]) {
-			owner, most = replica, sum
+		if owner == "" || string(sum[:]) > string(maxHash[:]) {
+			owner, maxHash = replica, sum
 		}
 	}
 	return owner
@@ -120,7 +120,7 @@ func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	ticker := time.NewTicker(heartbeat)
 	defer ticker.Stop()
 	for {
-		_ = r.publish(replicaHere) // a lost heartbeat is followed by the next
+		_ = r.publish(eventAlive) // a lost heartbeat is followed by the next
 		select {
 		case <-ctx.Done():
 			return
@@ -130,8 +130,8 @@ func (r *Replicas) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-func (r *Replicas) publish(what string) error {
-	return r.conn.Publish(replicaSubject(r.service, what), []byte(r.name))
+func (r *Replicas) publish(event string) error {
+	return r.conn.Publish(replicaSubject(r.service, event), []byte(r.name))
 }
 
 // handleHeartbeat handles a message of a replica. It answers a new replica with a heartbeat at
@@ -140,27 +140,27 @@ func (r *Replicas) handleHeartbeat(message *nats.Msg) {
 	replica := string(message.Data)
 	r.mu.Lock()
 	_, known := r.lastHeard[replica]
-	if strings.HasSuffix(message.Subject, "."+replicaGone) {
+	if strings.HasSuffix(message.Subject, "."+eventLeft) {
 		delete(r.lastHeard, replica)
 	} else {
 		r.lastHeard[replica] = time.Now()
 	}
-	_, knows := r.lastHeard[replica]
-	if known != knows {
+	_, exists := r.lastHeard[replica]
+	if known != exists {
 		r.notifyChange()
 	}
 	r.mu.Unlock()
-	if !known && knows && replica != r.name {
-		_ = r.publish(replicaHere)
+	if !known && exists && replica != r.name {
+		_ = r.publish(eventAlive)
 	}
 }
 
 func (r *Replicas) forget(now time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	before := len(r.lastHeard)
+	previous := len(r.lastHeard)
 	maps.DeleteFunc(r.lastHeard, func(replica string, _ time.Time) bool { return !r.isAlive(replica, now) })
-	if len(r.lastHeard) != before {
+	if len(r.lastHeard) != previous {
 		r.notifyChange()
 	}
 }

@@ -78,19 +78,19 @@ func (b Controls) Rounds(ctx context.Context, sweepID string) (Rounds, error) {
 // the plan. The error is ErrFenced if a round, possibly this one, has begun since rounds were read:
 // read them again.
 func (b Controls) BeginRound(ctx context.Context, sweepID string, rounds Rounds, number int32, rollouts []int) error {
-	begins := &busv1.SweepRound{Number: number}
+	newRound := &busv1.SweepRound{Number: number}
 	if len(rollouts) > 0 {
-		begins.Rollouts = make([]byte, slices.Max(rollouts)/8+1)
+		newRound.Rollouts = make([]byte, slices.Max(rollouts)/8+1)
 	}
 	for _, n := range rollouts {
-		begins.Rollouts[n/8] |= 1 << (n % 8)
+		newRound.Rollouts[n/8] |= 1 << (n % 8)
 	}
 	fenced := false
 	err := b.UpdateControl(ctx, sweepID, func(control *busv1.SweepControl) bool {
 		if fenced = len(control.GetRounds()) != len(rounds); fenced {
 			return false
 		}
-		control.Rounds = append(control.GetRounds(), begins)
+		control.Rounds = append(control.GetRounds(), newRound)
 		slices.SortFunc(control.Rounds, func(a, b *busv1.SweepRound) int { return cmp.Compare(a.GetNumber(), b.GetNumber()) })
 		return true
 	})

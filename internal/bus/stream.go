@@ -67,7 +67,7 @@ func resultSubject(rolloutID string, round int32) string {
 
 // streamConfigs lists every stream of an installation, in a fixed order.
 func streamConfigs(cfg Config) []jetstream.StreamConfig {
-	kept := func(name string, subjects ...string) jetstream.StreamConfig {
+	withRetention := func(name string, subjects ...string) jetstream.StreamConfig {
 		return jetstream.StreamConfig{
 			Name:        name,
 			Subjects:    subjects,
@@ -78,29 +78,29 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 			AllowDirect: true,
 		}
 	}
-	jobs := kept(jobStream, "jobs.>")
+	jobs := withRetention(jobStream, "jobs.>")
 	jobs.Retention = jetstream.WorkQueuePolicy
 	jobs.MaxAge = 0
 	// No stream has MaxMsgsPerSubject: nats-server 2.15.2 never returns if the message to remove is
 	// unreadable.
 	streams := []jetstream.StreamConfig{
 		jobs,
-		kept(resultStream, "result.>"),
-		kept(sweepStream, "sweep.>"),
-		kept(setupStream, "setup.*", "tools.*"),
-		kept(evaluationStream, "evaluation.*"),
-		recordingConfig(kept(recordingStream, "turn.>", "answer.>")),
+		withRetention(resultStream, "result.>"),
+		withRetention(sweepStream, "sweep.>"),
+		withRetention(setupStream, "setup.*", "tools.*"),
+		withRetention(evaluationStream, "evaluation.*"),
+		recordingConfig(withRetention(recordingStream, "turn.>", "answer.>")),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,
-			kept(logStream(shard), streamSubject("bus", shard)),
-			kept(snapshotStream(shard), streamSubject("snapshot", shard)))
+			withRetention(logStream(shard), streamSubject("bus", shard)),
+			withRetention(snapshotStream(shard), streamSubject("snapshot", shard)))
 	}
 	return streams
 }
 
-// message returns a NATS message with the trace context of ctx. It compresses long data.
-func message(ctx context.Context, subject string, raw []byte) *nats.Msg {
+// newMessage returns a NATS message with the trace context of ctx. It compresses long data.
+func newMessage(ctx context.Context, subject string, raw []byte) *nats.Msg {
 	msg := nats.NewMsg(subject)
 	msg.Data = raw
 	compress(msg)
@@ -110,8 +110,8 @@ func message(ctx context.Context, subject string, raw []byte) *nats.Msg {
 	return msg
 }
 
-// traced returns ctx with the trace context of a message.
-func traced(ctx context.Context, header nats.Header) context.Context {
+// withTrace returns ctx with the trace context of a message.
+func withTrace(ctx context.Context, header nats.Header) context.Context {
 	if len(header) == 0 {
 		return ctx
 	}
@@ -121,17 +121,17 @@ func traced(ctx context.Context, header nats.Header) context.Context {
 // attempt repeats a request to a stream until it is answered. Only lost answers are retried, so
 // request must be idempotent. The error is ErrUnavailable if no answer arrived.
 func attempt(ctx context.Context, stream string, request func(ctx context.Context) error) error {
-	for begun := time.Now(); ; {
-		bounded, done := context.WithTimeout(ctx, attemptTimeout)
-		err := request(bounded)
-		done()
+	for start := time.Now(); ; {
+		attemptCtx, cancel := context.WithTimeout(ctx, attemptTimeout)
+		err := request(attemptCtx)
+		cancel()
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return fmt.Errorf("stream %s: %w: start the services again, which make it", stream, err)
 		}
 		if !isAmbiguous(err) {
 			return err
 		}
-		if time.Since(begun) > requestTimeout {
+		if time.Since(start) > requestTimeout {
 			return unavailableError(stream, err)
 		}
 		timer := time.NewTimer(retryDelay)
@@ -151,8 +151,8 @@ func unavailableError(stream string, err error) error {
 
 // streamOf returns the name of a subject's stream.
 func streamOf(subject string) string {
-	kind, rest, _ := strings.Cut(subject, ".")
-	shard, _, _ := strings.Cut(rest, ".")
+	kind, suffix, _ := strings.Cut(subject, ".")
+	shard, _, _ := strings.Cut(suffix, ".")
 	switch kind {
 	case "bus":
 		return "BUS_" + shard
@@ -169,7 +169,7 @@ func streamOf(subject string) string {
 // cannot be read is lost: it is removed and the new one takes its place.
 func (b *store) create(ctx context.Context, stream, subject string, raw []byte) (existing []byte, err error) {
 	for {
-		_, _, err := b.publish(ctx, subject, raw, expecting(0))
+		_, _, err := b.publish(ctx, subject, raw, expectLast(0))
 		if !isWrongSequence(err) {
 			return nil, err
 		}
@@ -186,10 +186,10 @@ func (b *store) create(ctx context.Context, stream, subject string, raw []byte) 
 // replace publishes to a subject whose newest message has a sequence, 0 if there is none that can
 // be read. It removes those before. ErrExists if another message is the newest; after a lost
 // acknowledgement that may be this one.
-func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, before uint64, headers ...header) error {
+func (b *store) replace(ctx context.Context, stream, subject string, raw []byte, expected uint64, headers ...header) error {
 	for {
-		_, _, err := b.publish(ctx, subject, raw, append(slices.Clip(headers), expecting(before))...)
-		if err == nil && before > 0 {
+		_, _, err := b.publish(ctx, subject, raw, append(slices.Clip(headers), expectLast(expected))...)
+		if err == nil && expected > 0 {
 			return b.purgeOlder(ctx, stream, subject)
 		}
 		if !isWrongSequence(err) {
@@ -198,7 +198,7 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 		if stored, err := b.conflicting(ctx, stream, subject); stored != nil || err != nil {
 			return errors.Join(ErrExists, err)
 		}
-		before = 0
+		expected = 0
 	}
 }
 
@@ -206,12 +206,12 @@ func (b *store) replace(ctx context.Context, stream, subject string, raw []byte,
 // a while, because the queried replica may lag behind. If the message is unreadable, it purges the
 // subject and returns nil.
 func (b *store) conflicting(ctx context.Context, stream, subject string) (*jetstream.RawStreamMsg, error) {
-	for begun := time.Now(); ; {
+	for start := time.Now(); ; {
 		stored, err := b.lastMessage(ctx, stream, subject)
 		if !errors.Is(err, ErrNotFound) {
 			return stored, err
 		}
-		if time.Since(begun) > replicaLag {
+		if time.Since(start) > replicaLag {
 			return nil, b.purge(ctx, stream, subject)
 		}
 		timer := time.NewTimer(retryDelay)
@@ -247,7 +247,7 @@ func (b *store) lastMessage(ctx context.Context, stream, subject string) (msg *j
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("%s: %w", subject, ErrNotFound)
 	}
-	return decompressed(msg, err)
+	return decompress(msg, err)
 }
 
 // messageAt returns the message with a sequence. The error is ErrNotFound if it no longer exists.
@@ -259,7 +259,7 @@ func (b *store) messageAt(ctx context.Context, stream string, sequence uint64) (
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, fmt.Errorf("message %d of %s: %w", sequence, stream, ErrNotFound)
 	}
-	return decompressed(msg, err)
+	return decompress(msg, err)
 }
 
 // eachMessage visits every message of a subject in stream order.
@@ -284,15 +284,15 @@ func (b *store) nextMessage(ctx context.Context, stream, subject string, from ui
 		msg, err = b.streams[stream].GetMsg(ctx, from, jetstream.WithGetMsgSubject(subject))
 		return err
 	})
-	return decompressed(msg, err)
+	return decompress(msg, err)
 }
 
-// decompressed returns a stored message with decompressed data.
-func decompressed(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
+// decompress returns a stored message with decompressed data.
+func decompress(msg *jetstream.RawStreamMsg, err error) (*jetstream.RawStreamMsg, error) {
 	if err != nil {
 		return nil, err
 	}
-	msg.Data = content(msg.Header, msg.Data)
+	msg.Data = decompressedData(msg.Header, msg.Data)
 	return msg, nil
 }
 

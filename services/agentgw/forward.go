@@ -104,7 +104,7 @@ func (s *Server) forward(ctx context.Context, owner string, changed <-chan struc
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	go s.cancelIfGone(asking, cancel, owner, changed)
-	raw, err = s.relay.Ask(asking, forwardName(owner), raw)
+	raw, err = s.relay.Request(asking, forwardName(owner), raw)
 	switch {
 	case errors.Is(err, bus.ErrTooLarge):
 		return nil, err
@@ -143,7 +143,7 @@ func (s *Server) cancelIfGone(ctx context.Context, cancel context.CancelCauseFun
 
 // serveForwarded plays turns for other replicas until stop is called.
 func (s *Server) serveForwarded() (stop func() error, err error) {
-	return s.relay.Answer(forwardName(s.replica), maxForwarded, func(ctx context.Context, raw []byte) []byte {
+	return s.relay.Serve(forwardName(s.replica), maxForwarded, func(ctx context.Context, raw []byte) []byte {
 		req := &agentgwv1.RespondRequest{}
 		err := proto.Unmarshal(raw, req)
 		var response *agentgwv1.RespondResponse

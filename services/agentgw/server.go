@@ -58,11 +58,11 @@ type Recorder interface {
 // Relay carries turns of attached agents between the replicas of the gateway. *bus.Bus implements
 // it.
 type Relay interface {
-	// Ask delivers a request to a replica that answers to the name. The error is bus.ErrNotFound if
+	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.
-	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Answer answers requests to a name until stop is called.
-	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	Request(ctx context.Context, name string, request []byte) ([]byte, error)
+	// Serve handles requests to a name until stop is called.
+	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
 // Server implements AgentGatewayService. Safe for concurrent use. The caller of NewServer closes

@@ -61,11 +61,11 @@ const (
 
 // Relay carries turns between the replicas of the gateway. *bus.Bus implements it.
 type Relay interface {
-	// Ask delivers a request to a replica that answers to the name. The error is bus.ErrNotFound if
+	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.
-	Ask(ctx context.Context, name string, request []byte) ([]byte, error)
-	// Answer answers requests to a name until stop is called.
-	Answer(name string, atOnce int, answer func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
+	Request(ctx context.Context, name string, request []byte) ([]byte, error)
+	// Serve handles requests to a name until stop is called.
+	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
 // Registry holds the agents that are attached to this replica. It implements AttachService. Safe
@@ -254,7 +254,7 @@ func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv
 	if s != nil {
 		return s.ask(ctx, act)
 	}
-	raw, err := r.relay.Ask(ctx, name, raw)
+	raw, err := r.relay.Request(ctx, name, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -334,7 +334,7 @@ func (r *Registry) add(name string, s *session) (streams int, err error) {
 	defer r.mu.Unlock()
 	a := r.agents[name]
 	if a == nil {
-		stop, err := r.relay.Answer(name, maxRelayed, r.relayHandler(name))
+		stop, err := r.relay.Serve(name, maxRelayed, r.relayHandler(name))
 		if err != nil {
 			return 0, err
 		}

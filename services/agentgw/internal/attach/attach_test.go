@@ -201,8 +201,8 @@ func TestStreamEndsDuringTurn(t *testing.T) {
 // patientBus is a bus that learns who answers even after the requester's deadline.
 type patientBus struct{ *bus.Bus }
 
-func (u patientBus) Ask(ctx context.Context, name string, request []byte) ([]byte, error) {
-	return u.Bus.Ask(context.WithoutCancel(ctx), name, request)
+func (u patientBus) Request(ctx context.Context, name string, request []byte) ([]byte, error) {
+	return u.Bus.Request(context.WithoutCancel(ctx), name, request)
 }
 
 func TestNotAttached(t *testing.T) {

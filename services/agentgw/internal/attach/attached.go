@@ -18,7 +18,7 @@ func (r *Registry) IsAttached(ctx context.Context, name string) (bool, error) {
 	if here {
 		return true, nil
 	}
-	_, err := r.relay.Ask(ctx, name, nil)
+	_, err := r.relay.Request(ctx, name, nil)
 	if errors.Is(err, bus.ErrNotFound) {
 		return false, nil
 	}

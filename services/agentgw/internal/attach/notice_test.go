@@ -21,9 +21,9 @@ import (
 // noRelay is the relay of a single replica.
 type noRelay struct{}
 
-func (noRelay) Ask(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
+func (noRelay) Request(context.Context, string, []byte) ([]byte, error) { return nil, bus.ErrNotFound }
 
-func (noRelay) Answer(string, int, func(context.Context, []byte) []byte) (func() error, error) {
+func (noRelay) Serve(string, int, func(context.Context, []byte) []byte) (func() error, error) {
 	return func() error { return nil }, nil
 }
 
