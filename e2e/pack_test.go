@@ -153,9 +153,9 @@ func TestLongToolServerKilled(t *testing.T) {
 	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "400"}, killToolHost)
 }
 
-// TestLongOwnMeasuresKilled kills the evaluator again and again while it scores by the measures of
+// TestLongPackMeasuresKilled kills the evaluator again and again while it scores by the measures of
 // a pack's own, which docs/measures.md shows.
-func TestLongOwnMeasuresKilled(t *testing.T) {
+func TestLongPackMeasuresKilled(t *testing.T) {
 	files := make(map[string]string)
 	for _, c := range documented(t) {
 		if name, of := strings.CutPrefix(c.file, "shop/"); of && strings.HasSuffix(c.document, "measures.md") {

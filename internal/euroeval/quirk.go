@@ -60,16 +60,16 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	if err != nil {
 		return QuirkNone
 	}
-	own := descriptionOf(t.Functions, expected.Key)
+	description := descriptionOf(t.Functions, expected.Key)
 	if failed.call < len(described) {
-		if inPlace, _ := described[failed.call].AsDict(); own != inPlace && failed.argument != "" &&
-			requires(own, failed.argument) != requires(inPlace, failed.argument) {
+		if inPlace, _ := described[failed.call].AsDict(); description != inPlace && failed.argument != "" &&
+			requires(description, failed.argument) != requires(inPlace, failed.argument) {
 			return QuirkPosition
 		}
 	}
 	options, _ := expected.Value.AsDict()
 	accepted, _ := options.Get(failed.argument)
-	return argumentQuirk(failed, requires(own, failed.argument), accepted)
+	return argumentQuirk(failed, requires(description, failed.argument), accepted)
 }
 
 // argumentQuirk returns the quirk behind the failed check of one argument. required reports whether

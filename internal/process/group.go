@@ -33,14 +33,14 @@ type member struct {
 func Start(ctx context.Context, components ...Component) *Group {
 	g := &Group{failed: make(chan error, len(components))}
 	for _, component := range components {
-		own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		componentCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 		m := &member{name: component.Name, cancel: cancel, done: make(chan struct{})}
 		g.running = append(g.running, m)
 		go func() {
 			defer close(m.done)
-			if m.err = component.Run(own); m.err != nil {
+			if m.err = component.Run(componentCtx); m.err != nil {
 				g.failed <- m.err
-			} else if own.Err() == nil {
+			} else if componentCtx.Err() == nil {
 				g.failed <- fmt.Errorf("%s ended unexpectedly", m.name)
 			}
 		}()

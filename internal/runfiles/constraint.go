@@ -27,7 +27,7 @@ func (g *graphWriter) constraint(c *evaluationv1.Constraint) object {
 		measure := column.Measure
 		for _, override := range c.GetOverrides() {
 			if override.GetColumn() == column.Name {
-				measure = cmp.Or(override.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
+				measure = cmp.Or(override.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
 			}
 		}
 		measures = append(measures, member{column.Name, columnMeasure(measure)})
@@ -43,7 +43,7 @@ func (g *graphWriter) constraint(c *evaluationv1.Constraint) object {
 
 // snapshotMeasure returns the original's name of a measure.
 func snapshotMeasure(c *evaluationv1.Constraint) string {
-	return cmp.Or(c.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))) + "_similarity"
+	return cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_"))) + "_similarity"
 }
 
 // columnMeasure returns the original's name of a column measure.

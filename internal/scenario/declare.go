@@ -118,11 +118,11 @@ func (r *reader) declaredColumn(v *value) *worldv1.Column {
 	out.Measure = measure.text
 	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
 	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
-	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
-		if own, ok := r.own.find(measure.text, CellMeasure); !ok {
-			r.fail(measure, "%s", r.own.unknown(measure.text, CellMeasure))
-		} else if own != nil && column.Kind != 0 && own.unsuited(column) != "" {
-			r.fail(measure, "%s", own.unsuited(column))
+	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
+		if measureOfPack, ok := r.packMeasures.find(measure.text, CellMeasure); !ok {
+			r.fail(measure, "%s", r.packMeasures.unknown(measure.text, CellMeasure))
+		} else if measureOfPack != nil && column.Kind != 0 && measureOfPack.unsuited(column) != "" {
+			r.fail(measure, "%s", measureOfPack.unsuited(column))
 		}
 		return out
 	}

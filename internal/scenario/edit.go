@@ -20,8 +20,8 @@ type tableEdit struct {
 	relative relativeCells
 	// rows are the current rows, nil for removed ones.
 	rows []*worldv1.Row
-	// own are rows that the edit created and may change.
-	own map[*worldv1.Row]bool
+	// created are rows that the edit created and may change.
+	created map[*worldv1.Row]bool
 	// added are the new rows, written their sources in the file.
 	added   []*worldv1.Row
 	written []*value
@@ -60,7 +60,7 @@ func (e *tableEdit) apply(v *value) []*worldv1.Row {
 	if !e.checkShape(v, shapeList, shapeMapping) {
 		return e.rows
 	}
-	e.own = map[*worldv1.Row]bool{}
+	e.created = map[*worldv1.Row]bool{}
 	if v.shape == shapeList {
 		e.rows = nil
 		e.add(v)
@@ -98,10 +98,10 @@ func (e *tableEdit) set(at int, v *value) {
 		return
 	}
 	row := e.rows[at]
-	if !e.own[row] {
+	if !e.created[row] {
 		copied := copyRow(row)
 		e.relative.copyTo(row, copied)
-		e.rows[at], row, e.own[copied] = copied, copied, true
+		e.rows[at], row, e.created[copied] = copied, copied, true
 	}
 	for i := range v.fields {
 		column := e.column(v.fields[i])
@@ -221,7 +221,7 @@ func (e *tableEdit) add(v *value) {
 		for i := range row.GetCells() {
 			row.Cells[i] = world.Null()
 		}
-		e.rows, e.own[row] = append(e.rows, row), true
+		e.rows, e.created[row] = append(e.rows, row), true
 		e.added, e.written = append(e.added, row), append(e.written, item)
 		e.set(len(e.rows)-1, item)
 		if item.get(e.schema.Columns[0].Name) == nil {

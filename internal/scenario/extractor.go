@@ -81,10 +81,10 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 		if found, ok := celexpr.BuiltIn(name); ok {
 			return &foundExtractor{found.Names()}
 		}
-		if _, ok := c.opts.own.find(name, ExtractorKind); ok {
+		if _, ok := c.opts.packMeasures.find(name, ExtractorKind); ok {
 			return &foundExtractor{}
 		}
-		c.fail(path, "%s", c.opts.own.unknown(name, ExtractorKind))
+		c.fail(path, "%s", c.opts.packMeasures.unknown(name, ExtractorKind))
 	}
 	return nil
 }

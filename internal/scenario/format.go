@@ -63,7 +63,7 @@ func forms(schema *world.Schema) map[string]form {
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "toolServer": toolServerForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "ownMeasure": ownMeasureForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "toolServer": toolServerForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "packMeasure": packMeasureForm(),
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
@@ -370,8 +370,8 @@ var schemaForm = sync.OnceValue(func() form {
 // rowsKey is the field of a measure that compares rows.
 const rowsKey = "rows"
 
-// ownMeasureForm is an entry of measures.yaml.
-var ownMeasureForm = sync.OnceValue(func() form {
+// packMeasureForm is an entry of measures.yaml.
+var packMeasureForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{expressionKey, "text", "A number from 0 to 1, or a truth value, in CEL over wanted and found.", true},
 		{rowsKey, "yes", "It compares the rows of a table instead of two cells.", false},

@@ -20,8 +20,8 @@ const (
 
 	snapshotPrefix = "SNAPSHOT_MEASURE_"
 	columnPrefix   = "COLUMN_MEASURE_"
-	// ownMeasure is the suffix of the enumeration value for a pack's measures.
-	ownMeasure = "OWN"
+	// packMeasureSuffix is the suffix of the enumeration value for a pack's measures.
+	packMeasureSuffix = "PACK"
 )
 
 // graphBuilder builds one graph.
@@ -63,8 +63,8 @@ func (g *graphBuilder) node(f field, guardrails *value, path string) *evaluation
 	if g.object(v, nodeFormAt(path)) == nil {
 		return node
 	}
-	if own := v.get("guardrails"); own != nil {
-		guardrails = own
+	if explicit := v.get("guardrails"); explicit != nil {
+		guardrails = explicit
 	}
 	g.guardrails(guardrails, node)
 	g.unguardEvents(node)
@@ -164,8 +164,8 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 	}
 	if measure := v.get("measure"); g.checkShape(measure, shapeText) {
 		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
-		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {
-			c.OwnMeasure = measure.text
+		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK {
+			c.PackMeasure = measure.text
 		}
 	}
 	g.recordSource(path+".measure", v.get("measure"))
@@ -358,8 +358,8 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 		if g.checkShape(measure, shapeText) {
 			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
 			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
-			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
-				override.OwnMeasure = measure.text
+			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
+				override.PackMeasure = measure.text
 			}
 		}
 		out = append(out, override)
@@ -386,9 +386,9 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 // measure looks up a measure by its lower-case name. An unknown name is that of a pack's measure.
 func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int32 {
 	for name, number := range numbers {
-		if number != 0 && name != prefix+ownMeasure && measureName(prefix, name) == v.text {
+		if number != 0 && name != prefix+packMeasureSuffix && measureName(prefix, name) == v.text {
 			return number
 		}
 	}
-	return numbers[prefix+ownMeasure]
+	return numbers[prefix+packMeasureSuffix]
 }

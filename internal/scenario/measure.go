@@ -50,8 +50,8 @@ func builtInNames(use MeasureKind) []string {
 	}
 }
 
-// ownMeasures are the measures of a pack. If its files were not read, any name is accepted.
-type ownMeasures struct {
+// packMeasures are the measures of a pack. If its files were not read, any name is accepted.
+type packMeasures struct {
 	list   []PackMeasure
 	unread bool
 	// of holds the source files.
@@ -60,8 +60,8 @@ type ownMeasures struct {
 
 // find returns a measure by name and use, nil if it is unknown. ok reports whether the name is
 // acceptable.
-func (m ownMeasures) find(name string, use MeasureKind) (own *PackMeasure, ok bool) {
-	at := slices.IndexFunc(m.list, func(o PackMeasure) bool { return o.Name == name && o.Kind == use })
+func (m packMeasures) find(name string, kind MeasureKind) (measure *PackMeasure, ok bool) {
+	at := slices.IndexFunc(m.list, func(o PackMeasure) bool { return o.Name == name && o.Kind == kind })
 	if at < 0 {
 		return nil, m.unread
 	}
@@ -69,7 +69,7 @@ func (m ownMeasures) find(name string, use MeasureKind) (own *PackMeasure, ok bo
 }
 
 // unknown returns the error for an unknown name, with a suggestion.
-func (m ownMeasures) unknown(name string, use MeasureKind) string {
+func (m packMeasures) unknown(name string, use MeasureKind) string {
 	known := builtInNames(use)
 	for _, o := range m.list {
 		if o.Name == name {
@@ -94,30 +94,30 @@ func (m ownMeasures) unknown(name string, use MeasureKind) string {
 // withMeasures returns options with the measures and extractors of an evaluation.
 func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Errors) {
 	files := &evaluationv1.Evaluation{MeasureModules: evaluation.GetMeasureModules(), MeasureExpressions: evaluation.GetMeasureExpressions()}
-	if o.own.of != nil && sameMeasures(o.own.of, files) {
+	if o.packMeasures.of != nil && sameMeasures(o.packMeasures.of, files) {
 		return o, nil
 	}
-	o.own = ownMeasures{of: files}
+	o.packMeasures = packMeasures{of: files}
 	if len(files.GetMeasureModules())+len(files.GetMeasureExpressions()) == 0 {
 		return o, nil
 	}
 	if o.Measures == nil {
-		o.own.unread = true
+		o.packMeasures.unread = true
 		return o, nil
 	}
 	list, mistakes := o.Measures(files)
-	for _, own := range list {
+	for _, measure := range list {
 		for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
-			if slices.Contains(builtInNames(use), own.Name) {
+			if slices.Contains(builtInNames(use), measure.Name) {
 				mistakes = append(mistakes, &Error{
-					File: own.Position.File, Line: own.Position.Line, Column: own.Position.Column, Field: own.Name,
+					File: measure.Position.File, Line: measure.Position.Line, Column: measure.Position.Column, Field: measure.Name,
 					Reason: "a built-in measure or extractor has the name; take another one",
 				})
 			}
 		}
 	}
-	if o.own.list = list; len(mistakes) > 0 {
-		o.own.unread = true // errors at their uses would only follow from that
+	if o.packMeasures.list = list; len(mistakes) > 0 {
+		o.packMeasures.unread = true // errors at their uses would only follow from that
 	}
 	return o, mistakes
 }
@@ -158,7 +158,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	if !declaredExpression.MatchString(f.key) {
 		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(f.key))
 	}
-	v := r.object(f.value, ownMeasureForm())
+	v := r.object(f.value, packMeasureForm())
 	if v == nil {
 		return nil
 	}
@@ -192,19 +192,19 @@ func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
 	}
 }
 
-// ownOverride checks a pack's measure in an override.
-func (c *checker) ownOverride(path string, column world.Column, override *evaluationv1.ColumnOverride) {
-	own, ok := c.opts.own.find(override.GetOwnMeasure(), CellMeasure)
+// packOverride checks a pack's measure in an override.
+func (c *checker) packOverride(path string, column world.Column, override *evaluationv1.ColumnOverride) {
+	measure, ok := c.opts.packMeasures.find(override.GetPackMeasure(), CellMeasure)
 	switch {
 	case !ok:
-		c.fail(path+".measure", "%s", c.opts.own.unknown(override.GetOwnMeasure(), CellMeasure))
-	case own != nil:
-		if reason := own.unsuited(column); reason != "" {
+		c.fail(path+".measure", "%s", c.opts.packMeasures.unknown(override.GetPackMeasure(), CellMeasure))
+	case measure != nil:
+		if reason := measure.unsuited(column); reason != "" {
 			c.fail(path+".measure", "%s", reason)
 		}
 	}
 	if len(override.GetTolerances()) > 0 {
-		c.fail(path, "%s takes no tolerance, only close and tool_trace do", override.GetOwnMeasure())
+		c.fail(path, "%s takes no tolerance, only close and tool_trace do", override.GetPackMeasure())
 	}
 }
 
@@ -217,11 +217,11 @@ func (m *PackMeasure) unsuited(column world.Column) string {
 	return fmt.Sprintf("%s does not compare the cells of %s, which is a %s", m.Name, column.Name, column.Kind)
 }
 
-// ownRows checks a pack's measure in a constraint.
-func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
-	name := constraint.GetOwnMeasure()
-	if _, ok := c.opts.own.find(name, RowMeasure); !ok {
-		c.fail(path+".measure", "%s", c.opts.own.unknown(name, RowMeasure))
+// packRowMeasure checks a pack's measure in a constraint.
+func (c *checker) packRowMeasure(path string, constraint *evaluationv1.Constraint) {
+	name := constraint.GetPackMeasure()
+	if _, ok := c.opts.packMeasures.find(name, RowMeasure); !ok {
+		c.fail(path+".measure", "%s", c.opts.packMeasures.unknown(name, RowMeasure))
 		return
 	}
 	if constraint.GetTable() == world.Sandbox {
@@ -237,8 +237,8 @@ func (c *checker) ownRows(path string, constraint *evaluationv1.Constraint) {
 
 // probe calls the pack's measures with each expected cell as the found one.
 func (c *checker) probe(path string, schema world.Table, constraint *evaluationv1.Constraint) {
-	if len(c.opts.own.list) == 0 || constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT ||
-		constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN {
+	if len(c.opts.packMeasures.list) == 0 || constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT ||
+		constraint.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK {
 		return
 	}
 	for i, row := range constraint.GetTarget() {
@@ -250,11 +250,11 @@ func (c *checker) probe(path string, schema world.Table, constraint *evaluationv
 			name := schema.Columns[column].Measure
 			for _, override := range constraint.GetOverrides() {
 				if override.GetColumn() == cell.GetColumn() {
-					name = override.GetOwnMeasure()
+					name = override.GetPackMeasure()
 				}
 			}
-			if own, _ := c.opts.own.find(name, CellMeasure); own != nil && own.Accepts(schema.Columns[column].Kind) {
-				if err := own.Probe(cell.GetValue()); err != nil {
+			if measure, _ := c.opts.packMeasures.find(name, CellMeasure); measure != nil && measure.Accepts(schema.Columns[column].Kind) {
+				if err := measure.Probe(cell.GetValue()); err != nil {
 					c.fail(fmt.Sprintf("%s.target[%d].cells[%d]", path, i, j), "%v", err)
 				}
 			}

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-const ownMeasureFile = `def near(wanted: float, found: float) -> bool:
+const packMeasureFile = `def near(wanted: float, found: float) -> bool:
     """Compares two prices."""
     return abs(wanted - found) < 2
 `
@@ -17,7 +17,7 @@ const ownMeasureFile = `def near(wanted: float, found: float) -> bool:
 // measuredPack returns a pack with measures in Python and the given ones in CEL.
 func measuredPack(expressions, measure string) fstest.MapFS {
 	return fstest.MapFS{
-		"measures/price.py": {Data: []byte(ownMeasureFile)},
+		"measures/price.py": {Data: []byte(packMeasureFile)},
 		"measures.yaml":     {Data: []byte(expressions)},
 		"schema.yaml": {Data: []byte("tables:\n  - name: item\n    columns:\n      - {name: item_id, type: text}\n" +
 			"      - {name: price, type: number, measure: " + measure + "}\n")},
@@ -40,7 +40,7 @@ func TestMeasuresStayInEvaluation(t *testing.T) {
 	}
 	made := loaded[0].Scenario
 	if modules, expressions := made.GetEvaluation().GetMeasureModules(), made.GetEvaluation().GetMeasureExpressions(); len(modules) != 1 ||
-		modules[0].GetSource() != ownMeasureFile || len(expressions) != 1 || expressions[0].GetExpression() != "wanted == found" {
+		modules[0].GetSource() != packMeasureFile || len(expressions) != 1 || expressions[0].GetExpression() != "wanted == found" {
 		t.Errorf("evaluation: got %v and %v, want a file and an expression", modules, expressions)
 	}
 	wire, err := proto.Marshal(made.GetSetup())

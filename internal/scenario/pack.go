@@ -133,7 +133,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 
 // file calls read for a file and keeps the recorded mistakes.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := &reader{file: name, schema: l.schema, own: l.opts.own}
+	r := &reader{file: name, schema: l.schema, packMeasures: l.opts.packMeasures}
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}

@@ -138,8 +138,8 @@ func (n *rowNames) resolve(v *value) {
 // content, or the only row whose name starts with it.
 func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	rows := n.search(v, schema)
-	own := contentID(name) // id of a row with this explicit name
-	ids := idsOf(rows, func(row namedRow) bool { return row.id == own })
+	explicit := contentID(name) // id of a row with this explicit name
+	ids := idsOf(rows, func(row namedRow) bool { return row.id == explicit })
 	if len(ids) == 0 {
 		ids = idsOf(rows, func(row namedRow) bool { return row.name == name })
 	}

@@ -63,8 +63,8 @@ type Options struct {
 	confirm []*setupv1.ConfirmedTool
 	// backends are the backends of known tools, without DefaultBackend.
 	backends []string
-	// own are the pack's measures.
-	own ownMeasures
+	// packMeasures are the pack's measures.
+	packMeasures packMeasures
 	// shapes describes tools. Calls of other tools are not checked.
 	shapes map[string]*toolShape
 	// zones caches valid time zones. Nil disables the cache.

@@ -31,7 +31,7 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions["scenarios"] = fieldSchema("{scenario}")
 	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
-	definitions["measures"] = object{"type": "object", "additionalProperties": reference("ownMeasure")}
+	definitions["measures"] = object{"type": "object", "additionalProperties": reference("packMeasure")}
 	definitions["recordings"] = fieldSchema("[recording]")
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -141,7 +141,7 @@ func primitives(schema *world.Schema) map[string]object {
 		"texts":        {"type": "object", "additionalProperties": object{"type": "string"}},
 		"overrides":    {"type": "object", "additionalProperties": anyOf([]string{"columnMeasure", "override"})},
 		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()}, "serverState": {"const": stateSession},
-		"category": {"enum": AuthorCategories()}, "ownCategory": {"type": "string", "pattern": categoryPattern},
+		"category": {"enum": AuthorCategories()}, "packCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
 		"measure": builtInOrOwn(builtInNames(RowMeasure)), "columnMeasure": builtInOrOwn(builtInNames(CellMeasure)),
@@ -159,7 +159,7 @@ func builtInOrOwn(names []string) object {
 func measureNames(prefix string, numbers map[string]int32) []string {
 	var names []string
 	for name, number := range numbers {
-		if number != 0 && name != prefix+ownMeasure {
+		if number != 0 && name != prefix+packMeasureSuffix {
 			names = append(names, measureName(prefix, name))
 		}
 	}

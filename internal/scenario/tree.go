@@ -98,9 +98,9 @@ type reader struct {
 	file string
 	// schema is the schema of the pack's tables; nil means the built-in one.
 	schema *world.Schema
-	// own are the pack's measures.
-	own    ownMeasures
-	errors Errors
+	// packMeasures are the pack's measures.
+	packMeasures packMeasures
+	errors       Errors
 }
 
 // world returns the schema of the pack's tables.

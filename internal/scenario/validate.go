@@ -115,14 +115,14 @@ func (c *checker) userTools(names []string) {
 
 // notUserTool explains why a user may not call a tool, empty if it may.
 func notUserTool(setup *setupv1.Setup, tool string) string {
-	own := append(slices.Clone(setup.GetTools().GetUser()), endTool)
+	userTools := append(slices.Clone(setup.GetTools().GetUser()), endTool)
 	if len(setup.GetConfirm()) > 0 {
-		own = append(own, AllowTool)
+		userTools = append(userTools, AllowTool)
 	}
-	if slices.Contains(own, tool) {
+	if slices.Contains(userTools, tool) {
 		return ""
 	}
-	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(own, ", "))
+	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(userTools, ", "))
 }
 
 // notAllowed explains why an agent may not call a tool, empty if it may.

@@ -236,8 +236,8 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 // override checks that a measure fits a column, and that tolerances fit the measure.
 func (c *checker) override(path string, column world.Column, override *evaluationv1.ColumnOverride) {
 	measure := override.GetMeasure()
-	if measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN {
-		c.ownOverride(path, column, override)
+	if measure == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
+		c.packOverride(path, column, override)
 		return
 	}
 	name := measureName(columnPrefix, measure.String())
@@ -285,9 +285,9 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 	switch constraint.GetMeasure() {
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT:
 		needsReference = false
-	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN:
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK:
 		needsReference = false
-		c.ownRows(path, constraint)
+		c.packRowMeasure(path, constraint)
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_REMOVAL,
 		evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UPDATE:
 		if constraint.GetTable() == world.Sandbox {

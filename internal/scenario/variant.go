@@ -120,9 +120,9 @@ func (e *Expanded) Scenario() *scenariov1.Scenario {
 // consent. A scenario in the catalogue with a variant's name replaces that variant, so a catalogue
 // with variants does not change.
 func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []Expanded {
-	own := make(map[string]*scenariov1.Scenario, len(scenarios))
+	byName := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {
-		own[s.GetSetup().GetName()] = s
+		byName[s.GetSetup().GetName()] = s
 	}
 	variants := AllVariants()
 	out := make([]Expanded, 0, len(variants)*len(scenarios))
@@ -142,7 +142,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 			if v.Suffix == ConfirmationSuffix {
 				made.confirm = need
 			}
-			if written := own[made.Name]; written != nil {
+			if written := byName[made.Name]; written != nil {
 				made.base, made.augmentations, made.confirm = written, nil, nil
 			}
 			if !taken[made.Name] {

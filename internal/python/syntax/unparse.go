@@ -106,8 +106,8 @@ func (w *writer) write(parts ...any) {
 
 // expr writes an expression, in parentheses where its precedence is below least.
 func (w *writer) expr(x Expr, least bind) {
-	own := precedence(x)
-	if own < least {
+	binding := precedence(x)
+	if binding < least {
 		w.WriteString("(")
 		defer w.WriteString(")")
 	}
@@ -151,33 +151,33 @@ func (w *writer) expr(x Expr, least bind) {
 	case *Call:
 		w.call(x)
 	default:
-		w.operator(x, own)
+		w.operator(x, binding)
 	}
 }
 
 // operator writes an operator and its operands.
-func (w *writer) operator(x Expr, own bind) {
+func (w *writer) operator(x Expr, operatorPrecedence bind) {
 	switch x := x.(type) {
 	case *Unary:
-		if w.write(x.Op); own == bindNot {
+		if w.write(x.Op); operatorPrecedence == bindNot {
 			w.write(" ")
 		}
-		w.expr(x.X, own)
+		w.expr(x.X, operatorPrecedence)
 	case *Binary:
-		left, right := own, own+1
-		if own == bindPower {
+		left, right := operatorPrecedence, operatorPrecedence+1
+		if operatorPrecedence == bindPower {
 			left, right = right, left
 		}
 		w.expr(x.X, left)
 		w.write(" ", x.Op, " ")
 		w.expr(x.Y, right)
 	case *BoolOp:
-		w.logical(x, own)
+		w.logical(x, operatorPrecedence)
 	case *Compare:
-		w.expr(x.X, own+1)
+		w.expr(x.X, operatorPrecedence+1)
 		for i, op := range x.Ops {
 			w.write(" ", op, " ")
-			w.expr(x.Rights[i], own+1)
+			w.expr(x.Rights[i], operatorPrecedence+1)
 		}
 	case *IfExpr:
 		w.expr(x.X, bindTest+1)
@@ -190,7 +190,7 @@ func (w *writer) operator(x Expr, own bind) {
 }
 
 // logical writes a chain of one operator. Python raises the precedence with each operand.
-func (w *writer) logical(x *BoolOp, own bind) {
+func (w *writer) logical(x *BoolOp, operatorPrecedence bind) {
 	operands := []Expr{x.Y}
 	for left, chained := x.X.(*BoolOp); ; left, chained = x.X.(*BoolOp) {
 		if !chained || left.Or != x.Or {
@@ -209,7 +209,7 @@ func (w *writer) logical(x *BoolOp, own bind) {
 		if i > 0 {
 			w.write(word)
 		}
-		w.expr(operand, min(own+bind(min(i, int(bindAtom)))+1, bindAtom))
+		w.expr(operand, min(operatorPrecedence+bind(min(i, int(bindAtom)))+1, bindAtom))
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 
 // layers names the packages of each layer. The innermost frame that belongs to any layer decides.
 func layers() []struct{ prefix, layer string } {
-	const own = "github.com/toolsandbox/toolsandbox/"
+	const modulePath = "github.com/toolsandbox/toolsandbox/"
 	return []struct{ prefix, layer string }{
 		{"github.com/nats-io/", "nats"},
 		{"google.golang.org/grpc", "grpc"},
@@ -21,13 +21,13 @@ func layers() []struct{ prefix, layer string } {
 		{"go.etcd.io/bbolt", "bbolt"},
 		{"buf.build/go/protovalidate", "validation"},
 		{"cel.dev/cel-go", "validation"},
-		{own + "services/evaluator/internal/", "scoring"},
-		{own + "services/evaluator", "evaluator"},
-		{own + "services/toolhost", "toolhost"},
-		{own + "services/agentgw", "agentgw"},
-		{own + "services/orchestrator", "orchestrator"},
-		{own + "internal/bus", "nats"},
-		{own, "other own code"},
+		{modulePath + "services/evaluator/internal/", "scoring"},
+		{modulePath + "services/evaluator", "evaluator"},
+		{modulePath + "services/toolhost", "toolhost"},
+		{modulePath + "services/agentgw", "agentgw"},
+		{modulePath + "services/orchestrator", "orchestrator"},
+		{modulePath + "internal/bus", "nats"},
+		{modulePath, "other own code"},
 	}
 }
 

@@ -309,11 +309,11 @@ func (c *Selection) Schema() (*world.Schema, []string, error) {
 			standalone = false
 			continue
 		}
-		tables, own, err := scenario.LoadSchema(from.files)
+		tables, packCategories, err := scenario.LoadSchema(from.files)
 		if err != nil {
 			return nil, nil, fmt.Errorf("load %s: %w", from.path, err)
 		}
-		categories = append(categories, own...)
+		categories = append(categories, packCategories...)
 		if len(tables) > 0 && tables[0].GetName() == world.Sandbox {
 			tables = tables[1:]
 		} else {

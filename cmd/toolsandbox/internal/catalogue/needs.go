@@ -52,9 +52,9 @@ func (p Pack) Tools() ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool) {
 	}
 	setup := &setupv1.Setup{ToolModules: p.Modules, ToolServers: p.ToolServers, Schema: p.Tables}
 	all, confirm, _ := toolhost.PackTools(setup) // a loaded pack is valid
-	own := slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
+	tools := slices.DeleteFunc(all, func(info *toolhostv1.ToolInfo) bool {
 		return !slices.ContainsFunc(p.Modules, func(m *setupv1.ToolModule) bool { return m.GetName() == info.GetModule() }) &&
 			!slices.ContainsFunc(p.ToolServers, func(s *setupv1.ToolServer) bool { return s.GetName() == info.GetModule() })
 	})
-	return own, confirm
+	return tools, confirm
 }

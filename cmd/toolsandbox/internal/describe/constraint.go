@@ -30,7 +30,7 @@ func constraints(graph *evaluationv1.Graph, node *evaluationv1.Node, zone *time.
 			text += ", since " + reference(graph, int(c.GetReference()))
 		}
 		for _, override := range c.GetOverrides() {
-			text += ", " + override.GetColumn() + " by " + cmp.Or(override.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
+			text += ", " + override.GetColumn() + " by " + cmp.Or(override.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(override.GetMeasure().String(), "COLUMN_MEASURE_")))
 			for _, tolerance := range override.GetTolerances() {
 				text += fmt.Sprintf(" (%s ±%s)", tolerance.GetName(), number(tolerance.GetAbsolute()))
 			}
@@ -71,8 +71,8 @@ func (p *printer) constraint(c *evaluationv1.Constraint) string {
 			by = c.GetExtractorExpression()
 		}
 		return table + " has " + rows + ", " + c.GetFillTo() + " filled by " + by
-	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN:
-		return table + " is " + rows + " by " + c.GetOwnMeasure()
+	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK:
+		return table + " is " + rows + " by " + c.GetPackMeasure()
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED:
 	}
 	return table + " " + rows

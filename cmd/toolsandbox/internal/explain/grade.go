@@ -12,7 +12,7 @@ var quirkText = map[string]string{
 	"exception_voids_iteration":        "EuroEval's metric raises, which voids every iteration that draws the record",
 	"call_order_counts":                "EuroEval compares call by call in order, the strict grader in any order",
 	"calls_beyond_functions_unchecked": "EuroEval ignores calls beyond the last function description",
-	"description_by_position":             "EuroEval compares a call by the description in its place, the strict grader by the one with its name",
+	"description_by_position":          "EuroEval compares a call by the description in its place, the strict grader by the one with its name",
 	"extra_argument_passes":            "EuroEval ignores arguments that the expected call lacks",
 	"optional_argument_not_compared":   "EuroEval ignores optional arguments",
 	"nothing_required_compares_all":    "EuroEval compares all arguments if the description requires none",

@@ -71,10 +71,10 @@ func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
 	message := c.GetTable() == world.Sandbox
 	for _, pair := range c.GetRows() {
 		switch {
-		case c.GetOwnMeasure() != "" && pair.Wanted == nil:
+		case c.GetPackMeasure() != "" && pair.Wanted == nil:
 			p.line("found %s", row(schema, pair.GetFound()))
 			continue
-		case c.GetOwnMeasure() != "":
+		case c.GetPackMeasure() != "":
 			p.line("wanted %s", wantedCells(pair))
 			continue
 		case pair.Wanted == nil:
@@ -134,8 +134,8 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 
 // measure is the name of a column measure.
 func measure(c *evaluatorv1.CellExplanation) string {
-	if own := c.GetOwnMeasure(); own != "" {
-		return own
+	if name := c.GetPackMeasure(); name != "" {
+		return name
 	}
 	return strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_"))
 }

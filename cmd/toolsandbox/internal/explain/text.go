@@ -139,7 +139,7 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
 }
 
 func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.ConstraintExplanation) {
-	measure := cmp.Or(c.GetOwnMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
+	measure := cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "SNAPSHOT_MEASURE_")))
 	since := ""
 	if c.Reference != nil {
 		since = fmt.Sprintf(" since message %d (%s)", c.GetReferenceIndex(), reference(graph, c.GetReference()))

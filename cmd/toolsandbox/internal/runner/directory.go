@@ -35,7 +35,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 	}
 	for _, entry := range entries {
-		if own := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !own {
+		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !allowed {
 			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}

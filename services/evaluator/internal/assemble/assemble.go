@@ -146,11 +146,11 @@ func newPending() *pending {
 
 // reopens reports whether an entry opens the log in a new round.
 func (a *Assembler) reopens(rolloutID string, entry *busv1.LogEntry) bool {
-	round, known := a.done[rolloutID]
+	round, isDone := a.done[rolloutID]
 	if p := a.pending[rolloutID]; p != nil {
-		round, known = p.round, true
+		round, isDone = p.round, true
 	}
-	return known && entry.GetClaim().GetRound() > round
+	return isDone && entry.GetClaim().GetRound() > round
 }
 
 // Log adds the log entry with a stream sequence, nil for one that cannot be decoded. It returns the

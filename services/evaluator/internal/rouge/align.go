@@ -24,14 +24,14 @@ type Alignment struct {
 // Align compares two texts and returns their common words. It takes time proportional to the
 // product of their lengths. Target.FMeasure is faster if only the score is needed.
 func Align(target, prediction string) Alignment {
-	wanted, found := words(target), words(prediction)
-	if len(wanted) == 0 || len(found) == 0 {
+	targetWords, predictionWords := words(target), words(prediction)
+	if len(targetWords) == 0 || len(predictionWords) == 0 {
 		return Alignment{}
 	}
 	common := float64(NewTarget(target).commonLength(Tokenize(prediction)))
-	alignment := Alignment{Precision: common / float64(len(found)), Recall: common / float64(len(wanted))}
-	if len(wanted)*len(found) <= maxCells {
-		alignment.Common = subsequence(wanted, found)
+	alignment := Alignment{Precision: common / float64(len(predictionWords)), Recall: common / float64(len(targetWords))}
+	if len(targetWords)*len(predictionWords) <= maxCells {
+		alignment.Common = commonSubsequence(targetWords, predictionWords)
 	}
 	return alignment
 }
@@ -60,9 +60,9 @@ func words(text string) []word {
 		if letter >= utf8.RuneSelf {
 			letter, size, split = foldNonASCII(text[i:])
 		}
-		part := letter >= 'a' && letter <= 'z' || letter >= '0' && letter <= '9' || letter >= 'A' && letter <= 'Z'
+		isLetterOrDigit := letter >= 'a' && letter <= 'z' || letter >= '0' && letter <= '9' || letter >= 'A' && letter <= 'Z'
 		switch {
-		case !part:
+		case !isLetterOrDigit:
 			flush(i)
 		case start < 0:
 			start = i
@@ -76,13 +76,13 @@ func words(text string) []word {
 	return list
 }
 
-// subsequence returns the longest common subsequence with the earliest words.
-func subsequence(wanted, found []word) []Word {
-	width := len(found) + 1
-	longest := make([]int32, (len(wanted)+1)*width) // length of the longest subsequence from each pair of positions
-	for i := len(wanted) - 1; i >= 0; i-- {
-		for j := len(found) - 1; j >= 0; j-- {
-			if wanted[i].stem == found[j].stem {
+// commonSubsequence returns the longest common subsequence with the earliest words.
+func commonSubsequence(target, prediction []word) []Word {
+	width := len(prediction) + 1
+	longest := make([]int32, (len(target)+1)*width) // length of the longest subsequence from each pair of positions
+	for i := len(target) - 1; i >= 0; i-- {
+		for j := len(prediction) - 1; j >= 0; j-- {
+			if target[i].stem == prediction[j].stem {
 				longest[i*width+j] = longest[(i+1)*width+j+1] + 1
 			} else {
 				longest[i*width+j] = max(longest[(i+1)*width+j], longest[i*width+j+1])
@@ -90,10 +90,10 @@ func subsequence(wanted, found []word) []Word {
 		}
 	}
 	var common []Word
-	for i, j := 0, 0; i < len(wanted) && j < len(found); {
+	for i, j := 0, 0; i < len(target) && j < len(prediction); {
 		switch {
-		case wanted[i].stem == found[j].stem:
-			common = append(common, Word{wanted[i].start, wanted[i].end, found[j].start, found[j].end})
+		case target[i].stem == prediction[j].stem:
+			common = append(common, Word{target[i].start, target[i].end, prediction[j].start, prediction[j].end})
 			i++
 			j++
 		case longest[(i+1)*width+j] >= longest[i*width+j+1]:

@@ -80,11 +80,12 @@ type guardrail struct{ table, reference int }
 type constraint struct {
 	table   int // index in the schema
 	measure SnapshotMeasure
-	// own is the pack's measure instead of measure, which is then Snapshot; nil for built-in ones.
-	own       *measure.Function
-	reference int
-	number    int
-	target    [][]cell
+	// packMeasure is the pack's measure instead of measure, which is then Snapshot; nil for built-in
+	// ones.
+	packMeasure *measure.Function
+	reference   int
+	number      int
+	target      [][]cell
 	// senders and recipients are bit sets of the roles that the only target row of a SANDBOX
 	// constraint accepts.
 	senders, recipients uint8
@@ -99,12 +100,12 @@ type constraint struct {
 type cell struct {
 	column  int
 	measure ColumnMeasure
-	// own is the pack's measure if measure is PackColumn.
-	own       *measure.Function
-	value     Value
-	tolerance float64
-	target    *rouge.Target
-	accepted  []traceTarget
+	// packMeasure is the pack's measure if measure is PackColumn.
+	packMeasure *measure.Function
+	value       Value
+	tolerance   float64
+	target      *rouge.Target
+	accepted    []traceTarget
 }
 
 // Len returns the number of nodes.
@@ -168,7 +169,7 @@ func Compile(definition Definition) (*Graph, error) {
 func (g *Graph) checkMeasures(check *checker) {
 	for _, table := range g.schema.Tables() {
 		for _, column := range table.Columns {
-			if own := g.measures.Find(column.Measure, measure.Cells); (own == nil || !own.Accepts(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
+			if fn := g.measures.Find(column.Measure, measure.Cells); (fn == nil || !fn.Accepts(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
 				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
 			}
 		}
@@ -194,8 +195,8 @@ func (g *Graph) order(check *checker, edges []*evaluationv1.Edge) []uint64 {
 	for i := range g.nodes {
 		g.nodes[i].before = direct[i]
 	}
-	if rest := g.unordered(); rest != 0 {
-		check.add(-1, -1, "edges", "cycle through nodes %v", list(rest))
+	if unordered := g.unordered(); unordered != 0 {
+		check.add(-1, -1, "edges", "cycle through nodes %v", list(unordered))
 		return direct
 	}
 	g.orderReferences(check, direct)
@@ -223,11 +224,11 @@ func (g *Graph) orderReferences(check *checker, direct []uint64) {
 			}
 		}
 	}
-	rest := g.unordered()
-	for _, i := range list(rest) {
+	unordered := g.unordered()
+	for _, i := range list(unordered) {
 		for j, c := range g.nodes[i].constraints {
-			if c.reference >= 0 && rest&(1<<c.reference) != 0 {
-				check.add(i, j, "reference", "nodes %v wait for each other", list(rest))
+			if c.reference >= 0 && unordered&(1<<c.reference) != 0 {
+				check.add(i, j, "reference", "nodes %v wait for each other", list(unordered))
 			}
 		}
 	}
@@ -235,16 +236,16 @@ func (g *Graph) orderReferences(check *checker, direct []uint64) {
 
 // unordered returns the nodes on a cycle or after one.
 func (g *Graph) unordered() uint64 {
-	rest := g.matched
+	remaining := g.matched
 	for {
-		before := rest
-		for _, i := range list(rest) {
-			if g.nodes[i].before&rest == 0 {
-				rest &^= 1 << i
+		before := remaining
+		for _, i := range list(remaining) {
+			if g.nodes[i].before&remaining == 0 {
+				remaining &^= 1 << i
 			}
 		}
-		if rest == before {
-			return rest
+		if remaining == before {
+			return remaining
 		}
 	}
 }

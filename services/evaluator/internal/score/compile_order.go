@@ -51,8 +51,8 @@ func (g *Graph) sort() {
 		for _, p := range list(n.before) {
 			n.directBefore &^= before[p]
 		}
-		for _, need := range n.dependences {
-			n.reads |= 1 << need.node
+		for _, dep := range n.dependences {
+			n.reads |= 1 << dep.node
 		}
 		g.before[i] = n.before
 		g.neighbours[i] |= n.before

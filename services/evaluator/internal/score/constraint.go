@@ -40,7 +40,7 @@ func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint
 	k.table = k.schema.Tables()[result.table]
 	switch source.GetMeasure() {
 	case PackSnapshot:
-		k.own(source, &result)
+		k.packMeasure(source, &result)
 	case Addition, Removal, Update:
 		if result.table == sandbox {
 			k.fail("table", "%v compares stored tables, not SANDBOX", nameOf(source.GetMeasure()))
@@ -78,16 +78,16 @@ func (k *constraintCompiler) compile(source *evaluationv1.Constraint) constraint
 	return result
 }
 
-// own finds the pack's measure of rows.
-func (k *constraintCompiler) own(source *evaluationv1.Constraint, result *constraint) {
-	result.measure, result.own = Snapshot, k.measures.Find(source.GetOwnMeasure(), measure.Rows)
+// packMeasure finds the pack's measure of rows.
+func (k *constraintCompiler) packMeasure(source *evaluationv1.Constraint, result *constraint) {
+	result.measure, result.packMeasure = Snapshot, k.measures.Find(source.GetPackMeasure(), measure.Rows)
 	switch {
-	case result.own == nil:
-		k.fail("measure", "unknown measure of rows %q", source.GetOwnMeasure())
+	case result.packMeasure == nil:
+		k.fail("measure", "unknown measure of rows %q", source.GetPackMeasure())
 	case result.table == sandbox:
-		k.fail("table", "%s compares stored tables, not SANDBOX", source.GetOwnMeasure())
+		k.fail("table", "%s compares stored tables, not SANDBOX", source.GetPackMeasure())
 	case len(source.GetOverrides()) > 0:
-		k.fail("columns", "%s compares whole rows and takes none", source.GetOwnMeasure())
+		k.fail("columns", "%s compares whole rows and takes none", source.GetPackMeasure())
 	}
 }
 
@@ -108,12 +108,12 @@ func (k *constraintCompiler) reference(source *evaluationv1.Constraint, result *
 
 // dependant checks and sets the fields of ToolTraceDependant.
 func (k *constraintCompiler) dependant(source *evaluationv1.Constraint, result *constraint) {
-	found, err := findExtractor(source, k.measures)
+	extractor, err := findExtractor(source, k.measures)
 	if err != nil {
 		k.fail("extractor", "%v", err)
 		return
 	}
-	result.extractor = found
+	result.extractor = extractor
 	if source.GetFillTo() != "tool_trace" && source.GetFillTo() != "content" {
 		k.fail("fill_to", "%q is neither tool_trace nor content", source.GetFillTo())
 		return
@@ -132,8 +132,8 @@ func (k *constraintCompiler) overrides(source *evaluationv1.Constraint) map[int]
 			continue
 		}
 		if override.GetMeasure() == PackColumn {
-			if own := k.measures.Find(override.GetOwnMeasure(), measure.Cells); own == nil || !own.Accepts(k.table.Columns[column].Kind) {
-				k.fail(field, "measure %q does not compare a %v", override.GetOwnMeasure(), k.table.Columns[column].Kind)
+			if fn := k.measures.Find(override.GetPackMeasure(), measure.Cells); fn == nil || !fn.Accepts(k.table.Columns[column].Kind) {
+				k.fail(field, "measure %q does not compare a %v", override.GetPackMeasure(), k.table.Columns[column].Kind)
 				continue
 			}
 		} else if !supports(override.GetMeasure(), k.table.Columns[column].Kind) {
@@ -229,13 +229,13 @@ func (k *constraintCompiler) cell(
 ) cell {
 	spec := k.table.Columns[column]
 	c := cell{column: column, measure: measureOf(spec.Measure), value: value, tolerance: -1}
-	own := spec.Measure
+	packMeasure := spec.Measure
 	if c.measure == 0 {
 		c.measure = PackColumn
 	}
 	var tolerances map[string]float64
 	if override != nil {
-		c.measure, own = override.GetMeasure(), override.GetOwnMeasure()
+		c.measure, packMeasure = override.GetMeasure(), override.GetPackMeasure()
 		tolerances = make(map[string]float64, len(override.GetTolerances()))
 		for _, tolerance := range override.GetTolerances() {
 			tolerances[tolerance.GetName()] = tolerance.GetAbsolute()
@@ -251,7 +251,7 @@ func (k *constraintCompiler) cell(
 		}
 	}
 	if c.measure == PackColumn {
-		c.own = k.measures.Find(own, measure.Cells)
+		c.packMeasure = k.measures.Find(packMeasure, measure.Cells)
 	}
 	if c.value.IsNull() {
 		return c

@@ -27,7 +27,7 @@ const (
 	// ToolTrace is 1 if a trace of the cell matches one of the target's traces.
 	ToolTrace = evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE
 	// PackColumn is a pack's measure.
-	PackColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN
+	PackColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK
 )
 
 // measureOf returns the built-in column measure of a name, the zero value if it is unknown.
@@ -57,7 +57,7 @@ const (
 	// Guardrail is 1 if the version equals the reference's.
 	Guardrail = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
 	// PackSnapshot compares the complete version by a pack's measure.
-	PackSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN
+	PackSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK
 )
 
 // nameOf returns a measure's name, e.g. rouge_l.

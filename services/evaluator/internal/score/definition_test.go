@@ -131,7 +131,7 @@ func graphOf(nodes []Node, edges []Edge) *evaluationv1.Graph {
 
 func (c *Constraint) proto() *evaluationv1.Constraint {
 	constraint := &evaluationv1.Constraint{
-		Table: c.Table, Measure: c.Measure, OwnMeasure: c.Own, FillTo: c.FillTo, Extractor: c.Extractor, ExtractorExpression: c.ExtractorExpression,
+		Table: c.Table, Measure: c.Measure, PackMeasure: c.Own, FillTo: c.FillTo, Extractor: c.Extractor, ExtractorExpression: c.ExtractorExpression,
 	}
 	if c.Reference != nil {
 		reference := int32(*c.Reference)
@@ -145,7 +145,7 @@ func (c *Constraint) proto() *evaluationv1.Constraint {
 		constraint.Target = append(constraint.Target, target)
 	}
 	for _, o := range c.Overrides {
-		override := &evaluationv1.ColumnOverride{Column: o.Column, Measure: o.Measure, OwnMeasure: o.Own}
+		override := &evaluationv1.ColumnOverride{Column: o.Column, Measure: o.Measure, PackMeasure: o.Own}
 		for _, t := range o.Tolerances {
 			override.Tolerances = append(override.Tolerances, &evaluationv1.Tolerance{Name: t.Name, Absolute: t.Absolute})
 		}

@@ -32,11 +32,11 @@ func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExpl
 		return nodes
 	}
 	x := &explainer{matcher: &matcher{
-		prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first, cache: make([][]float64, g.constraintCount),
+		prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first, cache: make([][]float64, g.constraintCount),
 	}}
 	for i, match := range result.Matches {
 		if match.Matched {
-			x.at[i] = match.Index
+			x.assigned[i] = match.Index
 			x.matched |= 1 << i
 		}
 	}
@@ -63,7 +63,7 @@ type explainer struct {
 // node explains a node at a message.
 func (x *explainer) node(i, index int) *evaluatorv1.NodeAt {
 	n := &x.graph.nodes[i]
-	at := &evaluatorv1.NodeAt{Index: int32(index), Similarity: x.matcher.node(n, index)}
+	at := &evaluatorv1.NodeAt{Index: int32(index), Similarity: x.matcher.nodeSimilarity(n, index)}
 	for j := range n.constraints {
 		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
 	}
@@ -81,8 +81,8 @@ func (x *explainer) best(i int, match Match) int {
 	}
 	n := &x.graph.nodes[i]
 	best, similarity := -1, match.Similarity
-	for index := from; index < x.first+x.count; index++ {
-		if reached := x.matcher.node(n, index); reached > similarity {
+	for index := from; index < x.first+x.candidateCount; index++ {
+		if reached := x.matcher.nodeSimilarity(n, index); reached > similarity {
 			best, similarity = index, reached
 		}
 	}
@@ -95,9 +95,9 @@ func (x *explainer) best(i int, match Match) int {
 	if match.Matched {
 		nearest = x.nearness(i, match.Index)
 	}
-	for index := from; index < x.first+x.count; index++ {
-		if near := x.nearness(i, index); near > nearest {
-			best, nearest = index, near
+	for index := from; index < x.first+x.candidateCount; index++ {
+		if nearness := x.nearness(i, index); nearness > nearest {
+			best, nearest = index, nearness
 		}
 	}
 	return best
@@ -114,7 +114,7 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 		if x.matched&(1<<c.reference) == 0 {
 			return 0, false
 		}
-		from = max(from, x.at[c.reference])
+		from = max(from, x.assigned[c.reference])
 	}
 	for _, guard := range x.graph.nodes[i].guards {
 		if guard.reference >= 0 && x.matched&(1<<guard.reference) == 0 {
@@ -194,13 +194,13 @@ func (x *explainer) constraint(c *constraint, index int) *evaluatorv1.Constraint
 	if c.measure == Guardrail {
 		return x.guardrail(c.table, c.reference, index)
 	}
-	e := &evaluatorv1.ConstraintExplanation{Table: x.schema.Tables()[c.table].Name, Measure: c.measure, Similarity: x.matcher.constraint(c, index)}
+	e := &evaluatorv1.ConstraintExplanation{Table: x.schema.Tables()[c.table].Name, Measure: c.measure, Similarity: x.matcher.constraintSimilarity(c, index)}
 	if c.measure != Snapshot {
 		e.Reference, e.ReferenceIndex = proto.Int32(int32(c.reference)), proto.Int32(int32(x.resolve(c.reference)))
 	}
 	switch {
-	case c.own != nil:
-		x.ownRows(e, c, index)
+	case c.packMeasure != nil:
+		x.packRows(e, c, index)
 	case c.table != sandbox:
 		x.storedTable(e, c, index)
 	case len(c.target) != 1:

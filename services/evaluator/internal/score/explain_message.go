@@ -131,15 +131,15 @@ func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExpla
 	} else {
 		e.Found = value.wire()
 	}
-	if target.own != nil {
-		e.OwnMeasure = target.own.Name
-		if _, err := x.packMeasures.compareCells(target.own, target.value, value); err != nil {
+	if target.packMeasure != nil {
+		e.PackMeasure = target.packMeasure.Name
+		if _, err := x.packMeasures.compareCells(target.packMeasure, target.value, value); err != nil {
 			e.Problem = err.Error()
 		}
 	}
 	similarity := x.compareCell(&target, value)
 	if target.target != nil && !value.IsNull() && !x.brief {
-		e.Text = compared(target.value.text, value.text)
+		e.Text = compareTexts(target.value.text, value.text)
 	}
 	if e.NoResult = math.IsNaN(similarity); !e.GetNoResult() {
 		e.Similarity = similarity
@@ -147,14 +147,14 @@ func (x *explainer) cell(t int, target cell, value Value) *evaluatorv1.CellExpla
 	return e
 }
 
-// compared returns the common words of two texts.
-func compared(wanted, found string) *evaluatorv1.TextComparison {
-	alignment := rouge.Align(wanted, found)
+// compareTexts returns the common words of two texts.
+func compareTexts(target, actual string) *evaluatorv1.TextComparison {
+	alignment := rouge.Align(target, actual)
 	text := &evaluatorv1.TextComparison{Precision: alignment.Precision, Recall: alignment.Recall}
 	for _, word := range alignment.Common {
 		text.Common = append(text.Common, &evaluatorv1.CommonWord{
-			Wanted: wanted[word.TargetStart:word.TargetEnd], WantedAt: int32(word.TargetStart),
-			Found: found[word.PredictionStart:word.PredictionEnd], FoundAt: int32(word.PredictionStart),
+			Wanted: target[word.TargetStart:word.TargetEnd], WantedAt: int32(word.TargetStart),
+			Found: actual[word.PredictionStart:word.PredictionEnd], FoundAt: int32(word.PredictionStart),
 		})
 	}
 	return text
@@ -191,9 +191,9 @@ func (t *traceTarget) explain(number int, c *call) *evaluatorv1.TraceComparison 
 		if tolerance, ok := t.tolerances[want.Key]; ok && tolerance >= 0 {
 			argument.Tolerance = proto.Float64(tolerance)
 		}
-		if given, ok := c.arguments.Get(want.Key); ok {
-			argument.FoundJson = proto.String(jsonText(given))
-			argument.Fits = t.matchesArgument(want, given)
+		if value, ok := c.arguments.Get(want.Key); ok {
+			argument.FoundJson = proto.String(jsonText(value))
+			argument.Fits = t.matchesArgument(want, value)
 		}
 		e.Arguments = append(e.Arguments, argument)
 	}

@@ -18,23 +18,23 @@ const maxPairs = 1 << 16
 // storedTable explains a constraint on a stored table at a message.
 func (x *explainer) storedTable(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
-	now := h.at[index]
-	rows := h.versions[now].Rows
+	current := h.versionAt[index]
+	rows := h.versions[current].Rows
 	if c.measure != Snapshot {
 		reference := int(e.GetReferenceIndex())
-		then := h.at[reference]
+		previous := h.versionAt[reference]
 		switch c.measure {
 		case Addition:
-			if !x.difference(c.table, now, then, true) {
+			if !x.difference(c.table, current, previous, true) {
 				e.Problem = "a row of the reference is gone or changed"
 			}
 		case Removal:
-			if !x.difference(c.table, then, now, true) {
+			if !x.difference(c.table, previous, current, true) {
 				e.Problem = "there is a row that the reference does not have"
 			}
 		case Update:
-			x.difference(c.table, now, then, false)
-			if before := h.versions[then].Rows; len(rows) != len(before) {
+			x.difference(c.table, current, previous, false)
+			if before := h.versions[previous].Rows; len(rows) != len(before) {
 				e.Problem = fmt.Sprintf("there are %d rows, %d at the reference", len(rows), len(before))
 			}
 		}
@@ -63,12 +63,12 @@ func (x *explainer) storedTable(e *evaluatorv1.ConstraintExplanation, c *constra
 	}
 }
 
-// ownRows explains a comparison by a pack's measure, which does not pair rows.
-func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
+// packRows explains a comparison by a pack's measure, which does not pair rows.
+func (x *explainer) packRows(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	h := &x.tables[c.table]
-	rows := h.versions[h.at[index]].Rows
-	e.Measure, e.OwnMeasure = PackSnapshot, c.own.Name
-	if _, err := x.packMeasures.compareRows(c.own, c.target, rows, x.columns(c.table)); err != nil {
+	rows := h.versions[h.versionAt[index]].Rows
+	e.Measure, e.PackMeasure = PackSnapshot, c.packMeasure.Name
+	if _, err := x.packMeasures.compareRows(c.packMeasure, c.target, rows, x.columns(c.table)); err != nil {
 		e.Problem = err.Error()
 	}
 	for j, row := range c.target {
@@ -80,8 +80,8 @@ func (x *explainer) ownRows(e *evaluatorv1.ConstraintExplanation, c *constraint,
 }
 
 // row explains a pair of rows.
-func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluatorv1.RowExplanation {
-	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted)), Found: wireRow(row)}
+func (x *explainer) row(t int, targetIndex int, target []cell, row []Value) *evaluatorv1.RowExplanation {
+	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(targetIndex)), Found: wireRow(row)}
 	if similarity := x.prepared.compareRow(target, row); !math.IsNaN(similarity) {
 		e.Similarity = similarity
 	}
@@ -92,12 +92,12 @@ func (x *explainer) row(t int, wanted int, target []cell, row []Value) *evaluato
 }
 
 // missing explains a target row without a paired row.
-func (x *explainer) missing(t int, wanted int, target []cell) *evaluatorv1.RowExplanation {
-	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(wanted))}
+func (x *explainer) missing(t int, targetIndex int, target []cell) *evaluatorv1.RowExplanation {
+	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(targetIndex))}
 	for _, cell := range byColumn(target) {
 		missing := &evaluatorv1.CellExplanation{Column: x.columns(t)[cell.column].Name, Measure: cell.measure, Wanted: cell.value.wire(), Found: world.Null()}
-		if cell.own != nil {
-			missing.OwnMeasure = cell.own.Name
+		if cell.packMeasure != nil {
+			missing.PackMeasure = cell.packMeasure.Name
 		}
 		e.Cells = append(e.Cells, missing)
 	}
@@ -150,8 +150,8 @@ func (x *explainer) greedy(target [][]cell, rows [][]Value) []int {
 			if used[i] {
 				continue
 			}
-			if near := x.rowSimilarity(target[j], rows[i]); near > nearest {
-				best, nearest = i, near
+			if similarity := x.rowSimilarity(target[j], rows[i]); similarity > nearest {
+				best, nearest = i, similarity
 			}
 		}
 		if pairs[j] = best; best >= 0 {
@@ -180,21 +180,21 @@ func (x *explainer) changes(t int, reference, index int, nullsAreZero bool) []*e
 		return x.changedMessage(reference, index)
 	}
 	h := &x.tables[t]
-	gone, come := slices.Clone(h.versions[h.at[reference]].Rows), h.versions[h.at[index]].Rows
+	removed, current := slices.Clone(h.versions[h.versionAt[reference]].Rows), h.versions[h.versionAt[index]].Rows
 	equal := equalRow
 	if nullsAreZero {
 		equal = func(a, b []Value) bool { return equalNullAsZero(x.columns(t), a, b) }
 	}
 	var added [][]Value
-	for _, row := range come {
-		if i := slices.IndexFunc(gone, func(other []Value) bool { return equal(other, row) }); i >= 0 {
-			gone = slices.Delete(gone, i, i+1)
+	for _, row := range current {
+		if i := slices.IndexFunc(removed, func(other []Value) bool { return equal(other, row) }); i >= 0 {
+			removed = slices.Delete(removed, i, i+1)
 		} else {
 			added = append(added, row)
 		}
 	}
 	var changes []*evaluatorv1.RowChange
-	for _, row := range gone {
+	for _, row := range removed {
 		change := &evaluatorv1.RowChange{Before: wireRow(row)}
 		if i := slices.IndexFunc(added, func(other []Value) bool { return !row[0].IsNull() && other[0].Equal(row[0]) }); i >= 0 {
 			after := added[i]

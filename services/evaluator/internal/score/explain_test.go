@@ -49,7 +49,7 @@ func TestExplainText(t *testing.T) {
 	_, got := explainFirst(t, chat("hello", "your milk is bought"), say("Milk bought"))
 	want := []*evaluatorv1.CellExplanation{{
 		Column: "content", Measure: RougeL, Wanted: world.Text("Milk bought"), Found: world.Text("your milk is bought"),
-		Similarity: single(2.0 / 3), Text: &evaluatorv1.TextComparison{Precision: 0.5, Recall: 1, Common: []*evaluatorv1.CommonWord{
+		Similarity: roundToFloat32(2.0 / 3), Text: &evaluatorv1.TextComparison{Precision: 0.5, Recall: 1, Common: []*evaluatorv1.CommonWord{
 			{Wanted: "Milk", Found: "milk", WantedAt: 0, FoundAt: 5}, {Wanted: "bought", Found: "bought", WantedAt: 5, FoundAt: 13},
 		}},
 	}}

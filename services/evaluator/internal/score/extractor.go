@@ -20,8 +20,8 @@ type namedValue struct {
 
 // extractor is a CEL extractor or a pack's Python extractor.
 type extractor struct {
-	cel *celexpr.Extractor
-	own *measure.Function
+	cel    *celexpr.Extractor
+	python *measure.Function
 }
 
 // extraction is the result of an extractor for a call.
@@ -44,8 +44,8 @@ func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*ext
 	if builtin, ok := celexpr.BuiltIn(source.GetExtractor()); ok {
 		return &extractor{cel: builtin}, nil
 	}
-	if own := measures.Find(source.GetExtractor(), measure.Extractor); own != nil {
-		return &extractor{own: own}, nil
+	if fn := measures.Find(source.GetExtractor(), measure.Extractor); fn != nil {
+		return &extractor{python: fn}, nil
 	}
 	return nil, fmt.Errorf("unknown extractor %q", source.GetExtractor())
 }
@@ -59,8 +59,8 @@ func (w *prepared) extract(c *call, from *extractor) *extraction {
 	}
 	var alternatives [][]namedValue
 	var err error
-	if from.own != nil {
-		if alternatives, err = w.packMeasures.extract(from.own, c); errors.Is(err, measure.ErrSteps) {
+	if from.python != nil {
+		if alternatives, err = w.packMeasures.extract(from.python, c); errors.Is(err, measure.ErrSteps) {
 			w.packMeasures.recordFailure(err)
 		}
 	} else {

@@ -6,9 +6,9 @@ import (
 	"math/bits"
 )
 
-// margin is the difference below which two sums of similarities are equal. It exceeds the rounding
-// of a sum and is below any other difference between 32-bit similarities.
-const margin = 1e-11
+// sumTolerance is the difference below which two sums of similarities are equal. It exceeds the
+// rounding of a sum and is below any other difference between 32-bit similarities.
+const sumTolerance = 1e-11
 
 const (
 	// maxWork is the maximum work of one matching.
@@ -24,19 +24,19 @@ var ErrWork = errors.New("matching takes too much work")
 // unknown is a similarity that has not been evaluated.
 const unknown = -1
 
-// matcher finds the best matching of a graph with a trajectory. at holds the indices of matched
-// nodes in the current partial matching. Nodes without an index are open. Offsets are candidate
-// indices, counted from the first user message.
+// matcher finds the best matching of a graph with a trajectory. assigned holds the indices of
+// matched nodes in the current partial matching. Nodes without an index are open. Offsets are
+// candidate indices, counted from the first user message.
 type matcher struct {
 	*prepared
 	graph *Graph
-	// count is the number of candidate indices: first, first+1, …
-	count int
-	at    [maxNodes]int
+	// candidateCount is the number of candidate indices: first, first+1, …
+	candidateCount int
+	assigned       [maxNodes]int
 	// cache holds constraint similarities by constraint number and cachePosition.
 	cache  [][]float64
 	bounds bounds
-	solved map[string]outcome
+	sums   map[string]outcome
 	key    []byte
 	// stack holds the candidates of active searches.
 	stack []candidate
@@ -61,7 +61,7 @@ func better(a, b candidate) int {
 
 // newMatcher prepares matching. The trajectory must have a first user message.
 func newMatcher(w *prepared, g *Graph) *matcher {
-	m := &matcher{prepared: w, graph: g, count: len(w.trajectory.Messages) - w.first}
+	m := &matcher{prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first}
 	m.cache = make([][]float64, g.constraintCount)
 	m.prepareBounds()
 	return m
@@ -73,74 +73,74 @@ func (m *matcher) match() ([]int, error) {
 	for i := range indices {
 		indices[i] = -1
 	}
-	left, last := m.graph.matched, m.first
-	rest := m.value(left, last, unknown)
-	for left != 0 {
-		next := m.next(left, last, rest)
+	open, last := m.graph.matched, m.first
+	remaining := m.bestSum(open, last, unknown)
+	for open != 0 {
+		next := m.nextStep(open, last, remaining)
 		if m.work > maxWork {
 			return nil, ErrWork
 		}
 		last = int(next.index)
-		m.at[next.node], indices[next.node] = last, last
-		left &^= 1 << next.node
-		rest -= next.similarity
+		m.assigned[next.node], indices[next.node] = last, last
+		open &^= 1 << next.node
+		remaining -= next.similarity
 	}
 	return indices, nil
 }
 
-// next returns the first step, in the original's order, after which the remaining nodes can still
-// reach the sum rest.
-func (m *matcher) next(left uint64, last int, rest float64) candidate {
+// nextStep returns the first step, in the original's order, after which the remaining nodes can
+// still reach the remaining sum.
+func (m *matcher) nextStep(open uint64, last int, remaining float64) candidate {
 	m.stack = m.stack[:0]
-	m.collect(left, last, rest-margin)
-	var nearest candidate
+	m.pushSteps(open, last, remaining-sumTolerance)
+	var step candidate
 	best := float64(unknown)
 	for from := range len(m.stack) {
-		tried := m.stack[from:]
+		untried := m.stack[from:]
 		first := 0
-		for i := range tried {
-			if better(tried[i], tried[first]) < 0 {
+		for i := range untried {
+			if better(untried[i], untried[first]) < 0 {
 				first = i
 			}
 		}
-		tried[0], tried[first] = tried[first], tried[0]
-		c := tried[0]
-		m.at[c.node] = int(c.index)
-		sum := c.similarity + m.value(left&^(1<<c.node), int(c.index), rest-margin-c.similarity)
+		untried[0], untried[first] = untried[first], untried[0]
+		c := untried[0]
+		m.assigned[c.node] = int(c.index)
+		sum := c.similarity + m.bestSum(open&^(1<<c.node), int(c.index), remaining-sumTolerance-c.similarity)
 		if sum > best {
-			nearest, best = c, sum
+			step, best = c, sum
 		}
-		if sum > rest-margin || m.work > maxWork {
+		if sum > remaining-sumTolerance || m.work > maxWork {
 			break
 		}
 	}
-	return nearest
+	return step
 }
 
-// collect pushes the steps after which the bounds allow a sum above threshold.
-func (m *matcher) collect(left uint64, last int, threshold float64) {
+// pushSteps pushes the steps after which the bounds allow a sum above threshold.
+func (m *matcher) pushSteps(open uint64, last int, threshold float64) {
 	var f forest
-	m.buildForest(&f, left)
-	sums := make([]float64, m.count)
+	m.buildForest(&f, open)
+	sums := make([]float64, m.candidateCount)
 	var rows [maxNodes]*subtreeBounds
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		rows[i] = m.rootBounds(&f, i)
-		for offset, best := range rows[i].best {
+		for offset, best := range rows[i].suffixMax {
 			sums[offset] += best
 		}
 	}
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[i]
-		if n.before&left != 0 {
+		if n.before&open != 0 {
 			continue
 		}
-		for offset := last - m.first; offset < m.count; offset++ {
+		for offset := last - m.first; offset < m.candidateCount; offset++ {
 			m.work++
-			if rows[i].sum[offset]+sums[offset]-rows[i].best[offset] > threshold {
+			if rows[i].sum[offset]+sums[offset]-rows[i].suffixMax[offset] > threshold {
 				index := m.first + offset
-				m.stack = append(m.stack, candidate{m.node(n, index), int32(i), int32(index)})
+				m.stack = append(m.stack, candidate{m.nodeSimilarity(n, index), int32(i), int32(index)})
 			}
 		}
 	}
@@ -151,17 +151,17 @@ func (m *matcher) sameVersions(tables tableSet, a, b int) bool {
 	if tables.has(sandbox) {
 		return false
 	}
-	for rest := uint64(tables); rest != 0; rest &= rest - 1 {
-		if at := m.tables[bits.TrailingZeros64(rest)].at; at[a] != at[b] {
+	for set := uint64(tables); set != 0; set &= set - 1 {
+		if versionAt := m.tables[bits.TrailingZeros64(set)].versionAt; versionAt[a] != versionAt[b] {
 			return false
 		}
 	}
 	return true
 }
 
-// node returns the similarity of a node at an index: the geometric mean of its constraints, times
-// its guardrails.
-func (m *matcher) node(n *node, index int) float64 {
+// nodeSimilarity returns the similarity of a node at an index: the geometric mean of its
+// constraints, times its guardrails.
+func (m *matcher) nodeSimilarity(n *node, index int) float64 {
 	for _, guard := range n.guards {
 		if !m.equal(guard.table, index, m.resolve(guard.reference)) {
 			return 0
@@ -170,7 +170,7 @@ func (m *matcher) node(n *node, index int) float64 {
 	scored, guarded := 1.0, 1.0
 	for i := range n.constraints {
 		c := &n.constraints[i]
-		similarity := m.constraint(c, index)
+		similarity := m.constraintSimilarity(c, index)
 		if similarity == 0 {
 			return 0
 		}
@@ -188,20 +188,20 @@ func (m *matcher) resolve(reference int) int {
 	if reference < 0 {
 		return m.first
 	}
-	return m.at[reference]
+	return m.assigned[reference]
 }
 
-// constraint returns the similarity of a constraint at an index.
-func (m *matcher) constraint(c *constraint, index int) float64 {
+// constraintSimilarity returns the similarity of a constraint at an index.
+func (m *matcher) constraintSimilarity(c *constraint, index int) float64 {
 	if c.measure == Snapshot {
-		return m.compare(c, index, -1)
+		return m.cachedSimilarity(c, index, -1)
 	}
-	return m.compare(c, index, m.resolve(c.reference))
+	return m.cachedSimilarity(c, index, m.resolve(c.reference))
 }
 
-// compare returns the similarity of a constraint at an index with a reference, −1 without one. It
-// uses the cache.
-func (m *matcher) compare(c *constraint, index, reference int) float64 {
+// cachedSimilarity returns the similarity of a constraint at an index with a reference, −1 without
+// one. It uses the cache.
+func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 {
 	position, size := m.cachePosition(c, index, reference)
 	cache := m.cache[c.number]
 	if cache == nil {
@@ -233,17 +233,17 @@ func (m *matcher) reserve(count int) bool {
 
 // cachePosition returns the position of an index and a reference in the cache of a constraint, and
 // the size of that cache. Similarities of stored tables depend only on the versions.
-func (m *matcher) cachePosition(c *constraint, index, reference int) (place, total int) {
-	size, at, from := m.count, index-m.first, reference-m.first
+func (m *matcher) cachePosition(c *constraint, index, reference int) (position, entries int) {
+	size, column, row := m.candidateCount, index-m.first, reference-m.first
 	if c.table != sandbox {
 		h := &m.tables[c.table]
-		size, at = len(h.versions), int(h.at[index])
+		size, column = len(h.versions), int(h.versionAt[index])
 		if reference >= 0 {
-			from = int(h.at[reference])
+			row = int(h.versionAt[reference])
 		}
 	}
 	if reference < 0 {
-		return at, size
+		return column, size
 	}
-	return from*size + at, size * size
+	return row*size + column, size * size
 }

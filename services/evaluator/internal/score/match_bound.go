@@ -8,29 +8,29 @@ import (
 
 // bounds caches the parts of the upper bounds of one matching.
 type bounds struct {
-	// fixed[node*count+offset] is the product of a node's comparisons without a reference to another
-	// node.
+	// fixed[node*candidateCount+offset] is the product of a node's comparisons without a reference to
+	// another node.
 	fixed []float64
-	// factors[node][dependence*count+at] caches factors. highest[node][dependence] is the largest of
-	// them.
-	factors, highest [][][]float64
-	rootBounds       map[string]*subtreeBounds
-	parentBounds     map[string][]float64
+	// factors[node][dependence*candidateCount+referenceOffset] caches factors.
+	// maxFactors[node][dependence] is the largest of them.
+	factors, maxFactors [][][]float64
+	rootBounds          map[string]*subtreeBounds
+	parentBounds        map[string][]float64
 }
 
 // subtreeBounds holds upper bounds of a node and its descendants in a forest, by the node's offset.
 type subtreeBounds struct {
 	// node is the node's part of sum. It is exact if all its references are matched.
 	node []float64
-	// sum is the bound. best is the largest bound at this or a later offset.
-	sum, best []float64
+	// sum is the bound. suffixMax is the largest bound at this or a later offset.
+	sum, suffixMax []float64
 }
 
 // forest is a choice of one predecessor for each open node: a reference, otherwise a predecessor by
 // order. A node and its descendants are bounded together. Other dependences between open nodes are
 // bounded separately by their best case.
 type forest struct {
-	left  uint64
+	open  uint64
 	roots uint64
 	// tree is each node with its descendants. children are its direct ones.
 	tree, children [maxNodes]uint64
@@ -40,19 +40,19 @@ type forest struct {
 }
 
 // buildForest builds the forest of a set of open nodes.
-func (m *matcher) buildForest(f *forest, left uint64) {
-	f.left, f.exact = left, true
-	for at := len(m.graph.sorted) - 1; at >= 0; at-- {
-		i := m.graph.sorted[at]
-		if left&(1<<i) == 0 {
+func (m *matcher) buildForest(f *forest, openNodes uint64) {
+	f.open, f.exact = openNodes, true
+	for position := len(m.graph.sorted) - 1; position >= 0; position-- {
+		i := m.graph.sorted[position]
+		if openNodes&(1<<i) == 0 {
 			continue
 		}
 		n := &m.graph.nodes[i]
 		f.tree[i] |= 1 << i
-		open := n.reads & left
-		choice := open
-		if open == 0 {
-			choice = n.directBefore & left
+		references := n.reads & openNodes
+		choice := references
+		if references == 0 {
+			choice = n.directBefore & openNodes
 		}
 		if choice == 0 {
 			f.parent[i] = -1
@@ -63,7 +63,7 @@ func (m *matcher) buildForest(f *forest, left uint64) {
 		f.parent[i] = int8(p)
 		f.children[p] |= 1 << i
 		f.tree[p] |= f.tree[i]
-		if (open|n.directBefore&left)&^(1<<p) != 0 {
+		if (references|n.directBefore&openNodes)&^(1<<p) != 0 {
 			f.exact = false
 		}
 	}
@@ -72,12 +72,12 @@ func (m *matcher) buildForest(f *forest, left uint64) {
 // prepareBounds evaluates comparisons without a reference.
 func (m *matcher) prepareBounds() {
 	b := &m.bounds
-	b.factors, b.highest = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
-	b.fixed = make([]float64, len(m.graph.nodes)*m.count)
+	b.factors, b.maxFactors = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
+	b.fixed = make([]float64, len(m.graph.nodes)*m.candidateCount)
 	for set := m.graph.matched; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		for offset := range m.count {
-			b.fixed[i*m.count+offset] = m.fixedProduct(&m.graph.nodes[i], m.first+offset)
+		for offset := range m.candidateCount {
+			b.fixed[i*m.candidateCount+offset] = m.fixedProduct(&m.graph.nodes[i], m.first+offset)
 		}
 	}
 }
@@ -97,7 +97,7 @@ func (m *matcher) fixedProduct(n *node, index int) float64 {
 	product := 1.0
 	for i := range n.constraints {
 		if c := &n.constraints[i]; c.measure == Snapshot || c.reference == FirstUserMessage {
-			if product *= m.constraint(c, index); product == 0 {
+			if product *= m.constraintSimilarity(c, index); product == 0 {
 				return 0
 			}
 		}
@@ -106,16 +106,16 @@ func (m *matcher) fixedProduct(n *node, index int) float64 {
 }
 
 // factor returns the product of a node's comparisons at an index with another node's index.
-func (m *matcher) factor(n *node, reference, index, at int) float64 {
+func (m *matcher) factor(n *node, reference, index, referenceIndex int) float64 {
 	for _, guard := range n.guards {
-		if guard.reference == reference && !m.equal(guard.table, index, at) {
+		if guard.reference == reference && !m.equal(guard.table, index, referenceIndex) {
 			return 0
 		}
 	}
 	product := 1.0
 	for i := range n.constraints {
 		if c := &n.constraints[i]; c.measure != Snapshot && c.reference == reference {
-			if product *= m.compare(c, index, at); product == 0 {
+			if product *= m.cachedSimilarity(c, index, referenceIndex); product == 0 {
 				return 0
 			}
 		}
@@ -125,81 +125,81 @@ func (m *matcher) factor(n *node, reference, index, at int) float64 {
 
 // factors returns by offset the factor of one of a node's dependences, for the reference at an
 // offset. Offsets at which the node's similarity is 0 have factor 0.
-func (m *matcher) factors(i, which, at int) []float64 {
+func (m *matcher) factors(i, dependence, referenceOffset int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
 	tables := b.factors[i]
 	if tables == nil {
-		tables = make([][]float64, len(n.dependences)*m.count)
+		tables = make([][]float64, len(n.dependences)*m.candidateCount)
 		b.factors[i] = tables
 	}
-	table := &tables[which*m.count+at]
+	table := &tables[dependence*m.candidateCount+referenceOffset]
 	if *table != nil {
 		return *table
 	}
-	need := n.dependences[which]
-	first := at
-	for first > 0 && m.sameVersions(need.tables, m.first+first-1, m.first+first) {
+	dep := n.dependences[dependence]
+	first := referenceOffset
+	for first > 0 && m.sameVersions(dep.tables, m.first+first-1, m.first+first) {
 		first--
 	}
-	if first < at {
-		*table = m.factors(i, which, first)
+	if first < referenceOffset {
+		*table = m.factors(i, dependence, first)
 		return *table
 	}
-	if !m.reserve(m.count) {
-		return b.fixed[i*m.count:][:m.count] // any value: matching stops
+	if !m.reserve(m.candidateCount) {
+		return b.fixed[i*m.candidateCount:][:m.candidateCount] // any value: matching stops
 	}
-	factors := make([]float64, m.count)
-	fixed := b.fixed[i*m.count:]
-	for offset := at; offset < m.count; offset++ {
+	factors := make([]float64, m.candidateCount)
+	fixed := b.fixed[i*m.candidateCount:]
+	for offset := referenceOffset; offset < m.candidateCount; offset++ {
 		if fixed[offset] != 0 {
 			m.work++
-			factors[offset] = m.factor(n, need.node, m.first+offset, m.first+at)
+			factors[offset] = m.factor(n, dep.node, m.first+offset, m.first+referenceOffset)
 		}
 	}
 	*table = factors
 	return factors
 }
 
-// highest returns by offset the largest factor over all earlier or equal offsets of a reference.
-func (m *matcher) highest(i, which int) []float64 {
+// maxFactors returns by offset the largest factor over all earlier or equal offsets of a reference.
+func (m *matcher) maxFactors(i, dependence int) []float64 {
 	n, b := &m.graph.nodes[i], &m.bounds
-	if b.highest[i] == nil {
-		b.highest[i] = make([][]float64, len(n.dependences))
+	if b.maxFactors[i] == nil {
+		b.maxFactors[i] = make([][]float64, len(n.dependences))
 	}
-	highest := &b.highest[i][which]
-	if *highest != nil {
-		return *highest
+	factors := &b.maxFactors[i][dependence]
+	if *factors != nil {
+		return *factors
 	}
-	*highest = make([]float64, m.count)
-	for at := range m.count {
+	*factors = make([]float64, m.candidateCount)
+	for referenceOffset := range m.candidateCount {
 		if m.work > maxWork {
 			break
 		}
-		if at > 0 && m.sameVersions(n.dependences[which].tables, m.first+at-1, m.first+at) {
+		if referenceOffset > 0 && m.sameVersions(n.dependences[dependence].tables, m.first+referenceOffset-1, m.first+referenceOffset) {
 			continue
 		}
-		for offset, factor := range m.factors(i, which, at) {
-			if offset >= at {
-				(*highest)[offset] = max((*highest)[offset], factor)
+		for offset, factor := range m.factors(i, dependence, referenceOffset) {
+			if offset >= referenceOffset {
+				(*factors)[offset] = max((*factors)[offset], factor)
 			}
 		}
 	}
-	return *highest
+	return *factors
 }
 
 // products returns by offset the product of a node's comparisons: exact with matched nodes, an
 // upper bound with open ones. It excludes comparisons with its parent.
 func (m *matcher) products(f *forest, i int) []float64 {
 	n := &m.graph.nodes[i]
-	products := make([]float64, m.count)
-	copy(products, m.bounds.fixed[i*m.count:])
-	for which, need := range n.dependences {
+	products := make([]float64, m.candidateCount)
+	copy(products, m.bounds.fixed[i*m.candidateCount:])
+	for dependence, dep := range n.dependences {
 		var factors []float64
 		switch {
-		case f.left&(1<<need.node) == 0:
-			factors = m.factors(i, which, m.at[need.node]-m.first)
-		case need.node != int(f.parent[i]):
-			factors = m.highest(i, which)
+		case f.open&(1<<dep.node) == 0:
+			factors = m.factors(i, dependence, m.assigned[dep.node]-m.first)
+		case dep.node != int(f.parent[i]):
+			factors = m.maxFactors(i, dependence)
 		default:
 			continue
 		}
@@ -210,9 +210,10 @@ func (m *matcher) products(f *forest, i int) []float64 {
 	return products
 }
 
-// below returns by offset the upper bound of a node's descendants if the node has that offset.
-func (m *matcher) below(f *forest, i int) []float64 {
-	sums := make([]float64, m.count)
+// childBounds returns by offset the upper bound of a node's descendants if the node has that
+// offset.
+func (m *matcher) childBounds(f *forest, i int) []float64 {
+	sums := make([]float64, m.candidateCount)
 	for set := f.children[i]; set != 0; set &= set - 1 {
 		for offset, bound := range m.parentBounds(f, bits.TrailingZeros64(set)) {
 			sums[offset] += bound
@@ -223,18 +224,18 @@ func (m *matcher) below(f *forest, i int) []float64 {
 
 // rootBounds returns the bounds of a root.
 func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
-	if known, ok := m.bounds.rootBounds[string(m.boundsKey(f, i))]; ok {
-		return known
+	if cached, ok := m.bounds.rootBounds[string(m.boundsKey(f, i))]; ok {
+		return cached
 	}
-	r := &subtreeBounds{node: m.products(f, i), sum: m.below(f, i), best: make([]float64, m.count)}
+	r := &subtreeBounds{node: m.products(f, i), sum: m.childBounds(f, i), suffixMax: make([]float64, m.candidateCount)}
 	scored := m.graph.nodes[i].scored
 	best := 0.0
-	for offset := m.count - 1; offset >= 0; offset-- {
+	for offset := m.candidateCount - 1; offset >= 0; offset-- {
 		m.work++
 		r.node[offset] = nthRoot(r.node[offset], scored)
 		r.sum[offset] += r.node[offset]
 		best = max(best, r.sum[offset])
-		r.best[offset] = best
+		r.suffixMax[offset] = best
 	}
 	if m.bounds.rootBounds == nil {
 		m.bounds.rootBounds = make(map[string]*subtreeBounds)
@@ -245,51 +246,51 @@ func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
 
 // parentBounds returns by the parent's offset the upper bound of a node and its descendants.
 func (m *matcher) parentBounds(f *forest, i int) []float64 {
-	if known, ok := m.bounds.parentBounds[string(m.boundsKey(f, i))]; ok {
-		return known
+	if cached, ok := m.bounds.parentBounds[string(m.boundsKey(f, i))]; ok {
+		return cached
 	}
 	n, p := &m.graph.nodes[i], int(f.parent[i])
-	products, reach := m.products(f, i), m.below(f, i)
-	low := m.firstIndex(i, f.left, m.first) - m.first
-	message := make([]float64, m.count)
-	which := slices.IndexFunc(n.dependences, func(need dependence) bool { return need.node == p })
-	if which < 0 {
+	products, childBounds := m.products(f, i), m.childBounds(f, i)
+	firstOffset := m.firstIndex(i, f.open, m.first) - m.first
+	bounds := make([]float64, m.candidateCount)
+	dependenceIndex := slices.IndexFunc(n.dependences, func(dep dependence) bool { return dep.node == p })
+	if dependenceIndex < 0 {
 		best := 0.0
-		for offset := m.count - 1; offset >= 0; offset-- {
+		for offset := m.candidateCount - 1; offset >= 0; offset-- {
 			m.work++
-			if offset >= low {
-				best = max(best, nthRoot(products[offset], n.scored)+reach[offset])
+			if offset >= firstOffset {
+				best = max(best, nthRoot(products[offset], n.scored)+childBounds[offset])
 			}
-			message[offset] = best
+			bounds[offset] = best
 		}
 	} else {
-		seen := n.dependences[which].tables
-		upper := make([]float64, m.count+1)
-		for at := range message {
+		tables := n.dependences[dependenceIndex].tables
+		upper := make([]float64, m.candidateCount+1)
+		for parentOffset := range bounds {
 			if m.work > maxWork {
 				break
 			}
-			if at == 0 || !m.sameVersions(seen, m.first+at-1, m.first+at) {
+			if parentOffset == 0 || !m.sameVersions(tables, m.first+parentOffset-1, m.first+parentOffset) {
 				best := 0.0
-				factors := m.factors(i, which, at)
-				for offset := m.count - 1; offset >= max(at, low); offset-- {
+				factors := m.factors(i, dependenceIndex, parentOffset)
+				for offset := m.candidateCount - 1; offset >= max(parentOffset, firstOffset); offset-- {
 					m.work++
-					best = max(best, nthRoot(products[offset]*factors[offset], n.scored)+reach[offset])
+					best = max(best, nthRoot(products[offset]*factors[offset], n.scored)+childBounds[offset])
 					upper[offset] = best
 				}
 			}
-			message[at] = upper[max(at, low)]
+			bounds[parentOffset] = upper[max(parentOffset, firstOffset)]
 		}
 	}
 	if m.bounds.parentBounds == nil {
 		m.bounds.parentBounds = make(map[string][]float64)
 	}
-	m.bounds.parentBounds[string(m.boundsKey(f, i))] = message
-	return message
+	m.bounds.parentBounds[string(m.boundsKey(f, i))] = bounds
+	return bounds
 }
 
 // boundsKey returns a key for everything that the bounds of a node and its descendants depend on.
-// It is valid until the next call of state or boundsKey.
+// It is valid until the next call of stateKey or boundsKey.
 func (m *matcher) boundsKey(f *forest, i int) []byte {
 	key := binary.LittleEndian.AppendUint64(m.key[:0], f.tree[i])
 	key = append(key, byte(i))
@@ -297,11 +298,11 @@ func (m *matcher) boundsKey(f *forest, i int) []byte {
 	for set := f.tree[i]; set != 0; set &= set - 1 {
 		j := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[j]
-		open |= (n.reads | n.directBefore) & f.left
-		if n.directBefore&^f.left != 0 {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(j, f.left, m.first)))
+		open |= (n.reads | n.directBefore) & f.open
+		if n.directBefore&^f.open != 0 {
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(j, f.open, m.first)))
 		}
-		key = m.appendSeen(key, n, f.left)
+		key = m.appendReferences(key, n, f.open)
 	}
 	key = binary.LittleEndian.AppendUint64(key, open)
 	m.key = key

@@ -8,78 +8,80 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// slack is the minimum excess of a bound over the best known sum. It exceeds the rounding of a sum.
-const slack = 1e-13
+// minGain is the minimum excess of a bound over the best known sum. It exceeds the rounding of a
+// sum.
+const minGain = 1e-13
 
-// outcome is the best sum of a part, exact or an upper bound.
+// outcome is the best sum of a component, exact or an upper bound.
 type outcome struct {
 	sum   float64
 	exact bool
 }
 
-// part is a set of open nodes without open neighbours outside.
-type part struct {
+// component is a set of open nodes without open neighbours outside.
+type component struct {
 	outcome
 	nodes uint64
 }
 
-// value returns the largest sum of similarities of the nodes of left, from index last. Other nodes
+// bestSum returns the largest sum of similarities of open nodes, from index last. Other nodes
 // to which they refer have their index. If that sum does not exceed threshold, the result is only
 // an upper bound of at most threshold.
-func (m *matcher) value(left uint64, last int, threshold float64) float64 {
-	var buffer [8]part
-	parts := buffer[:0]
+func (m *matcher) bestSum(open uint64, last int, threshold float64) float64 {
+	var buffer [8]component
+	components := buffer[:0]
 	sum := 0.0
-	for left != 0 {
-		p := part{nodes: graphwidth.Connected(m.graph.neighbours, left)}
-		left &^= p.nodes
+	for open != 0 {
+		p := component{nodes: graphwidth.Connected(m.graph.neighbours, open)}
+		open &^= p.nodes
 		p.outcome = m.estimate(p.nodes, last)
 		sum += p.sum
-		parts = append(parts, p)
+		components = append(components, p)
 	}
-	for i := range parts {
-		p := &parts[i]
-		if sum <= threshold+slack {
+	for i := range components {
+		p := &components[i]
+		if sum <= threshold+minGain {
 			return threshold
 		}
 		if !p.exact {
 			sum += m.search(p.nodes, last, threshold-(sum-p.sum)) - p.sum
 		}
 	}
-	if sum <= threshold+slack {
+	if sum <= threshold+minGain {
 		return threshold
 	}
 	return sum
 }
 
-// estimate returns the outcome of a part without a search.
-func (m *matcher) estimate(part uint64, last int) outcome {
-	if known, ok := m.solved[string(m.state(part, last))]; ok {
-		return known
+// estimate returns the outcome of a component without a search.
+func (m *matcher) estimate(component uint64, last int) outcome {
+	if cached, ok := m.sums[string(m.stateKey(component, last))]; ok {
+		return cached
 	}
 	var f forest
-	m.buildForest(&f, part)
+	m.buildForest(&f, component)
 	o := outcome{exact: f.exact}
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		o.sum += m.rootBounds(&f, i).best[m.firstIndex(i, part, last)-m.first]
+		o.sum += m.rootBounds(&f, i).suffixMax[m.firstIndex(i, component, last)-m.first]
 	}
 	return o
 }
 
-// firstIndex returns the first possible index of an open node with regard to nodes outside left.
-func (m *matcher) firstIndex(i int, left uint64, last int) int {
-	for set := m.graph.nodes[i].directBefore &^ left; set != 0; set &= set - 1 {
-		last = max(last, m.at[bits.TrailingZeros64(set)])
+// firstIndex returns the first possible index of an open node with regard to nodes that are not
+// open.
+func (m *matcher) firstIndex(i int, open uint64, last int) int {
+	for set := m.graph.nodes[i].directBefore &^ open; set != 0; set &= set - 1 {
+		last = max(last, m.assigned[bits.TrailingZeros64(set)])
 	}
 	return last
 }
 
-// search returns the best sum of a part, as value does. It tries the indices of one node in the
-// order of their bounds.
-func (m *matcher) search(part uint64, last int, threshold float64) float64 {
-	i := graphwidth.Branch(m.graph.before, m.graph.neighbours, part)
-	others := m.expand(part, last, i)
+// search returns the best sum of a component, as bestSum does. It tries the indices of one node in
+// the order of their bounds.
+func (m *matcher) search(component uint64, last int, threshold float64) float64 {
+	i := graphwidth.Branch(m.graph.before, m.graph.neighbours, component)
+	others := m.expand(component, last, i)
 	start := len(m.stack) - others.count
 	best := threshold
 	for from := start; from < len(m.stack); from++ {
@@ -91,21 +93,21 @@ func (m *matcher) search(part uint64, last int, threshold float64) float64 {
 		}
 		m.stack[from], m.stack[top] = m.stack[top], m.stack[from]
 		c := m.stack[from]
-		if c.similarity+others.bound <= best+slack {
+		if c.similarity+others.bound <= best+minGain {
 			break
 		}
-		m.at[i] = int(c.index)
-		similarity := m.node(&m.graph.nodes[i], int(c.index))
-		best = max(best, similarity+m.value(part&^(1<<i), last, best-similarity))
+		m.assigned[i] = int(c.index)
+		similarity := m.nodeSimilarity(&m.graph.nodes[i], int(c.index))
+		best = max(best, similarity+m.bestSum(component&^(1<<i), last, best-similarity))
 		if m.work > maxWork {
 			break
 		}
 	}
 	m.stack = m.stack[:start]
-	if m.solved == nil {
-		m.solved = make(map[string]outcome)
+	if m.sums == nil {
+		m.sums = make(map[string]outcome)
 	}
-	m.solved[string(m.state(part, last))] = outcome{best, best > threshold}
+	m.sums[string(m.stateKey(component, last))] = outcome{best, best > threshold}
 	return best
 }
 
@@ -118,23 +120,23 @@ type expansion struct {
 }
 
 // expand pushes the possible indices of node i, each with the bound of the node and its
-// descendants. It omits an index if an earlier one has at least the same similarity and the rest of
-// the part sees the same versions there: every continuation of the later index also continues the
-// earlier one.
-func (m *matcher) expand(part uint64, last, i int) expansion {
+// descendants. It omits an index if an earlier one has at least the same similarity and the other
+// nodes of the component see the same versions there: every continuation of the later index also
+// continues the earlier one.
+func (m *matcher) expand(component uint64, last, i int) expansion {
 	var f forest
-	m.buildForest(&f, part)
+	m.buildForest(&f, component)
 	var others expansion
 	for set := f.roots &^ (1 << i); set != 0; set &= set - 1 {
 		j := bits.TrailingZeros64(set)
-		others.bound += m.rootBounds(&f, j).best[m.firstIndex(j, part, last)-m.first]
+		others.bound += m.rootBounds(&f, j).suffixMax[m.firstIndex(j, component, last)-m.first]
 	}
 	r := m.rootBounds(&f, i)
-	seen := m.read(part, i)
-	best, low := float64(unknown), m.firstIndex(i, part, last)
-	for index := low; index < m.first+m.count; index++ {
+	tables := m.comparedTables(component, i)
+	best, first := float64(unknown), m.firstIndex(i, component, last)
+	for index := first; index < m.first+m.candidateCount; index++ {
 		m.work++
-		if index > low && !m.sameVersions(seen, index-1, index) {
+		if index > first && !m.sameVersions(tables, index-1, index) {
 			best = unknown
 		}
 		if offset := index - m.first; r.node[offset] > best {
@@ -146,68 +148,68 @@ func (m *matcher) expand(part uint64, last, i int) expansion {
 	return others
 }
 
-// read returns the tables that the other nodes of left compare at the match of node i.
-func (m *matcher) read(left uint64, i int) tableSet {
+// comparedTables returns the tables that the other open nodes compare at the match of node i.
+func (m *matcher) comparedTables(open uint64, i int) tableSet {
 	var tables tableSet
-	for set := left & m.graph.neighbours[i]; set != 0; set &= set - 1 {
-		for _, need := range m.graph.nodes[bits.TrailingZeros64(set)].dependences {
-			if need.node == i {
-				tables = tables.union(need.tables)
+	for set := open & m.graph.neighbours[i]; set != 0; set &= set - 1 {
+		for _, dep := range m.graph.nodes[bits.TrailingZeros64(set)].dependences {
+			if dep.node == i {
+				tables = tables.union(dep.tables)
 			}
 		}
 	}
 	return tables
 }
 
-// state returns a key for everything that the best sum of a part depends on: its nodes, the first
-// index of each, and their comparisons with matched nodes. It is valid until the next call of state
-// or boundsKey.
-func (m *matcher) state(part uint64, last int) []byte {
-	key := binary.LittleEndian.AppendUint64(m.key[:0], part)
-	for set := part; set != 0; set &= set - 1 {
+// stateKey returns a key for everything that the best sum of a component depends on: its nodes, the
+// first index of each, and their comparisons with matched nodes. It is valid until the next call of
+// stateKey or boundsKey.
+func (m *matcher) stateKey(component uint64, last int) []byte {
+	key := binary.LittleEndian.AppendUint64(m.key[:0], component)
+	for set := component; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		n := &m.graph.nodes[i]
-		if n.before&part == 0 || n.directBefore&^part != 0 {
-			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(i, part, last)))
+		if n.before&component == 0 || n.directBefore&^component != 0 {
+			key = binary.LittleEndian.AppendUint32(key, uint32(m.firstIndex(i, component, last)))
 		}
-		key = m.appendSeen(key, n, part)
+		key = m.appendReferences(key, n, component)
 	}
 	m.key = key
 	return key
 }
 
-// appendSeen appends a node's comparisons with nodes outside left to a key. For automatic
+// appendReferences appends a node's comparisons with matched nodes to a key. For automatic
 // guardrails this is only the version that all of them require, or that they require different
 // ones. In the latter case the node's similarity is 0.
-func (m *matcher) appendSeen(key []byte, n *node, left uint64) []byte {
-	if n.reads&^left == 0 {
+func (m *matcher) appendReferences(key []byte, n *node, open uint64) []byte {
+	if n.reads&^open == 0 {
 		return key
 	}
 	start := len(key)
 	key = append(key, 0)
-	for _, need := range n.dependences {
-		if left&(1<<need.node) != 0 {
+	for _, dep := range n.dependences {
+		if open&(1<<dep.node) != 0 {
 			continue
 		}
-		index := m.at[need.node]
-		if need.compared.has(sandbox) {
+		index := m.assigned[dep.node]
+		if dep.compared.has(sandbox) {
 			key = binary.LittleEndian.AppendUint32(key, uint32(index))
 		}
-		for rest := uint64(need.compared) &^ (1 << sandbox); rest != 0; rest &= rest - 1 {
-			at := m.tables[bits.TrailingZeros64(rest)].at
-			key = binary.LittleEndian.AppendUint32(key, uint32(at[index]))
+		for set := uint64(dep.compared) &^ (1 << sandbox); set != 0; set &= set - 1 {
+			versionAt := m.tables[bits.TrailingZeros64(set)].versionAt
+			key = binary.LittleEndian.AppendUint32(key, uint32(versionAt[index]))
 		}
 	}
-	var wanted [world.MaxTables]int32
+	var classes [world.MaxTables]int32
 	for _, guard := range n.guards {
-		if guard.reference < 0 || left&(1<<guard.reference) != 0 {
+		if guard.reference < 0 || open&(1<<guard.reference) != 0 {
 			continue
 		}
-		class := m.classOf(guard.table, m.at[guard.reference]) + 1
-		if known := &wanted[guard.table]; *known == 0 {
-			*known = class
+		class := m.classOf(guard.table, m.assigned[guard.reference]) + 1
+		if required := &classes[guard.table]; *required == 0 {
+			*required = class
 			key = binary.LittleEndian.AppendUint32(key, uint32(class))
-		} else if *known != class {
+		} else if *required != class {
 			return append(key[:start], 1)
 		}
 	}

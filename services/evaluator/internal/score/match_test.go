@@ -25,7 +25,7 @@ type originalSearch struct {
 // walk tries all continuations.
 func (o *originalSearch) walk(left uint64, last int, sum float64) {
 	if left == 0 {
-		if o.best == nil || sum > o.bestSum+margin {
+		if o.best == nil || sum > o.bestSum+sumTolerance {
 			o.best, o.bestSum = slices.Clone(o.indices), sum
 		}
 		return
@@ -36,7 +36,7 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 			continue
 		}
 		for index := last; index < len(o.trajectory.Messages); index++ {
-			candidates = append(candidates, candidate{o.node(&o.graph.nodes[i], index), int32(i), int32(index)})
+			candidates = append(candidates, candidate{o.nodeSimilarity(&o.graph.nodes[i], index), int32(i), int32(index)})
 		}
 	}
 	slices.SortStableFunc(candidates, func(a, b candidate) int {
@@ -51,7 +51,7 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 		return int(a.index - b.index)
 	})
 	for _, c := range candidates {
-		o.at[c.node], o.indices[c.node] = int(c.index), int(c.index)
+		o.assigned[c.node], o.indices[c.node] = int(c.index), int(c.index)
 		o.walk(left&^(1<<c.node), int(c.index), sum+c.similarity)
 	}
 }
@@ -177,7 +177,7 @@ func TestMatchAgreesWithOriginalSearch(t *testing.T) {
 			t.Fatalf("trial %d: edges %v: matched indices (-want +got):\n%s", trial, definition.Edges, diff)
 		}
 		result := Score(trajectory, graph, nil)
-		if want := search.bestSum / float64(graph.Len()); math.Abs(result.Similarity-want) > margin {
+		if want := search.bestSum / float64(graph.Len()); math.Abs(result.Similarity-want) > sumTolerance {
 			t.Fatalf("trial %d: similarity %v, want %v", trial, result.Similarity, want)
 		}
 	}

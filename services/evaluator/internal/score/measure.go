@@ -35,12 +35,12 @@ func (c *cell) compareDirect(value Value) float64 {
 // compareCell compares a cell with a target by every measure except traces.
 func (w *prepared) compareCell(c *cell, value Value) float64 {
 	switch {
-	case c.own != nil:
-		similarity, err := w.packMeasures.compareCells(c.own, c.value, value)
+	case c.packMeasure != nil:
+		similarity, err := w.packMeasures.compareCells(c.packMeasure, c.value, value)
 		w.packMeasures.recordFailure(err)
 		return similarity
 	case c.target != nil && !value.IsNull():
-		return single(c.target.FMeasure(w.tokens(value.text)))
+		return roundToFloat32(c.target.FMeasure(w.tokens(value.text)))
 	}
 	return c.compareDirect(value)
 }
@@ -53,8 +53,9 @@ func indicator(b bool) float64 {
 	return 0
 }
 
-// single rounds a similarity to 32 bits, the precision of the original's column similarities.
-func single(similarity float64) float64 { return float64(float32(similarity)) }
+// roundToFloat32 rounds a similarity to 32 bits, the precision of the original's column
+// similarities.
+func roundToFloat32(similarity float64) float64 { return float64(float32(similarity)) }
 
 // nthRoot returns the n-th root of a product of n similarities: their geometric mean, 1 without
 // any.
@@ -125,7 +126,7 @@ func (w *prepared) compareMessage(target []cell, index, fillColumn int, accepted
 
 // compareCompletedText compares a message's content with a completed target text.
 func (w *prepared) compareCompletedText(c *cell, value Value, content string) float64 {
-	completed := cell{measure: c.measure, own: c.own, value: String(content), tolerance: -1}
+	completed := cell{measure: c.measure, packMeasure: c.packMeasure, value: String(content), tolerance: -1}
 	if c.measure != RougeL {
 		return w.compareCell(&completed, value)
 	}
@@ -140,7 +141,7 @@ func (w *prepared) compareCompletedText(c *cell, value Value, content string) fl
 		}
 		w.targets[content] = target
 	}
-	return single(target.FMeasure(w.tokens(value.text)))
+	return roundToFloat32(target.FMeasure(w.tokens(value.text)))
 }
 
 // dependant compares a message with a target completed from the traces of the reference message. It

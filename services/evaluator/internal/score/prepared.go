@@ -32,10 +32,10 @@ type prepared struct {
 // history is the stored versions of one table.
 type history struct {
 	versions []Version
-	// at is the index of the version at each message.
-	at []int32
-	// class maps each version to the first equal one.
-	class []int32
+	// versionAt is the index of the version at each message.
+	versionAt []int32
+	// classes maps each version to the first equal one.
+	classes []int32
 	// ids holds numbers of the rows of each version. Equal rows, with null equal to zero values, have
 	// equal numbers. rows holds one row per number, with zero values. Both are nil until number is
 	// called.
@@ -61,13 +61,13 @@ func prepare(trajectory *Trajectory) *prepared {
 		if len(h.versions) == 0 {
 			h.versions = empty
 		}
-		h.at, at = at[:n:n], at[n:]
+		h.versionAt, at = at[:n:n], at[n:]
 		version := 0
-		for i := range h.at {
+		for i := range h.versionAt {
 			for version+1 < len(h.versions) && h.versions[version+1].Index <= i {
 				version++
 			}
-			h.at[i] = int32(version)
+			h.versionAt[i] = int32(version)
 		}
 	}
 	return w
@@ -99,19 +99,19 @@ func (w *prepared) calls(index int) []call {
 // classOf returns the class of a table's version at a message index.
 func (w *prepared) classOf(t int, index int) int32 {
 	h := &w.tables[t]
-	if h.class == nil {
-		h.class = make([]int32, len(h.versions))
+	if h.classes == nil {
+		h.classes = make([]int32, len(h.versions))
 		for i := range h.versions {
-			h.class[i] = int32(i)
+			h.classes[i] = int32(i)
 			for j := range i {
-				if h.class[j] == int32(j) && equalRows(h.versions[i].Rows, h.versions[j].Rows) {
-					h.class[i] = int32(j)
+				if h.classes[j] == int32(j) && equalRows(h.versions[i].Rows, h.versions[j].Rows) {
+					h.classes[i] = int32(j)
 					break
 				}
 			}
 		}
 	}
-	return h.class[h.at[index]]
+	return h.classes[h.versionAt[index]]
 }
 
 // equalRows reports whether two versions have the same rows in the same order.
@@ -205,16 +205,16 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 		return w.compareMessage(c.target[0], index, -1, nil, "")
 	}
 	h := &w.tables[c.table]
-	rows := h.at[index]
-	if c.own != nil {
-		similarity, err := w.packMeasures.compareRows(c.own, c.target, h.versions[rows].Rows, w.columns(c.table))
+	rows := h.versionAt[index]
+	if c.packMeasure != nil {
+		similarity, err := w.packMeasures.compareRows(c.packMeasure, c.target, h.versions[rows].Rows, w.columns(c.table))
 		w.packMeasures.recordFailure(err)
 		return similarity
 	}
 	if c.measure == Snapshot {
 		return w.compareRows(c.target, h.versions[rows].Rows)
 	}
-	before := h.at[reference]
+	before := h.versionAt[reference]
 	switch c.measure {
 	case Addition:
 		if !w.difference(c.table, rows, before, true) {
@@ -247,7 +247,7 @@ func (w *prepared) columns(t int) []world.Column { return w.schema.Tables()[t].C
 func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	h := &w.tables[t]
 	if h.ids == nil {
-		h.number(w.columns(t))
+		h.numberRows(w.columns(t))
 	}
 	for _, id := range h.ids[less] {
 		h.count[id]++
@@ -266,36 +266,36 @@ func (w *prepared) difference(t int, more, less int32, complete bool) bool {
 	return !complete || pairs == len(h.ids[less])
 }
 
-// number sets ids, rows and count.
-func (h *history) number(columns []world.Column) {
+// numberRows sets ids, rows and count.
+func (h *history) numberRows(columns []world.Column) {
 	h.ids = make([][]int32, len(h.versions))
-	known := make(map[string]int32)
+	numbers := make(map[string]int32)
 	var key []byte
-	var before []int32
+	var previous []int32
 	for v := range h.versions {
 		ids := make([]int32, len(h.versions[v].Rows))
 		next := 0
 		for i, row := range h.versions[v].Rows {
-			found := -1
-			for at := next; at < min(next+2, len(before)) && found < 0; at++ {
-				if equalNullAsZero(columns, h.rows[before[at]], row) {
-					found = at
+			match := -1
+			for at := next; at < min(next+2, len(previous)) && match < 0; at++ {
+				if equalNullAsZero(columns, h.rows[previous[at]], row) {
+					match = at
 				}
 			}
-			if found >= 0 {
-				ids[i], next = before[found], found+1
+			if match >= 0 {
+				ids[i], next = previous[match], match+1
 				continue
 			}
 			key = appendRow(key[:0], columns, row)
-			id, ok := known[string(key)]
+			id, ok := numbers[string(key)]
 			if !ok {
 				id = int32(len(h.rows))
-				known[string(key)] = id
+				numbers[string(key)] = id
 				h.rows = append(h.rows, nullAsZero(columns, row))
 			}
 			ids[i] = id
 		}
-		h.ids[v], before = ids, ids
+		h.ids[v], previous = ids, ids
 	}
 	h.count = make([]int32, len(h.rows))
 }

@@ -88,12 +88,12 @@ func (m *matcher) explain(i, index int) Match {
 	n := &m.graph.nodes[i]
 	similarities := make([]float64, len(n.constraints)+len(n.guards))
 	match := Match{
-		Matched: true, Index: index, Similarity: m.node(n, index),
+		Matched: true, Index: index, Similarity: m.nodeSimilarity(n, index),
 		Constraints: similarities[:len(n.constraints):len(n.constraints)],
 		Guardrails:  similarities[len(n.constraints):],
 	}
 	for j := range n.constraints {
-		match.Constraints[j] = m.constraint(&n.constraints[j], index)
+		match.Constraints[j] = m.constraintSimilarity(&n.constraints[j], index)
 	}
 	for j, guard := range n.guards {
 		match.Guardrails[j] = indicator(m.equal(guard.table, index, m.resolve(guard.reference)))

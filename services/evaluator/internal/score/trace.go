@@ -37,8 +37,8 @@ func parseTrace(trace python.Value) (tool string, arguments *python.Dict, err er
 	if !ok {
 		return "", nil, errors.New("no text tool_name")
 	}
-	given, _ := fields.Get("arguments")
-	if arguments, ok = given.AsDict(); !ok {
+	argumentsValue, _ := fields.Get("arguments")
+	if arguments, ok = argumentsValue.AsDict(); !ok {
 		return "", nil, errors.New("no object arguments")
 	}
 	return tool, arguments, nil
@@ -58,7 +58,7 @@ func (t *traceTarget) matches(c *call) bool {
 		return false
 	}
 	for _, argument := range t.arguments.Items() {
-		if given, ok := c.arguments.Get(argument.Key); !ok || !t.matchesArgument(argument, given) {
+		if value, ok := c.arguments.Get(argument.Key); !ok || !t.matchesArgument(argument, value) {
 			return false
 		}
 	}
@@ -67,14 +67,14 @@ func (t *traceTarget) matches(c *call) bool {
 
 // matchesArgument reports whether a value equals the target's argument, or both are numbers that
 // differ by at most its tolerance.
-func (t *traceTarget) matchesArgument(argument python.Item, given python.Value) bool {
+func (t *traceTarget) matchesArgument(argument python.Item, value python.Value) bool {
 	tolerance, ok := t.tolerances[argument.Key]
 	want, isNumber := argument.Value.Number()
-	got, isGiven := given.Number()
+	got, isGiven := value.Number()
 	if ok && isNumber && isGiven && math.Abs(got-want) <= tolerance {
 		return true
 	}
-	return given.Equal(argument.Value)
+	return value.Equal(argument.Value)
 }
 
 // anyMatches reports whether any call matches any accepted trace.
@@ -117,7 +117,7 @@ func (t *traceTarget) withValues(values []namedValue, replace bool) traceTarget 
 		copied.arguments.Set(argument.Key, argument.Value)
 	}
 	for _, value := range values {
-		if _, given := copied.arguments.Get(value.name); !given || replace {
+		if _, exists := copied.arguments.Get(value.name); !exists || replace {
 			copied.arguments.Set(value.name, value.value)
 		}
 	}

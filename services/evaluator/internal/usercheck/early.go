@@ -21,11 +21,11 @@ const (
 // unmentioned wish, or an unanswered text of the user.
 func (c *check) findEarlyEnd() string {
 	switch {
-	case c.agent == "" && c.own == "":
+	case c.agent == "" && c.lastText == "":
 		return endTool
 	case c.agent == "":
-		return c.own
-	case c.answers >= patienceTurns || resigned.MatchString(c.own):
+		return c.lastText
+	case c.answers >= patienceTurns || resigned.MatchString(c.lastText):
 		return ""
 	}
 	if evidence := c.openRequest(); evidence != "" {

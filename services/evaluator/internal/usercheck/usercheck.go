@@ -88,7 +88,7 @@ type check struct {
 	spoken       []string // words of the conversation in a common grammatical person
 	agent        string   // the agent's last text, empty if there is none
 	answers      int      // number of the agent's texts
-	own          string   // the user's last text
+	lastText     string   // the user's last text
 	hasTools     bool     // the user has tools of its own, beside allowTool
 	ended        bool     // an early end was already flagged
 	read         int      // bytes of seen messages
@@ -126,7 +126,7 @@ func (c *check) addVisible(m *worldv1.Message) {
 	case m.GetSender() == user && m.GetCall().GetTool() == allowTool:
 		c.allowed(m.GetCall())
 	case m.GetSender() == user && m.GetRecipient() == agent:
-		c.own = text
+		c.lastText = text
 		c.addSpoken(text)
 	case m.GetSender() != user:
 		c.learnAmounts(text)

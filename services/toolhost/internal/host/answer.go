@@ -76,8 +76,8 @@ func contactsServices(services toolhostv1.HostedServices) bool {
 	return services == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD
 }
 
-// ownAnswers returns the session's own answers of the execution, in the order of storage.
-func (d *serviceRecorder) ownAnswers() []*toolhostv1.ServiceAnswer {
+// executionAnswers returns the session's own answers of the execution, in the order of storage.
+func (d *serviceRecorder) executionAnswers() []*toolhostv1.ServiceAnswer {
 	if d == nil {
 		return nil
 	}

@@ -140,7 +140,7 @@ func (h *Host) perform(
 		return session.World{}, batchResult{}, nil, err
 	}
 	world.SetConfig(l.world.Config())
-	return world, answers, recorder.ownAnswers(), nil
+	return world, answers, recorder.executionAnswers(), nil
 }
 
 // digestAfter returns the digest of a session after an execution. The response has no digest yet.

@@ -46,7 +46,7 @@ const (
 	// The complete version, which must equal the reference.
 	SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL SnapshotMeasure = 6
 	// The complete version, compared with the target by one of the pack's measures.
-	SnapshotMeasure_SNAPSHOT_MEASURE_OWN SnapshotMeasure = 7
+	SnapshotMeasure_SNAPSHOT_MEASURE_PACK SnapshotMeasure = 7
 )
 
 // Enum value maps for SnapshotMeasure.
@@ -59,7 +59,7 @@ var (
 		4: "SNAPSHOT_MEASURE_UPDATE",
 		5: "SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT",
 		6: "SNAPSHOT_MEASURE_GUARDRAIL",
-		7: "SNAPSHOT_MEASURE_OWN",
+		7: "SNAPSHOT_MEASURE_PACK",
 	}
 	SnapshotMeasure_value = map[string]int32{
 		"SNAPSHOT_MEASURE_UNSPECIFIED":          0,
@@ -69,7 +69,7 @@ var (
 		"SNAPSHOT_MEASURE_UPDATE":               4,
 		"SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT": 5,
 		"SNAPSHOT_MEASURE_GUARDRAIL":            6,
-		"SNAPSHOT_MEASURE_OWN":                  7,
+		"SNAPSHOT_MEASURE_PACK":                 7,
 	}
 )
 
@@ -119,7 +119,7 @@ const (
 	// A trace of the cell matches one of the target's traces.
 	ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE ColumnMeasure = 6
 	// By one of the pack's measures.
-	ColumnMeasure_COLUMN_MEASURE_OWN ColumnMeasure = 7
+	ColumnMeasure_COLUMN_MEASURE_PACK ColumnMeasure = 7
 )
 
 // Enum value maps for ColumnMeasure.
@@ -132,7 +132,7 @@ var (
 		4: "COLUMN_MEASURE_CONTAINS",
 		5: "COLUMN_MEASURE_ROUGE_L",
 		6: "COLUMN_MEASURE_TOOL_TRACE",
-		7: "COLUMN_MEASURE_OWN",
+		7: "COLUMN_MEASURE_PACK",
 	}
 	ColumnMeasure_value = map[string]int32{
 		"COLUMN_MEASURE_UNSPECIFIED": 0,
@@ -142,7 +142,7 @@ var (
 		"COLUMN_MEASURE_CONTAINS":    4,
 		"COLUMN_MEASURE_ROUGE_L":     5,
 		"COLUMN_MEASURE_TOOL_TRACE":  6,
-		"COLUMN_MEASURE_OWN":         7,
+		"COLUMN_MEASURE_PACK":        7,
 	}
 )
 
@@ -237,8 +237,8 @@ type ColumnOverride struct {
 	Measure ColumnMeasure `protobuf:"varint,2,opt,name=measure,proto3,enum=toolsandbox.evaluation.v1.ColumnMeasure" json:"measure,omitempty"`
 	// Tolerances for CLOSE and TOOL_TRACE.
 	Tolerances []*Tolerance `protobuf:"bytes,3,rep,name=tolerances,proto3" json:"tolerances,omitempty"`
-	// For OWN: the name of the measure.
-	OwnMeasure    string `protobuf:"bytes,4,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
+	// For PACK: the name of the measure.
+	PackMeasure   string `protobuf:"bytes,4,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -294,9 +294,9 @@ func (x *ColumnOverride) GetTolerances() []*Tolerance {
 	return nil
 }
 
-func (x *ColumnOverride) GetOwnMeasure() string {
+func (x *ColumnOverride) GetPackMeasure() string {
 	if x != nil {
-		return x.OwnMeasure
+		return x.PackMeasure
 	}
 	return ""
 }
@@ -424,8 +424,8 @@ type Constraint struct {
 	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL. It computes a list of
 	// maps, the alternatives, from the variables trace.tool_name, trace.arguments and trace.result.
 	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
-	// For OWN: the name of the measure.
-	OwnMeasure    string `protobuf:"bytes,9,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
+	// For PACK: the name of the measure.
+	PackMeasure   string `protobuf:"bytes,9,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -516,9 +516,9 @@ func (x *Constraint) GetExtractorExpression() string {
 	return ""
 }
 
-func (x *Constraint) GetOwnMeasure() string {
+func (x *Constraint) GetPackMeasure() string {
 	if x != nil {
-		return x.OwnMeasure
+		return x.PackMeasure
 	}
 	return ""
 }
@@ -1184,22 +1184,21 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"*toolsandbox/evaluation/v1/evaluation.proto\x12\x19toolsandbox.evaluation.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/world/v1/world.proto\"K\n" +
 	"\tTolerance\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12*\n" +
-	"\babsolute\x18\x02 \x01(\x01B\x0e\xbaH\v\x12\t)\x00\x00\x00\x00\x00\x00\x00\x00R\babsolute\"\xe8\x01\n" +
+	"\babsolute\x18\x02 \x01(\x01B\x0e\xbaH\v\x12\t)\x00\x00\x00\x00\x00\x00\x00\x00R\babsolute\"\xea\x01\n" +
 	"\x0eColumnOverride\x12\x1f\n" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x12N\n" +
 	"\ameasure\x18\x02 \x01(\x0e2(.toolsandbox.evaluation.v1.ColumnMeasureB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\ameasure\x12D\n" +
 	"\n" +
 	"tolerances\x18\x03 \x03(\v2$.toolsandbox.evaluation.v1.ToleranceR\n" +
-	"tolerances\x12\x1f\n" +
-	"\vown_measure\x18\x04 \x01(\tR\n" +
-	"ownMeasure\"h\n" +
+	"tolerances\x12!\n" +
+	"\fpack_measure\x18\x04 \x01(\tR\vpackMeasure\"h\n" +
 	"\n" +
 	"TargetCell\x12\x1f\n" +
 	"\x06column\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06column\x129\n" +
 	"\x05value\x18\x02 \x01(\v2\x1b.toolsandbox.world.v1.ValueB\x06\xbaH\x03\xc8\x01\x01R\x05value\"H\n" +
 	"\tTargetRow\x12;\n" +
-	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\x84\x04\n" +
+	"\x05cells\x18\x01 \x03(\v2%.toolsandbox.evaluation.v1.TargetCellR\x05cells\"\x86\x04\n" +
 	"\n" +
 	"Constraint\x12\x1d\n" +
 	"\x05table\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x05table\x12P\n" +
@@ -1210,9 +1209,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\toverrides\x18\x05 \x03(\v2).toolsandbox.evaluation.v1.ColumnOverrideR\toverrides\x12\x17\n" +
 	"\afill_to\x18\x06 \x01(\tR\x06fillTo\x12\x1c\n" +
 	"\textractor\x18\a \x01(\tR\textractor\x12;\n" +
-	"\x14extractor_expression\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x13extractorExpression\x12\x1f\n" +
-	"\vown_measure\x18\t \x01(\tR\n" +
-	"ownMeasure:&\xbaH#\"!\n" +
+	"\x14extractor_expression\x18\b \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\x13extractorExpression\x12!\n" +
+	"\fpack_measure\x18\t \x01(\tR\vpackMeasure:&\xbaH#\"!\n" +
 	"\textractor\n" +
 	"\x14extractor_expressionB\f\n" +
 	"\n" +
@@ -1269,7 +1267,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x05index\x18\x05 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12&\n" +
 	"\n" +
 	"train_size\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\ttrainSize\x12\"\n" +
-	"\bval_size\x18\a \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\avalSize*\x91\x02\n" +
+	"\bval_size\x18\a \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\avalSize*\x92\x02\n" +
 	"\x0fSnapshotMeasure\x12 \n" +
 	"\x1cSNAPSHOT_MEASURE_UNSPECIFIED\x10\x00\x12\x1d\n" +
 	"\x19SNAPSHOT_MEASURE_SNAPSHOT\x10\x01\x12\x1d\n" +
@@ -1277,8 +1275,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x18SNAPSHOT_MEASURE_REMOVAL\x10\x03\x12\x1b\n" +
 	"\x17SNAPSHOT_MEASURE_UPDATE\x10\x04\x12)\n" +
 	"%SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT\x10\x05\x12\x1e\n" +
-	"\x1aSNAPSHOT_MEASURE_GUARDRAIL\x10\x06\x12\x18\n" +
-	"\x14SNAPSHOT_MEASURE_OWN\x10\a*\xeb\x01\n" +
+	"\x1aSNAPSHOT_MEASURE_GUARDRAIL\x10\x06\x12\x19\n" +
+	"\x15SNAPSHOT_MEASURE_PACK\x10\a*\xec\x01\n" +
 	"\rColumnMeasure\x12\x1e\n" +
 	"\x1aCOLUMN_MEASURE_UNSPECIFIED\x10\x00\x12\x18\n" +
 	"\x14COLUMN_MEASURE_EXACT\x10\x01\x12\x18\n" +
@@ -1286,8 +1284,8 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x12COLUMN_MEASURE_ONE\x10\x03\x12\x1b\n" +
 	"\x17COLUMN_MEASURE_CONTAINS\x10\x04\x12\x1a\n" +
 	"\x16COLUMN_MEASURE_ROUGE_L\x10\x05\x12\x1d\n" +
-	"\x19COLUMN_MEASURE_TOOL_TRACE\x10\x06\x12\x16\n" +
-	"\x12COLUMN_MEASURE_OWN\x10\aB\x8b\x02\n" +
+	"\x19COLUMN_MEASURE_TOOL_TRACE\x10\x06\x12\x17\n" +
+	"\x13COLUMN_MEASURE_PACK\x10\aB\x8b\x02\n" +
 	"\x1dcom.toolsandbox.evaluation.v1B\x0fEvaluationProtoP\x01ZSgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1;evaluationv1\xa2\x02\x03TEX\xaa\x02\x19Toolsandbox.Evaluation.V1\xca\x02\x19Toolsandbox\\Evaluation\\V1\xe2\x02%Toolsandbox\\Evaluation\\V1\\GPBMetadata\xea\x02\x1bToolsandbox::Evaluation::V1b\x06proto3"
 
 var (

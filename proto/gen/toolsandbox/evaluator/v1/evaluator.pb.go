@@ -715,8 +715,8 @@ type ConstraintExplanation struct {
 	Changes []*RowChange `protobuf:"bytes,8,rep,name=changes,proto3" json:"changes,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the values that completed the target.
 	Extracted []*ExtractedValue `protobuf:"bytes,9,rep,name=extracted,proto3" json:"extracted,omitempty"`
-	// For OWN: the name of the measure.
-	OwnMeasure    string `protobuf:"bytes,10,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
+	// For PACK: the name of the measure.
+	PackMeasure   string `protobuf:"bytes,10,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -814,9 +814,9 @@ func (x *ConstraintExplanation) GetExtracted() []*ExtractedValue {
 	return nil
 }
 
-func (x *ConstraintExplanation) GetOwnMeasure() string {
+func (x *ConstraintExplanation) GetPackMeasure() string {
 	if x != nil {
-		return x.OwnMeasure
+		return x.PackMeasure
 	}
 	return ""
 }
@@ -917,9 +917,9 @@ type CellExplanation struct {
 	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`
 	// For TOOL_TRACE with at least one accepted trace.
 	Trace *TraceComparison `protobuf:"bytes,9,opt,name=trace,proto3" json:"trace,omitempty"`
-	// For OWN: the name of the measure.
-	OwnMeasure string `protobuf:"bytes,10,opt,name=own_measure,json=ownMeasure,proto3" json:"own_measure,omitempty"`
-	// For OWN, for people: why the measure gives nothing for these cells; empty if it does. It did not
+	// For PACK: the name of the measure.
+	PackMeasure string `protobuf:"bytes,10,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
+	// For PACK, for people: why the measure gives nothing for these cells; empty if it does. It did not
 	// have to compare them to find the score.
 	Problem       string `protobuf:"bytes,11,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1019,9 +1019,9 @@ func (x *CellExplanation) GetTrace() *TraceComparison {
 	return nil
 }
 
-func (x *CellExplanation) GetOwnMeasure() string {
+func (x *CellExplanation) GetPackMeasure() string {
 	if x != nil {
-		return x.OwnMeasure
+		return x.PackMeasure
 	}
 	return ""
 }
@@ -1514,7 +1514,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\vconstraints\x18\x03 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\vconstraints\x12O\n" +
 	"\n" +
 	"guardrails\x18\x04 \x03(\v2/.toolsandbox.evaluator.v1.ConstraintExplanationR\n" +
-	"guardrails\"\x86\x04\n" +
+	"guardrails\"\x88\x04\n" +
 	"\x15ConstraintExplanation\x12\x14\n" +
 	"\x05table\x18\x01 \x01(\tR\x05table\x12D\n" +
 	"\ameasure\x18\x02 \x01(\x0e2*.toolsandbox.evaluation.v1.SnapshotMeasureR\ameasure\x12!\n" +
@@ -1526,10 +1526,9 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\aproblem\x18\x06 \x01(\tR\aproblem\x12<\n" +
 	"\x04rows\x18\a \x03(\v2(.toolsandbox.evaluator.v1.RowExplanationR\x04rows\x12=\n" +
 	"\achanges\x18\b \x03(\v2#.toolsandbox.evaluator.v1.RowChangeR\achanges\x12F\n" +
-	"\textracted\x18\t \x03(\v2(.toolsandbox.evaluator.v1.ExtractedValueR\textracted\x12\x1f\n" +
-	"\vown_measure\x18\n" +
-	" \x01(\tR\n" +
-	"ownMeasureB\f\n" +
+	"\textracted\x18\t \x03(\v2(.toolsandbox.evaluator.v1.ExtractedValueR\textracted\x12!\n" +
+	"\fpack_measure\x18\n" +
+	" \x01(\tR\vpackMeasureB\f\n" +
 	"\n" +
 	"_referenceB\x12\n" +
 	"\x10_reference_index\"\xca\x01\n" +
@@ -1540,7 +1539,7 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"similarity\x18\x03 \x01(\x01R\n" +
 	"similarity\x12?\n" +
 	"\x05cells\x18\x04 \x03(\v2).toolsandbox.evaluator.v1.CellExplanationR\x05cellsB\t\n" +
-	"\a_wanted\"\xed\x03\n" +
+	"\a_wanted\"\xef\x03\n" +
 	"\x0fCellExplanation\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12B\n" +
 	"\ameasure\x18\x02 \x01(\x0e2(.toolsandbox.evaluation.v1.ColumnMeasureR\ameasure\x123\n" +
@@ -1553,10 +1552,9 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"similarity\x12\x1b\n" +
 	"\tno_result\x18\a \x01(\bR\bnoResult\x12<\n" +
 	"\x04text\x18\b \x01(\v2(.toolsandbox.evaluator.v1.TextComparisonR\x04text\x12?\n" +
-	"\x05trace\x18\t \x01(\v2).toolsandbox.evaluator.v1.TraceComparisonR\x05trace\x12\x1f\n" +
-	"\vown_measure\x18\n" +
-	" \x01(\tR\n" +
-	"ownMeasure\x12\x18\n" +
+	"\x05trace\x18\t \x01(\v2).toolsandbox.evaluator.v1.TraceComparisonR\x05trace\x12!\n" +
+	"\fpack_measure\x18\n" +
+	" \x01(\tR\vpackMeasure\x12\x18\n" +
 	"\aproblem\x18\v \x01(\tR\aproblem\"\x84\x01\n" +
 	"\x0eTextComparison\x12\x1c\n" +
 	"\tprecision\x18\x01 \x01(\x01R\tprecision\x12\x16\n" +

@@ -15,7 +15,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-const ownSource = `from typing import Any, Dict, List, Optional
+const packSource = `from typing import Any, Dict, List, Optional
 
 
 def part(wanted: str, found: str) -> bool:
@@ -61,11 +61,11 @@ def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str
     return [{"n": "\ud800"}] if result == "surrogate" else [{"m": 1}]
 `
 
-// ownSet compiles ownSource and two CEL measures.
-func ownSet(tb testing.TB) *measure.Set {
+// packSet compiles ownSource and two CEL measures.
+func packSet(tb testing.TB) *measure.Set {
 	tb.Helper()
 	set, err := measure.Compile(&evaluationv1.Evaluation{
-		MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: ownSource}},
+		MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: packSource}},
 		MeasureExpressions: []*evaluationv1.MeasureExpression{
 			{Name: "starts", Expression: "found.startsWith(wanted)"}, {Name: "anything", Expression: "true", Rows: true},
 		},
@@ -76,10 +76,10 @@ func ownSet(tb testing.TB) *measure.Set {
 	return set
 }
 
-// ownGraph compiles a chain of nodes with one constraint each.
-func ownGraph(tb testing.TB, constraints ...Constraint) *Graph {
+// packGraph compiles a chain of nodes with one constraint each.
+func packGraph(tb testing.TB, constraints ...Constraint) *Graph {
 	tb.Helper()
-	d := testDefinition{Name: "milestones", Edges: chain(len(constraints)), Measures: ownSet(tb)}
+	d := testDefinition{Name: "milestones", Edges: chain(len(constraints)), Measures: packSet(tb)}
 	for _, c := range constraints {
 		d.Nodes = append(d.Nodes, Node{Constraints: []Constraint{c}, Guard: Guard{Mode: GuardOnly}})
 	}
@@ -95,8 +95,8 @@ func person(id, name string) []Value {
 	return []Value{String(id), String(name), String("+1"), Null(), Bool(false)}
 }
 
-// ownConstraint compares the rows of a table by a pack's measure in one column.
-func ownConstraint(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
+// packConstraint compares the rows of a table by a pack's measure in one column.
+func packConstraint(kind SnapshotMeasure, table, column, own string, values ...Value) Constraint {
 	c := Constraint{Table: table, Measure: kind, Overrides: []Override{{Column: column, Measure: PackColumn, Own: own}}}
 	if kind != Snapshot {
 		c.Reference = reference(FirstUserMessage)
@@ -132,12 +132,12 @@ func TestOwnMeasures(t *testing.T) {
 			for range random.IntN(3) {
 				values = append(values, String([]string{"a", "b", "abab", "c"}[random.IntN(4)]))
 			}
-			c := ownConstraint(kind, world.Contact, "name", "part", values...)
+			c := packConstraint(kind, world.Contact, "name", "part", values...)
 			own = append(own, c)
 			c.Overrides = []Override{{Column: "name", Measure: Contains}}
 			builtIn = append(builtIn, c)
 		}
-		want, got := Score(trajectory, ownGraph(t, builtIn...), nil), Score(trajectory, ownGraph(t, own...), nil)
+		want, got := Score(trajectory, packGraph(t, builtIn...), nil), Score(trajectory, packGraph(t, own...), nil)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("trial %d: by own measures (-built-in +own):\n%s", trial, diff)
 		}
@@ -154,23 +154,23 @@ func TestOwnMeasure(t *testing.T) {
 		row        []Value
 		want       float64
 	}{
-		{"graded", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), single(0.7)},
-		{"cel", ownConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
-		{"null cell", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
-		{"null target", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
-		{"null twice", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
-		{"accepts null", ownConstraint(Snapshot, world.Reminder, "content", "maybe", String("a")), reminder(Null(), Null()), 0.5},
-		{"huge", ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(-1e308)), reminder(Null(), Number(1e308)), 0},
+		{"graded", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), roundToFloat32(0.7)},
+		{"cel", packConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
+		{"null cell", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
+		{"null target", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
+		{"null twice", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
+		{"accepts null", packConstraint(Snapshot, world.Reminder, "content", "maybe", String("a")), reminder(Null(), Null()), 0.5},
+		{"huge", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(-1e308)), reminder(Null(), Number(1e308)), 0},
 	} {
 		trajectory := chat("hello", "hello")
 		store(trajectory, world.Reminder, []Version{{Index: 0, Rows: [][]Value{test.row}}})
-		if got := Score(trajectory, ownGraph(t, test.constraint), nil); got.Err != nil || got.Similarity != test.want {
+		if got := Score(trajectory, packGraph(t, test.constraint), nil); got.Err != nil || got.Similarity != test.want {
 			t.Errorf("%s: got %v and %v, want %v", test.name, got.Similarity, got.Err, test.want)
 		}
 	}
 	said := say("Milk")
 	said.Overrides = []Override{{Column: "content", Measure: PackColumn, Own: "part"}}
-	if got := Score(chat("hello", "Milk bought"), ownGraph(t, said), nil); got.Similarity != 1 {
+	if got := Score(chat("hello", "Milk bought"), packGraph(t, said), nil); got.Similarity != 1 {
 		t.Errorf("text by an own measure: got %v, want 1", got.Similarity)
 	}
 }
@@ -181,12 +181,12 @@ func TestOwnRows(t *testing.T) {
 	share := Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Target: [][]Cell{
 		{{Column: "name", Value: String("Bob")}}, {{Column: "name", Value: String("Eve")}},
 	}}
-	graph := ownGraph(t, share)
+	graph := packGraph(t, share)
 	if got := Score(trajectory, graph, nil); got.Err != nil || got.Similarity != 0.5 {
 		t.Errorf("got %v and %v, want 0.5", got.Similarity, got.Err)
 	}
 	e := Explain(trajectory, graph, nil).Milestones[0].GetMatch().GetConstraints()[0]
-	if e.GetMeasure() != PackSnapshot || e.GetOwnMeasure() != "share" || e.GetSimilarity() != 0.5 || len(e.GetRows()) != 5 {
+	if e.GetMeasure() != PackSnapshot || e.GetPackMeasure() != "share" || e.GetSimilarity() != 0.5 || len(e.GetRows()) != 5 {
 		t.Errorf("explanation: got %v, want 2 wanted and 3 found rows by share", e)
 	}
 }
@@ -198,28 +198,28 @@ func TestOwnFailure(t *testing.T) {
 		return [][]Value{{String("1"), Null(), Null(), Number(n), Null(), Null()}}
 	}
 	store(trajectory, world.Reminder, []Version{{Index: 0, Rows: row(2)}, {Index: 1, Rows: row(0)}})
-	c := ownConstraint(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
+	c := packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
 	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
-	for _, graphs := range [][2]*Graph{{ownGraph(t, c), nil}, {nil, ownGraph(t, c)}, {ownGraph(t, c, c, c), ownGraph(t, say("x"))}} {
+	for _, graphs := range [][2]*Graph{{packGraph(t, c), nil}, {nil, packGraph(t, c)}, {packGraph(t, c, c, c), packGraph(t, say("x"))}} {
 		got := Score(trajectory, graphs[0], graphs[1])
 		if got.Err == nil || got.Err.Error() != want || !measure.IsFailure(got.Err) {
 			t.Errorf("got %v, want %s", got.Err, want)
 		}
 	}
 	store(trajectory, world.Reminder, []Version{{Index: 1, Rows: row(4)}})
-	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 0.25 {
+	if got := Score(trajectory, packGraph(t, c), nil); got.Err != nil || got.Similarity != 0.25 {
 		t.Errorf("without 0: got %v and %v, want 0.25", got.Similarity, got.Err)
 	}
 }
 
-// ownTable returns a trajectory with a table of rows that does not change, with a version at each
+// packTable returns a trajectory with a table of rows that does not change, with a version at each
 // message, and a constraint on all rows.
-func ownTable(rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
-	return ownTableAt(4, rows, own, name)
+func packTable(rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
+	return packTableAt(4, rows, own, name)
 }
 
-// ownTableAt is ownTable with a number of messages.
-func ownTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
+// packTableAt is ownTable with a number of messages.
+func packTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
 	trajectory := chat(slices.Repeat([]string{"hello"}, messages)...)
 	var found [][]Value
 	var wanted []Value
@@ -232,13 +232,13 @@ func ownTableAt(messages, rows int, own string, name func(i int) string) (*Traje
 		versions = append(versions, Version{Index: index, Rows: found})
 	}
 	store(trajectory, world.Contact, versions)
-	return trajectory, ownConstraint(Snapshot, world.Contact, "name", own, wanted...)
+	return trajectory, packConstraint(Snapshot, world.Contact, "name", own, wanted...)
 }
 
 // TestOwnOnce checks that equal values are compared once.
 func TestOwnOnce(t *testing.T) {
-	trajectory, c := ownTable(500, "slow", func(int) string { return "a" })
-	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 0 {
+	trajectory, c := packTable(500, "slow", func(int) string { return "a" })
+	if got := Score(trajectory, packGraph(t, c), nil); got.Err != nil || got.Similarity != 0 {
 		t.Errorf("got %v and %v, want 0", got.Similarity, got.Err)
 	}
 }
@@ -246,12 +246,12 @@ func TestOwnOnce(t *testing.T) {
 // TestLongOwnBounds checks that 500 different rows are compared, and that too many steps fail.
 func TestLongOwnBounds(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
-	trajectory, c := ownTable(500, "part", name)
-	if got := Score(trajectory, ownGraph(t, c), nil); got.Err != nil || got.Similarity != 1 {
+	trajectory, c := packTable(500, "part", name)
+	if got := Score(trajectory, packGraph(t, c), nil); got.Err != nil || got.Similarity != 1 {
 		t.Errorf("got %v and %v, want 1", got.Similarity, got.Err)
 	}
-	trajectory, c = ownTable(500, "slow", name)
-	if got := Score(trajectory, ownGraph(t, c), nil); !errors.Is(got.Err, measure.ErrSteps) {
+	trajectory, c = packTable(500, "slow", name)
+	if got := Score(trajectory, packGraph(t, c), nil); !errors.Is(got.Err, measure.ErrSteps) {
 		t.Errorf("slow measure: got %v, want %v", got.Err, measure.ErrSteps)
 	}
 }
@@ -262,22 +262,22 @@ func TestOwnManyRows(t *testing.T) {
 	const rows = 10000
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	for _, test := range []struct {
-		own      string
-		messages int
-		want     string
+		packMeasure string
+		messages    int
+		want        string
 	}{
 		{"anything", 4, ""},
 		{"anything", 100, measure.ErrSteps.Error()},
 		{"share", 100, "MemoryError: more than "},
 	} {
-		trajectory, c := ownTableAt(test.messages, rows, test.own, name)
-		c.Measure, c.Own, c.Overrides, c.Target = PackSnapshot, test.own, nil, c.Target[:1]
-		got := Score(trajectory, ownGraph(t, c), nil)
+		trajectory, c := packTableAt(test.messages, rows, test.packMeasure, name)
+		c.Measure, c.Own, c.Overrides, c.Target = PackSnapshot, test.packMeasure, nil, c.Target[:1]
+		got := Score(trajectory, packGraph(t, c), nil)
 		switch {
 		case test.want == "" && (got.Err != nil || got.Similarity != 1):
-			t.Errorf("%s, %d messages: got %v and %v, want 1", test.own, test.messages, got.Similarity, got.Err)
+			t.Errorf("%s, %d messages: got %v and %v, want 1", test.packMeasure, test.messages, got.Similarity, got.Err)
 		case test.want != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), test.want)):
-			t.Errorf("%s, %d messages: got %v and %v, want %s", test.own, test.messages, got.Similarity, got.Err, test.want)
+			t.Errorf("%s, %d messages: got %v and %v, want %s", test.packMeasure, test.messages, got.Similarity, got.Err, test.want)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func TestOwnExtractor(t *testing.T) {
 		}
 	}
 	called := Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{{{Column: "tool_trace", Value: String(`{"tool_name": "t", "arguments": {}}`)}}}}
-	graph := ownGraph(t, called, derived("digits"))
+	graph := packGraph(t, called, derived("digits"))
 	if got := Score(trajectory, graph, nil); got.Err != nil || got.Similarity != 1 {
 		t.Errorf("got %v and %v, want 1", got.Similarity, got.Err)
 	}
@@ -304,7 +304,7 @@ func TestOwnExtractor(t *testing.T) {
 		if want == "" {
 			name = "odd"
 		}
-		got := Explain(trajectory, ownGraph(t, called, derived(name)), nil)
+		got := Explain(trajectory, packGraph(t, called, derived(name)), nil)
 		e := got.Milestones[1].GetMatch().GetConstraints()[0]
 		if got.Result.Err != nil || !strings.Contains(e.GetProblem(), want) {
 			t.Errorf("%s: got %v, %q, want a problem with %q", result, got.Result.Err, e.GetProblem(), want)
@@ -314,7 +314,7 @@ func TestOwnExtractor(t *testing.T) {
 		}
 	}
 	trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": 1}`}
-	e := Explain(trajectory, ownGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
+	e := Explain(trajectory, packGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
 	if e.GetSimilarity() != 0 || e.GetProblem() != "no call at message 1 gives n" {
 		t.Errorf("without the placeholder's value: got %v, %q", e.GetSimilarity(), e.GetProblem())
 	}
@@ -326,15 +326,15 @@ func TestOwnDefinition(t *testing.T) {
 		constraint Constraint
 		want       string
 	}{
-		{ownConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
-		{ownConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
-		{ownConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
-		{ownConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
+		{packConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
+		{packConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
+		{packConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
+		{packConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
 		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
 		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
 		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
 	} {
-		d := testDefinition{Name: "milestones", Measures: ownSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
+		d := testDefinition{Name: "milestones", Measures: packSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
 		if _, err := compileDefinition(d); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, want an error with %q", err, test.want)
 		}

@@ -20,7 +20,7 @@ type packMeasures struct {
 	// lenient raises the step limit and turns failures into similarity 0. Explain sets it, because the
 	// score is known.
 	lenient bool
-	known   map[cellPair]comparison
+	cache   map[cellPair]comparison
 	// failure is the first failure of a measure. There is no score after a failure.
 	failure error
 }
@@ -34,8 +34,8 @@ func (m *packMeasures) recordFailure(err error) {
 
 // cellPair is the cache key of a comparison.
 type cellPair struct {
-	own           *measure.Function
-	wanted, found cellKey
+	measure        *measure.Function
+	target, actual cellKey
 }
 
 // cellKey is a comparable form of a cell.
@@ -70,75 +70,75 @@ func (m *packMeasures) countSteps(steps int) error {
 }
 
 // compareCells compares two cells. The error is a *measure.Error or measure.ErrSteps.
-func (m *packMeasures) compareCells(own *measure.Function, wanted, found Value) (float64, error) {
-	calls, equal := own.Calls(wanted.python(), found.python())
-	if !calls {
+func (m *packMeasures) compareCells(fn *measure.Function, target, actual Value) (float64, error) {
+	needsCall, equal := fn.Calls(target.python(), actual.python())
+	if !needsCall {
 		return indicator(equal), nil
 	}
-	key := cellPair{own, keyOf(wanted), keyOf(found)}
-	if known, ok := m.known[key]; ok {
-		return known.similarity, known.err
+	key := cellPair{fn, keyOf(target), keyOf(actual)}
+	if cached, ok := m.cache[key]; ok {
+		return cached.similarity, cached.err
 	}
-	similarity, err := m.call(own, wanted.python(), found.python())
-	if m.known == nil {
-		m.known = make(map[cellPair]comparison)
+	similarity, err := m.call(fn, target.python(), actual.python())
+	if m.cache == nil {
+		m.cache = make(map[cellPair]comparison)
 	}
-	m.known[key] = comparison{similarity, err}
+	m.cache[key] = comparison{similarity, err}
 	return similarity, err
 }
 
 // compareRows compares the rows of a table with the target's. The error is that of compareCells.
-func (m *packMeasures) compareRows(own *measure.Function, target [][]cell, rows [][]Value, columns []world.Column) (float64, error) {
+func (m *packMeasures) compareRows(fn *measure.Function, target [][]cell, rows [][]Value, columns []world.Column) (float64, error) {
 	if err := m.countSteps(measure.CellSteps * len(rows) * len(columns)); err != nil {
 		return 0, err
 	}
-	wanted, found := make([]python.Value, len(target)), make([]python.Value, len(rows))
+	targetRows, actualRows := make([]python.Value, len(target)), make([]python.Value, len(rows))
 	for i, row := range target {
 		items := make([]python.Item, 0, len(row))
 		for _, c := range byColumn(row) {
 			items = append(items, python.Item{Key: columns[c.column].Name, Value: c.value.python()})
 		}
-		wanted[i] = python.DictOf(items...)
+		targetRows[i] = python.DictOf(items...)
 	}
 	for i, row := range rows {
 		items := make([]python.Item, len(row))
 		for j := range row {
 			items[j] = python.Item{Key: columns[j].Name, Value: row[j].python()}
 		}
-		found[i] = python.DictOf(items...)
+		actualRows[i] = python.DictOf(items...)
 	}
-	return m.call(own, python.List(wanted...), python.List(found...))
+	return m.call(fn, python.List(targetRows...), python.List(actualRows...))
 }
 
 // call calls a measure. It rounds the similarity to 32 bits, as built-in measures do.
-func (m *packMeasures) call(own *measure.Function, wanted, found python.Value) (float64, error) {
+func (m *packMeasures) call(fn *measure.Function, target, actual python.Value) (float64, error) {
 	if err := m.countSteps(measure.CallSteps); err != nil {
 		return 0, err
 	}
-	similarity, steps, err := own.Compare(wanted, found)
+	similarity, steps, err := fn.Compare(target, actual)
 	if exceeded := m.countSteps(steps); err == nil {
 		err = exceeded
 	}
 	if err != nil {
 		return 0, err
 	}
-	return single(similarity), nil
+	return roundToFloat32(similarity), nil
 }
 
 // extract calls a Python extractor. The error is the reason for no alternative.
-func (m *packMeasures) extract(own *measure.Function, c *call) ([][]namedValue, error) {
+func (m *packMeasures) extract(fn *measure.Function, c *call) ([][]namedValue, error) {
 	if err := m.countSteps(measure.CallSteps); err != nil {
 		return nil, err
 	}
-	found, steps, err := own.Extract(c.tool, c.arguments.Value(), c.result)
+	extracted, steps, err := fn.Extract(c.tool, c.arguments.Value(), c.result)
 	if exceeded := m.countSteps(steps); exceeded != nil {
 		return nil, exceeded
 	}
 	if err != nil {
 		return nil, err
 	}
-	alternatives := make([][]namedValue, len(found))
-	for i, values := range found {
+	alternatives := make([][]namedValue, len(extracted))
+	for i, values := range extracted {
 		for _, v := range values {
 			alternatives[i] = append(alternatives[i], namedValue{validUTF8(v.Name), v.Value})
 		}

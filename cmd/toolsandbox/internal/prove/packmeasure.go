@@ -46,7 +46,7 @@ func tolerated(explanation *evaluatorv1.ExplainTrajectoryResponse, wrong string)
 	}
 	for _, node := range explanation.GetMilestones() {
 		for _, c := range node.GetMatch().GetConstraints() {
-			whole := c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_OWN && c.GetSimilarity() == 1
+			whole := c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK && c.GetSimilarity() == 1
 			for _, row := range c.GetRows() {
 				if whole && slices.ContainsFunc(row.GetFound().GetCells(), matches) {
 					return true
@@ -55,7 +55,7 @@ func tolerated(explanation *evaluatorv1.ExplainTrajectoryResponse, wrong string)
 					continue
 				}
 				for _, cell := range row.GetCells() {
-					if cell.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_OWN && cell.GetSimilarity() == 1 && matches(cell.GetFound()) {
+					if cell.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK && cell.GetSimilarity() == 1 && matches(cell.GetFound()) {
 						return true
 					}
 				}
