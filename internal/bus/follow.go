@@ -88,7 +88,7 @@ func (b Results) VisitResults(ctx context.Context, sweepID string, visit func(*b
 
 // readAll visits every readable message that matches a filter. It ends when the server has no more
 // messages, because unreadable ones remain in the server's pending count. It may visit a message
-// more than once. withoutData omits the data.
+// more than once. headersOnly omits the data.
 func (b *store) readAll(ctx context.Context, stream, filter string, headersOnly bool, visit func(jetstream.Msg)) error {
 	var consumer jetstream.Consumer
 	err := attempt(ctx, stream, func(ctx context.Context) (err error) {

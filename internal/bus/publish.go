@@ -21,7 +21,7 @@ func expectLast(sequence uint64) header {
 	return header{jetstream.ExpectedLastSubjSeqHeader, strconv.FormatUint(sequence, 10)}
 }
 
-// publish sends a message and waits for its acknowledgement. repeated reports whether it made more
+// publish sends a message and waits for its acknowledgement. retried reports whether it made more
 // than one attempt, so that the stored message may be that of an earlier one.
 func (b *store) publish(ctx context.Context, subject string, raw []byte, headers ...header) (seq uint64, retried bool, err error) {
 	attempts := 0

@@ -95,7 +95,7 @@ func (b Jobs) HasJobs(ctx context.Context, sweepID string) (bool, error) {
 
 // FollowQueues calls handle with the id of each sweep that has jobs: of all sweeps at the beginning
 // and at an interval, and of one sweep when some of its jobs are queued, until ctx is done (then it
-// returns nil). It calls trouble with an error of a poll; the next one may succeed.
+// returns nil). It calls onError with an error of a poll; the next one may succeed.
 func (b Jobs) FollowQueues(ctx context.Context, interval time.Duration, handle func(sweepID string), onError func(error)) error {
 	announcements, err := b.js.Conn().SubscribeSync(queuedSubject + "*")
 	if err != nil {

@@ -50,8 +50,8 @@ func BuiltIn(name string) (*Extractor, bool) {
 // BuiltInNames returns the sorted names of all built-in extractors. The caller owns the result.
 func BuiltInNames() []string {
 	var names []string
-	for _, known := range builtInSources() {
-		names = append(names, known.name)
+	for _, source := range builtInSources() {
+		names = append(names, source.name)
 	}
 	slices.Sort(names)
 	return names

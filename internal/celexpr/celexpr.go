@@ -117,8 +117,8 @@ func firstIssue(issues *cel.Issues) *Error {
 
 // errorAt returns a mistake at a node of an expression.
 func errorAt(checked *cel.Ast, node ast.Expr, format string, arguments ...any) *Error {
-	place := checked.NativeRep().SourceInfo().GetStartLocation(node.ID())
-	return &Error{Line: place.Line(), Column: place.Column() + 1, Problem: fmt.Sprintf(format, arguments...)}
+	location := checked.NativeRep().SourceInfo().GetStartLocation(node.ID())
+	return &Error{Line: location.Line(), Column: location.Column() + 1, Problem: fmt.Sprintf(format, arguments...)}
 }
 
 // program plans an expression. The error is an *Error.
@@ -129,9 +129,9 @@ func program(environment *cel.Env, checked *cel.Ast) (cel.Program, error) {
 	if estimate, err := environment.EstimateCost(checked, sizes{unknown: true}); err != nil || estimate.Max > maxCost {
 		options = append(options, cel.CostLimit(maxCost), cel.CostTracking(costs{}))
 	}
-	planned, err := environment.Program(checked, options...)
+	prg, err := environment.Program(checked, options...)
 	if err != nil {
 		return nil, &Error{Problem: err.Error()}
 	}
-	return planned, nil
+	return prg, nil
 }

@@ -56,18 +56,18 @@ func CompileExtractor(text string) (_ *Extractor, err error) {
 	if err != nil {
 		return nil, explainTrace(err)
 	}
-	if given := checked.OutputType(); given.Kind() != types.ListKind && given.Kind() != types.DynKind {
-		return nil, &Error{Problem: fmt.Sprintf(`the expression gives %s, expected a list of alternatives like [{"name": value}]`, given)}
+	if typ := checked.OutputType(); typ.Kind() != types.ListKind && typ.Kind() != types.DynKind {
+		return nil, &Error{Problem: fmt.Sprintf(`the expression gives %s, expected a list of alternatives like [{"name": value}]`, typ)}
 	}
 	names, err := extractedNames(checked)
 	if err != nil {
 		return nil, err
 	}
-	planned, err := program(environment, checked)
+	prg, err := program(environment, checked)
 	if err != nil {
 		return nil, err
 	}
-	return &Extractor{names: names, program: planned}, nil
+	return &Extractor{names: names, program: prg}, nil
 }
 
 // explainTrace lists the fields of trace if an expression uses another one.

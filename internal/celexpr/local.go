@@ -17,18 +17,18 @@ const (
 )
 
 // wallClock returns the local time in a zone as a UTC time.
-func wallClock(at time.Time, zone *time.Location) time.Time {
-	shown := at.In(zone)
-	return time.Date(shown.Year(), shown.Month(), shown.Day(), shown.Hour(), shown.Minute(), shown.Second(), shown.Nanosecond(), time.UTC)
+func wallClock(t time.Time, zone *time.Location) time.Time {
+	local := t.In(zone)
+	return time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), local.Second(), local.Nanosecond(), time.UTC)
 }
 
 // fromWallClock returns the time of a local time, the first if it is ambiguous. A skipped local
 // time has the offset before the change, as in tools.
-func fromWallClock(shown time.Time, zone *time.Location) time.Time {
-	_, before := shown.Add(-day).In(zone).Zone()
-	_, after := shown.Add(day).In(zone).Zone()
-	first := shown.Add(-time.Duration(before) * time.Second)
-	if second := shown.Add(-time.Duration(after) * time.Second); !wallClock(first, zone).Equal(shown) && wallClock(second, zone).Equal(shown) {
+func fromWallClock(wall time.Time, zone *time.Location) time.Time {
+	_, before := wall.Add(-day).In(zone).Zone()
+	_, after := wall.Add(day).In(zone).Zone()
+	first := wall.Add(-time.Duration(before) * time.Second)
+	if second := wall.Add(-time.Duration(after) * time.Second); !wallClock(first, zone).Equal(wall) && wallClock(second, zone).Equal(wall) {
 		return second
 	}
 	return first
@@ -50,29 +50,29 @@ func loadZone(name string) (*time.Location, error) {
 // local time has the offset before the change. An ambiguous one is the first.
 func ParseLocal(text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02"} {
-		if shown, err := time.Parse(layout, text); err == nil {
-			return fromWallClock(shown, zone), nil
+		if wall, err := time.Parse(layout, text); err == nil {
+			return fromWallClock(wall, zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no local time, expected one like 2025-03-15T10:00 or a date like 2025-03-15", text)
 }
 
-// atClock returns a time of day on the day of at.
-func atClock(at time.Time, text string, zone *time.Location) (time.Time, error) {
+// atClock returns a time of day on the day of t.
+func atClock(t time.Time, text string, zone *time.Location) (time.Time, error) {
 	for _, layout := range []string{"15:04:05", "15:04"} {
 		if clock, err := time.Parse(layout, text); err == nil {
-			year, month, date := at.In(zone).Date()
+			year, month, date := t.In(zone).Date()
 			return fromWallClock(time.Date(year, month, date, clock.Hour(), clock.Minute(), clock.Second(), clock.Nanosecond(), time.UTC), zone), nil
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no time of day, expected one like 10:00 or 10:00:30", text)
 }
 
-// nextWeekday returns the same time of day on the next occurrence of a weekday after at.
-func nextWeekday(at time.Time, name string, zone *time.Location) (time.Time, error) {
-	shown := wallClock(at, zone)
+// nextWeekday returns the same time of day on the next occurrence of a weekday after t.
+func nextWeekday(t time.Time, name string, zone *time.Location) (time.Time, error) {
+	wall := wallClock(t, zone)
 	for ahead := 1; ahead <= 7; ahead++ {
-		if next := shown.AddDate(0, 0, ahead); strings.ToLower(next.Weekday().String()) == name {
+		if next := wall.AddDate(0, 0, ahead); strings.ToLower(next.Weekday().String()) == name {
 			return fromWallClock(next, zone), nil
 		}
 	}
@@ -97,7 +97,7 @@ func unitSeconds(unit string) int64 {
 }
 
 // shift adds an amount to the local time.
-func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
+func shift(t time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
 	var total int64
 	for _, unit := range slices.Sorted(maps.Keys(by)) {
 		amount, length := by[unit], unitSeconds(unit)
@@ -109,8 +109,8 @@ func shift(at time.Time, by map[string]int64, zone *time.Location) (time.Time, e
 		}
 		total += amount * length
 	}
-	shown := wallClock(at, zone)
-	moved := time.Unix(shown.Unix()+total, int64(shown.Nanosecond())).UTC()
+	wall := wallClock(t, zone)
+	moved := time.Unix(wall.Unix()+total, int64(wall.Nanosecond())).UTC()
 	if moved.Year() < 1 || moved.Year() > 9999 {
 		return time.Time{}, fmt.Errorf("the year %d is out of the calendar", moved.Year())
 	}

@@ -40,23 +40,23 @@ func CompileMeasure(text string) (_ *Measure, err error) {
 	if issues.Err() != nil {
 		return nil, firstIssue(issues)
 	}
-	switch given := checked.OutputType(); given.Kind() { //nolint:exhaustive // the rest is refused
+	switch typ := checked.OutputType(); typ.Kind() { //nolint:exhaustive // the rest is refused
 	case types.IntKind, types.DoubleKind, types.BoolKind, types.DynKind:
 	default:
-		return nil, &Error{Problem: fmt.Sprintf("the expression gives %s, expected a number from 0 to 1 or a truth value", given)}
+		return nil, &Error{Problem: fmt.Sprintf("the expression gives %s, expected a number from 0 to 1 or a truth value", typ)}
 	}
-	planned, err := environment.Program(checked, cel.CustomDecoratorV2(sortMapLiterals), cel.CostLimit(maxCost), cel.CostTracking(costs{}))
+	prg, err := environment.Program(checked, cel.CustomDecoratorV2(sortMapLiterals), cel.CostLimit(maxCost), cel.CostTracking(costs{}))
 	if err != nil {
 		return nil, &Error{Problem: err.Error()}
 	}
-	return &Measure{program: planned}, nil
+	return &Measure{program: prg}, nil
 }
 
 // Compare evaluates a measure for cells, which are nil, bool, float64 and string, or for rows,
 // which are []any of map[string]any. It returns a bool, an int or a float64, and the number of
 // steps, at most 20,000. The error is an *Error.
-func (m *Measure) Compare(wanted, found any) (result any, steps int, err error) {
-	out, details, err := m.program.Eval(map[string]any{"wanted": wanted, "found": found})
+func (m *Measure) Compare(target, actual any) (result any, steps int, err error) {
+	out, details, err := m.program.Eval(map[string]any{"wanted": target, "found": actual})
 	if cost := details.ActualCost(); cost != nil {
 		steps = int(min(*cost, maxCost))
 	}

@@ -72,8 +72,8 @@ func toDouble(value ref.Val) float64 {
 
 // truncate removes the decimals, as Python's int does.
 func truncate(value ref.Val) ref.Val {
-	if given, ok := value.(types.Int); ok {
-		return given
+	if number, ok := value.(types.Int); ok {
+		return number
 	}
 	number := math.Trunc(toDouble(value))
 	if !(number >= math.MinInt64 && number < math.MaxInt64) { // also false for NaN

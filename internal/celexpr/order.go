@@ -39,11 +39,11 @@ func (m sortedMap) Iterator() traits.Iterator {
 }
 
 // sortMapLiterals also sorts the keys of map literals.
-func sortMapLiterals(planned interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
-	if written, ok := planned.(interpreter.InterpretableConstructor); ok && written.Type() == types.MapType {
+func sortMapLiterals(node interpreter.InterpretableV2) (interpreter.InterpretableV2, error) {
+	if written, ok := node.(interpreter.InterpretableConstructor); ok && written.Type() == types.MapType {
 		return mapLiteral{written}, nil
 	}
-	return planned, nil
+	return node, nil
 }
 
 // mapLiteral is a map literal of an expression.
@@ -54,8 +54,8 @@ type mapLiteral struct {
 // Exec implements interpreter.InterpretableV2.
 func (m mapLiteral) Exec(frame *interpreter.ExecutionFrame) ref.Val {
 	result := m.InterpretableConstructor.Exec(frame)
-	if made, ok := result.(traits.Mapper); ok {
-		return sortedMap{made}
+	if mapper, ok := result.(traits.Mapper); ok {
+		return sortedMap{mapper}
 	}
 	return result
 }
@@ -70,8 +70,8 @@ func compareKeys(a, b ref.Val) int {
 	if order := cmp.Compare(a.Type().TypeName(), b.Type().TypeName()); order != 0 {
 		return order
 	}
-	if known, ok := a.(traits.Comparer); ok {
-		if order, ok := known.Compare(b).(types.Int); ok {
+	if comparer, ok := a.(traits.Comparer); ok {
+		if order, ok := comparer.Compare(b).(types.Int); ok {
 			return int(order)
 		}
 	}

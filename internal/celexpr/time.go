@@ -76,20 +76,20 @@ func text(value ref.Val) string {
 
 // timestamp returns the value of a timestamp. The compiler has checked its type.
 func timestamp(value ref.Val) time.Time {
-	at, _ := value.Value().(time.Time)
-	return at
+	t, _ := value.Value().(time.Time)
+	return t
 }
 
 // shiftAmounts decodes the second argument of shift.
 func shiftAmounts(value ref.Val) (map[string]int64, error) {
-	given, ok := value.(traits.Mapper)
+	mapping, ok := value.(traits.Mapper)
 	if !ok {
 		return nil, errors.New(`expected what to shift by as {"days": 1}`)
 	}
 	by := map[string]int64{}
-	for each := given.Iterator(); each.HasNext() == types.True; {
+	for each := mapping.Iterator(); each.HasNext() == types.True; {
 		unit := each.Next()
-		amount, ok := given.Get(unit).(types.Int)
+		amount, ok := mapping.Get(unit).(types.Int)
 		if !ok {
 			return nil, fmt.Errorf("%v must be a whole number", unit.Value())
 		}
@@ -110,16 +110,16 @@ func CompileTime(source string) (_ *Time, err error) {
 	if err != nil {
 		return nil, err
 	}
-	switch given := checked.OutputType(); given.Kind() { //nolint:exhaustive // the rest is refused
+	switch typ := checked.OutputType(); typ.Kind() { //nolint:exhaustive // the rest is refused
 	case types.TimestampKind, types.IntKind, types.DoubleKind:
 	default:
-		return nil, &Error{Problem: fmt.Sprintf("the expression gives %s, expected a time: a timestamp or a number of seconds", given)}
+		return nil, &Error{Problem: fmt.Sprintf("the expression gives %s, expected a time: a timestamp or a number of seconds", typ)}
 	}
-	planned, err := program(environment, checked)
+	prg, err := program(environment, checked)
 	if err != nil {
 		return nil, err
 	}
-	return &Time{program: planned}, nil
+	return &Time{program: prg}, nil
 }
 
 // Seconds evaluates the time for a now in POSIX seconds and a zone. It returns POSIX seconds. The
@@ -128,16 +128,16 @@ func (t *Time) Seconds(now float64, zone *time.Location) (float64, error) {
 	if !(math.Abs(now) <= 1e11) {
 		return 0, &Error{Problem: fmt.Sprintf("now is %v, which is no time", now)}
 	}
-	at := time.UnixMicro(int64(math.Round(now * 1e6))).UTC()
-	out, _, err := t.program.Eval(map[string]any{"now": at, "zone": zone.String()})
+	nowTime := time.UnixMicro(int64(math.Round(now * 1e6))).UTC()
+	out, _, err := t.program.Eval(map[string]any{"now": nowTime, "zone": zone.String()})
 	if err != nil {
 		return 0, &Error{Problem: err.Error()}
 	}
 	var seconds float64
 	switch v := out.(type) {
 	case types.Timestamp:
-		whole, rest := v.Unix(), v.Nanosecond()
-		seconds = float64(whole) + float64(rest/1000)/1e6
+		unixSeconds, nanoseconds := v.Unix(), v.Nanosecond()
+		seconds = float64(unixSeconds) + float64(nanoseconds/1000)/1e6
 	default:
 		seconds = toDouble(out)
 	}

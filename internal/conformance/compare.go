@@ -71,18 +71,18 @@ func textsText(list []string) string {
 
 // message compares all fields of a message.
 func (c *comparison) message(want, got *worldv1.Message) {
-	at := fmt.Sprintf("message %d, ", want.GetIndex())
-	wanted, row := sandbox.RowOf(want), sandbox.RowOf(got)
-	c.text(at+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
-	c.text(at+"sender", world.RoleName(want.GetSender()), world.RoleName(got.GetSender()))
-	c.text(at+"recipient", world.RoleName(want.GetRecipient()), world.RoleName(got.GetRecipient()))
-	c.optionalText(at+"content", wanted.Content, row.Content)
-	c.optionalText(at+"openai_tool_call_id", wanted.ToolCallID, row.ToolCallID)
-	c.optionalText(at+"openai_function_name", wanted.FunctionName, row.FunctionName)
-	c.text(at+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
-	c.optionalText(at+"tool_call_exception", wanted.Exception, row.Exception)
-	c.texts(at+"tool_trace", wanted.ToolTrace, row.ToolTrace)
-	c.texts(at+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
+	prefix := fmt.Sprintf("message %d, ", want.GetIndex())
+	wantRow, gotRow := sandbox.RowOf(want), sandbox.RowOf(got)
+	c.text(prefix+"index", strconv.Itoa(int(want.GetIndex())), strconv.Itoa(int(got.GetIndex())))
+	c.text(prefix+"sender", world.RoleName(want.GetSender()), world.RoleName(got.GetSender()))
+	c.text(prefix+"recipient", world.RoleName(want.GetRecipient()), world.RoleName(got.GetRecipient()))
+	c.optionalText(prefix+"content", wantRow.Content, gotRow.Content)
+	c.optionalText(prefix+"openai_tool_call_id", wantRow.ToolCallID, gotRow.ToolCallID)
+	c.optionalText(prefix+"openai_function_name", wantRow.FunctionName, gotRow.FunctionName)
+	c.text(prefix+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
+	c.optionalText(prefix+"tool_call_exception", wantRow.Exception, gotRow.Exception)
+	c.texts(prefix+"tool_trace", wantRow.ToolTrace, gotRow.ToolTrace)
+	c.texts(prefix+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
 }
 
 func flagText(flag *bool) string {
@@ -121,14 +121,14 @@ type tableKey struct {
 
 // versions compares sets of table versions.
 func (c *comparison) versions(want, got []*worldv1.Table) {
-	wanted, found := byVersion(want), byVersion(got)
-	all := maps.Clone(wanted)
-	maps.Copy(all, found)
+	wantVersions, gotVersions := byVersion(want), byVersion(got)
+	all := maps.Clone(wantVersions)
+	maps.Copy(all, gotVersions)
 	keys := slices.SortedFunc(maps.Keys(all), func(a, b tableKey) int {
 		return cmp.Or(world.Builtin().TableIndex(a.name)-world.Builtin().TableIndex(b.name), int(a.index)-int(b.index))
 	})
 	for _, key := range keys {
-		w, g := versionText(wanted, key), versionText(found, key)
+		w, g := versionText(wantVersions, key), versionText(gotVersions, key)
 		c.text(tableAt(key.name, key.index), w, g)
 	}
 }
@@ -180,10 +180,10 @@ func (c *comparison) mapping(field string, want map[int32]recordedMatch, got []*
 	}
 	maps.Copy(all, found)
 	for _, node := range slices.Sorted(maps.Keys(all)) {
-		w, wanted := want[node]
+		w, inWant := want[node]
 		g, ok := found[node]
-		if wanted != ok || w.index != g.index || !similar(w.similarity, g.similarity) {
-			c.add(fmt.Sprintf("%s[%d]", field, node), matchText(w, wanted), matchText(g, ok))
+		if inWant != ok || w.index != g.index || !similar(w.similarity, g.similarity) {
+			c.add(fmt.Sprintf("%s[%d]", field, node), matchText(w, inWant), matchText(g, ok))
 		}
 	}
 }

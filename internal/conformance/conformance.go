@@ -154,8 +154,8 @@ func (r *Runner) worldsFor(path string) (map[string]startingWorld, error) {
 			return nil, err
 		}
 	}
-	if known, ok := r.worlds[name]; ok {
-		return known, nil
+	if cached, ok := r.worlds[name]; ok {
+		return cached, nil
 	}
 	worlds, err := readWorlds(name)
 	if err != nil {

@@ -128,12 +128,12 @@ func compareExtraction(c *comparison, r record) error {
 	got, err := euroeval.Extract(euroeval.Reply{
 		Choices: response != "no_choices", Completion: response == "text", Content: r.text("content"),
 	})
-	raised, err := exceptionOf(err)
+	exception, err := exceptionOf(err)
 	if err != nil {
 		return err
 	}
-	c.json("error", r.value("error"), raised)
-	if raised.IsNone() {
+	c.json("error", r.value("error"), exception)
+	if exception.IsNone() {
 		c.text("prediction", r.text("prediction"), got)
 	}
 	return nil
@@ -149,16 +149,16 @@ func compareMetric(c *comparison, r record) error {
 		return err
 	}
 	verdict, err := euroeval.Grade(functions, answers, r.text("prediction"))
-	raised, err := exceptionOf(err)
+	exception, err := exceptionOf(err)
 	if err != nil {
 		return err
 	}
 	got := python.None()
-	if raised.IsNone() {
+	if exception.IsNone() {
 		got = python.Bool(verdict.Correct)
 	}
 	c.json("correct", r.value("correct"), got)
-	c.json("error", r.value("error"), raised)
+	c.json("error", r.value("error"), exception)
 	return nil
 }
 

@@ -65,7 +65,7 @@ func comparePipeline(c *comparison, r record) error {
 		return fmt.Errorf("decode case: %d records, but the split has %d", len(rows), len(draws[0]))
 	}
 	var scores []float64
-	var kept, orders, generated, all, aligned []python.Value
+	var keptDraws, orders, generated, all, aligned []python.Value
 	var failed error
 	for _, iteration := range euroeval.Evaluate(rows, draws) {
 		orders = append(orders, integers(iteration.Order))
@@ -76,7 +76,7 @@ func comparePipeline(c *comparison, r record) error {
 		aligned = append(aligned, scoreValue(iteration.Aligned))
 		if iteration.Score.OK {
 			scores = append(scores, iteration.Score.Value)
-			kept = append(kept, scoreValue(iteration.Score))
+			keptDraws = append(keptDraws, scoreValue(iteration.Score))
 		}
 		failed = iteration.Score.Err
 	}
@@ -84,7 +84,7 @@ func comparePipeline(c *comparison, r record) error {
 	c.json("newly_generated", r.value("newly_generated"), python.List(generated...))
 	c.json("iteration_scores", r.value("iteration_scores"), python.List(all...))
 	c.json("iteration_scores_if_aligned", r.value("iteration_scores_if_aligned"), python.List(aligned...))
-	c.json("kept_scores", r.value("kept_scores"), python.List(kept...))
+	c.json("kept_scores", r.value("kept_scores"), python.List(keptDraws...))
 	if len(scores) > 0 {
 		c.json("error", r.value("error"), python.None())
 		c.compareTotal(r, scoreKey, euroeval.Summarise(scores))
@@ -222,11 +222,11 @@ func compareMetricCall(c *comparison, r record) error {
 		predictions = append(predictions, text)
 	}
 	score := euroeval.MetricScore(lists["functions"], lists["target_texts"], predictions)
-	raised, err := exceptionOf(score.Err)
+	exception, err := exceptionOf(score.Err)
 	if err != nil {
 		return err
 	}
 	c.json("score", r.value("score"), scoreValue(score))
-	c.json("error", r.value("error"), raised)
+	c.json("error", r.value("error"), exception)
 	return nil
 }

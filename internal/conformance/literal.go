@@ -50,15 +50,15 @@ func openLiteral(_ context.Context, r *Runner, _ string) (fileRunner, error) {
 		}
 		var c comparison
 		value, err := python.ParseJSON(recorded.Arguments)
-		raised := ""
+		exception := ""
 		if err != nil {
-			raised = err.Error()
+			exception = err.Error()
 		}
-		c.text("exception", recorded.Exception, raised)
+		c.text("exception", recorded.Exception, exception)
 		if err == nil && recorded.ExceptionType == "" {
-			spelled, isText := value.AsStr()
+			text, isText := value.AsStr()
 			if isText { // the original runs it as code
-				c.text("content", recorded.Content, sandbox.ComposeSource(literalCallID, literalTool, spelled))
+				c.text("content", recorded.Content, sandbox.ComposeSource(literalCallID, literalTool, text))
 				return outcome{differences: c.differences}
 			}
 			call := &worldv1.ToolCall{Id: proto.String(literalCallID), Tool: literalTool, ArgumentsJson: recorded.Arguments}

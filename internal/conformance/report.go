@@ -90,11 +90,11 @@ func excerpt(want, got string) (string, string) {
 	if len(want) <= excerptSize && len(got) <= excerptSize {
 		return oneLine(want), oneLine(got)
 	}
-	at := 0
-	for at < len(want) && at < len(got) && want[at] == got[at] {
-		at++
+	start := 0
+	for start < len(want) && start < len(got) && want[start] == got[start] {
+		start++
 	}
-	from := max(at-excerptLead, 0)
+	from := max(start-excerptLead, 0)
 	for from > 0 && !utf8.RuneStart(want[from]) {
 		from--
 	}

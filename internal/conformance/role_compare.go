@@ -89,7 +89,7 @@ func decodeJSON(raw []byte) (value any, err error) {
 }
 
 // structure compares JSON values. A recorded hash of prose matches any text.
-func (c *comparison) structure(at string, want, got any) {
+func (c *comparison) structure(path string, want, got any) {
 	switch want := want.(type) {
 	case map[string]any:
 		if _, ok := got.(string); ok && isProse(want) {
@@ -97,37 +97,37 @@ func (c *comparison) structure(at string, want, got any) {
 		}
 		fields, ok := got.(map[string]any)
 		if !ok {
-			c.add(at, jsonText(want), jsonText(got))
+			c.add(path, jsonText(want), jsonText(got))
 			return
 		}
 		all := maps.Clone(want)
 		maps.Copy(all, fields)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			w, wanted := want[name]
+			w, inWant := want[name]
 			g, found := fields[name]
-			if wanted != found {
-				c.add(at+"."+name, presence(w, wanted), presence(g, found))
+			if inWant != found {
+				c.add(path+"."+name, presence(w, inWant), presence(g, found))
 				continue
 			}
-			c.structure(at+"."+name, w, g)
+			c.structure(path+"."+name, w, g)
 		}
 	case []any:
 		list, ok := got.([]any)
 		if !ok || len(list) != len(want) {
-			c.add(at, jsonText(want), jsonText(got))
+			c.add(path, jsonText(want), jsonText(got))
 			return
 		}
 		for i := range want {
-			c.structure(fmt.Sprintf("%s[%d]", at, i), want[i], list[i])
+			c.structure(fmt.Sprintf("%s[%d]", path, i), want[i], list[i])
 		}
 	case string:
 		text, ok := got.(string)
 		if !ok || !matches(want, text) {
-			c.add(at, jsonText(want), jsonText(got))
+			c.add(path, jsonText(want), jsonText(got))
 		}
 	default:
 		if !sameScalar(want, got) {
-			c.add(at, jsonText(want), jsonText(got))
+			c.add(path, jsonText(want), jsonText(got))
 		}
 	}
 }
@@ -209,8 +209,8 @@ func alignIDs(want, got []*worldv1.Message, same func(want, got python.Value) bo
 		if id := idOf(want[i]); isRandomID(id) && isRandomID(idOf(m)) {
 			setID(m, id)
 		}
-		if wanted, call := want[i].GetCall(), m.GetCall(); sameCall(wanted, call, same) {
-			call.ArgumentsJson, call.ArgumentsText = wanted.GetArgumentsJson(), wanted.ArgumentsText
+		if wantCall, call := want[i].GetCall(), m.GetCall(); sameCall(wantCall, call, same) {
+			call.ArgumentsJson, call.ArgumentsText = wantCall.GetArgumentsJson(), wantCall.ArgumentsText
 		}
 		list[i] = m
 	}

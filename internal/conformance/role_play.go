@@ -235,8 +235,8 @@ func (p *roleRun) runCalls(ctx context.Context, calls []*worldv1.Message) error 
 		p.skipped = true
 	default:
 		var answers []*worldv1.Message
-		for _, said := range response.GetAnswers() {
-			answer := proto.CloneOf(said) // the response belongs to the tool host
+		for _, message := range response.GetAnswers() {
+			answer := proto.CloneOf(message) // the response belongs to the tool host
 			answers = append(answers, answer)
 			answer.GetResult().Traces = nil // recorded rows have no traces
 			if answer.GetConversationActive() {

@@ -40,8 +40,8 @@ func startRoleServer() (*roleServer, error) {
 // close stops the server immediately.
 func (s *roleServer) close() error {
 	err := s.server.Close()
-	if served := <-s.served; !errors.Is(served, http.ErrServerClosed) {
-		err = errors.Join(err, served)
+	if serveErr := <-s.served; !errors.Is(serveErr, http.ErrServerClosed) {
+		err = errors.Join(err, serveErr)
 	}
 	return err
 }

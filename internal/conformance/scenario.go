@@ -26,8 +26,8 @@ func (r *Runner) scenariosFor(path string) (scenarioLookup, error) {
 			return nil, err
 		}
 	}
-	if known, ok := r.scenarios[name]; ok {
-		return known, nil
+	if cached, ok := r.scenarios[name]; ok {
+		return cached, nil
 	}
 	scenarios, err := readScenarios(name)
 	if err != nil {
@@ -47,12 +47,12 @@ func readScenarios(path string) (*importer.Scenarios, error) {
 
 // catalogueLookup looks up scenarios in a list.
 func catalogueLookup(catalogue []*scenariov1.Scenario) scenarioLookup {
-	known := make(map[string]*scenariov1.Scenario, len(catalogue))
+	byName := make(map[string]*scenariov1.Scenario, len(catalogue))
 	for _, s := range catalogue {
-		known[s.GetSetup().GetName()] = s
+		byName[s.GetSetup().GetName()] = s
 	}
 	return func(base, variant string) (*scenariov1.Scenario, error) {
-		found, ok := known[base+variant]
+		found, ok := byName[base+variant]
 		if !ok {
 			return nil, fmt.Errorf("%w: %q", importer.ErrScenario, base+variant)
 		}

@@ -66,9 +66,9 @@ func parseTrace(traces []string) (tool, arguments string, result float64, ok boo
 		return "", "", 0, false
 	}
 	name, _ := trace.Get("tool_name")
-	given, _ := trace.Get("arguments")
+	argumentsValue, _ := trace.Get("arguments")
 	returned, _ := trace.Get("result")
 	tool, named := name.AsStr()
 	result, numeric := returned.Number()
-	return tool, python.Repr(given), result, named && numeric
+	return tool, python.Repr(argumentsValue), result, named && numeric
 }

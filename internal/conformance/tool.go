@@ -186,26 +186,26 @@ func (c *comparison) compareAnswers(want []answer, got []*worldv1.Message, first
 		return
 	}
 	for i := range want {
-		at := ""
+		prefix := ""
 		if len(want) > 1 {
-			at = fmt.Sprintf("answer %d, ", i)
+			prefix = fmt.Sprintf("answer %d, ", i)
 		}
-		c.text(at+"index", fmt.Sprint(first+int32(i)), fmt.Sprint(got[i].GetIndex()))
-		c.answer(at, want[i], got[i])
+		c.text(prefix+"index", fmt.Sprint(first+int32(i)), fmt.Sprint(got[i].GetIndex()))
+		c.answer(prefix, want[i], got[i])
 	}
 }
 
-func (c *comparison) answer(at string, want answer, got *worldv1.Message) {
+func (c *comparison) answer(prefix string, want answer, got *worldv1.Message) {
 	row := sandbox.RowOf(got)
-	c.optionalText(at+"tool_call_id", want.id, row.ToolCallID)
+	c.optionalText(prefix+"tool_call_id", want.id, row.ToolCallID)
 	if !closeContent(want, sandbox.Content(got)) || row.Content == nil {
-		c.optionalText(at+"content", &want.content, row.Content)
+		c.optionalText(prefix+"content", &want.content, row.Content)
 	}
-	c.optionalText(at+"exception", want.exception, row.Exception)
+	c.optionalText(prefix+"exception", want.exception, row.Exception)
 	if !closeTrace(want.trace, row.ToolTrace) {
-		c.texts(at+"tool_trace", want.trace, row.ToolTrace)
+		c.texts(prefix+"tool_trace", want.trace, row.ToolTrace)
 	}
-	c.text(at+"conversation_active", fmt.Sprint(want.active), fmt.Sprint(got.GetConversationActive()))
+	c.text(prefix+"conversation_active", fmt.Sprint(want.active), fmt.Sprint(got.GetConversationActive()))
 }
 
 // changed compares the table versions that the calls stored.

@@ -44,25 +44,25 @@ const (
 // SplitNames lists all names.
 func SplitNames() []SplitName { return []SplitName{SplitAll, SplitTrain, SplitVal, SplitTest} }
 
-// SplitRecords returns the records of a split in EuroEval's order, with their places. For SplitAll
-// it returns all records in file order.
+// SplitRecords returns the records of a split in EuroEval's order, with their positions. For
+// SplitAll it returns all records in file order.
 func (d *DataSet) SplitRecords(name SplitName) ([]Record, []*evaluationv1.RecordPosition) {
 	split := d.splits()
-	chosen := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
+	recordIndices := map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test}[name]
 	train, val := int32(len(split.Train)), int32(len(split.Val))
 	if name == SplitAll {
-		train, val, chosen = 0, 0, indices(len(d.Records))
+		train, val, recordIndices = 0, 0, indices(len(d.Records))
 	}
-	records := make([]Record, len(chosen))
-	places := make([]*evaluationv1.RecordPosition, len(chosen))
-	for i, at := range chosen {
-		records[i] = d.Records[at]
-		places[i] = &evaluationv1.RecordPosition{
+	records := make([]Record, len(recordIndices))
+	positions := make([]*evaluationv1.RecordPosition, len(recordIndices))
+	for i, recordIndex := range recordIndices {
+		records[i] = d.Records[recordIndex]
+		positions[i] = &evaluationv1.RecordPosition{
 			DataSet: d.Name, Language: d.Language, Category: string(records[i].Category), Split: string(name), Index: int32(i),
 			TrainSize: train, ValSize: val,
 		}
 	}
-	return records, places
+	return records, positions
 }
 
 // splits returns the splits that the files define, otherwise those of a shuffle.
@@ -75,11 +75,11 @@ func (d *DataSet) splits() Split {
 
 // indices returns 0 to n-1.
 func indices(n int) []int {
-	places := make([]int, n)
-	for i := range places {
-		places[i] = i
+	positions := make([]int, n)
+	for i := range positions {
+		positions[i] = i
 	}
-	return places
+	return positions
 }
 
 // language matches the name of a language folder.
@@ -160,11 +160,11 @@ func Load(files fs.FS, name, only string) ([]DataSet, error) {
 
 // checkUnique returns an error if another record has the id.
 func checkUnique(seen map[string]string, record *Record) error {
-	place := record.File + ":" + strconv.Itoa(record.Line)
+	position := record.File + ":" + strconv.Itoa(record.Line)
 	if first, ok := seen[record.ID]; ok {
 		return &LineError{File: record.File, Line: record.Line, FieldError: mismatch("id", "a unique id", python.Str(record.ID), first+" has it already")}
 	}
-	seen[record.ID] = place
+	seen[record.ID] = position
 	return nil
 }
 
@@ -254,13 +254,13 @@ func recordFiles(files fs.FS, folder string) ([]string, error) {
 		}
 	}
 	order := slices.Concat(fileOrder, splitFiles)
-	place := func(name string) int {
+	rank := func(name string) int {
 		if i := slices.Index(order, strings.TrimPrefix(baseName(name), "BFCL_v4_")); i >= 0 {
 			return i
 		}
 		return len(order)
 	}
-	slices.SortStableFunc(names, func(a, b string) int { return place(a) - place(b) })
+	slices.SortStableFunc(names, func(a, b string) int { return rank(a) - rank(b) })
 	return names, nil
 }
 

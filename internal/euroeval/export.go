@@ -25,17 +25,17 @@ func (d *DataSet) Export() (*Exported, error) {
 		Name: d.Name, Language: d.Language, Sizes: SplitSizes{Train: len(split.Train), Val: len(split.Val), Test: len(split.Test)},
 	}
 	card := exportedCard{Name: d.Name, Language: d.Language}
-	for i, chosen := range [][]int{split.Train, split.Val, split.Test} {
-		if len(chosen) == 0 {
+	for i, recordIndices := range [][]int{split.Train, split.Val, split.Test} {
+		if len(recordIndices) == 0 {
 			return nil, fmt.Errorf("data set %s: %d records leave none for split %s, expected at least one for each of %s",
 				d.Name, len(d.Records), splitFiles[i], strings.Join(splitFiles, ", "))
 		}
 		file := File{Name: splitFiles[i] + ".jsonl"}
-		for _, at := range chosen {
-			file.Data = append(file.Data, d.Records[at].preparedLine()+"\n"...)
+		for _, recordIndex := range recordIndices {
+			file.Data = append(file.Data, d.Records[recordIndex].preparedLine()+"\n"...)
 		}
 		out.Files = append(out.Files, file)
-		card.Splits = append(card.Splits, exportedSplit{splitFiles[i], file.Name, len(file.Data), len(chosen)})
+		card.Splits = append(card.Splits, exportedSplit{splitFiles[i], file.Name, len(file.Data), len(recordIndices)})
 	}
 	out.Files = append(out.Files, File{Name: settingsFile, Data: card.config()}, File{Name: "README.md", Data: card.readme()})
 	return out, nil

@@ -29,15 +29,15 @@ func tools(functions python.Value) []*worldv1.Tool {
 	for i, function := range list {
 		description, _ := function.AsDict()
 		name, _ := description.Get("name")
-		said, _ := description.Get("description")
-		text, _ := said.AsStr()
-		shown := invalidNameChar.ReplaceAllString(python.Text(name), "_")
-		for base, n := shown, 2; taken[shown]; n++ {
-			shown = fmt.Sprintf("%s_%d", base, n)
+		descriptionValue, _ := description.Get("description")
+		text, _ := descriptionValue.AsStr()
+		validName := invalidNameChar.ReplaceAllString(python.Text(name), "_")
+		for base, n := validName, 2; taken[validName]; n++ {
+			validName = fmt.Sprintf("%s_%d", base, n)
 		}
-		taken[shown] = true
+		taken[validName] = true
 		described[i] = &worldv1.Tool{
-			Name: shown, ExecutionName: python.Text(name), Description: text,
+			Name: validName, ExecutionName: python.Text(name), Description: text,
 			ParametersJson: python.JSON(parametersSchema(description)),
 		}
 	}
@@ -50,7 +50,7 @@ func parametersSchema(description *python.Dict) python.Value {
 	schema, _ := jsonSchema(parameters.Value()).AsDict()
 	full := &python.Dict{}
 	full.Set("type", python.Str("object"))
-	if _, given := schema.Get("properties"); !given {
+	if _, exists := schema.Get("properties"); !exists {
 		full.Set("properties", python.DictOf())
 	}
 	for _, item := range schema.Items() {

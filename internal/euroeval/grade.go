@@ -143,13 +143,13 @@ func gradeCall(description, answer, call python.Value) (Verdict, error) {
 		return wrong(CheckCallShape, "it is of type %s, want an object", call.TypeName()), nil
 	}
 	name, hasName := object.Get("function")
-	given, hasArguments := object.Get("arguments")
+	argumentsValue, hasArguments := object.Get("arguments")
 	if !hasName || !hasArguments {
 		return wrong(CheckCallShape, "it lacks function or arguments"), nil
 	}
-	arguments, ok := given.AsDict()
+	arguments, ok := argumentsValue.AsDict()
 	if !ok {
-		return wrong(CheckCallShape, "arguments is of type %s, want an object", given.TypeName()), nil
+		return wrong(CheckCallShape, "arguments is of type %s, want an object", argumentsValue.TypeName()), nil
 	}
 	expected, err := expectedCall(answer)
 	if err != nil {

@@ -18,10 +18,10 @@ const (
 	largeSet = 50000
 )
 
-// newIntSet returns an empty set. Its table has the first size above least.
-func newIntSet(least int) *intSet {
+// newIntSet returns an empty set. Its table has the first size above capacity.
+func newIntSet(capacity int) *intSet {
 	size := minTable
-	for size <= least {
+	for size <= capacity {
 		size *= 2
 	}
 	return &intSet{table: slices.Repeat([]int{freeSlot}, size)}
@@ -77,11 +77,11 @@ func (s *intSet) members() []int {
 
 // clone copies a set as CPython does. The copy's table may have another size.
 func (s *intSet) clone() *intSet {
-	least := 0
+	capacity := 0
 	if 5*s.used >= 3*(minTable-1) {
-		least = 2 * s.used
+		capacity = 2 * s.used
 	}
-	clone := newIntSet(least)
+	clone := newIntSet(capacity)
 	if len(clone.table) == len(s.table) {
 		copy(clone.table, s.table)
 		clone.used = s.used
@@ -96,20 +96,20 @@ func (s *intSet) clone() *intSet {
 // difference returns the members except removed, in the order of CPython's set difference. removed
 // must be members.
 func (s *intSet) difference(removed []int) []int {
-	gone := make(map[int]bool, len(removed))
+	excluded := make(map[int]bool, len(removed))
 	for _, number := range removed {
-		gone[number] = true
+		excluded[number] = true
 	}
 	if s.used/4 > len(removed) { // CPython copies the set and removes from the copy
-		return slices.DeleteFunc(s.clone().members(), func(number int) bool { return gone[number] })
+		return slices.DeleteFunc(s.clone().members(), func(number int) bool { return excluded[number] })
 	}
-	rest := newIntSet(0)
+	result := newIntSet(0)
 	for _, number := range s.members() {
-		if !gone[number] {
-			rest.add(number)
+		if !excluded[number] {
+			result.add(number)
 		}
 	}
-	return rest.members()
+	return result.members()
 }
 
 // cacheOrder returns the order in which EuroEval lists the answers of n rows: first newRows, which

@@ -106,16 +106,16 @@ type graded struct {
 
 func (e *evaluation) iterate(draw []int) Iteration {
 	var newRows []int
-	for place, row := range draw {
-		if _, known := e.cached[e.rows[row].Prompt]; !known {
+	for i, row := range draw {
+		if _, exists := e.cached[e.rows[row].Prompt]; !exists {
 			e.cached[e.rows[row].Prompt] = row
-			newRows = append(newRows, place)
+			newRows = append(newRows, i)
 		}
 	}
 	order := cacheOrder(len(draw), newRows)
 	aligned := make([]int, len(draw))
-	for place := range aligned {
-		aligned[place] = place
+	for i := range aligned {
+		aligned[i] = i
 	}
 	return Iteration{
 		Order: order, Generated: len(newRows), Score: e.score(draw, order), Aligned: e.score(draw, aligned),
@@ -124,20 +124,20 @@ func (e *evaluation) iterate(draw []int) Iteration {
 
 // score grades each row of order with the functions of the row at its position in the draw.
 func (e *evaluation) score(draw, order []int) Score {
-	return share(len(draw), func(place int) (bool, error) {
-		row := draw[order[place]]
-		return e.grade(gradeKey{functions: draw[place], answers: row, prediction: e.cached[e.rows[row].Prompt]})
+	return share(len(draw), func(i int) (bool, error) {
+		row := draw[order[i]]
+		return e.grade(gradeKey{functions: draw[i], answers: row, prediction: e.cached[e.rows[row].Prompt]})
 	})
 }
 
 func (e *evaluation) grade(p gradeKey) (bool, error) {
-	known, ok := e.verdicts[p]
+	cached, ok := e.verdicts[p]
 	if !ok {
 		verdict, err := Grade(e.rows[p.functions].Functions, e.rows[p.answers].Answers, e.rows[p.prediction].Prediction)
-		known = graded{correct: verdict.Correct, err: err}
-		e.verdicts[p] = known
+		cached = graded{correct: verdict.Correct, err: err}
+		e.verdicts[p] = cached
 	}
-	return known.correct, known.err
+	return cached.correct, cached.err
 }
 
 // MetricScore scores one call of EuroEval's metric. The shortest of its three lists counts.

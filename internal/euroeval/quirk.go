@@ -39,58 +39,58 @@ const (
 func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 	described, _ := t.Functions.AsList()
 	answers, _ := t.Answers.AsList()
-	failed := verdicts.Strict
+	verdict := verdicts.Strict
 	switch {
 	case verdicts.Exception != nil:
 		return QuirkException
 	case verdicts.EuroEval.Correct == verdicts.Strict.Correct:
 		return QuirkNone
 	case verdicts.Strict.Correct:
-		failed = verdicts.EuroEval
+		verdict = verdicts.EuroEval
 		if isReordered(t, prediction) {
 			return QuirkOrder
 		}
-	case failed.call >= len(described):
+	case verdict.call >= len(described):
 		return QuirkExtraCalls
 	}
-	if failed.call >= len(answers) {
+	if verdict.call >= len(answers) {
 		return QuirkOrder
 	}
-	expected, err := expectedCall(answers[failed.call])
+	expected, err := expectedCall(answers[verdict.call])
 	if err != nil {
 		return QuirkNone
 	}
 	description := descriptionOf(t.Functions, expected.Key)
-	if failed.call < len(described) {
-		if inPlace, _ := described[failed.call].AsDict(); description != inPlace && failed.argument != "" &&
-			requires(description, failed.argument) != requires(inPlace, failed.argument) {
+	if verdict.call < len(described) {
+		if inPlace, _ := described[verdict.call].AsDict(); description != inPlace && verdict.argument != "" &&
+			requires(description, verdict.argument) != requires(inPlace, verdict.argument) {
 			return QuirkPosition
 		}
 	}
 	options, _ := expected.Value.AsDict()
-	accepted, _ := options.Get(failed.argument)
-	return argumentQuirk(failed, requires(description, failed.argument), accepted)
+	accepted, _ := options.Get(verdict.argument)
+	return argumentQuirk(verdict, requires(description, verdict.argument), accepted)
 }
 
 // argumentQuirk returns the quirk behind the failed check of one argument. required reports whether
 // the function's own description requires it.
-func argumentQuirk(failed Verdict, required bool, accepted python.Value) Quirk {
+func argumentQuirk(verdict Verdict, required bool, accepted python.Value) Quirk {
 	list, _ := accepted.AsList()
 	isDict := func(v python.Value) bool { return v.Kind() == python.KindDict }
 	switch {
-	case failed.Check == CheckUnexpected:
+	case verdict.Check == CheckUnexpected:
 		return QuirkExtraArgument
-	case failed.Check == CheckMissing && required:
+	case verdict.Check == CheckMissing && required:
 		return QuirkPosition
-	case failed.Check == CheckMissing && optional(accepted):
+	case verdict.Check == CheckMissing && optional(accepted):
 		return QuirkNoneRequired
-	case !required && failed.argument != "":
+	case !required && verdict.argument != "":
 		return QuirkOptional
-	case failed.Check == CheckType:
+	case verdict.Check == CheckType:
 		return QuirkType
 	case slices.ContainsFunc(list, isDict):
 		return QuirkNested
-	case failed.Check == CheckValue:
+	case verdict.Check == CheckValue:
 		return QuirkText
 	default:
 		return QuirkOrder

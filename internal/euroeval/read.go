@@ -126,8 +126,8 @@ func readPrepared(file File) ([]Record, error) {
 			{"text", &record.Text, true},
 			{"target_text", &record.TargetText, true},
 		} {
-			value, given := columns.Get(column.name)
-			if !given && !column.required {
+			value, exists := columns.Get(column.name)
+			if !exists && !column.required {
 				continue
 			}
 			text, ok := value.AsStr()
@@ -155,17 +155,17 @@ type locatedObject struct {
 	object *python.Dict
 }
 
-// addUnique stores an object by its id. The error reports a known id.
-func addUnique(known map[string]locatedObject, at locatedObject) error {
-	value, _ := at.object.Get("id")
+// addUnique stores an object by its id. The error reports a repeated id.
+func addUnique(seen map[string]locatedObject, object locatedObject) error {
+	value, _ := object.object.Get("id")
 	id, ok := value.AsStr()
 	if !ok || id == "" {
 		return mismatch("id", "a text", value, "give each record a unique id")
 	}
-	if first, ok := known[id]; ok {
+	if first, ok := seen[id]; ok {
 		return mismatch("id", "a unique id", value, fmt.Sprintf("line %d has it already", first.line))
 	}
-	known[id] = at
+	seen[id] = object
 	return nil
 }
 

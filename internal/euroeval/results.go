@@ -27,19 +27,19 @@ const (
 	unknownSize = "-1"
 )
 
-// AppendResults writes a line for each of the figures in the format of EuroEval's file ResultsName.
-// model is the model's name, preferably LiteLLM's, e.g. openai/gpt-4o. at is the time at which the
-// evaluation ended. A data set without a score get no line, as in EuroEval if all iterations fail.
+// AppendResults writes a line for each data set in the format of EuroEval's file ResultsName.
+// model is the model's name, preferably LiteLLM's, e.g. openai/gpt-4o. now is the time at which the
+// evaluation ended. A data set without a score gets no line, as in EuroEval if all iterations fail.
 // The error is that of w.
-func AppendResults(w io.Writer, figures []DataSetScores, model string, at time.Time) error {
+func AppendResults(w io.Writer, scores []DataSetScores, model string, now time.Time) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
-	for i := range figures {
-		if math.IsNaN(figures[i].EuroEval.Mean) {
+	for i := range scores {
+		if math.IsNaN(scores[i].EuroEval.Mean) {
 			continue
 		}
-		if err := encoder.Encode(figures[i].result(model, at)); err != nil {
-			return fmt.Errorf("write results of data set %s: %w", figures[i].DataSet, err)
+		if err := encoder.Encode(scores[i].result(model, now)); err != nil {
+			return fmt.Errorf("write results of data set %s: %w", scores[i].DataSet, err)
 		}
 	}
 	return nil
@@ -130,11 +130,11 @@ func (f pythonFloat) MarshalJSON() ([]byte, error) {
 }
 
 // result returns the line of one data set.
-func (f *DataSetScores) result(model string, at time.Time) *result {
-	dataSet, stamp := f.resultName(), strconv.FormatInt(at.Unix(), 10)
+func (f *DataSetScores) result(model string, now time.Time) *result {
+	dataSet, stamp := f.resultName(), strconv.FormatInt(now.Unix(), 10)
 	line := &result{
 		SchemaVersion: resultsSchema, EvaluationID: dataSet + "/" + model + "/" + stamp,
-		EvaluationTimestamp: at.UTC().Format("2006-01-02T15:04:05-07:00"), RetrievedTimestamp: stamp,
+		EvaluationTimestamp: now.UTC().Format("2006-01-02T15:04:05-07:00"), RetrievedTimestamp: stamp,
 		Source:  resultSource{Name: "ToolSandbox", Type: "evaluation_run", Organization: "ToolSandbox", Relationship: "third_party"},
 		Model:   resultModel{Name: model, ID: model},
 		Library: resultLibrary{Name: "euroeval", Version: euroevalRelease},

@@ -24,7 +24,7 @@ const languageCategory = "LANGUAGE_"
 // Scenario converts a record to a scenario of one agent turn: the user's question is a starting
 // message, and the agent's turn ends the conversation. The oracle makes the expected calls with the
 // first accepted values. The error is a *FieldError.
-func (r *Record) Scenario(place *evaluationv1.RecordPosition) (*scenariov1.Scenario, error) {
+func (r *Record) Scenario(position *evaluationv1.RecordPosition) (*scenariov1.Scenario, error) {
 	if !scenarioName.MatchString(r.ID) {
 		return nil, mismatch("id", "up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit", python.Str(r.ID),
 			"it names the scenario and the folder of its result")
@@ -51,7 +51,7 @@ func (r *Record) Scenario(place *evaluationv1.RecordPosition) (*scenariov1.Scena
 			FunctionCalling: &setupv1.FunctionCalling{Prompt: Prompt(r.Text), Functions: tools(task.Functions)},
 		},
 		Evaluation: &evaluationv1.Evaluation{FunctionCalling: &evaluationv1.FunctionCalling{
-			FunctionsJson: r.Function, AnswersJson: r.TargetText, Position: place,
+			FunctionsJson: r.Function, AnswersJson: r.TargetText, Position: position,
 		}},
 	}, nil
 }

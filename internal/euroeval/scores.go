@@ -96,7 +96,7 @@ func ScoreDataSets(played []GradedPrediction, settings Settings) ([]DataSetScore
 		slices.SortStableFunc(group, func(a, b GradedPrediction) int {
 			return cmp.Or(cmp.Compare(a.Record.GetPosition().GetIndex(), b.Record.GetPosition().GetIndex()), cmp.Compare(a.Trial, b.Trial))
 		})
-		figures, err := dataSetFigures(group, settings)
+		figures, err := scoreDataSet(group, settings)
 		if err != nil {
 			return nil, fmt.Errorf("data set %s: %w", k.set, err)
 		}
@@ -105,19 +105,19 @@ func ScoreDataSets(played []GradedPrediction, settings Settings) ([]DataSetScore
 	return list, nil
 }
 
-// dataSetFigures returns the figures of one data set. The predictions are sorted by record.
-func dataSetFigures(played []GradedPrediction, settings Settings) (DataSetScores, error) {
-	place := played[0].Record.GetPosition()
-	figures := DataSetScores{
-		DataSet: place.GetDataSet(), Language: place.GetLanguage(), Split: place.GetSplit(), Predictions: len(played),
+// scoreDataSet returns the figures of one data set. The predictions are sorted by record.
+func scoreDataSet(played []GradedPrediction, settings Settings) (DataSetScores, error) {
+	position := played[0].Record.GetPosition()
+	scores := DataSetScores{
+		DataSet: position.GetDataSet(), Language: position.GetLanguage(), Split: position.GetSplit(), Predictions: len(played),
 		Iterations: []float64{}, Quirks: make(map[Quirk]int),
 	}
 	rows, err := firstTrial(played)
 	if err != nil {
 		return DataSetScores{}, err
 	}
-	figures.Records = len(rows)
-	sizes := SplitSizes{Train: int(place.GetTrainSize()), Val: int(place.GetValSize()), Test: len(rows)}
+	scores.Records = len(rows)
+	sizes := SplitSizes{Train: int(position.GetTrainSize()), Val: int(position.GetValSize()), Test: len(rows)}
 	draws, err := Resample(settings.Seed, settings.Iterations, sizes)
 	if err != nil {
 		return DataSetScores{}, err
@@ -129,26 +129,26 @@ func dataSetFigures(played []GradedPrediction, settings Settings) (DataSetScores
 			score = iteration.Aligned
 		}
 		if score.OK {
-			figures.Iterations = append(figures.Iterations, score.Value)
+			scores.Iterations = append(scores.Iterations, score.Value)
 		}
 		if score.Err != nil {
-			figures.Failed++
+			scores.Failed++
 		}
 		if iteration.Aligned.OK {
 			aligned = append(aligned, iteration.Aligned.Value)
 		}
 	}
-	figures.EuroEval, figures.Aligned = Summarise(figures.Iterations), Summarise(aligned)
-	figures.EuroEvalShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.EuroEval })
-	figures.StrictShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.Strict })
+	scores.EuroEval, scores.Aligned = Summarise(scores.Iterations), Summarise(aligned)
+	scores.EuroEvalShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.EuroEval })
+	scores.StrictShare = clusteredShare(played, func(p *GradedPrediction) bool { return p.Strict })
 	for i := range played {
 		if played[i].Quirk != QuirkNone {
-			figures.Disagreements++
-			figures.Quirks[played[i].Quirk]++
+			scores.Disagreements++
+			scores.Quirks[played[i].Quirk]++
 		}
 	}
-	figures.Categories = categoryFigures(played)
-	return figures, nil
+	scores.Categories = scoreCategories(played)
+	return scores, nil
 }
 
 // firstTrial returns the rows of the first trial.
@@ -170,7 +170,7 @@ func firstTrial(played []GradedPrediction) ([]Row, error) {
 	return rows, nil
 }
 
-func categoryFigures(played []GradedPrediction) []CategoryScores {
+func scoreCategories(played []GradedPrediction) []CategoryScores {
 	var list []CategoryScores
 	for i := range played {
 		p := &played[i]
@@ -214,7 +214,7 @@ func clusteredShare(played []GradedPrediction, correct func(*GradedPrediction) b
 	var order []string
 	for i := range played {
 		functions := played[i].Record.GetFunctionsJson()
-		if _, known := sums[functions]; !known {
+		if _, exists := sums[functions]; !exists {
 			order = append(order, functions)
 		}
 		sums[functions] += boolScore(correct(&played[i])) - mean

@@ -40,7 +40,7 @@ func GradeStrict(functions, answers python.Value, prediction string) Verdict {
 // matchCalls assigns a call to each answer. An answer without a fitting call gets the verdict of
 // the call at its index.
 func matchCalls(functions python.Value, want, got []python.Value) Verdict {
-	fits := make([][]bool, len(want))
+	matches := make([][]bool, len(want))
 	verdicts := make([]Verdict, len(want))
 	for i, answer := range want {
 		expected, err := expectedCall(answer)
@@ -48,10 +48,10 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 			return wrong(CheckFunction, "answer %d: %v", i+1, err)
 		}
 		description := descriptionOf(functions, expected.Key)
-		fits[i] = make([]bool, len(got))
+		matches[i] = make([]bool, len(got))
 		for j, call := range got {
 			verdict := strictCall(description, expected, call)
-			fits[i][j] = verdict.Correct
+			matches[i][j] = verdict.Correct
 			if i == j {
 				verdicts[i] = verdict
 			}
@@ -59,7 +59,7 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 	}
 	answerOf := slices.Repeat([]int{-1}, len(got))
 	for i := range want {
-		if !assign(fits, answerOf, make([]bool, len(got)), i) {
+		if !assign(matches, answerOf, make([]bool, len(got)), i) {
 			verdict := verdicts[i]
 			if verdict.Correct {
 				verdict = wrong(CheckValue, "another answer needs it")
@@ -71,13 +71,13 @@ func matchCalls(functions python.Value, want, got []python.Value) Verdict {
 }
 
 // assign finds an augmenting path of a bipartite matching, starting at an answer.
-func assign(fits [][]bool, answerOf []int, visited []bool, answer int) bool {
-	for call, fit := range fits[answer] {
+func assign(matches [][]bool, answerOf []int, visited []bool, answer int) bool {
+	for call, fit := range matches[answer] {
 		if !fit || visited[call] {
 			continue
 		}
 		visited[call] = true
-		if answerOf[call] < 0 || assign(fits, answerOf, visited, answerOf[call]) {
+		if answerOf[call] < 0 || assign(matches, answerOf, visited, answerOf[call]) {
 			answerOf[call] = answer
 			return true
 		}
@@ -109,10 +109,10 @@ func strictCall(description *python.Dict, expected python.Item, call python.Valu
 	if description == nil {
 		return wrong(CheckFunction, "function %s has no description", expected.Key)
 	}
-	given, _ := object.Get("arguments")
-	arguments, ok := given.AsDict()
+	argumentsValue, _ := object.Get("arguments")
+	arguments, ok := argumentsValue.AsDict()
 	if !ok {
-		return wrong(CheckCallShape, "arguments is of type %s, want an object", given.TypeName())
+		return wrong(CheckCallShape, "arguments is of type %s, want an object", argumentsValue.TypeName())
 	}
 	accepted, ok := expected.Value.AsDict()
 	if !ok {
@@ -134,8 +134,8 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 	properties := dictAt(parameters, "properties")
 	for _, argument := range arguments.Items() {
 		_, declared := properties.Get(argument.Key)
-		options, known := accepted.Get(argument.Key)
-		if !declared || !known {
+		options, exists := accepted.Get(argument.Key)
+		if !declared || !exists {
 			return wrongArgument(CheckUnexpected, argument.Key, "is not expected")
 		}
 		verdict := strictValue(argument.Key, dictAt(properties, argument.Key), options, argument.Value)

@@ -109,8 +109,8 @@ func acceptedValue(option, v python.Value) bool {
 	}
 }
 
-func acceptedDict(options, given *python.Dict) bool {
-	for _, item := range given.Items() {
+func acceptedDict(options, actual *python.Dict) bool {
+	for _, item := range actual.Items() {
 		accepted, ok := options.Get(item.Key)
 		if !ok {
 			return false
@@ -124,7 +124,7 @@ func acceptedDict(options, given *python.Dict) bool {
 		}
 	}
 	for _, item := range options.Items() {
-		if _, ok := given.Get(item.Key); !ok && !optional(item.Value) {
+		if _, ok := actual.Get(item.Key); !ok && !optional(item.Value) {
 			return false
 		}
 	}

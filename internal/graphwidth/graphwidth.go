@@ -49,12 +49,12 @@ func Check(nodes []Node) error {
 // component on the node without predecessor that has most neighbours. Components in which each node
 // depends on at most one other need no branching, so their width is 0.
 func widest(nodes []Node) (node, width int) {
-	g := graph{before: make([]uint64, len(nodes)), near: make([]uint64, len(nodes)), nodes: nodes}
+	g := graph{before: make([]uint64, len(nodes)), neighbours: make([]uint64, len(nodes)), nodes: nodes}
 	for i, n := range nodes {
 		g.before[i] = n.After | n.References
-		g.near[i] |= g.before[i]
+		g.neighbours[i] |= g.before[i]
 		for set := g.before[i]; set != 0; set &= set - 1 {
-			g.near[bits.TrailingZeros64(set)] |= 1 << i
+			g.neighbours[bits.TrailingZeros64(set)] |= 1 << i
 		}
 	}
 	g.node = -1
@@ -64,31 +64,31 @@ func widest(nodes []Node) (node, width int) {
 
 // graph is a graph under measurement.
 type graph struct {
-	nodes        []Node
-	before, near []uint64
-	node, width  int
+	nodes              []Node
+	before, neighbours []uint64
+	node, width        int
 }
 
 // split measures the connected components of a set.
 func (g *graph) split(set uint64) {
 	for set != 0 {
-		part := Connected(g.near, set)
-		set &^= part
-		if g.forest(part) {
+		component := Connected(g.neighbours, set)
+		set &^= component
+		if g.forest(component) {
 			continue
 		}
-		i := Branch(g.before, g.near, part)
-		if width := 1 + g.dependencies(part); width > g.width {
+		i := Branch(g.before, g.neighbours, component)
+		if width := 1 + g.dependencies(component); width > g.width {
 			g.node, g.width = i, width
 		}
-		g.split(part &^ (1 << i))
+		g.split(component &^ (1 << i))
 	}
 }
 
 // forest reports whether each node of a component depends on at most one other.
-func (g *graph) forest(part uint64) bool {
-	for set := part; set != 0; set &= set - 1 {
-		if open := g.before[bits.TrailingZeros64(set)] & part; open&(open-1) != 0 {
+func (g *graph) forest(component uint64) bool {
+	for set := component; set != 0; set &= set - 1 {
+		if open := g.before[bits.TrailingZeros64(set)] & component; open&(open-1) != 0 {
 			return false
 		}
 	}
@@ -98,43 +98,43 @@ func (g *graph) forest(part uint64) bool {
 // dependencies returns the number of facts about matched nodes that a component depends on: each
 // reference, and for each set of predecessors the time of the last match and the tables on which
 // they agree.
-func (g *graph) dependencies(part uint64) int {
+func (g *graph) dependencies(component uint64) int {
 	var outside, references uint64
 	groups := make(map[uint64]struct{})
-	for set := part; set != 0; set &= set - 1 {
+	for set := component; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
-		outside |= g.before[i] &^ part
-		references |= g.nodes[i].References &^ part
-		if before := g.before[i] &^ part; before != 0 {
+		outside |= g.before[i] &^ component
+		references |= g.nodes[i].References &^ component
+		if before := g.before[i] &^ component; before != 0 {
 			groups[before] = struct{}{}
 		}
 	}
 	return min(bits.OnesCount64(outside), bits.OnesCount64(references)+len(groups))
 }
 
-// Connected returns the connected component of the lowest node of a set. near are the neighbours of
+// Connected returns the connected component of the lowest node of a set. neighbours are those of
 // each node.
-func Connected(near []uint64, set uint64) uint64 {
+func Connected(neighbours []uint64, set uint64) uint64 {
 	reached := uint64(0)
 	for fresh := set & -set; fresh != 0; {
 		i := bits.TrailingZeros64(fresh)
 		reached |= 1 << i
-		fresh = (fresh | near[i]&set) &^ reached
+		fresh = (fresh | neighbours[i]&set) &^ reached
 	}
 	return reached
 }
 
 // Branch returns the node of a set to branch on: among those without predecessor in the set the one
 // with most neighbours, then the lowest. It returns −1 if there is none.
-func Branch(before, near []uint64, set uint64) int {
-	best, most := -1, -1
-	for rest := set; rest != 0; rest &= rest - 1 {
-		i := bits.TrailingZeros64(rest)
+func Branch(before, neighbours []uint64, set uint64) int {
+	best, maxNeighbours := -1, -1
+	for remaining := set; remaining != 0; remaining &= remaining - 1 {
+		i := bits.TrailingZeros64(remaining)
 		if before[i]&set != 0 {
 			continue
 		}
-		if count := bits.OnesCount64(near[i] & set); count > most {
-			best, most = i, count
+		if count := bits.OnesCount64(neighbours[i] & set); count > maxNeighbours {
+			best, maxNeighbours = i, count
 		}
 	}
 	return best

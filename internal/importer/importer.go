@@ -125,14 +125,14 @@ func (r *reader) variant(n *node, setup *setupv1.Setup) {
 		r.fail(tools, "is empty, expected at least one tool")
 	}
 	setup.Categories = r.texts(r.required(n, "categories"))
-	known := make(map[string]setupv1.Augmentation)
+	augmentations := make(map[string]setupv1.Augmentation)
 	for number, name := range setupv1.Augmentation_name {
 		if number != 0 {
-			known[name[len(augmentationPrefix):]] = setupv1.Augmentation(number)
+			augmentations[name[len(augmentationPrefix):]] = setupv1.Augmentation(number)
 		}
 	}
 	for _, item := range r.list(n.get("augmentations")) {
-		setup.Tools.Augmentations = append(setup.Tools.Augmentations, choice(r, item, "augmentation", known))
+		setup.Tools.Augmentations = append(setup.Tools.Augmentations, choice(r, item, "augmentation", augmentations))
 	}
 }
 
@@ -168,9 +168,9 @@ func (s *Scenarios) BaseCount() int { return len(s.bases) }
 func (s *Scenarios) Check(opts scenario.Options) error {
 	r := &reader{file: s.file, data: s.data}
 	for _, found := range s.scenarios {
-		at := s.places[found.GetSetup().GetName()]
+		source := s.places[found.GetSetup().GetName()]
 		for _, problem := range scenario.Validate(found, opts) {
-			r.fail(at, "%s: %s: %s", found.GetSetup().GetName(), problem.Path, problem.Reason)
+			r.fail(source, "%s: %s: %s", found.GetSetup().GetName(), problem.Path, problem.Reason)
 		}
 	}
 	return r.err()

@@ -75,13 +75,13 @@ func (r *reader) hasShape(n *node, shapes ...shape) bool {
 }
 
 // object returns the value if it is an object, and records unknown fields.
-func (r *reader) object(n *node, known ...string) *node {
+func (r *reader) object(n *node, names ...string) *node {
 	if !r.hasShape(n, shapeObject) {
 		return nil
 	}
 	for i, name := range n.names {
-		if r.strict && !slices.Contains(known, name) {
-			r.fail(n.items[i], "unknown field%s", hint(name, known))
+		if r.strict && !slices.Contains(names, name) {
+			r.fail(n.items[i], "unknown field%s", hint(name, names))
 		}
 	}
 	return n
@@ -127,14 +127,14 @@ func (r *reader) texts(n *node) []string {
 	return texts
 }
 
-// integer returns a whole number of at least low.
-func (r *reader) integer(n *node, low int32) int32 {
+// integer returns a whole number of at least minimum.
+func (r *reader) integer(n *node, minimum int32) int32 {
 	if !r.hasShape(n, shapeNumber) {
 		return 0
 	}
 	value, err := strconv.ParseInt(n.text, 10, 32)
-	if err != nil || value < int64(low) {
-		r.fail(n, "is %s, expected a whole number from %d", n.text, low)
+	if err != nil || value < int64(minimum) {
+		r.fail(n, "is %s, expected a whole number from %d", n.text, minimum)
 		return 0
 	}
 	return int32(value)
@@ -190,7 +190,7 @@ func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 	if !r.hasShape(n, shapeText) {
 		return none
 	}
-	chosen, ok := choices[n.text]
+	value, ok := choices[n.text]
 	if !ok {
 		names := make([]string, 0, len(choices))
 		for name := range choices {
@@ -199,14 +199,14 @@ func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 		slices.Sort(names)
 		r.fail(n, "unknown %s %q%s", what, n.text, hint(n.text, names))
 	}
-	return chosen
+	return value
 }
 
 // hint returns the end of a message about an unknown name: the nearest known one, or all of them if
 // they are few.
 func hint(name string, known []string) string {
-	if near := spelling.Nearest(name, known, 1); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+	if nearest := spelling.Nearest(name, known, 1); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	if len(known) > maxListed {
 		return ""

@@ -92,11 +92,11 @@ func (r *reader) tables(n *node) []*worldv1.Table {
 	return tables
 }
 
-// rows reads the rows of a version; at is where a wrong name is reported.
-func (r *reader) rows(at, n *node, name string, index int32) *worldv1.Table {
-	table := &worldv1.Table{Name: r.table(at, name), Index: index}
+// rows reads the rows of a version; source is the node for an error about a wrong name.
+func (r *reader) rows(source, n *node, name string, index int32) *worldv1.Table {
+	table := &worldv1.Table{Name: r.table(source, name), Index: index}
 	if table.GetName() == world.Sandbox {
-		r.fail(at, "table %s has no rows of its own: its rows are the messages", name)
+		r.fail(source, "table %s has no rows of its own: its rows are the messages", name)
 		return table
 	}
 	schema, ok := world.Builtin().Table(table.GetName())

@@ -57,21 +57,21 @@ func (e *Error) Error() string {
 
 // Calls reports whether a measure of cells is called for two cells. If not, equal reports whether
 // both are null.
-func (f *Function) Calls(wanted, found python.Value) (calls, equal bool) {
-	if wanted.IsNone() && !f.wantedNull || found.IsNone() && !f.foundNull {
-		return false, wanted.IsNone() && found.IsNone()
+func (f *Function) Calls(target, actual python.Value) (calls, equal bool) {
+	if target.IsNone() && !f.wantedNull || actual.IsNone() && !f.foundNull {
+		return false, target.IsNone() && actual.IsNone()
 	}
 	return true, false
 }
 
 // Compare calls a measure. It returns a similarity from 0 to 1 and the number of steps. Its error
 // is an *Error.
-func (f *Function) Compare(wanted, found python.Value) (similarity float64, steps int, err error) {
-	args := []python.Arg{{Name: wantedName, Value: wanted, Given: true}, {Name: foundName, Value: found, Given: true}}
+func (f *Function) Compare(target, actual python.Value) (similarity float64, steps int, err error) {
+	args := []python.Arg{{Name: wantedName, Value: target, Given: true}, {Name: foundName, Value: actual, Given: true}}
 	var result python.Value
 	if f.expression != nil {
 		var native any
-		native, steps, err = f.expression.Compare(CELValue(wanted), CELValue(found))
+		native, steps, err = f.expression.Compare(CELValue(target), CELValue(actual))
 		result = python.ValueOf(native)
 	} else {
 		result, steps, err = f.call(args)
@@ -112,13 +112,13 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 		{Name: toolName, Value: python.Str(tool), Given: true}, {Name: argumentsName, Value: arguments, Given: true},
 		{Name: resultName, Value: result, Given: true},
 	}
-	given, steps, err := f.call(args)
+	returned, steps, err := f.call(args)
 	if err != nil {
 		return nil, steps, f.failure(args, "%s", err)
 	}
-	list, ok := given.AsList()
+	list, ok := returned.AsList()
 	if !ok {
-		return nil, steps, f.failure(args, "gives %s, expected a list of dicts", excerpt(python.Repr(given)))
+		return nil, steps, f.failure(args, "gives %s, expected a list of dicts", excerpt(python.Repr(returned)))
 	}
 	for _, item := range list[:min(len(list), maxAlternatives)] {
 		dict, ok := item.AsDict()
@@ -177,11 +177,11 @@ func excerpt(text string) string {
 	if len(text) <= maxExcerpt {
 		return oneLine(text)
 	}
-	cut := maxExcerpt
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
+	end := maxExcerpt
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
 	}
-	return oneLine(text[:cut]) + "…"
+	return oneLine(text[:end]) + "…"
 }
 
 // oneLine replaces invalid UTF-8, such as lone surrogates, and joins the lines of a text.

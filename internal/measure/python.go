@@ -169,18 +169,18 @@ func (m *module) hint(def *syntax.Def, p *syntax.Param) (h hint, ok bool) {
 	}
 	parts, ok := source.UnionTypes(p.Hint, nil)
 	types := 0
-	for _, part := range parts {
-		switch part := part.(type) {
+	for _, alternative := range parts {
+		switch alternative := alternative.(type) {
 		case *syntax.Constant:
-			ok = ok && part.Value == nil
+			ok = ok && alternative.Value == nil
 			h.null = true
 			continue
 		case *syntax.Name:
-			kind, known := cellTypes()[part.ID]
+			kind, known := cellTypes()[alternative.ID]
 			h.cell, ok = kind, ok && known
-			h.null = h.null || part.ID == "Any"
+			h.null = h.null || alternative.ID == "Any"
 		default:
-			h.rows = isList(part)
+			h.rows = isList(alternative)
 			ok = ok && h.rows
 		}
 		types++

@@ -56,8 +56,8 @@ func FlagError(flags *pflag.FlagSet, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		flags.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
-		if near := spelling.Nearest(unknown.GetSpecifiedName(), names, 2); near != "" && unknown.GetSpecifiedShortnames() == "" {
-			return Usage("%w; did you mean --%s?", err, near)
+		if nearest := spelling.Nearest(unknown.GetSpecifiedName(), names, 2); nearest != "" && unknown.GetSpecifiedShortnames() == "" {
+			return Usage("%w; did you mean --%s?", err, nearest)
 		}
 	}
 	return Usage("%w: see --help", err)
@@ -72,9 +72,9 @@ func CheckMissingValues(flags *pflag.FlagSet) error {
 			values = list.GetSlice()
 		}
 		for _, value := range values {
-			name, long := strings.CutPrefix(value, "--")
-			short, single := strings.CutPrefix(value, "-")
-			if long && name != "" && flags.Lookup(name) != nil || single && len(short) == 1 && flags.ShorthandLookup(short) != nil {
+			name, isLong := strings.CutPrefix(value, "--")
+			shortName, single := strings.CutPrefix(value, "-")
+			if isLong && name != "" && flags.Lookup(name) != nil || single && len(shortName) == 1 && flags.ShorthandLookup(shortName) != nil {
 				found = errors.Join(found, Usage("--%s: no value given before %s", flag.Name, value))
 			}
 		}
@@ -143,8 +143,8 @@ func UnknownVariables(environment []string, flags []string, extra ...string) []s
 			continue
 		}
 		warning := fmt.Sprintf("environment variable %s: no flag has this name", name)
-		if near := spelling.Nearest(strings.TrimPrefix(name, variablePrefix), withoutPrefix(known), 2); near != "" {
-			warning += fmt.Sprintf("; did you mean %s%s?", variablePrefix, near)
+		if nearest := spelling.Nearest(strings.TrimPrefix(name, variablePrefix), withoutPrefix(known), 2); nearest != "" {
+			warning += fmt.Sprintf("; did you mean %s%s?", variablePrefix, nearest)
 		}
 		warnings = append(warnings, warning)
 	}

@@ -65,11 +65,11 @@ func (s Signature) BindMapping(args Value) ([]Arg, error) {
 // unexpected returns the first name that no parameter has.
 func (s Signature) unexpected(keyword *Dict) string {
 	for _, item := range keyword.Items() {
-		known := false
+		exists := false
 		for i := range s.Params {
-			known = known || s.Params[i].Name == item.Key
+			exists = exists || s.Params[i].Name == item.Key
 		}
-		if !known {
+		if !exists {
 			return item.Key
 		}
 	}

@@ -106,8 +106,8 @@ func (e *EuroEval) Categories() []euroeval.CategoryScores {
 }
 
 // WriteEuroEval writes EuroEvalFile and euroeval.ResultsName to a run's existing directory. agent
-// is the player that answered, ended the end of the run.
-func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time) error {
+// is the player that answered, now the end of the run.
+func WriteEuroEval(dir string, content *EuroEval, agent Player, now time.Time) error {
 	data, err := encode(content, "    ")
 	if err != nil {
 		return fmt.Errorf("write %s: %w", EuroEvalFile, err)
@@ -117,7 +117,7 @@ func WriteEuroEval(dir string, content *EuroEval, agent Player, ended time.Time)
 		model = agent.Model.Provider + "/" + agent.Model.Model
 	}
 	var results bytes.Buffer
-	if err := euroeval.AppendResults(&results, content.DataSets, model, ended); err != nil {
+	if err := euroeval.AppendResults(&results, content.DataSets, model, now); err != nil {
 		return err
 	}
 	return errors.Join(

@@ -84,20 +84,20 @@ type usageJSON struct {
 }
 
 func exchangeLine(exchange Exchange) ([]byte, error) {
-	said := exchange.Data
+	data := exchange.Data
 	line := exchangeJSON{
-		Index: exchange.Index, Provider: said.GetProvider(), Model: said.GetModel(), Path: said.GetPath(),
-		Request: body(said.GetRequest(), said.GetRequestBytes()), RequestBytes: truncated(said.GetRequest(), said.GetRequestBytes()),
-		Tries: make([]tryJSON, len(said.GetTries())),
+		Index: exchange.Index, Provider: data.GetProvider(), Model: data.GetModel(), Path: data.GetPath(),
+		Request: body(data.GetRequest(), data.GetRequestBytes()), RequestBytes: truncated(data.GetRequest(), data.GetRequestBytes()),
+		Tries: make([]tryJSON, len(data.GetTries())),
 	}
-	for i, try := range said.GetTries() {
+	for i, try := range data.GetTries() {
 		line.Tries[i] = tryJSON{Status: try.GetStatus(), Failure: try.GetFailure()}
 		if try.GetAnswerBytes() > 0 {
 			line.Tries[i].Answer = body(try.GetAnswer(), try.GetAnswerBytes())
 			line.Tries[i].AnswerBytes = truncated(try.GetAnswer(), try.GetAnswerBytes())
 		}
 	}
-	if u := said.GetUsage(); u != nil {
+	if u := data.GetUsage(); u != nil {
 		line.Usage = &usageJSON{u.GetInputTokens(), u.GetCachedTokens(), u.GetOutputTokens(), u.GetReasoningTokens()}
 	}
 	return encode(line, "")

@@ -92,15 +92,15 @@ func wrap(text string, width int) []string {
 	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\t", "    "), "\n") {
 		rest := []rune(strings.TrimSuffix(paragraph, "\r"))
 		for len(rest) > width {
-			cut := width
+			end := width
 			for i := width; i > width/2; i-- {
 				if rest[i-1] == ' ' || rest[i-1] == '_' {
-					cut = i
+					end = i
 					break
 				}
 			}
-			lines = append(lines, strings.TrimRight(string(rest[:cut]), " "))
-			rest = rest[cut:]
+			lines = append(lines, strings.TrimRight(string(rest[:end]), " "))
+			rest = rest[end:]
 		}
 		lines = append(lines, string(rest))
 	}

@@ -161,14 +161,14 @@ type Totals struct {
 	Usage *Usage `json:"usage,omitempty"`
 }
 
-// End records the end of a run. planned is the number of rollouts, rollouts the finished ones in
+// End records the end of a run. total is the number of rollouts, rollouts the finished ones in
 // order.
-func (r *Run) End(at time.Time, planned int, rollouts []Rollout) {
-	r.Ended = &at
+func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
+	r.Ended = &now
 	if last := len(r.Resumptions) - 1; last >= 0 {
-		r.Resumptions[last].Ended = &at
+		r.Resumptions[last].Ended = &now
 	}
-	totals := &Totals{Rollouts: planned, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserContract: UserContractOf(rollouts)}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserContract: UserContractOf(rollouts)}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {

@@ -85,8 +85,8 @@ func (r Rollout) failed() bool {
 // RunDirectory returns the name of a run's directory, e.g.
 // agent_oracle_user_scripted_05_22_2024_10_30_00. The time is in its own location. Underscores
 // replace unsafe characters.
-func RunDirectory(agent, user string, at time.Time) string {
-	return "agent_" + safeName(agent) + "_user_" + safeName(user) + "_" + at.Format("01_02_2006_15_04_05")
+func RunDirectory(agent, user string, now time.Time) string {
+	return "agent_" + safeName(agent) + "_user_" + safeName(user) + "_" + now.Format("01_02_2006_15_04_05")
 }
 
 // safeName keeps letters, digits, dots, dashes and underscores, and replaces the rest.

@@ -224,10 +224,10 @@ func Scored(result *busv1.Result) bool {
 func CountedCategories(categories []string) []string {
 	scrambled := slices.ContainsFunc(categories, func(name string) bool { return strings.HasSuffix(name, scrambledSuffix) })
 	confirmed := slices.Contains(categories, confirmation)
-	counted := slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
+	result := slices.DeleteFunc(slices.Clone(categories), func(name string) bool {
 		return scrambled && name == threeDistractionTools || confirmed && name == noDistractionTools
 	})
-	return append(counted, AllCategories)
+	return append(result, AllCategories)
 }
 
 // scenarioResult returns a rollout's entry. Similarities that the original does not compute are

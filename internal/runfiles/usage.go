@@ -36,31 +36,31 @@ func usage(turns []*busv1.TurnUsage) *Usage {
 
 func roleUsage(turns []*busv1.TurnUsage, role worldv1.Role) *RoleUsage {
 	var input, cached, output, reasoning, micros int64
-	counted, priced, silent := 0, 0, 0
+	withUsage, priced, withoutUsage := 0, 0, 0
 	for _, turn := range turns {
 		u := turn.GetUsage()
 		switch {
 		case turn.GetRole() != role:
 			continue
 		case !pricing.HasTokens(u):
-			silent++
+			withoutUsage++
 			continue
 		case u.CostMicros != nil:
 			priced++
 		}
-		counted++
+		withUsage++
 		input, cached = input+u.GetInputTokens(), cached+u.GetCachedTokens()
 		output, reasoning = output+u.GetOutputTokens(), reasoning+u.GetReasoningTokens()
 		micros += u.GetCostMicros()
 	}
-	if counted+silent == 0 {
+	if withUsage+withoutUsage == 0 {
 		return nil
 	}
-	sum := &RoleUsage{RequestsWithoutUsage: silent}
-	if counted > 0 {
+	sum := &RoleUsage{RequestsWithoutUsage: withoutUsage}
+	if withUsage > 0 {
 		sum.InputTokens, sum.CachedTokens, sum.OutputTokens, sum.ReasoningTokens = &input, &cached, &output, &reasoning
 	}
-	if priced == counted+silent {
+	if priced == withUsage+withoutUsage {
 		dollars := float64(micros) / 1e6
 		sum.CostUSD = &dollars
 	}

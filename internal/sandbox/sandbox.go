@@ -92,8 +92,8 @@ func argumentsSource(call *worldv1.ToolCall) string {
 	if err != nil {
 		return python.Repr(python.Str(text(call)))
 	}
-	if spelled, ok := value.AsStr(); ok && IsObject(spelled) {
-		return spelled
+	if text, ok := value.AsStr(); ok && IsObject(text) {
+		return text
 	}
 	return python.Repr(value)
 }

@@ -60,11 +60,11 @@ func (b *builder) sourceOf(path string, whole *value) *value {
 
 // report records the problems of the built scenario, except those that follow from mistakes found
 // while building it.
-func (b *builder) report(problems []Problem, doc *value, known Errors) {
+func (b *builder) report(problems []Problem, doc *value, reported Errors) {
 	for _, problem := range problems {
 		aboutWorld := strings.HasPrefix(problem.Path, "setup.tables") || strings.HasPrefix(problem.Path, "setup.clock")
 		at := b.sourceOf(problem.Path, doc)
-		follows := b.worldBroken && aboutWorld || b.isUnlistedTool(problem.Path) || slices.ContainsFunc(known, func(e *Error) bool {
+		follows := b.worldBroken && aboutWorld || b.isUnlistedTool(problem.Path) || slices.ContainsFunc(reported, func(e *Error) bool {
 			return isWithin(e.Field, at.path) || e.Field != "" && isWithin(at.path, e.Field)
 		})
 		if !follows {
@@ -82,9 +82,9 @@ func (b *builder) isUnlistedTool(path string) bool {
 }
 
 // isWithin reports whether a field path equals another or is inside it.
-func isWithin(part, whole string) bool {
-	rest, ok := strings.CutPrefix(part, whole)
-	return ok && (whole == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
+func isWithin(path, parent string) bool {
+	rest, ok := strings.CutPrefix(path, parent)
+	return ok && (parent == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
 // scenario builds the scenario under a name, nil if it is not a mapping.

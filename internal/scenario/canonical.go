@@ -117,11 +117,11 @@ func hideColons(node *yaml.Node) {
 func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
 	for _, name := range names {
 		f := all[name]
-		fits := len(f.fields) > 0
+		matches := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			fits = fits && (f.has(node.Content[i].Value) || f.acceptsTool(node, i))
+			matches = matches && (f.has(node.Content[i].Value) || f.acceptsTool(node, i))
 		}
-		if fits {
+		if matches {
 			return all[name]
 		}
 	}

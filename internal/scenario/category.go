@@ -25,11 +25,11 @@ const (
 	insufficient = "INSUFFICIENT_INFORMATION"
 )
 
-// derivedCategories returns the categories that follow from a solution and are missing in given:
+// derivedCategories returns the categories that follow from a solution and are missing in explicit:
 // whether it calls several tools, and whether the user speaks after the first message.
-func derivedCategories(given []string, tools map[string]bool, speaks bool) []string {
+func derivedCategories(explicit []string, tools map[string]bool, speaks bool) []string {
 	has := func(names ...string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(given, name) })
+		return slices.ContainsFunc(names, func(name string) bool { return slices.Contains(explicit, name) })
 	}
 	var derived []string
 	if !has(singleToolCall, multipleToolCall, insufficient) && len(tools) > 0 {

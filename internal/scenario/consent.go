@@ -55,8 +55,8 @@ func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedToo
 // scenario, its setup and its evaluation, but no value that they share with others.
 func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	setup, evaluation := s.GetSetup(), s.GetEvaluation()
-	again := len(setup.GetConfirm()) > 0
-	if setup.Confirm = confirm; again || len(confirm) == 0 {
+	required := len(setup.GetConfirm()) > 0
+	if setup.Confirm = confirm; required || len(confirm) == 0 {
 		return
 	}
 	setup.Schema = gatedSchema(setup.GetSchema())
@@ -68,13 +68,13 @@ func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	setup.Messages = slices.Clone(setup.GetMessages())
 	for i, m := range slices.Backward(setup.GetMessages()) {
 		if m.GetSender() == worldv1.Role_ROLE_SYSTEM && m.GetRecipient() == worldv1.Role_ROLE_USER {
-			told := proto.CloneOf(m)
+			message := proto.CloneOf(m)
 			text := strings.TrimSuffix(m.GetText(), "\n") + "\n" + allowText // the author's own instructions
 			if m.GetText() == instruction(evaluation.GetUser()) {
 				text = instruction(user)
 			}
-			told.Body = &worldv1.Message_Text{Text: text}
-			setup.Messages[i] = told
+			message.Body = &worldv1.Message_Text{Text: text}
+			setup.Messages[i] = message
 			break
 		}
 	}
@@ -109,34 +109,34 @@ func toolsToConfirm(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []
 	if setup.GetFunctionCalling() != nil || !IsBase(s) || isStandalone(setup.GetSchema()) {
 		return nil
 	}
-	need := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
+	required := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
 		return notAllowed(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
 			return other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction()
 		})
 	})
-	if len(need) == 0 || len(setup.GetConfirm()) > 0 {
-		return need
+	if len(required) == 0 || len(setup.GetConfirm()) > 0 {
+		return required
 	}
 	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil {
 		return nil // another table has the name
 	}
-	return need
+	return required
 }
 
 // confirmationVariant returns the variant of a base scenario in which some of its tools need
 // consent. Its oracle asks before the first call of each, and its user consents. All else is the
 // same.
 func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
-	made := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.apply(s)
+	variant := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.apply(s)
 	evaluation := &evaluationv1.Evaluation{}
 	shareFields(s.GetEvaluation(), evaluation)
-	made.Evaluation = evaluation
-	setup := made.GetSetup()
+	variant.Evaluation = evaluation
+	setup := variant.GetSetup()
 	for _, entry := range confirm {
 		allow := max(1, len(neededConsents(setup, entry.GetTool())))
 		setup.MaxMessages = min(setup.GetMaxMessages()+askMessages+int32(allowMessages*allow), messageLimit)
 	}
-	requireConsent(made, slices.Concat(setup.GetConfirm(), confirm))
+	requireConsent(variant, slices.Concat(setup.GetConfirm(), confirm))
 	q := newQuestions(setup, confirm)
 	script, user := q.insert(s.GetSetup().GetOracleScript())
 	if len(script) > len(s.GetSetup().GetOracleScript()) {
@@ -146,11 +146,11 @@ func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedToo
 	}
 	setup.OracleScript, setup.UserScript = script, user
 	if s.GetProof() != nil {
-		made.Proof = &scenariov1.Proof{}
-		shareFields(s.GetProof(), made.Proof)
-		made.Proof.Orders = q.orders(s, script, user)
+		variant.Proof = &scenariov1.Proof{}
+		shareFields(s.GetProof(), variant.Proof)
+		variant.Proof.Orders = q.orders(s, script, user)
 	}
-	return made
+	return variant
 }
 
 // question is a question for consent to calls of one tool.
@@ -179,16 +179,16 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 	calls := 0
 	for _, entry := range confirm {
 		reply := &worldv1.Turn{}
-		for _, given := range neededConsents(setup, entry.GetTool()) {
+		for _, consent := range neededConsents(setup, entry.GetTool()) {
 			arguments := `{"action": ` + jsonString(entry.GetAction())
-			if given.calls > 1 {
+			if consent.calls > 1 {
 				arguments += `, "scope": "` + world.ConsentConversation + `"`
 			}
 			if minutes > world.ConsentMinutes {
 				arguments += `, "minutes": ` + strconv.Itoa(minutes)
 			}
-			if given.arguments != "" {
-				arguments += `, "arguments": ` + given.arguments
+			if consent.arguments != "" {
+				arguments += `, "arguments": ` + consent.arguments
 			}
 			calls++
 			reply.Calls = append(reply.Calls, &worldv1.ToolCall{
@@ -219,7 +219,7 @@ func neededConsents(setup *setupv1.Setup, tool string) (list []consent) {
 				continue
 			}
 			arguments := identifyingArguments(call, exact)
-			at := slices.IndexFunc(list, func(known consent) bool { return known.arguments == arguments })
+			at := slices.IndexFunc(list, func(other consent) bool { return other.arguments == arguments })
 			if at < 0 {
 				at, list = len(list), append(list, consent{arguments: arguments})
 			}
@@ -365,21 +365,21 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 
 // allowCall checks a call of the user that consents.
 func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
-	var given struct {
+	var consent struct {
 		Action    string
 		Arguments map[string]json.RawMessage
 	}
-	if call.GetTool() != AllowTool || len(confirm) == 0 || json.Unmarshal([]byte(call.GetArgumentsJson()), &given) != nil || given.Action == "" {
+	if call.GetTool() != AllowTool || len(confirm) == 0 || json.Unmarshal([]byte(call.GetArgumentsJson()), &consent) != nil || consent.Action == "" {
 		return // the script's own check says so
 	}
 	actions := make([]string, len(confirm))
 	for i, entry := range confirm {
 		actions[i] = entry.GetAction()
 	}
-	at := slices.Index(actions, given.Action)
+	at := slices.Index(actions, consent.Action)
 	if at < 0 {
-		c.fail(path, "nothing is called %q%s", given.Action, hint(given.Action, actions))
+		c.fail(path, "nothing is called %q%s", consent.Action, hint(consent.Action, actions))
 		return
 	}
-	c.arguments(path, confirm[at].GetTool(), given.Arguments, false)
+	c.arguments(path, confirm[at].GetTool(), consent.Arguments, false)
 }

@@ -21,29 +21,29 @@ const demonstrationIDPrefix = "example_"
 // ends with the user's call of end_conversation.
 func (b *builder) demonstrations(v *value, c *conversation) {
 	user, agent := worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	calls, ended := 0, true
+	calls, complete := 0, true
 	for _, item := range b.items(v) {
-		ended = false
+		complete = false
 		if b.object(item, demonstrationForm()) == nil {
 			continue
 		}
 		if len(item.fields) != 1 {
 			continue
 		}
-		switch said := item.fields[0].value; item.fields[0].key {
+		switch text := item.fields[0].value; item.fields[0].key {
 		case "user":
-			c.say(user, agent, b.text(said), user)
+			c.say(user, agent, b.text(text), user)
 		case "calls":
-			calls += b.demonstrationCalls(said, c, calls)
+			calls += b.demonstrationCalls(text, c, calls)
 		case "agent":
-			c.say(agent, user, b.text(said), user)
+			c.say(agent, user, b.text(text), user)
 		case "end":
-			b.checkShape(said, shapeBool)
-			ended = true
+			b.checkShape(text, shapeBool)
+			complete = true
 			c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
 	}
-	if !ended {
+	if !complete {
 		c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 	}
 }
@@ -56,22 +56,22 @@ func (b *builder) demonstrationCalls(v *value, c *conversation, before int) int 
 	if v.shape == shapeList && len(items) == 0 {
 		b.fail(v, "is empty, expected at least one call")
 	}
-	var made []*value
+	var results []*value
 	for _, item := range items {
 		if b.object(item, shownCallForm()) == nil {
 			continue
 		}
-		made = append(made, item)
+		results = append(results, item)
 		b.recordDemonstration(c, item)
-		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(made)), b.text(item.get("tool"))
+		id, tool := demonstrationIDPrefix+strconv.Itoa(before+len(results)), b.text(item.get("tool"))
 		if tool == endTool {
 			b.fail(item.get("tool"), "%s has no answer; show it with a turn of its own, end: true", endTool)
 		}
 		call := &worldv1.ToolCall{Id: &id, Tool: tool, Name: &tool, ArgumentsJson: b.demonstrationArguments(item.get("arguments"))}
 		c.add(&worldv1.Message{Sender: user, Recipient: environment, Body: &worldv1.Message_Call{Call: call}}, user)
 	}
-	for _, item := range made {
-		call := c.messages[len(c.messages)-len(made)].GetCall() // each answer adds a message, so the index advances by one call
+	for _, item := range results {
+		call := c.messages[len(c.messages)-len(results)].GetCall() // each answer adds a message, so the index advances by one call
 		b.recordDemonstration(c, item)
 		answer := &worldv1.ToolResult{Id: call.Id, Name: call.Name, Text: proto.String(b.demonstrationAnswer(item.get("answer")))}
 		c.add(&worldv1.Message{Sender: environment, Recipient: user, Body: &worldv1.Message_Result{Result: answer}}, user)
@@ -82,7 +82,7 @@ func (b *builder) demonstrationCalls(v *value, c *conversation, before int) int 
 			answer.Exception = answer.Text
 		}
 	}
-	return len(made)
+	return len(results)
 }
 
 // recordDemonstration records the source of the next message.

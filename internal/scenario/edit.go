@@ -165,11 +165,11 @@ func (e *tableEdit) find(where *value) []int {
 	}
 	var found []int
 	for _, at := range candidates {
-		fits := e.rows[at] != nil
+		matches := e.rows[at] != nil
 		for column, key := range wanted {
-			fits = fits && keyOf(e.rows[at].GetCells()[column]) == key
+			matches = matches && keyOf(e.rows[at].GetCells()[column]) == key
 		}
-		if fits {
+		if matches {
 			found = append(found, at)
 		}
 	}

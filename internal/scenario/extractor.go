@@ -92,7 +92,7 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 // fillsText checks that the placeholders in a text are the names of the extractor's values. If the
 // names are unknown, it accepts any.
 func (c *checker) fillsText(path, text string, names []string) {
-	given := strings.Join(names, ", ")
+	list := strings.Join(names, ", ")
 	template, err := celexpr.ParseTemplate(text)
 	if err != nil {
 		c.fail(path, "%v", err)
@@ -105,9 +105,9 @@ func (c *checker) fillsText(path, text string, names []string) {
 		return
 	}
 	if unknown, ok := template.Unknown(names); ok {
-		c.fail(path, "has a place for %s, but the extractor gives %s", unknown, given)
+		c.fail(path, "has a place for %s, but the extractor gives %s", unknown, list)
 	} else if len(template.Names) == 0 {
-		c.fail(path, "has no place for what the extractor gives, which is %s; write {%s}", given, names[0])
+		c.fail(path, "has no place for what the extractor gives, which is %s; write {%s}", list, names[0])
 	}
 }
 

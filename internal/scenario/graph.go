@@ -285,8 +285,8 @@ func (g *graphBuilder) trace(v *value, c *evaluationv1.Constraint) string {
 		return "null"
 	}
 	arguments := "{}"
-	if given := v.get("arguments"); g.checkShape(given, shapeMapping) {
-		arguments = jsonText(given)
+	if mapping := v.get("arguments"); g.checkShape(mapping, shapeMapping) {
+		arguments = jsonText(mapping)
 	}
 	if tolerances := g.tolerances(v.get("tolerances")); len(tolerances) > 0 {
 		c.Overrides = append(c.Overrides, &evaluationv1.ColumnOverride{

@@ -13,8 +13,8 @@ const maxListed = 12
 // hint returns the suffix of a message about an unknown name: the nearest known name, or a short
 // list of all.
 func hint(name string, known []string) string {
-	if near := didYouMean(name, known); near != "" {
-		return near
+	if nearest := didYouMean(name, known); nearest != "" {
+		return nearest
 	}
 	if len(known) == 0 || len(known) > maxListed {
 		return ""
@@ -25,8 +25,8 @@ func hint(name string, known []string) string {
 // didYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
 // if none is near.
 func didYouMean(name string, known []string) string {
-	if near := spelling.Nearest(name, known, 1); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+	if nearest := spelling.Nearest(name, known, 1); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return ""
 }

@@ -91,8 +91,8 @@ type sectionResult struct {
 func (l *loader) loadScenarios() {
 	var batch []section
 	l.each(".", func(r *reader, data []byte) {
-		for _, part := range r.scenarioSections(data) {
-			if batch = append(batch, part); len(batch) == batchSize {
+		for _, s := range r.scenarioSections(data) {
+			if batch = append(batch, s); len(batch) == batchSize {
 				l.loadBatch(batch)
 				batch = batch[:0]
 			}
@@ -128,28 +128,28 @@ func (l *loader) loadBatch(batch []section) {
 
 // loadSection reads the scenarios of a section. It does not change the loader and is safe for
 // concurrent use.
-func (l *loader) loadSection(part section) sectionResult {
+func (l *loader) loadSection(s section) sectionResult {
 	out := sectionResult{usage: usage{limits: l.limits}}
-	r := &reader{file: part.file, schema: l.schema}
-	for _, f := range r.scenarios(part) {
+	r := &reader{file: s.file, schema: l.schema}
+	for _, f := range r.scenarios(s) {
 		before := len(r.errors)
 		b := &builder{
 			reader: r, usage: &out.usage, worlds: l.worlds, recorded: l.recordings, sources: map[string]*value{},
 		}
-		made := b.scenario(f)
-		if made == nil {
+		scenario := b.scenario(f)
+		if scenario == nil {
 			continue
 		}
-		l.addShared(made)
-		requireConsent(made, l.opts.confirmed(made.GetSetup().GetTools()))
-		b.report(Validate(made, l.opts), f.value, slices.Clone(r.errors[before:]))
-		kept, err := compact(Loaded{
-			Scenario: made, Position: Position{r.file, f.position.line, f.position.column}, World: b.text(f.value.get("world")), Base: b.base,
+		l.addShared(scenario)
+		requireConsent(scenario, l.opts.confirmed(scenario.GetSetup().GetTools()))
+		b.report(Validate(scenario, l.opts), f.value, slices.Clone(r.errors[before:]))
+		stored, err := compact(Loaded{
+			Scenario: scenario, Position: Position{r.file, f.position.line, f.position.column}, World: b.text(f.value.get("world")), Base: b.base,
 		})
 		if err != nil {
 			r.fail(f.position, "cannot be kept: %v", err)
 		}
-		out.loaded = append(out.loaded, kept)
+		out.loaded = append(out.loaded, stored)
 		if out.usage.stopped || len(r.errors) > maxMistakes {
 			break
 		}
@@ -159,11 +159,11 @@ func (l *loader) loadSection(part section) sectionResult {
 }
 
 // keep adds the content of a section unless the pack has exceeded a limit.
-func (l *loader) keep(part section, found *sectionResult) {
+func (l *loader) keep(s section, found *sectionResult) {
 	if l.stopped {
 		return
 	}
-	r, at := &reader{file: part.file}, &value{line: part.before + 1, column: 1}
+	r, at := &reader{file: s.file}, &value{line: s.before + 1, column: 1}
 	for _, loaded := range found.loaded {
 		l.add(r, &value{line: loaded.Position.Line, column: loaded.Position.Column}, loaded)
 	}

@@ -58,7 +58,7 @@ type packMeasures struct {
 	of *evaluationv1.Evaluation
 }
 
-// find returns a measure by name and use, nil if it is unknown. ok reports whether the name is
+// find returns a measure by name and kind, nil if it is unknown. ok reports whether the name is
 // acceptable.
 func (m packMeasures) find(name string, kind MeasureKind) (measure *PackMeasure, ok bool) {
 	at := slices.IndexFunc(m.list, func(o PackMeasure) bool { return o.Name == name && o.Kind == kind })

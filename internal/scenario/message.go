@@ -70,7 +70,7 @@ func (c *conversation) add(m *worldv1.Message, visibleTo ...worldv1.Role) {
 // messages builds the starting messages from the fields system and user, or from the field
 // messages. It also returns the user: its knowledge and the tools userTools.
 func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *evaluationv1.User) {
-	if given := v.get("messages"); given != nil {
+	if explicit := v.get("messages"); explicit != nil {
 		if system := v.get("system"); system != nil {
 			b.fail(system, "cannot stand beside messages; make it one of them")
 		}
@@ -82,10 +82,10 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 			}
 			b.items(b.singletonList(user.get("script"), "say"))
 		}
-		messages := b.givenMessages(given)
-		told := UserFromMessages(messages)
-		told.Tools = userTools
-		return messages, told
+		messages := b.givenMessages(explicit)
+		toldUser := UserFromMessages(messages)
+		toldUser.Tools = userTools
+		return messages, toldUser
 	}
 	var c conversation
 	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
@@ -102,15 +102,15 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 	b.require(user, "goal")
 	b.require(user, "says")
 	b.demonstrations(user.get("demonstrations"), &c)
-	told := &evaluationv1.User{
+	toldUser := &evaluationv1.User{
 		Goal:      strings.TrimSpace(b.text(user.get("goal"))),
 		Knowledge: trimmed(b.texts(b.singletonList(user.get("knowledge"), ""))),
 		Unknown:   trimmed(b.texts(b.singletonList(user.get("unknown"), ""))),
 		Tools:     userTools,
 	}
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(told))
+	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(toldUser))
 	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
-	return c.messages, told
+	return c.messages, toldUser
 }
 
 // trimmed trims texts in place.

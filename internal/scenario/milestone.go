@@ -159,8 +159,8 @@ func callConstraint(call, tolerances *value) (field, bool) {
 	wanted := *call
 	wanted.fields = nil
 	for _, key := range []string{toolKey, argumentsKey} {
-		if held := call.get(key); held != nil {
-			wanted.fields = append(wanted.fields, field{key: key, position: held, value: held})
+		if argument := call.get(key); argument != nil {
+			wanted.fields = append(wanted.fields, field{key: key, position: argument, value: argument})
 		}
 	}
 	if tolerances != nil {

@@ -90,9 +90,9 @@ func flowCopy(node *yaml.Node) (*yaml.Node, bool) {
 	}
 	copied.Content = make([]*yaml.Node, len(node.Content))
 	for i, child := range node.Content {
-		var fits bool
-		copied.Content[i], fits = flowCopy(child)
-		ok = ok && fits
+		var possible bool
+		copied.Content[i], possible = flowCopy(child)
+		ok = ok && possible
 	}
 	return &copied, ok
 }

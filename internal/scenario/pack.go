@@ -91,7 +91,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	if pack.Scenarios, err = l.expandScenarios(); err != nil {
 		return nil, err
 	}
-	if l.refuseRecordings(pack.Scenarios); len(l.mistakes) > 0 {
+	if l.rejectRecordings(pack.Scenarios); len(l.mistakes) > 0 {
 		return nil, l.mistakes.atMost(limits.mistakes)
 	}
 	return pack, nil

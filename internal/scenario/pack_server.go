@@ -134,15 +134,15 @@ func (l *loader) loadServers(servers []Server) {
 // serverScheme is the scheme of the URLs of recorded answers of tool servers.
 const serverScheme = "tools://"
 
-// refuseRecordings reports recorded answers of a server with state: equal requests can have
+// rejectRecordings reports recorded answers of a server with state: equal requests can have
 // different answers.
-func (l *loader) refuseRecordings(scenarios []Loaded) {
+func (l *loader) rejectRecordings(scenarios []Loaded) {
 	for _, loaded := range scenarios {
 		setup := loaded.Scenario.GetSetup()
 		for _, answer := range setup.GetRecordings() {
-			of, served := strings.CutPrefix(answer.GetUrl(), serverScheme)
+			of, isServer := strings.CutPrefix(answer.GetUrl(), serverScheme)
 			of, _, _ = strings.Cut(of, "/")
-			if served && slices.ContainsFunc(l.servers, func(s *setupv1.ToolServer) bool { return s.GetName() == of && s.GetSessionState() }) {
+			if isServer && slices.ContainsFunc(l.servers, func(s *setupv1.ToolServer) bool { return s.GetName() == of && s.GetSessionState() }) {
 				l.mistakes = append(l.mistakes, &Error{
 					File: loaded.Position.File, Line: loaded.Position.Line, Column: loaded.Position.Column, Field: setup.GetName() + ".recordings",
 					Reason: of + " keeps a state, so that its answers depend on earlier calls; leave out the answer of " + answer.GetUrl(),

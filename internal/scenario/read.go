@@ -109,13 +109,13 @@ func (r *reader) number(v *value) float64 {
 	return v.number
 }
 
-// integer reads an integer from low to high.
-func (r *reader) integer(v *value, low, high int64) int64 {
+// integer reads an integer from minimum to maximum.
+func (r *reader) integer(v *value, minimum, maximum int64) int64 {
 	if !r.checkShape(v, shapeNumber) {
 		return 0
 	}
-	if v.number != math.Trunc(v.number) || v.number < float64(low) || v.number > float64(high) {
-		r.fail(v, "is %s, expected a whole number from %d to %d", v.text, low, high)
+	if v.number != math.Trunc(v.number) || v.number < float64(minimum) || v.number > float64(maximum) {
+		r.fail(v, "is %s, expected a whole number from %d to %d", v.text, minimum, maximum)
 		return 0
 	}
 	return int64(v.number)

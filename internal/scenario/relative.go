@@ -88,12 +88,12 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock) {
 		r.resolve(item, clock)
 	}
 	for i := range v.fields {
-		switch held := v.fields[i].value; {
+		switch child := v.fields[i].value; {
 		case v.fields[i].key == "extractor":
-		case held.shape == shapeText && isTimestamp(v.fields[i].key):
-			r.resolvePlain(held, clock)
+		case child.shape == shapeText && isTimestamp(v.fields[i].key):
+			r.resolvePlain(child, clock)
 		default:
-			r.resolve(held, clock)
+			r.resolve(child, clock)
 		}
 	}
 }
@@ -113,8 +113,8 @@ func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
 
 // resolveTimes replaces the expressions in a scenario, except in its tables, by times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
-	for _, part := range rolloutParts(v) {
-		r.resolve(part, clock)
+	for _, field := range rolloutParts(v) {
+		r.resolve(field, clock)
 	}
 	r.resolveRecorded(v.get("recordings"), clock)
 }

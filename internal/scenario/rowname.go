@@ -57,8 +57,8 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 // resolveNames replaces row names by ids in a scenario, except in its tables.
 func (b *builder) resolveNames(v *value, start *startWorld) {
 	names := b.names(b.usage, start, nil)
-	for _, part := range rolloutParts(v) {
-		names.resolve(part)
+	for _, field := range rolloutParts(v) {
+		names.resolve(field)
 	}
 }
 
@@ -124,13 +124,13 @@ func (n *rowNames) resolve(v *value) {
 		n.resolve(item)
 	}
 	for i := range v.fields {
-		held := v.fields[i].value
+		child := v.fields[i].value
 		schema, holdsID := n.idTable(v.fields[i].key)
-		if name, named := strings.CutPrefix(held.text, rowNamePrefix); named && holdsID && held.shape == shapeText {
-			n.resolveName(held, schema, name)
+		if name, named := strings.CutPrefix(child.text, rowNamePrefix); named && holdsID && child.shape == shapeText {
+			n.resolveName(child, schema, name)
 			continue
 		}
-		n.resolve(held)
+		n.resolve(child)
 	}
 }
 
@@ -164,10 +164,10 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 	v.shape = shapeBroken
 }
 
-func idsOf(rows []namedRow, fits func(namedRow) bool) []string {
+func idsOf(rows []namedRow, matches func(namedRow) bool) []string {
 	var ids []string
 	for _, row := range rows {
-		if fits(row) && !slices.Contains(ids, row.id) {
+		if matches(row) && !slices.Contains(ids, row.id) {
 			ids = append(ids, row.id)
 		}
 	}

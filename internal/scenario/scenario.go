@@ -79,7 +79,7 @@ const DefaultBackend = "DEFAULT"
 // zone reports whether a time zone exists.
 func (o Options) zone(name string) bool {
 	if o.zones != nil {
-		if _, known := o.zones.Load(name); known {
+		if _, ok := o.zones.Load(name); ok {
 			return true
 		}
 	}
@@ -93,15 +93,15 @@ func (o Options) zone(name string) bool {
 // phone reports whether a text is a phone number in international form.
 func (o Options) phone(number string) bool {
 	if o.phones != nil {
-		if _, known := o.phones.Load(number); known {
+		if _, ok := o.phones.Load(number); ok {
 			return true
 		}
 	}
-	good := phone.Check(number) == nil
-	if good && o.phones != nil {
+	valid := phone.Check(number) == nil
+	if valid && o.phones != nil {
 		o.phones.Store(number, true)
 	}
-	return good
+	return valid
 }
 
 // known reports whether a tool name is accepted.

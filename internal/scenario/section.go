@@ -18,26 +18,26 @@ var (
 func (r *reader) scenarioSections(data []byte) []section {
 	var out []section
 	seen := false
-	for _, part := range r.sections(data) {
-		keys := topLevelLine.FindAllStringIndex(part.text, -1)
-		if len(keys) > 0 && strings.HasPrefix(part.text[keys[0][0]:], "---") {
+	for _, s := range r.sections(data) {
+		keys := topLevelLine.FindAllStringIndex(s.text, -1)
+		if len(keys) > 0 && strings.HasPrefix(s.text[keys[0][0]:], "---") {
 			keys = keys[1:]
 		}
-		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(part.text[at[0]:at[1]]) }) ||
-			strings.ContainsAny(part.text, "\r") {
+		if slices.ContainsFunc(keys, func(at []int) bool { return !scenarioKey.MatchString(s.text[at[0]:at[1]]) }) ||
+			strings.ContainsAny(s.text, "\r") {
 			keys = nil
 		} else if seen && len(keys) > 0 {
-			r.fail(&value{line: part.before + 1, column: 1}, oneMapping)
+			r.fail(&value{line: s.before + 1, column: 1}, oneMapping)
 		}
 		seen = seen || len(keys) > 0
-		begin, line := 0, part.before
+		begin, line := 0, s.before
 		for i := 1; i < len(keys); i++ {
 			next := keys[i][0]
-			out = append(out, section{part.file, line, part.text[begin:next]})
-			line += strings.Count(part.text[begin:next], "\n")
+			out = append(out, section{s.file, line, s.text[begin:next]})
+			line += strings.Count(s.text[begin:next], "\n")
 			begin = next
 		}
-		out = append(out, section{part.file, line, part.text[begin:]})
+		out = append(out, section{s.file, line, s.text[begin:]})
 	}
 	return out
 }
@@ -46,9 +46,9 @@ func (r *reader) scenarioSections(data []byte) []section {
 const oneMapping = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
 // scenarios returns the scenarios of a section by name.
-func (r *reader) scenarios(part section) []field {
+func (r *reader) scenarios(s section) []field {
 	var found []field
-	for i, doc := range r.parse(part) {
+	for i, doc := range r.parse(s) {
 		switch {
 		case i > 0:
 			r.fail(doc, oneMapping)

@@ -11,9 +11,9 @@ import (
 
 // syntaxError records a syntax error. It explains common mistakes and repeats the parser's text for
 // others.
-func (r *reader) syntaxError(part section, err error) {
+func (r *reader) syntaxError(s section, err error) {
 	at := top()
-	at.line += part.before
+	at.line += s.before
 	var syntax *yaml.SyntaxError
 	if !errors.As(err, &syntax) {
 		r.fail(at, "%v", err)
@@ -23,15 +23,15 @@ func (r *reader) syntaxError(part section, err error) {
 		at.line, at.column = max(1, syntax.Token.Position.Line), max(1, syntax.Token.Position.Column)
 	}
 	reason := "not readable as YAML: " + syntax.Message
-	lines := strings.Split(part.text, "\n")
+	lines := strings.Split(s.text, "\n")
 	// The parser may report a mistake on the next line.
 	for _, line := range []int{at.line, at.line - 1} {
-		i := line - 1 - part.before
+		i := line - 1 - s.before
 		if i < 0 || i >= len(lines) {
 			continue
 		}
-		if column, said := explainLine(lines[i]); said != "" {
-			at.line, at.column, reason = line, column, said
+		if column, explanation := explainLine(lines[i]); explanation != "" {
+			at.line, at.column, reason = line, column, explanation
 			break
 		}
 	}

@@ -75,12 +75,12 @@ func (o Options) withSetup(setup *setupv1.Setup) (Options, Errors) {
 	if len(mistakes) > 0 {
 		return o, mistakes
 	}
-	known, err := o.withTools(tools)
+	opts, err := o.withTools(tools)
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	known.modules, known.servers, known.standalone, known.backend, known.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
-	return known, nil
+	opts.modules, opts.servers, opts.standalone, opts.backend, opts.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
+	return opts, nil
 }
 
 // isStandalone reports whether a pack with these tables is standalone.

@@ -122,8 +122,8 @@ func (r *reader) fail(at *value, format string, args ...any) {
 // documents returns the non-empty documents of a file.
 func (r *reader) documents(data []byte) []*value {
 	var docs []*value
-	for _, part := range r.sections(data) {
-		docs = append(docs, r.parse(part)...)
+	for _, s := range r.sections(data) {
+		docs = append(docs, r.parse(s)...)
 	}
 	return docs
 }
@@ -183,10 +183,10 @@ func countIndicators(data []byte) int {
 }
 
 // parse returns the non-empty documents of a section.
-func (r *reader) parse(part section) []*value {
-	file, err := parse(part.text, part.before)
+func (r *reader) parse(s section) []*value {
+	file, err := parse(s.text, s.before)
 	if err != nil {
-		r.syntaxError(part, err)
+		r.syntaxError(s, err)
 		return nil
 	}
 	var docs []*value

@@ -192,8 +192,8 @@ func (c *checker) tables(tables []*worldv1.Table) {
 			c.fail(path, "is a version of %s, expected one of the other tables", world.AuthorName(table.GetName()))
 			continue
 		}
-		last, again := seen[table.GetName()]
-		if again && table.GetIndex() <= last {
+		last, seenBefore := seen[table.GetName()]
+		if seenBefore && table.GetIndex() <= last {
 			c.fail(path, "version %d of %s comes after version %d", table.GetIndex(), world.AuthorName(table.GetName()), last)
 		}
 		seen[table.GetName()] = table.GetIndex()
@@ -313,9 +313,9 @@ func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool st
 
 // brief shortens a text for a message.
 func brief(text string) string {
-	const most = 60
-	if runes := []rune(strings.TrimSpace(text)); len(runes) > most {
-		return string(runes[:most]) + "…"
+	const maxLength = 60
+	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
+		return string(runes[:maxLength]) + "…"
 	}
 	return strings.TrimSpace(text)
 }

@@ -66,16 +66,16 @@ func Variants(s *scenariov1.Scenario) []*scenariov1.Scenario {
 
 // apply returns this variant of a base scenario.
 func (v Variant) apply(s *scenariov1.Scenario) *scenariov1.Scenario {
-	made, setup, tools := &scenariov1.Scenario{}, &setupv1.Setup{}, &setupv1.ToolSelection{}
-	shareFields(s, made)
+	result, setup, tools := &scenariov1.Scenario{}, &setupv1.Setup{}, &setupv1.ToolSelection{}
+	shareFields(s, result)
 	shareFields(s.GetSetup(), setup)
 	shareFields(s.GetSetup().GetTools(), tools)
 	tools.Augmentations = v.Augmentations
 	written := func(name string) bool { return name == noDistractionTools }
 	setup.Name += v.Suffix
 	setup.Categories = append(slices.DeleteFunc(slices.Clone(setup.GetCategories()), written), AugmentationCategories(v.Augmentations)...)
-	made.Setup, setup.Tools = setup, tools
-	return made
+	result.Setup, setup.Tools = setup, tools
+	return result
 }
 
 // shareFields copies all fields of a message, which may be nil, to another one without cloning
@@ -133,22 +133,22 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 		}
 		base := s.GetSetup().GetName()
 		all := variants
-		need := toolsToConfirm(s, confirm)
-		if len(need) > 0 {
+		required := toolsToConfirm(s, confirm)
+		if len(required) > 0 {
 			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
 		}
 		for _, v := range all {
-			made := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, HasVariants: true, base: s, augmentations: v.Augmentations}
+			expanded := Expanded{Name: base + v.Suffix, Base: base, Suffix: v.Suffix, HasVariants: true, base: s, augmentations: v.Augmentations}
 			if v.Suffix == ConfirmationSuffix {
-				made.confirm = need
+				expanded.confirm = required
 			}
-			if written := byName[made.Name]; written != nil {
-				made.base, made.augmentations, made.confirm = written, nil, nil
+			if written := byName[expanded.Name]; written != nil {
+				expanded.base, expanded.augmentations, expanded.confirm = written, nil, nil
 			}
-			if !taken[made.Name] {
-				out = append(out, made)
+			if !taken[expanded.Name] {
+				out = append(out, expanded)
 			}
-			taken[made.Name] = true
+			taken[expanded.Name] = true
 		}
 	}
 	for _, s := range scenarios {

@@ -159,9 +159,9 @@ func (r *reader) clock(v *value, into *setupv1.Clock) {
 		into.Now = r.cell(now, world.KindNumber, zone).GetNumber()
 	}
 	for name, seconds := range map[string]*float64{"step": &into.Step, "user_turn": &into.UserTurn, "agent_turn": &into.AgentTurn} {
-		if given := v.get(name); given != nil {
-			if *seconds = r.number(given); *seconds < 0 {
-				r.fail(given, "is %s, expected 0 or more seconds", given.text)
+		if field := v.get(name); field != nil {
+			if *seconds = r.number(field); *seconds < 0 {
+				r.fail(field, "is %s, expected 0 or more seconds", field.text)
 			}
 		}
 	}

@@ -20,15 +20,15 @@ func (m *machine) variable(f *frame, n *syntax.Name) *any {
 }
 
 func (m *machine) store(f *frame, n *syntax.Name, v any) {
-	if place := m.variable(f, n); place != nil {
-		*place = v
+	if variable := m.variable(f, n); variable != nil {
+		*variable = v
 	}
 }
 
 // load returns the value of a name.
 func (m *machine) load(f *frame, n *syntax.Name) any {
-	if place := m.variable(f, n); place != nil && *place != absent {
-		return *place
+	if variable := m.variable(f, n); variable != nil && *variable != absent {
+		return *variable
 	}
 	if n.Binding != syntax.BindingLocal {
 		if v, ok := m.builtin(n.ID); ok {
@@ -145,8 +145,8 @@ func (m *machine) inPlace(op string, x, y any) any {
 			return x
 		}
 		if op == "*" {
-			repeated := m.binary(op+"=", x, y)
-			if l, ok := repeated.(*list); ok {
+			result := m.binary(op+"=", x, y)
+			if l, ok := result.(*list); ok {
 				x.items = l.items
 			}
 			return x
@@ -172,14 +172,14 @@ func (m *machine) inPlace(op string, x, y any) any {
 func (m *machine) remove(f *frame, target syntax.Expr) {
 	switch t := target.(type) {
 	case *syntax.Name:
-		place := m.variable(f, t)
-		if place == nil || *place == absent {
+		variable := m.variable(f, t)
+		if variable == nil || *variable == absent {
 			if t.Binding == syntax.BindingLocal {
 				panic(unassigned(t))
 			}
 			panic(raise("NameError", "name '%s' is not defined", t.ID))
 		}
-		*place = absent
+		*variable = absent
 	case *syntax.Subscript:
 		m.removeItem(m.eval(f, t.X), m.index(f, t.Index))
 	default:

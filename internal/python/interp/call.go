@@ -171,23 +171,23 @@ func (m *machine) bind(f *frame, fn *function, positional []any, named []namedAr
 	requireParameters(f, code)
 }
 
-func tooMany(fn *function, given int) error {
-	code, least := fn.code, 0
+func tooMany(fn *function, count int) error {
+	code, minimum := fn.code, 0
 	for i := range code.Positional {
 		if code.Params[i].Default == nil {
-			least++
+			minimum++
 		}
 	}
-	takes, plural, were := fmt.Sprint(code.Positional), "s", "were"
-	if least < code.Positional {
-		takes = fmt.Sprintf("from %d to %d", least, code.Positional)
-	} else if least == 1 {
+	limits, plural, were := fmt.Sprint(code.Positional), "s", "were"
+	if minimum < code.Positional {
+		limits = fmt.Sprintf("from %d to %d", minimum, code.Positional)
+	} else if minimum == 1 {
 		plural = ""
 	}
-	if given == 1 {
+	if count == 1 {
 		were = "was"
 	}
-	return raise("TypeError", "%s() takes %s positional argument%s but %d %s given", code.Name, takes, plural, given, were)
+	return raise("TypeError", "%s() takes %s positional argument%s but %d %s given", code.Name, limits, plural, count, were)
 }
 
 // requireParameters panics with the TypeError for parameters without a value.
@@ -278,20 +278,20 @@ type arguments struct {
 // parameters without one are absent.
 func (a *arguments) bind(required int, params ...string) []any {
 	bound := newVars(len(params))
-	given := len(a.positional)
+	count := len(a.positional)
 	switch {
-	case required == 1 && len(params) == 1 && given != 1 && len(a.named) == 0:
-		panic(raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, given))
-	case len(params) == 0 && given+len(a.named) > 0:
-		panic(raise("TypeError", "%s() takes no arguments (%d given)", a.name, given))
-	case given > len(params) && required == len(params):
-		panic(raise("TypeError", "%s() takes exactly %d arguments (%d given)", a.name, required, given))
-	case given > len(params):
+	case required == 1 && len(params) == 1 && count != 1 && len(a.named) == 0:
+		panic(raise("TypeError", "%s() takes exactly one argument (%d given)", a.name, count))
+	case len(params) == 0 && count+len(a.named) > 0:
+		panic(raise("TypeError", "%s() takes no arguments (%d given)", a.name, count))
+	case count > len(params) && required == len(params):
+		panic(raise("TypeError", "%s() takes exactly %d arguments (%d given)", a.name, required, count))
+	case count > len(params):
 		plural := "s"
 		if len(params) == 1 {
 			plural = ""
 		}
-		panic(raise("TypeError", "%s() takes at most %d argument%s (%d given)", a.name, len(params), plural, given))
+		panic(raise("TypeError", "%s() takes at most %d argument%s (%d given)", a.name, len(params), plural, count))
 	}
 	copy(bound, a.positional)
 	for _, k := range a.named {
@@ -306,7 +306,7 @@ func (a *arguments) bind(required int, params ...string) []any {
 	}
 	for i := range required {
 		if bound[i] == absent {
-			if given == 0 && len(a.named) == 0 && required > 1 {
+			if count == 0 && len(a.named) == 0 && required > 1 {
 				panic(raise("TypeError", "%s expected at least %d arguments, got 0", a.name, required))
 			}
 			panic(raise("TypeError", "%s() missing required argument '%s' (pos %d)", a.name, params[i], i+1))
@@ -316,9 +316,9 @@ func (a *arguments) bind(required int, params ...string) []any {
 }
 
 // self returns the object whose method was called, and the positional arguments.
-func self[T any](a *arguments, least, most int) (of T, args []any) {
+func self[T any](a *arguments, minimum, maximum int) (of T, args []any) {
 	of, _ = a.self.(T)
-	return of, a.positionalOnly(least, most)
+	return of, a.positionalOnly(minimum, maximum)
 }
 
 // one returns the only argument of a builtin, which must be positional.
@@ -326,7 +326,7 @@ func (a *arguments) one() any { return a.positionalOnly(1, 1)[0] }
 
 // positionalOnly returns the arguments of a builtin that takes only positional ones. Its error
 // texts are those of such builtins.
-func (a *arguments) positionalOnly(least, most int) []any {
+func (a *arguments) positionalOnly(minimum, maximum int) []any {
 	n := len(a.positional)
 	name := a.name
 	if _, isClass := a.self.(*class); a.self != nil && !isClass {
@@ -335,20 +335,20 @@ func (a *arguments) positionalOnly(least, most int) []any {
 	switch {
 	case len(a.named) > 0:
 		panic(raise("TypeError", "%s() takes no keyword arguments", name))
-	case n >= least && n <= most:
-		bound := newVars(most)
+	case n >= minimum && n <= maximum:
+		bound := newVars(maximum)
 		copy(bound, a.positional)
 		return bound
-	case least == most && most == 0:
+	case minimum == maximum && maximum == 0:
 		panic(raise("TypeError", "%s() takes no arguments (%d given)", name, n))
-	case least == most && most == 1:
+	case minimum == maximum && maximum == 1:
 		panic(raise("TypeError", "%s() takes exactly one argument (%d given)", name, n))
-	case least == most:
-		panic(raise("TypeError", "%s expected %d arguments, got %d", a.name, least, n))
+	case minimum == maximum:
+		panic(raise("TypeError", "%s expected %d arguments, got %d", a.name, minimum, n))
 	}
-	bound, words := least, "at least"
-	if n > most {
-		bound, words = most, "at most"
+	bound, words := minimum, "at least"
+	if n > maximum {
+		bound, words = maximum, "at most"
 	}
 	plural := "s"
 	if bound == 1 {

@@ -50,9 +50,9 @@ func newInt(a *arguments) any {
 
 func (m *machine) parseInt(text string, base int) any {
 	wrong := func() error {
-		shown := m.repr(text)
-		shown = shown[:byteOffset(shown, 200)]
-		return raise("ValueError", "invalid literal for int() with base %d: %s", base, shown)
+		repr := m.repr(text)
+		repr = repr[:byteOffset(repr, 200)]
+		return raise("ValueError", "invalid literal for int() with base %d: %s", base, repr)
 	}
 	m.chargeSteps(len(text) / 8)
 	digits, ok := python.ASCIIDigits(text)
@@ -108,8 +108,8 @@ func newFloat(a *arguments) any {
 	if python.Strip(text) == "" {
 		text = ""
 	}
-	shown := a.repr(text)
-	panic(raise("ValueError", "could not convert string to float: %s", shown))
+	repr := a.repr(text)
+	panic(raise("ValueError", "could not convert string to float: %s", repr))
 }
 
 // optional returns the items of the optional argument.

@@ -316,11 +316,11 @@ func (m *machine) decorated(f *frame, s *syntax.Def) any {
 	for i, decorator := range s.Decorators {
 		decorators[i] = m.eval(f, decorator)
 	}
-	made := m.define(f, s.Function)
+	value := m.define(f, s.Function)
 	for _, decorator := range slices.Backward(decorators) {
-		made = m.call(decorator, []any{made}, nil)
+		value = m.call(decorator, []any{value}, nil)
 	}
-	return made
+	return value
 }
 
 // define creates the function object of a def or lambda.

@@ -32,7 +32,7 @@ func parseSpec(text string) spec {
 			s.align, rest = rest[0], rest[1:]
 		}
 	}
-	take := func(set string) byte {
+	acceptOne := func(set string) byte {
 		if rest == "" || strings.IndexByte(set, rest[0]) < 0 {
 			return 0
 		}
@@ -47,23 +47,23 @@ func parseSpec(text string) spec {
 		*into = value
 		return n > 0 && err == nil && value <= math.MaxInt32
 	}
-	s.sign = take("+- ")
-	s.alternate = take("#") != 0
-	if take("0") != 0 && s.align == 0 {
+	s.sign = acceptOne("+- ")
+	s.alternate = acceptOne("#") != 0
+	if acceptOne("0") != 0 && s.align == 0 {
 		s.fill, s.align, s.zero = "0", '=', true
 	}
 	if rest != "" && rest[0] >= '0' && rest[0] <= '9' && !digits(&s.width) {
 		panic(raise("ValueError", "Too many decimal digits in format string"))
 	}
-	if c := take(",_"); c != 0 {
+	if c := acceptOne(",_"); c != 0 {
 		s.grouping = string(c)
-		if other := take(",_"); other == c {
+		if other := acceptOne(",_"); other == c {
 			panic(raise("ValueError", "Cannot specify '%c' with '%c'.", c, c))
 		} else if other != 0 {
 			panic(raise("ValueError", "Cannot specify both ',' and '_'."))
 		}
 	}
-	if take(".") != 0 && !digits(&s.precision) {
+	if acceptOne(".") != 0 && !digits(&s.precision) {
 		panic(raise("ValueError", "Format specifier missing precision"))
 	}
 	if rest != "" && len(rest) == runeWidth(rest) {

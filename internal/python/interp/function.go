@@ -257,16 +257,16 @@ func anyOf(a *arguments) any { return a.anyOrAll(true) }
 func allOf(a *arguments) any { return a.anyOrAll(false) }
 
 // anyOrAll implements any and all. It stops at the first decisive item.
-func (a *arguments) anyOrAll(wanted bool) any {
+func (a *arguments) anyOrAll(stopAt bool) any {
 	it := a.iter(a.one())
 	for {
 		a.step()
 		item, ok := a.advance(it)
 		if !ok {
-			return !wanted
+			return !stopAt
 		}
-		if truth(item) == wanted {
-			return wanted
+		if truth(item) == stopAt {
+			return stopAt
 		}
 	}
 }

@@ -70,9 +70,9 @@ func NewLibrary(names Names) *Library {
 
 // Has reports whether a name is a builtin or in the library.
 func (l *Library) Has(name string) bool {
-	_, given := l.names[name]
+	_, ok := l.names[name]
 	_, builtin := builtins[name]
-	return given || builtin
+	return ok || builtin
 }
 
 // Importable reports whether a program may import from a module.

@@ -35,8 +35,8 @@ func indexOf(a *arguments) any {
 		if _, ok := a.self.(*tuple); ok {
 			panic(raise("ValueError", "tuple.index(x): x not in tuple"))
 		}
-		shown := a.repr(args[0])
-		panic(raise("ValueError", "%s is not in list", shown))
+		repr := a.repr(args[0])
+		panic(raise("ValueError", "%s is not in list", repr))
 	}
 	return first + i
 }

@@ -137,7 +137,7 @@ func (m *machine) unary(op string, x any) any {
 }
 
 // arithmetic applies an arithmetic or bitwise operator to numbers.
-func (m *machine) arithmetic(op, shown string, x, y any) any {
+func (m *machine) arithmetic(op, opText string, x, y any) any {
 	_, xFloat := x.(float64)
 	_, yFloat := y.(float64)
 	if !xFloat && !yFloat {
@@ -151,11 +151,11 @@ func (m *machine) arithmetic(op, shown string, x, y any) any {
 		if op == "**" {
 			return m.power(x, y)
 		}
-		return m.largeInts(op, shown, x, y)
+		return m.largeInts(op, opText, x, y)
 	}
 	switch op {
 	case "&", "|", "^", "<<", ">>", "@":
-		panic(unsupported(shown, x, y))
+		panic(unsupported(opText, x, y))
 	}
 	a := float(x)
 	b := float(y)
@@ -224,7 +224,7 @@ func magnitude(a int) uint64 {
 	return uint64(a)
 }
 
-func (m *machine) largeInts(op, shown string, x, y any) any {
+func (m *machine) largeInts(op, opText string, x, y any) any {
 	a, _ := toBigInt(x)
 	b, _ := toBigInt(y)
 	m.chargeSteps((a.BitLen() + b.BitLen()) / 512)
@@ -259,7 +259,7 @@ func (m *machine) largeInts(op, shown string, x, y any) any {
 	case "<<", ">>":
 		return shift(op, a, b)
 	default:
-		panic(unsupported(shown, x, y))
+		panic(unsupported(opText, x, y))
 	}
 }
 

@@ -10,14 +10,14 @@ import (
 
 // binary returns x op y. An op such as "+=" differs from "+" only in error texts.
 func (m *machine) binary(op string, x, y any) any {
-	shown := op
+	opText := op
 	op = strings.TrimSuffix(op, "=")
 	if isNumber(x) && isNumber(y) {
-		return m.arithmetic(op, shown, x, y)
+		return m.arithmetic(op, opText, x, y)
 	}
 	switch op {
 	case "+":
-		return m.concatenate(shown, x, y)
+		return m.concatenate(opText, x, y)
 	case "*":
 		n, large, ok := integer(y)
 		sequence := x
@@ -56,10 +56,10 @@ func (m *machine) binary(op string, x, y any) any {
 			return result
 		}
 	}
-	panic(unsupported(shown, x, y))
+	panic(unsupported(opText, x, y))
 }
 
-func (m *machine) concatenate(shown string, x, y any) any {
+func (m *machine) concatenate(opText string, x, y any) any {
 	switch x := x.(type) {
 	case string:
 		if y, ok := y.(string); ok {
@@ -81,7 +81,7 @@ func (m *machine) concatenate(shown string, x, y any) any {
 		}
 		panic(raise("TypeError", "can only concatenate tuple (not \"%s\") to tuple", typeName(y)))
 	}
-	panic(unsupported(shown, x, y))
+	panic(unsupported(opText, x, y))
 }
 
 func (m *machine) concatenated(x, y []any) []any {

@@ -126,7 +126,7 @@ func rangeItem(x *rangeValue, index any) any {
 
 // bounds resolves a slice of length items: first, first+step, … before last.
 func (s *slice) bounds(length int) (first, last, step int) {
-	part := func(v any, missing int) int {
+	bound := func(v any, missing int) int {
 		if v == nil {
 			return missing
 		}
@@ -135,7 +135,7 @@ func (s *slice) bounds(length int) (first, last, step int) {
 		}
 		return machineInt(v, true)
 	}
-	step = part(s.step, 1)
+	step = bound(s.step, 1)
 	if step == 0 {
 		panic(raise("ValueError", "slice step cannot be zero"))
 	}
@@ -150,8 +150,8 @@ func (s *slice) bounds(length int) (first, last, step int) {
 		}
 		return max(low, min(i, high))
 	}
-	first = part(s.low, 0)
-	last = part(s.high, 0)
+	first = bound(s.low, 0)
+	last = bound(s.high, 0)
 	first, last = clamp(first), clamp(last)
 	if s.low == nil {
 		first = low
@@ -266,18 +266,18 @@ func (m *machine) removeItem(x, index any) {
 		m.chargeSteps(len(x.items) / 64)
 		if s, ok := index.(*slice); ok {
 			places := s.indices(len(x.items))
-			gone := make(map[int]bool)
+			removed := make(map[int]bool)
 			m.allocItems(places.length())
 			for i := range places.length() {
-				gone[places.at(i)] = true
+				removed[places.at(i)] = true
 			}
-			kept := x.items[:0]
+			remaining := x.items[:0]
 			for i, item := range x.items {
-				if !gone[i] {
-					kept = append(kept, item)
+				if !removed[i] {
+					remaining = append(remaining, item)
 				}
 			}
-			x.items = kept
+			x.items = remaining
 			return
 		}
 		if _, _, ok := integer(index); !ok {

@@ -175,9 +175,9 @@ func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 	}
 	parts := make([]string, len(items))
 	for i, item := range items {
-		part := m.hashText(nil, item, depth+1)
-		m.alloc(len(part) + 32)
-		parts[i] = string(part)
+		text := m.hashText(nil, item, depth+1)
+		m.alloc(len(text) + 32)
+		parts[i] = string(text)
 	}
 	open := byte('(')
 	if frozen {
@@ -185,8 +185,8 @@ func (m *machine) hashText(dst []byte, v any, depth int) []byte {
 		slices.Sort(parts)
 	}
 	dst = append(dst, open)
-	for _, part := range parts {
-		dst = append(dst, part...)
+	for _, text := range parts {
+		dst = append(dst, text...)
 	}
 	return append(dst, ')')
 }
@@ -220,7 +220,7 @@ func (m *machine) identity(v any) int {
 	if m.identities == nil {
 		m.identities = make(map[any]int)
 	}
-	if _, known := m.identities[v]; !known {
+	if _, exists := m.identities[v]; !exists {
 		m.identities[v] = len(m.identities)
 	}
 	return m.identities[v]

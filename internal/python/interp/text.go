@@ -10,9 +10,9 @@ import (
 
 // stringSelf returns the string whose method was called, and its arguments. It charges steps for
 // the string's length.
-func (a *arguments) stringSelf(least, most int) (string, []any) {
+func (a *arguments) stringSelf(minimum, maximum int) (string, []any) {
 	s, _ := a.self.(string)
-	args := a.positionalOnly(least, most)
+	args := a.positionalOnly(minimum, maximum)
 	a.chargeSteps(len(s) / 64)
 	return s, args
 }
@@ -54,14 +54,14 @@ func strReplace(a *arguments) any {
 	s, args := a.stringSelf(2, 3)
 	before := requireString(args[0], "replace() argument 1 must be str, not %s")
 	after := requireString(args[1], "replace() argument 2 must be str, not %s")
-	most := machineInt(orDefault(args[2], -1), true)
+	limit := machineInt(orDefault(args[2], -1), true)
 	n := strings.Count(s, before)
-	if most >= 0 {
-		n = min(n, most)
+	if limit >= 0 {
+		n = min(n, limit)
 	}
 	a.allocTimes(n, len(after))
 	a.alloc(len(s))
-	return strings.Replace(s, before, after, most)
+	return strings.Replace(s, before, after, limit)
 }
 
 // substring returns the characters from low to high, and the index of the first. ok is false beyond
@@ -80,21 +80,21 @@ func substring(s string, low, high any) (text string, start int, ok bool) {
 // strFind implements find, rfind, index, rindex and count.
 func strFind(a *arguments) any {
 	s, args := a.stringSelf(1, 3)
-	wanted := requireString(args[0], "must be str, not %s")
+	needle := requireString(args[0], "must be str, not %s")
 	text, start, within := substring(s, args[1], args[2])
 	if a.name == "count" {
 		if !within {
 			return 0
 		}
-		if wanted == "" {
+		if needle == "" {
 			return length(text) + 1
 		}
-		return strings.Count(text, wanted)
+		return strings.Count(text, needle)
 	}
 	at := -1
 	if within {
-		if at = strings.Index(text, wanted); strings.HasPrefix(a.name, "r") {
-			at = strings.LastIndex(text, wanted)
+		if at = strings.Index(text, needle); strings.HasPrefix(a.name, "r") {
+			at = strings.LastIndex(text, needle)
 		}
 	}
 	switch {
@@ -134,11 +134,11 @@ func strStartsEndsWith(a *arguments) any {
 
 // strPad implements zfill, ljust, rjust and center.
 func strPad(a *arguments) any {
-	most := 2
+	maxArguments := 2
 	if a.name == "zfill" {
-		most = 1
+		maxArguments = 1
 	}
-	s, args := a.stringSelf(1, most)
+	s, args := a.stringSelf(1, maxArguments)
 	width := machineInt(args[0], false)
 	if a.name == "zfill" {
 		sign := ""
@@ -178,11 +178,11 @@ func (m *machine) texts(pieces []string) any {
 func strSplit(a *arguments) any {
 	s, _ := a.self.(string)
 	args := a.bind(0, "sep", "maxsplit")
-	most := machineInt(orDefault(args[1], -1), true)
+	limit := machineInt(orDefault(args[1], -1), true)
 	a.alloc(16 * len(s))
 	a.chargeSteps(len(s) / 16)
 	if orDefault(args[0], nil) == nil {
-		return a.texts(splitSpace(s, most, a.name == "rsplit"))
+		return a.texts(splitSpace(s, limit, a.name == "rsplit"))
 	}
 	separator, ok := args[0].(string)
 	switch {
@@ -192,20 +192,20 @@ func strSplit(a *arguments) any {
 		panic(raise("ValueError", "empty separator"))
 	}
 	pieces := strings.Split(s, separator)
-	if most >= 0 && len(pieces) > most+1 {
+	if limit >= 0 && len(pieces) > limit+1 {
 		if a.name == "split" {
-			pieces = strings.SplitN(s, separator, most+1)
+			pieces = strings.SplitN(s, separator, limit+1)
 		} else {
-			pieces = splitRight(s, separator, most)
+			pieces = splitRight(s, separator, limit)
 		}
 	}
 	return a.texts(pieces)
 }
 
 // splitRight splits at the last separators.
-func splitRight(s, separator string, most int) []string {
+func splitRight(s, separator string, limit int) []string {
 	var pieces []string
-	for range most {
+	for range limit {
 		at := strings.LastIndex(s, separator)
 		if at < 0 {
 			break
@@ -219,15 +219,15 @@ func splitRight(s, separator string, most int) []string {
 }
 
 // splitSpace splits at white space.
-func splitSpace(s string, most int, right bool) []string {
-	if most < 0 {
+func splitSpace(s string, limit int, right bool) []string {
+	if limit < 0 {
 		return strings.FieldsFunc(s, python.IsSpace)
 	}
 	var pieces []string
 	if right {
 		for s = strings.TrimRightFunc(s, python.IsSpace); s != ""; s = strings.TrimRightFunc(s, python.IsSpace) {
 			at := strings.LastIndexFunc(s, python.IsSpace)
-			if at < 0 || len(pieces) == most {
+			if at < 0 || len(pieces) == limit {
 				pieces = append(pieces, s)
 				break
 			}
@@ -239,7 +239,7 @@ func splitSpace(s string, most int, right bool) []string {
 	}
 	for s = strings.TrimLeftFunc(s, python.IsSpace); s != ""; s = strings.TrimLeftFunc(s, python.IsSpace) {
 		at := strings.IndexFunc(s, python.IsSpace)
-		if at < 0 || len(pieces) == most {
+		if at < 0 || len(pieces) == limit {
 			return append(pieces, s)
 		}
 		pieces, s = append(pieces, s[:at]), s[at:]

@@ -39,10 +39,10 @@ func errorAt(source string, at int, kind, message string) *Error {
 	at = min(at, len(source))
 	number := 1 + strings.Count(source[:at], "\n")
 	start := strings.LastIndexByte(source[:at], '\n') + 1
-	shown, _, _ := strings.Cut(source[start:], "\n")
-	shown = strings.TrimSuffix(shown, "\r")
-	trimmed := strings.TrimLeft(shown, " ")
-	column := utf8.RuneCountInString(source[start:at]) - (len(shown) - len(trimmed))
+	line, _, _ := strings.Cut(source[start:], "\n")
+	line = strings.TrimSuffix(line, "\r")
+	trimmed := strings.TrimLeft(line, " ")
+	column := utf8.RuneCountInString(source[start:at]) - (len(line) - len(trimmed))
 	mark := ""
 	if column >= 0 {
 		mark = "    " + strings.Repeat(" ", column) + "^\n"

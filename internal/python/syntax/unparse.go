@@ -104,10 +104,10 @@ func (w *writer) write(parts ...any) {
 	}
 }
 
-// expr writes an expression, in parentheses where its precedence is below least.
-func (w *writer) expr(x Expr, least bind) {
+// expr writes an expression, in parentheses where its precedence is below minimum.
+func (w *writer) expr(x Expr, minimum bind) {
 	binding := precedence(x)
-	if binding < least {
+	if binding < minimum {
 		w.WriteString("(")
 		defer w.WriteString(")")
 	}

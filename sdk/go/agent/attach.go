@@ -66,13 +66,13 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 	log := logger().With("gateway", gateway, "name", name)
 	wait := initialBackoff
 	for {
-		asked, err := at.stream(ctx)
+		served, err := at.stream(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
 		case isPermanent(err):
 			return fmt.Errorf("attach %s: %w", name, err)
-		case asked:
+		case served:
 			wait = initialBackoff
 		}
 		log.Warn("not attached to the gateway, trying again", "error", status.Convert(err).Message())
@@ -141,49 +141,49 @@ type attachment struct {
 }
 
 // drain waits up to the grace time for running turns.
-func (at *attachment) drain() {
-	left := make(chan struct{})
+func (a *attachment) drain() {
+	drained := make(chan struct{})
 	go func() {
-		defer close(left)
-		at.turns.Wait()
+		defer close(drained)
+		a.turns.Wait()
 	}()
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
 	select {
-	case <-left:
+	case <-drained:
 	case <-timer.C:
-		logger().Warn("turns do not heed their context, leaving without them", "name", at.name)
+		logger().Warn("turns do not heed their context, leaving without them", "name", a.name)
 	}
 }
 
 // stream serves one stream until it ends, and reports whether the gateway sent any request on it.
-func (at *attachment) stream(ctx context.Context) (asked bool, err error) {
+func (a *attachment) stream(ctx context.Context) (served bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // ends the stream's turns: the gateway asks for them again on the next stream
-	stream, err := at.client.Attach(ctx)
+	stream, err := a.client.Attach(ctx)
 	if err != nil {
 		return false, err
 	}
 	answers := make(chan *agentv1.AttachAnswer)
-	at.turns.Go(func() { at.send(ctx, stream, answers) })
+	a.turns.Go(func() { a.send(ctx, stream, answers) })
 	for {
 		request, err := stream.Recv()
 		if err != nil {
-			return asked, err
+			return served, err
 		}
-		asked = true
+		served = true
 		select {
-		case at.slots <- struct{}{}:
+		case a.slots <- struct{}{}:
 		case <-ctx.Done():
-			return asked, ctx.Err()
+			return served, ctx.Err()
 		}
-		at.turns.Go(func() { at.turn(ctx, request, answers) })
+		a.turns.Go(func() { a.turn(ctx, request, answers) })
 	}
 }
 
 // send sends the name and then answers until ctx is done or the stream has ended.
-func (at *attachment) send(ctx context.Context, stream agentv1.AttachService_AttachClient, answers <-chan *agentv1.AttachAnswer) {
-	message := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: at.name}}
+func (a *attachment) send(ctx context.Context, stream agentv1.AttachService_AttachClient, answers <-chan *agentv1.AttachAnswer) {
+	message := &agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Name{Name: a.name}}
 	for stream.Send(message) == nil { // Recv returns the error
 		select {
 		case answer := <-answers:
@@ -196,8 +196,8 @@ func (at *attachment) send(ctx context.Context, stream agentv1.AttachService_Att
 
 // turn plays one turn. It releases its slot when the turn ends, or when the gateway stops waiting
 // for it.
-func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse, answers chan<- *agentv1.AttachAnswer) {
-	release := sync.OnceFunc(func() { <-at.slots })
+func (a *attachment) turn(ctx context.Context, request *agentv1.AttachResponse, answers chan<- *agentv1.AttachAnswer) {
+	release := sync.OnceFunc(func() { <-a.slots })
 	defer release()
 	waited := ctx
 	if limit := time.Duration(request.GetTimeoutMs()) * time.Millisecond; limit > 0 {
@@ -206,7 +206,7 @@ func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse,
 		defer cancel()
 	}
 	defer context.AfterFunc(waited, release)()
-	answer := answerTo(waited, at.agent, request)
+	answer := answerTo(waited, a.agent, request)
 	if waited.Err() != nil {
 		return // the gateway has stopped waiting; the context's error must not end the conversation
 	}
@@ -221,8 +221,8 @@ func (at *attachment) turn(ctx context.Context, request *agentv1.AttachResponse,
 func answerTo(ctx context.Context, a Agent, request *agentv1.AttachResponse) *agentv1.AttachAnswer {
 	response, err := (&server{agent: a}).Act(ctx, request.GetRequest())
 	if err != nil {
-		failed := status.Convert(err)
-		return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Error: failed.Message(), Code: int32(failed.Code())}
+		st := status.Convert(err)
+		return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Error: st.Message(), Code: int32(st.Code())}
 	}
 	return &agentv1.AttachAnswer{RequestId: request.GetRequestId(), Response: response}
 }

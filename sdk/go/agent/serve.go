@@ -60,16 +60,16 @@ func ServeListener(ctx context.Context, listener net.Listener, a Agent, options 
 	agentv1.RegisterAgentServiceServer(srv, &server{agent: a})
 	healthy := health.NewServer()
 	healthv1.RegisterHealthServer(srv, healthy)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- srv.Serve(listener) }()
 	select {
-	case err := <-served:
+	case err := <-serveErr:
 		return fmt.Errorf("serve agent: %w", err)
 	case <-ctx.Done():
 	}
 	healthy.Shutdown()
 	stop(srv)
-	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := <-serveErr; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("serve agent: %w", err)
 	}
 	return nil
@@ -159,8 +159,8 @@ func validated(response *agentv1.ActResponse) *agentv1.ActResponse {
 // turnError keeps a gRPC status, reports the end of ctx, and turns any other error into the agent's
 // own failure.
 func turnError(ctx context.Context, err error) (*agentv1.ActResponse, error) {
-	if stated, ok := status.FromError(err); ok {
-		return nil, status.Error(stated.Code(), truncated(stated.Message()))
+	if st, ok := status.FromError(err); ok {
+		return nil, status.Error(st.Code(), truncated(st.Message()))
 	}
 	if ctx.Err() != nil {
 		return nil, status.FromContextError(ctx.Err()).Err()

@@ -32,19 +32,19 @@ const (
 // unless options say otherwise. It blocks until ctx is done, lets calls that are under way end for
 // up to five seconds, and returns nil. It fails if two tools have one name, or if the address
 // cannot be listened on.
-func Serve(ctx context.Context, address string, served []Tool, options ...grpc.ServerOption) error {
+func Serve(ctx context.Context, address string, tools []Tool, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
 		return fmt.Errorf("serve tools: %w", err)
 	}
-	return ServeListener(ctx, listener, served, options...)
+	return ServeListener(ctx, listener, tools, options...)
 }
 
 // ServeListener is Serve on a listener, which it closes.
-func ServeListener(ctx context.Context, listener net.Listener, served []Tool, options ...grpc.ServerOption) error {
+func ServeListener(ctx context.Context, listener net.Listener, tools []Tool, options ...grpc.ServerOption) error {
 	handler := &server{tools: make(map[string]Tool)}
-	for _, t := range served {
+	for _, t := range tools {
 		if _, twice := handler.tools[t.declared.GetName()]; twice {
 			return errors.Join(fmt.Errorf("serve tools: two are called %s", t.declared.GetName()), listener.Close())
 		}
@@ -117,9 +117,9 @@ func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *
 // raised is the answer of a call that failed.
 func raised(err error) *toolsv1.CallResponse {
 	exception := &toolsv1.Raised{Text: err.Error()}
-	var stated *Raised
-	if errors.As(err, &stated) {
-		exception = &toolsv1.Raised{Type: stated.Type, Text: stated.Text}
+	var raised *Raised
+	if errors.As(err, &raised) {
+		exception = &toolsv1.Raised{Type: raised.Type, Text: raised.Text}
 	}
 	exception.Text = strings.ToValidUTF8(exception.GetText(), "\uFFFD")
 	return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_Raised{Raised: exception}}

@@ -110,32 +110,32 @@ type meter struct {
 
 // play runs a sweep to its end and returns it with its results.
 func (m *meter) play(ctx context.Context, spec sweep.Spec) (*sweep.Sweep, []*busv1.Result, error) {
-	planned, err := sweep.Prepare(ctx, m.orchestrator, m.evaluator, spec)
+	prepared, err := sweep.Prepare(ctx, m.orchestrator, m.evaluator, spec)
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, err := planned.Create(ctx); err != nil {
+	if _, err := prepared.Create(ctx); err != nil {
 		return nil, nil, err
 	}
 	var results []*busv1.Result
-	err = planned.Watch(ctx, nil, func(result *busv1.Result) error {
+	err = prepared.Watch(ctx, nil, func(result *busv1.Result) error {
 		if result.GetEnd().GetReason() == busv1.EndReason_END_REASON_INFRASTRUCTURE {
 			return fmt.Errorf("rollout %s failed: %s", result.GetRollout().GetId(), result.GetEnd().GetDetail())
 		}
 		results = append(results, result)
 		return nil
 	})
-	return planned, results, err
+	return prepared, results, err
 }
 
 // sweep measures throughput under load.
 func (m *meter) sweep(ctx context.Context, report *Report) error {
 	spec := m.cfg.Spec
 	spec.ID = "measured"
-	var planned *sweep.Sweep
+	var prepared *sweep.Sweep
 	var results []*busv1.Result
 	wall, cpu, err := m.profiled(func() (err error) {
-		planned, results, err = m.play(ctx, spec)
+		prepared, results, err = m.play(ctx, spec)
 		return err
 	})
 	if err != nil {
@@ -154,7 +154,7 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 	if report.Shares, err = shares(m.profile.Bytes()); err != nil {
 		return err
 	}
-	report.BusyP50Millis, report.BusyP99Millis, err = times(ctx, planned, results)
+	report.BusyP50Millis, report.BusyP99Millis, err = times(ctx, prepared, results)
 	return err
 }
 
@@ -164,9 +164,9 @@ func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) 
 	if err := pprof.StartCPUProfile(&m.profile); err != nil {
 		return 0, 0, fmt.Errorf("start profile: %w", err)
 	}
-	began, cpuBegan := time.Now(), processorTime()
+	start, cpuStart := time.Now(), processorTime()
 	err = run()
-	wall, cpu = time.Since(began), processorTime()-cpuBegan
+	wall, cpu = time.Since(start), processorTime()-cpuStart
 	pprof.StopCPUProfile()
 	if err == nil && m.cfg.Profile != "" {
 		if err = os.WriteFile(m.cfg.Profile, m.profile.Bytes(), 0o644); err != nil {
@@ -180,18 +180,18 @@ func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) 
 func (m *meter) aloneTimes(ctx context.Context, report *Report) error {
 	spec := m.cfg.Spec
 	spec.ID, spec.Parallel, spec.Trials = "alone", 1, max(alone/len(spec.Scenarios), 1)
-	planned, results, err := m.play(ctx, spec)
+	prepared, results, err := m.play(ctx, spec)
 	if err != nil {
 		return err
 	}
-	report.AloneP50Millis, report.AloneP99Millis, err = times(ctx, planned, results)
+	report.AloneP50Millis, report.AloneP99Millis, err = times(ctx, prepared, results)
 	return err
 }
 
 // times returns median and 99th percentile of the rollouts' times in milliseconds.
-func times(ctx context.Context, planned *sweep.Sweep, results []*busv1.Result) (p50, p99 float64, err error) {
+func times(ctx context.Context, prepared *sweep.Sweep, results []*busv1.Result) (p50, p99 float64, err error) {
 	var millis []float64
-	err = sample(ctx, planned, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
+	err = sample(ctx, prepared, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
 		took := trajectory.GetUpdated().AsTime().Sub(trajectory.GetBegun().AsTime())
 		millis = append(millis, float64(took)/float64(time.Millisecond))
 	})
@@ -203,10 +203,10 @@ func times(ctx context.Context, planned *sweep.Sweep, results []*busv1.Result) (
 }
 
 // sample calls look with the trajectories of some of the rollouts.
-func sample(ctx context.Context, planned *sweep.Sweep, results []*busv1.Result, look func(*orchestratorv1.GetTrajectoryResponse)) error {
+func sample(ctx context.Context, prepared *sweep.Sweep, results []*busv1.Result, look func(*orchestratorv1.GetTrajectoryResponse)) error {
 	step := max(len(results)/sampled, 1)
 	for i := 0; i < len(results); i += step {
-		trajectory, err := planned.Trajectory(ctx, results[i].GetRollout().GetId())
+		trajectory, err := prepared.Trajectory(ctx, results[i].GetRollout().GetId())
 		if err != nil {
 			return err
 		}
@@ -220,7 +220,7 @@ func weigh(ctx context.Context, conn grpc.ClientConnInterface, setup *setupv1.Se
 	client := toolhostv1.NewToolHostServiceClient(conn)
 	before := heap()
 	ids := make(chan int)
-	failed := make(chan error, openers)
+	errCh := make(chan error, openers)
 	for range openers {
 		go func() {
 			var first error
@@ -229,7 +229,7 @@ func weigh(ctx context.Context, conn grpc.ClientConnInterface, setup *setupv1.Se
 					_, first = client.CreateSession(ctx, &toolhostv1.CreateSessionRequest{SessionId: fmt.Sprintf("idle.%d", i), Setup: setup})
 				}
 			}
-			failed <- first
+			errCh <- first
 		}()
 	}
 	for i := range idleSessions {
@@ -238,7 +238,7 @@ func weigh(ctx context.Context, conn grpc.ClientConnInterface, setup *setupv1.Se
 	close(ids)
 	var errs []error
 	for range openers {
-		errs = append(errs, <-failed)
+		errs = append(errs, <-errCh)
 	}
 	return max(float64(heap())-float64(before), 0) / idleSessions, errors.Join(errs...)
 }

@@ -46,11 +46,11 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 	m := &meter{cfg: cfg, orchestrator: running.Node().Conn(rpc.Orchestrator), evaluator: running.Node().Conn(rpc.Evaluator)}
 	spec := cfg.Spec
 	spec.ID = "model"
-	var planned *sweep.Sweep
+	var prepared *sweep.Sweep
 	var results []*busv1.Result
 	stolen := stolenTime()
 	wall, cpu, err := m.profiled(func() (err error) {
-		planned, results, err = m.play(ctx, spec)
+		prepared, results, err = m.play(ctx, spec)
 		return err
 	})
 	if err != nil {
@@ -60,7 +60,7 @@ func Model(ctx context.Context, cfg Config, delay time.Duration) (report *ModelR
 		Rollouts: len(results), Parallel: spec.Parallel, Delay: delay.Seconds(), Wall: wall.Seconds(), CPU: cpu.Seconds(),
 		StealTime: (stolenTime() - stolen).Seconds(), PeakBytes: peakMemory(),
 	}
-	err = sample(ctx, planned, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
+	err = sample(ctx, prepared, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
 		report.Chain = max(report.Chain, len(trajectory.GetUsage()))
 	})
 	if ideal := report.Delay * float64(report.Chain); ideal > 0 {

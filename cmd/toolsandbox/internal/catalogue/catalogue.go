@@ -91,13 +91,13 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 // Load returns the selected scenarios, sorted by name. args are further patterns. It writes
 // warnings about started programs and about restrictions of tool servers with state.
 func (c *Selection) Load(ctx context.Context, warnings io.Writer, args []string) ([]*scenariov1.Scenario, error) {
-	chosen, err := c.LoadExpanded(ctx, warnings, args)
+	selected, err := c.LoadExpanded(ctx, warnings, args)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]*scenariov1.Scenario, len(chosen))
-	for i := range chosen {
-		out[i] = chosen[i].Scenario()
+	out := make([]*scenariov1.Scenario, len(selected))
+	for i := range selected {
+		out[i] = selected[i].Scenario()
 	}
 	return out, nil
 }
@@ -121,8 +121,8 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 	for i := range all {
 		names[i] = all[i].Name
 	}
-	if near := spelling.Nearest(pattern, names, 2); near != "" {
-		return process.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, near)
+	if nearest := spelling.Nearest(pattern, names, 2); nearest != "" {
+		return process.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, nearest)
 	}
 	return process.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
@@ -245,14 +245,14 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 			return nil, fmt.Errorf("load %s: %w", from.path, err)
 		}
 		for _, loaded := range pack.Scenarios {
-			name, at := loaded.Scenario.GetSetup().GetName(), loaded.Position
-			file := path.Join(from.path, at.File)
+			name, position := loaded.Scenario.GetSetup().GetName(), loaded.Position
+			file := path.Join(from.path, position.File)
 			if other, taken := c.Positions[name]; taken {
-				mistakes = append(mistakes, &scenario.Error{File: file, Line: at.Line, Column: at.Column, Field: name,
+				mistakes = append(mistakes, &scenario.Error{File: file, Line: position.Line, Column: position.Column, Field: name,
 					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
 			c.Bases[name] = loaded
-			c.Positions[name] = fmt.Sprintf("%s:%d:%d", file, at.Line, at.Column)
+			c.Positions[name] = fmt.Sprintf("%s:%d:%d", file, position.Line, position.Column)
 		}
 		packs = append(packs, Pack{from.path, pack})
 		for _, server := range pack.Servers {
@@ -339,7 +339,7 @@ func (c *Selection) SourceNames() string {
 
 // suffixFilter returns a predicate for the suffixes of the selected variants.
 func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
-	chosen := make(map[string]bool)
+	selected := make(map[string]bool)
 	known := []string{PlainVariant, AllVariants}
 	suffixes := map[string]string{PlainVariant: ""}
 	for _, v := range append(scenario.AllVariants()[1:], scenario.Variant{Suffix: scenario.ConfirmationSuffix}) {
@@ -352,15 +352,15 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 		switch {
 		case name == AllVariants:
 			for _, v := range scenario.AllVariants() {
-				chosen[v.Suffix] = true
+				selected[v.Suffix] = true
 			}
 			continue
 		case !ok:
 			return nil, process.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
 		}
-		chosen[suffix] = true
+		selected[suffix] = true
 	}
-	return func(suffix string) bool { return chosen[suffix] }, nil
+	return func(suffix string) bool { return selected[suffix] }, nil
 }
 
 // filter returns the selected variants of the scenarios that match any pattern. Every pattern must
@@ -404,14 +404,14 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 			return nil, c.unknownError(pattern, all)
 		}
 	}
-	var chosen []scenario.Expanded
+	var matching []scenario.Expanded
 	for i := range all {
 		if selected[i] {
-			chosen = append(chosen, all[i])
+			matching = append(matching, all[i])
 		}
 	}
 	if c.testMode {
-		chosen = chosen[:min(testScenarios, len(chosen))]
+		matching = matching[:min(testScenarios, len(matching))]
 	}
-	return chosen, nil
+	return matching, nil
 }

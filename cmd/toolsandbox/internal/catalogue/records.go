@@ -106,20 +106,20 @@ func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, er
 	for _, set := range sets {
 		records, places := set.SplitRecords(euroeval.SplitName(c.split))
 		for i := range records {
-			at := &records[i]
-			converted, err := at.Scenario(places[i])
+			record := &records[i]
+			converted, err := record.Scenario(places[i])
 			if fieldErr, ok := errors.AsType[*euroeval.FieldError](err); ok {
-				return nil, convertLineErrors([]*euroeval.LineError{{File: at.File, Line: at.Line, FieldError: fieldErr}})
+				return nil, convertLineErrors([]*euroeval.LineError{{File: record.File, Line: record.Line, FieldError: fieldErr}})
 			}
 			if err != nil {
-				return nil, fmt.Errorf("record %s: %w", at.ID, err)
+				return nil, fmt.Errorf("record %s: %w", record.ID, err)
 			}
 			wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(converted)
 			if err != nil {
-				return nil, fmt.Errorf("record %s: %w", at.ID, err)
+				return nil, fmt.Errorf("record %s: %w", record.ID, err)
 			}
 			_, _ = sum.Write(wire) // hash.Hash never fails
-			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: scenario.Position{File: at.File, Line: at.Line, Column: 1}})
+			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: scenario.Position{File: record.File, Line: record.Line, Column: 1}})
 		}
 	}
 	pack.Digest = hex.EncodeToString(sum.Sum(nil))

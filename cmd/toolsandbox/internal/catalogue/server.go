@@ -56,8 +56,8 @@ func (c *Selection) CheckServers() error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if near := spelling.Nearest(name, known, 2); near != "" {
-			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.SourceNames(), near)
+		if nearest := spelling.Nearest(name, known, 2); nearest != "" {
+			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.SourceNames(), nearest)
 		}
 		return process.Usage("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.SourceNames())
 	}

@@ -69,8 +69,8 @@ func settingsOf(cmd *cobra.Command) []setting {
 			Name: flag.Name, Value: redact(flag.Value.String()), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
-		if many, ok := flag.Value.(pflag.SliceValue); ok {
-			for _, value := range many.GetSlice() {
+		if list, ok := flag.Value.(pflag.SliceValue); ok {
+			for _, value := range list.GetSlice() {
 				s.Values = append(s.Values, redact(value))
 			}
 		}

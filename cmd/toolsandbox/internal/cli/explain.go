@@ -120,8 +120,8 @@ func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*sce
 		return trials[0], nil
 	case 0:
 		hint := "see the names in " + runfiles.SummaryFile
-		if near := spelling.Nearest(name, known, 3); near != "" {
-			hint = fmt.Sprintf("did you mean %q?", near)
+		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
+			hint = fmt.Sprintf("did you mean %q?", nearest)
 		}
 		return nil, process.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
 	default:

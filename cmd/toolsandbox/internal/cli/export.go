@@ -69,12 +69,12 @@ func (o *exportOptions) run(stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	chosen, err := o.choose(sets)
+	selectedSets, err := o.choose(sets)
 	if err != nil {
 		return err
 	}
 	var lines []exportedDataSet
-	for _, set := range chosen {
+	for _, set := range selectedSets {
 		folder := filepath.Join(o.out, set.Language)
 		if err := writeFolder(folder, set.Files); err != nil {
 			return fmt.Errorf("write data set %s: %w", set.Name, err)
@@ -95,15 +95,15 @@ func (o *exportOptions) run(stdout io.Writer) error {
 // choose returns the data sets of the selected languages, one per language.
 func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, error) {
 	var known []string
-	var chosen []*euroeval.Exported
+	var selectedSets []*euroeval.Exported
 	for i := range sets {
 		language := sets[i].Language
-		wanted := len(o.languages) == 0 || slices.Contains(o.languages, language)
-		if wanted && slices.Contains(known, language) {
+		selected := len(o.languages) == 0 || slices.Contains(o.languages, language)
+		if selected && slices.Contains(known, language) {
 			return nil, process.Usage("--pack: two data sets in language %s, expected one per folder: export them one by one", language)
 		}
 		known = append(known, language)
-		if !wanted {
+		if !selected {
 			continue
 		}
 		folder := filepath.Join(o.out, language)
@@ -116,14 +116,14 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		if err != nil {
 			return nil, process.Usage("--pack: %w", err)
 		}
-		chosen = append(chosen, exported)
+		selectedSets = append(selectedSets, exported)
 	}
 	for _, language := range o.languages {
 		if !slices.Contains(known, language) {
 			return nil, process.Usage("--language: no records in %q, expected some of %s", language, strings.Join(known, ", "))
 		}
 	}
-	return chosen, nil
+	return selectedSets, nil
 }
 
 // writeFolder writes a folder with files atomically.

@@ -81,7 +81,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.Orchestrator.Parallel = o.parallel
 	services.ToolHost.ToolServers = o.from.ToolServers(nil)
 	var reports []*prove.Report
-	began := time.Now()
+	start := time.Now()
 	const level = "error" // wrong calls are intended
 	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
@@ -95,7 +95,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	if err != nil {
 		return err
 	}
-	return o.print(stdout, reports, time.Since(began))
+	return o.print(stdout, reports, time.Since(start))
 }
 
 // print writes the reports and fails if any scenario is not proven.

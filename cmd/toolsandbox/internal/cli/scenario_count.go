@@ -39,24 +39,24 @@ type counts struct {
 // listCounts counts the selected scenarios over all variants.
 func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Selection, args []string, asJSON bool) error {
 	from.Variants = []string{catalogue.AllVariants, strings.TrimPrefix(scenario.ConfirmationSuffix, "_")}
-	chosen, err := from.LoadExpanded(ctx, warnings, args)
+	scenarios, err := from.LoadExpanded(ctx, warnings, args)
 	if err != nil {
 		return err
 	}
-	counted := countScenarios(chosen)
+	counts := countScenarios(scenarios)
 	if asJSON {
-		return report.JSON(w, counted)
+		return report.JSON(w, counts)
 	}
-	tools := counted.Tools
-	if counted.AnyTool > 0 {
-		tools = append(slices.Clone(tools), count{"(any: none is listed)", counted.AnyTool})
+	tools := counts.Tools
+	if counts.AnyTool > 0 {
+		tools = append(slices.Clone(tools), count{"(any: none is listed)", counts.AnyTool})
 	}
 	sections := []struct {
 		title string
 		lines []count
 	}{
-		{"scenarios", []count{{"base scenarios", counted.Base}, {"with all variants", counted.Scenarios}, {"variants with confirmation", counted.Confirmation}}},
-		{"scenarios by category, over all variants", counted.Categories},
+		{"scenarios", []count{{"base scenarios", counts.Base}, {"with all variants", counts.Scenarios}, {"variants with confirmation", counts.Confirmation}}},
+		{"scenarios by category, over all variants", counts.Categories},
 		{"base scenarios by tool", tools},
 	}
 	for _, section := range sections {
@@ -72,10 +72,10 @@ func listCounts(ctx context.Context, w, warnings io.Writer, from *catalogue.Sele
 	return nil
 }
 
-func countScenarios(chosen []scenario.Expanded) *counts {
+func countScenarios(scenarios []scenario.Expanded) *counts {
 	out := &counts{}
 	categories, tools := make(map[string]int), make(map[string]int)
-	for _, e := range chosen {
+	for _, e := range scenarios {
 		if e.Suffix == scenario.ConfirmationSuffix {
 			out.Confirmation++
 			continue

@@ -65,8 +65,8 @@ func newScenarioGraph() *cobra.Command {
 GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same in words.`,
 		Example: "  toolsandbox scenario graph which_mateo\n  toolsandbox scenario graph which_mateo --format dot | dot -Tsvg > which_mateo.svg",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			write, known := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
-			if !known {
+			write, ok := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
+			if !ok {
 				return process.Usage("--format: %q given, expected mermaid or dot", format)
 			}
 			subject, err := subject(cmd, &from, args)
@@ -97,15 +97,15 @@ func subject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*descri
 		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
 	}
 	c.Variants = []string{catalogue.PlainVariant}
-	chosen, err := c.LoadExpanded(cmd.Context(), cmd.ErrOrStderr(), args)
+	scenarios, err := c.LoadExpanded(cmd.Context(), cmd.ErrOrStderr(), args)
 	if err != nil {
 		return nil, err
 	}
-	if len(chosen) != 1 {
-		return nil, process.Usage("NAME: %q names %d scenarios, expected one", args[0], len(chosen))
+	if len(scenarios) != 1 {
+		return nil, process.Usage("NAME: %q names %d scenarios, expected one", args[0], len(scenarios))
 	}
-	subject := &describe.Subject{Scenario: chosen[0].Scenario()}
-	for _, name := range []string{chosen[0].Base, chosen[0].Name} {
+	subject := &describe.Subject{Scenario: scenarios[0].Scenario()}
+	for _, name := range []string{scenarios[0].Base, scenarios[0].Name} {
 		if written, ok := c.Bases[name]; ok { // the position of a variant is its base's
 			subject.Position, subject.World, subject.Base = c.Positions[name], written.World, written.Base
 		}

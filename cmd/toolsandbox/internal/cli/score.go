@@ -61,13 +61,13 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	if err != nil {
 		return err
 	}
-	chosen, err := choose(dir, patterns, summary, scenarios)
+	selected, err := choose(dir, patterns, summary, scenarios)
 	if err != nil {
 		return err
 	}
 	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, run: o.judge.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.judge.textIsNoCall()}
 	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
-		return rescore.all(ctx, client, chosen)
+		return rescore.all(ctx, client, selected)
 	}); err != nil {
 		return err
 	}
@@ -111,7 +111,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 // choose returns the indices of the rollouts that match any pattern; every pattern must match
 // something.
 func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
-	chosen := make(map[int]bool)
+	selected := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
 		for i, entry := range summary.Scenarios {
@@ -121,7 +121,7 @@ func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios 
 					return nil, process.Usage("NAME: pattern %q: %w", pattern, err)
 				}
 				if matched {
-					chosen[i], found = true, true
+					selected[i], found = true, true
 				}
 			}
 		}
@@ -129,13 +129,13 @@ func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios 
 			return nil, process.Usage("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, runfiles.SummaryFile)
 		}
 	}
-	var places []int
+	var indices []int
 	for i := range summary.Scenarios {
-		if len(patterns) == 0 || chosen[i] {
-			places = append(places, i)
+		if len(patterns) == 0 || selected[i] {
+			indices = append(indices, i)
 		}
 	}
-	return places, nil
+	return indices, nil
 }
 
 // rescore scores the trajectories of a run again.
@@ -154,8 +154,8 @@ type rescore struct {
 }
 
 // all scores the selected rollouts.
-func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, chosen []int) error {
-	for _, i := range chosen {
+func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, selected []int) error {
+	for _, i := range selected {
 		if err := r.one(ctx, client, &r.entries[i]); err != nil {
 			return err
 		}

@@ -97,8 +97,8 @@ func exists(path string) bool {
 // refuseUnused rejects the flags of local sessions with --remote. --out is a setting of run too, so
 // a file or the environment may set it.
 func (p *place) refuseUnused() error {
-	for name, given := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
-		if given {
+	for name, isSet := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
+		if isSet {
 			return process.Usage("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
 		}
 	}
@@ -146,11 +146,11 @@ func positional(names ...string) cobra.PositionalArgs {
 
 // messageOf parses the number of a message of a session with the given last message.
 func messageOf(name, text string, last int) (int, error) {
-	at, err := strconv.Atoi(text)
-	if err != nil || at < 0 || at > last {
+	index, err := strconv.Atoi(text)
+	if err != nil || index < 0 || index > last {
 		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
 	}
-	return at, nil
+	return index, nil
 }
 
 // tablesOf returns the table of a flag, all without one.

@@ -14,7 +14,7 @@ import (
 )
 
 func newSessionFork(from *place) *cobra.Command {
-	var at int
+	var message int
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "fork ID --at INDEX NEW_ID",
@@ -32,10 +32,10 @@ later changes of one do not reach the other. The command is idempotent.`,
 				if err != nil {
 					return err
 				}
-				if at, err = messageOf("--at", strconv.Itoa(at), int(found.GetLastIndex())); err != nil {
+				if message, err = messageOf("--at", strconv.Itoa(message), int(found.GetLastIndex())); err != nil {
 					return err
 				}
-				fork, err := client.Fork(ctx, found, at, args[1])
+				fork, err := client.Fork(ctx, found, message, args[1])
 				if err != nil {
 					return err
 				}
@@ -47,7 +47,7 @@ later changes of one do not reach the other. The command is idempotent.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&at, "at", 0, "number of the last shared message")
+	cmd.Flags().IntVar(&message, "at", 0, "number of the last shared message")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -59,7 +59,7 @@ last answer of a tool do not count: they changed no table.`,
 }
 
 func newSessionShow(from *place) *cobra.Command {
-	var at int
+	var message int
 	var table string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -85,7 +85,7 @@ prints one table and no list.`,
 				}
 				view := &session.View{Session: found, At: int(found.GetLastIndex())}
 				if cmd.Flags().Changed("at") {
-					if view.At, err = messageOf("--at", strconv.Itoa(at), view.At); err != nil {
+					if view.At, err = messageOf("--at", strconv.Itoa(message), view.At); err != nil {
 						return err
 					}
 				}
@@ -101,7 +101,7 @@ prints one table and no list.`,
 			})
 		},
 	}
-	cmd.Flags().IntVar(&at, "at", 0, "number of the message (default: the last one)")
+	cmd.Flags().IntVar(&message, "at", 0, "number of the message (default: the last one)")
 	cmd.Flags().StringVar(&table, "table", "", "only this table, e.g. CONTACT")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -17,7 +17,7 @@ import (
 )
 
 func newSweep() *cobra.Command {
-	at := newInstallation()
+	inst := newInstallation()
 	cmd := &cobra.Command{
 		Use:   "sweep",
 		Short: "List, watch and cancel the sweeps of remote services",
@@ -29,8 +29,8 @@ without --remote ends with its command, and --resume continues it.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	at.register(cmd.PersistentFlags())
-	cmd.AddCommand(newSweepList(at), newSweepWatch(at), newSweepCancel(at))
+	inst.register(cmd.PersistentFlags())
+	cmd.AddCommand(newSweepList(inst), newSweepWatch(inst), newSweepCancel(inst))
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func sweepID(_ *cobra.Command, args []string) error {
 	return sweep.CheckID("ID", args[0])
 }
 
-func newSweepList(at *installation) *cobra.Command {
+func newSweepList(inst *installation) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
@@ -94,7 +94,7 @@ is cancelled or has reached its spend limit.`,
 		Example: "  toolsandbox sweep list --remote\n  toolsandbox sweep list --remote --json",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+			return inst.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
 				infos, err := sweep.List(ctx, orchestratorOf(services))
 				if err != nil {
 					return err

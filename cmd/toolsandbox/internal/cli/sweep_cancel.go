@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 )
 
-func newSweepCancel(at *installation) *cobra.Command {
+func newSweepCancel(inst *installation) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
@@ -21,7 +21,7 @@ idempotent, and does nothing to a sweep that has ended.`,
 		Example: "  toolsandbox sweep cancel nightly --remote",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+			return inst.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
 				info, err := sweep.Cancel(ctx, orchestratorOf(services), args[0])
 				if err != nil {
 					return err

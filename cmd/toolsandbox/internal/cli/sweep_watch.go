@@ -21,7 +21,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-func newSweepWatch(at *installation) *cobra.Command {
+func newSweepWatch(inst *installation) *cobra.Command {
 	var asJSON bool
 	var rollout int
 	cmd := &cobra.Command{
@@ -34,7 +34,7 @@ its role.`,
 		Example: "  toolsandbox sweep watch nightly --remote\n  toolsandbox sweep watch nightly --remote --json\n  toolsandbox sweep watch nightly --remote --rollout 3",
 		Args:    sweepID,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return at.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
+			return inst.use(cmd.Context(), cmd.ErrOrStderr(), func(ctx context.Context, services *rpc.Node) error {
 				if cmd.Flags().Changed("rollout") {
 					return watchRollout(ctx, services, fmt.Sprintf("%s.%d", args[0], rollout), cmd.OutOrStdout(), asJSON)
 				}

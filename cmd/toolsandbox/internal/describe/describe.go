@@ -116,18 +116,18 @@ func (p *printer) tools(setup *setupv1.Setup) {
 		return
 	}
 	tools := setup.GetTools()
-	given := strings.Join(tools.GetAllow(), ", ")
-	if given == "" {
-		given = "all"
+	allowed := strings.Join(tools.GetAllow(), ", ")
+	if allowed == "" {
+		allowed = "all"
 	}
-	p.pair("tools", given)
+	p.pair("tools", allowed)
 	p.pair("without", strings.Join(tools.GetDeny(), ", "))
 	p.pair("user's own", strings.Join(tools.GetUser(), ", "))
-	var shown []string
+	var names []string
 	for _, a := range tools.GetAugmentations() {
-		shown = append(shown, strings.TrimPrefix(a.String(), "AUGMENTATION_"))
+		names = append(names, strings.TrimPrefix(a.String(), "AUGMENTATION_"))
 	}
-	p.pair("shown with", strings.Join(shown, " "))
+	p.pair("shown with", strings.Join(names, " "))
 	if count := len(tools.GetDescriptions()); count > 0 {
 		p.pair("texts", fmt.Sprintf("of %d tools, by the pack", count))
 	}
@@ -139,13 +139,13 @@ func (p *printer) tools(setup *setupv1.Setup) {
 // user writes what the user wants, knows and says, or the starting messages if they are given
 // literally.
 func (p *printer) user(subject *scenariov1.Scenario) {
-	setup, told := subject.GetSetup(), subject.GetEvaluation().GetUser()
-	authored := told.GetGoal() != ""
+	setup, user := subject.GetSetup(), subject.GetEvaluation().GetUser()
+	authored := user.GetGoal() != ""
 	if authored {
 		p.heading("The user wants")
-		p.line("  %s", indented(told.GetGoal()))
-		p.list("The user knows", told.GetKnowledge())
-		p.list("The user does not know", told.GetUnknown())
+		p.line("  %s", indented(user.GetGoal()))
+		p.list("The user knows", user.GetKnowledge())
+		p.list("The user does not know", user.GetUnknown())
 	}
 	p.heading("Starting messages")
 	for i, m := range setup.GetMessages() {

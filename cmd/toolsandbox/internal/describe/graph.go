@@ -43,12 +43,12 @@ func DOT(graph *evaluationv1.Graph, setup *setupv1.Setup) string {
 // nodeLines returns a node's title and constraints, truncated and escaped.
 func nodeLines(graph *evaluationv1.Graph, i int, node *evaluationv1.Node, setup *setupv1.Setup, escape *strings.Replacer) []string {
 	lines := append([]string{title(graph, i)}, constraints(graph, node, zone(setup))...)
-	for at, line := range lines {
+	for i, line := range lines {
 		line = strings.Join(strings.Fields(line), " ")
 		if runes := []rune(line); len(runes) > widestLine {
 			line = string(runes[:widestLine-1]) + "…"
 		}
-		lines[at] = escape.Replace(line)
+		lines[i] = escape.Replace(line)
 	}
 	return lines
 }

@@ -51,9 +51,9 @@ func (p *printer) table(table, base *worldv1.Table) {
 	}
 	for _, row := range table.GetRows() {
 		after[rowID(row)] = true
-		old, known := before[rowID(row)]
+		old, exists := before[rowID(row)]
 		switch {
-		case !known:
+		case !exists:
 			p.line("  + %s", p.row(schema, row, nil))
 		case !proto.Equal(old, row):
 			p.line("  ~ %s: %s", p.row(schema, old, nil), p.row(schema, row, old))

@@ -146,19 +146,19 @@ func (p *printer) rougeL(c *evaluatorv1.CellExplanation) {
 	p.line("%s %s (%s): precision %s, recall %s", c.GetColumn(), p.score(c.GetSimilarity()), measure(c),
 		number(text.GetPrecision()), number(text.GetRecall()))
 	var common []string
-	var wanted, found []span
+	var targetSpans, actualSpans []span
 	for _, word := range text.GetCommon() {
-		shown := word.GetWanted()
-		if !strings.EqualFold(shown, word.GetFound()) {
-			shown += "/" + word.GetFound()
+		text := word.GetWanted()
+		if !strings.EqualFold(text, word.GetFound()) {
+			text += "/" + word.GetFound()
 		}
-		common = append(common, shown)
-		wanted = append(wanted, span{int(word.GetWantedAt()), len(word.GetWanted())})
-		found = append(found, span{int(word.GetFoundAt()), len(word.GetFound())})
+		common = append(common, text)
+		targetSpans = append(targetSpans, span{int(word.GetWantedAt()), len(word.GetWanted())})
+		actualSpans = append(actualSpans, span{int(word.GetFoundAt()), len(word.GetFound())})
 	}
 	p.inside(func() {
-		p.line("wanted  %s", below(p.mark(c.GetWanted().GetText(), wanted)))
-		p.line("found   %s", below(p.mark(c.GetFound().GetText(), found)))
+		p.line("wanted  %s", below(p.mark(c.GetWanted().GetText(), targetSpans)))
+		p.line("found   %s", below(p.mark(c.GetFound().GetText(), actualSpans)))
 		switch {
 		case len(common) > 0:
 			p.line("common  %s", strings.Join(common, " "))
@@ -180,9 +180,9 @@ type span struct{ start, length int }
 func (p *printer) mark(text string, parts []span) string {
 	var out strings.Builder
 	last := 0
-	for _, part := range parts {
-		if end := part.start + part.length; part.start >= last && end <= len(text) {
-			out.WriteString(clean(text[last:part.start]) + p.bold(clean(text[part.start:end])))
+	for _, span := range parts {
+		if end := span.start + span.length; span.start >= last && end <= len(text) {
+			out.WriteString(clean(text[last:span.start]) + p.bold(clean(text[span.start:end])))
 			last = end
 		}
 	}

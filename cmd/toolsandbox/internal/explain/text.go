@@ -125,16 +125,16 @@ func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
 	for _, constraint := range at.GetConstraints() {
 		p.constraint(graph, constraint)
 	}
-	var held []string
+	var satisfied []string
 	for _, guard := range at.GetGuardrails() {
 		if guard.GetSimilarity() < 1 {
 			p.constraint(graph, guard)
-		} else if text := fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()); !slices.Contains(held, text) {
-			held = append(held, text)
+		} else if text := fmt.Sprintf("%s since %d", guard.GetTable(), guard.GetReferenceIndex()); !slices.Contains(satisfied, text) {
+			satisfied = append(satisfied, text)
 		}
 	}
-	if len(held) > 0 {
-		p.line("guardrails hold: %s", strings.Join(held, ", "))
+	if len(satisfied) > 0 {
+		p.line("guardrails hold: %s", strings.Join(satisfied, ", "))
 	}
 }
 

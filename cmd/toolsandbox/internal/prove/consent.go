@@ -12,7 +12,7 @@ import (
 
 // planUnasked plans the oracle without the texts after which the user allowed something.
 func (s *candidate) planUnasked() {
-	asked := make(map[int]bool) // by turn
+	turns := make(map[int]bool) // by turn
 	var last *step
 	for _, m := range s.oracle.messages[s.oracle.starting:] {
 		if m.GetSender() == roleAgent && m.GetRecipient() == roleUser {
@@ -25,14 +25,14 @@ func (s *candidate) planUnasked() {
 			s.fail(ruleConsent, "the user allows something before the agent has said anything: let it wait until it is asked")
 			return
 		}
-		asked[last.turn] = true
+		turns[last.turn] = true
 	}
-	if len(asked) == 0 {
+	if len(turns) == 0 {
 		return
 	}
 	var script []*worldv1.Turn
 	for i, turn := range s.scenario.GetSetup().GetOracleScript() {
-		if !asked[i] {
+		if !turns[i] {
 			script = append(script, turn)
 		}
 	}

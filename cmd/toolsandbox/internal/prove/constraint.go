@@ -106,10 +106,10 @@ func texts(node *evaluationv1.Node) []string {
 }
 
 // wants returns whether a milestone of a step wants a text of some kind.
-func (s *candidate) wants(st *step, sort func(wanted string) bool) bool {
+func (s *candidate) wants(st *step, sort func(text string) bool) bool {
 	for _, number := range st.milestones {
-		for _, wanted := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
-			if strings.Contains(wanted, "{") || sort(wanted) { // braces hold the place of a tool's value
+		for _, text := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
+			if strings.Contains(text, "{") || sort(text) { // braces hold the place of a tool's value
 				return true
 			}
 		}

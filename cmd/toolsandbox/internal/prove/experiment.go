@@ -157,8 +157,8 @@ func (s *candidate) planOracle() {
 // permuted returns a script in another order.
 func permuted(script []*worldv1.Turn, order *scenariov1.Order) []*worldv1.Turn {
 	var turns []*worldv1.Turn
-	for _, at := range order.GetTurns() {
-		turns = append(turns, script[at])
+	for _, turn := range order.GetTurns() {
+		turns = append(turns, script[turn])
 	}
 	return turns
 }

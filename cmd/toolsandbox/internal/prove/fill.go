@@ -10,12 +10,12 @@ import (
 
 // filled returns calls of a tool with the given arguments. Other required arguments get values of
 // the initial world, where there are any.
-func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
+func (s *candidate) filled(tool string, arguments []argument) []*worldv1.ToolCall {
 	info := s.tools[tool]
 	if info == nil || !info.agent {
 		return nil
 	}
-	lists := [][]argument{given}
+	lists := [][]argument{arguments}
 	add := func(p parameter) {
 		var next [][]argument
 		for _, list := range lists {
@@ -26,7 +26,7 @@ func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 		lists = next
 	}
 	has := func(name string) bool {
-		return slices.ContainsFunc(given, func(a argument) bool { return a.name == name })
+		return slices.ContainsFunc(arguments, func(a argument) bool { return a.name == name })
 	}
 	optional := strings.HasPrefix(tool, "modify_") || strings.HasPrefix(tool, "search_")
 	for _, p := range info.parameters {
@@ -36,7 +36,7 @@ func (s *candidate) filled(tool string, given []argument) []*worldv1.ToolCall {
 	}
 	for _, p := range info.parameters {
 		// Tools that change or search need at least one optional argument.
-		if optional && !p.required && len(lists) > 0 && !slices.ContainsFunc(given, func(a argument) bool { return !info.required(a.name) }) &&
+		if optional && !p.required && len(lists) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !info.required(a.name) }) &&
 			(p.name == "name" || p.name == "content") {
 			add(p)
 			break

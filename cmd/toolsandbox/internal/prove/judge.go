@@ -13,18 +13,18 @@ import (
 )
 
 // checkTools checks that a variant has the oracle's tools and none of without_tools.
-func (s *candidate) checkTools(variant *scenariov1.Scenario, shown map[string]bool) {
+func (s *candidate) checkTools(variant *scenariov1.Scenario, visible map[string]bool) {
 	missing := make(map[string]bool)
 	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
 		for _, call := range turn.GetCalls() {
-			if name := call.GetTool(); !shown[name] && !missing[name] {
+			if name := call.GetTool(); !visible[name] && !missing[name] {
 				missing[name] = true
 				s.fail(ruleTool, "the oracle calls %s, but the agent of %s does not have it", name, variant.GetSetup().GetName())
 			}
 		}
 	}
 	for _, name := range s.scenario.GetSetup().GetTools().GetDeny() {
-		if shown[name] {
+		if visible[name] {
 			s.fail(ruleTool, "%s is taken away, but the agent of %s has it", name, variant.GetSetup().GetName())
 		}
 	}
@@ -156,8 +156,8 @@ func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryRes
 // judgeTrips reports minefields that no experiment triggered.
 func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
-		if off := scenario.DisablingGuardrails(s.scenario, i); len(off) > 0 {
-			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(off, "; ")))
+		if disabling := scenario.DisablingGuardrails(s.scenario, i); len(disabling) > 0 {
+			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(disabling, "; ")))
 		}
 		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })
 		if at < 0 || tripped[i] {
@@ -229,8 +229,8 @@ func (s *candidate) checkCategories(ctx context.Context, p *player) error {
 	return nil
 }
 
-// checkCount checks which of two categories a scenario has; wanted requires the second.
-func (s *candidate) checkCount(single, multiple string, wanted bool, count int, why string) {
+// checkCount checks which of two categories a scenario has; expected requires the second.
+func (s *candidate) checkCount(single, multiple string, expected bool, count int, why string) {
 	categories := s.scenario.GetSetup().GetCategories()
 	one, many := slices.Contains(categories, single), slices.Contains(categories, multiple)
 	switch {
@@ -240,7 +240,7 @@ func (s *candidate) checkCount(single, multiple string, wanted bool, count int, 
 		s.fail(ruleCategory, "%s: %s, expected 1", single, why)
 	case many && count < 2:
 		s.fail(ruleCategory, "%s: %s, expected 2 or more", multiple, why)
-	case wanted && !one && !many:
+	case expected && !one && !many:
 		s.fail(ruleCategory, "it is neither %s nor %s: %s", single, multiple, why)
 	}
 }
@@ -286,8 +286,8 @@ func (s *candidate) checkInsufficient() {
 // from what it wants and knows.
 func (s *candidate) withholds() bool {
 	user := s.scenario.GetEvaluation().GetUser()
-	told := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
-	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(told, word) })
+	instructions := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
+	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(instructions, word) })
 }
 
 // ignorance lists the authors' words for what a user does not know.

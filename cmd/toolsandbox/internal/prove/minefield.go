@@ -78,15 +78,15 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 			out = append(out, &worldv1.Turn{Say: text})
 		}
 		for _, t := range traces(c) {
-			var given []argument
+			var arguments []argument
 			if info := s.tools[t.Tool]; info != nil {
 				for _, p := range info.parameters {
 					if value, ok := t.Arguments[p.name]; ok {
-						given = append(given, argument{p.name, string(value)})
+						arguments = append(arguments, argument{p.name, string(value)})
 					}
 				}
 			}
-			calls = append(calls, s.filled(t.Tool, given)...)
+			calls = append(calls, s.filled(t.Tool, arguments)...)
 		}
 		for _, call := range calls {
 			out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
@@ -132,19 +132,19 @@ func (s *candidate) changes(c *evaluationv1.Constraint, row *evaluationv1.Target
 	default:
 		return nil
 	}
-	given := s.given(tool, row)
+	arguments := s.given(tool, row)
 	if verb == "add" {
-		return s.filled(tool, given)
+		return s.filled(tool, arguments)
 	}
 	id := "person_id"
 	if c.GetTable() == tableReminder {
 		id = "reminder_id"
 	}
-	given = slices.DeleteFunc(given, func(a argument) bool { return a.name == id || verb == "remove" })
+	arguments = slices.DeleteFunc(arguments, func(a argument) bool { return a.name == id || verb == "remove" })
 	var calls []*worldv1.ToolCall
 	for _, r := range s.oracle.records(c.GetTable(), 0) {
 		if resembles(r, row, verb == "remove") {
-			calls = append(calls, s.filled(tool, append([]argument{text(id, r.text(id))}, given...))...)
+			calls = append(calls, s.filled(tool, append([]argument{text(id, r.text(id))}, arguments...))...)
 		}
 	}
 	return calls

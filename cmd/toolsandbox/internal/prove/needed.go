@@ -52,9 +52,9 @@ func (s *candidate) feeds(st, later *step) bool {
 	if later.index <= st.index {
 		return false
 	}
-	heard := s.oracle.heard(later.index)
+	texts := s.oracle.heard(later.index)
 	for _, fact := range later.facts() {
-		if contains(st.answer, fact) && !contains(heard, fact) {
+		if contains(st.answer, fact) && !contains(texts, fact) {
 			return true
 		}
 	}
@@ -84,9 +84,9 @@ func (st *step) facts() []string {
 
 // contains returns whether a text contains a fact; numbers compare by value.
 func contains(text, fact string) bool {
-	if wanted, err := strconv.ParseFloat(fact, 64); err == nil && !strings.HasPrefix(fact, "+") {
+	if number, err := strconv.ParseFloat(fact, 64); err == nil && !strings.HasPrefix(fact, "+") {
 		for _, found := range regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?`).FindAllString(text, -1) {
-			if value, err := strconv.ParseFloat(found, 64); err == nil && math.Abs(value-wanted) < 1e-9 {
+			if value, err := strconv.ParseFloat(found, 64); err == nil && math.Abs(value-number) < 1e-9 {
 				return true
 			}
 		}

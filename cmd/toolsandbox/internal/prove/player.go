@@ -64,11 +64,11 @@ func (p *player) play(ctx context.Context, experiments []*experiment) error {
 	var mu sync.Mutex
 	var first error
 	for _, list := range [][]*experiment{scripted, unhelpful} {
-		for part := range slices.Chunk(list, batch) {
+		for chunk := range slices.Chunk(list, batch) {
 			limit <- struct{}{}
 			group.Go(func() {
 				defer func() { <-limit }()
-				if err := p.sweep(ctx, part); err != nil {
+				if err := p.sweep(ctx, chunk); err != nil {
 					cancel()
 					mu.Lock()
 					first = cmp.Or(first, err)
@@ -146,8 +146,8 @@ func (p *player) explanation(ctx context.Context, e *experiment) (*evaluatorv1.E
 	return explained, nil
 }
 
-// shown returns the real names of the tools that an experiment's agent saw.
-func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, error) {
+// visibleTools returns the real names of the tools that an experiment's agent saw.
+func (p *player) visibleTools(ctx context.Context, e *experiment) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	id := e.result.GetRollout().GetId()
@@ -156,11 +156,11 @@ func (p *player) shown(ctx context.Context, e *experiment) (map[string]bool, err
 	if err != nil {
 		return nil, fmt.Errorf("read the tools of rollout %q: %w", e.name, err)
 	}
-	shown := make(map[string]bool)
+	visible := make(map[string]bool)
 	for _, tool := range session.GetAgentTools() {
-		shown[tool.GetExecutionName()] = true
+		visible[tool.GetExecutionName()] = true
 	}
-	return shown, nil
+	return visible, nil
 }
 
 // start returns the score of a scenario before the first turn.
@@ -193,12 +193,12 @@ func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]
 	}
 	tools := make(map[string]*toolInfo)
 	for _, info := range list.GetTools() {
-		known := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
+		tool := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
 			agent: slices.Contains(info.GetVisibleTo(), worldv1.Role_ROLE_AGENT)}
-		if known.parameters, err = decodeParameters(info.GetTool().GetParametersJson()); err != nil {
-			return nil, fmt.Errorf("tool %s: %w", known.name, err)
+		if tool.parameters, err = decodeParameters(info.GetTool().GetParametersJson()); err != nil {
+			return nil, fmt.Errorf("tool %s: %w", tool.name, err)
 		}
-		tools[known.name] = known
+		tools[tool.name] = tool
 	}
 	p.listed, p.request = tools, request
 	return tools, nil

@@ -109,11 +109,11 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	}
 	solved := s.judgeOracle()
 	for i, variant := range s.variants {
-		shown, err := p.shown(ctx, s.experiments[i])
+		visible, err := p.visibleTools(ctx, s.experiments[i])
 		if err != nil {
 			return err
 		}
-		s.checkTools(variant, shown)
+		s.checkTools(variant, visible)
 	}
 	if err := s.checkStart(ctx, p); err != nil {
 		return err

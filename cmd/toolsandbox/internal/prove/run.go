@@ -72,21 +72,21 @@ func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, res
 // place finds the message of each step.
 func (r *run) place() error {
 	answers := make(map[string]*worldv1.Message)
-	var said []*worldv1.Message
+	var messages []*worldv1.Message
 	for _, m := range r.messages[r.starting:] {
 		switch {
 		case m.GetSender() == roleHost && m.GetRecipient() == roleAgent:
 			answers[m.GetResult().GetId()] = m
 		case m.GetSender() == roleAgent && m.GetRecipient() == roleUser:
-			said = append(said, m)
+			messages = append(messages, m)
 		}
 	}
 	for _, s := range r.steps {
 		var m *worldv1.Message
 		if s.call != nil {
 			m = answers[s.call.GetId()]
-		} else if len(said) > 0 {
-			m, said = said[0], said[1:]
+		} else if len(messages) > 0 {
+			m, messages = messages[0], messages[1:]
 		}
 		if m == nil {
 			return fmt.Errorf("the conversation ends before turn %d of the oracle: shorten the oracle or lengthen the user's script", s.turn+1)
@@ -182,8 +182,8 @@ func (r *run) last() int { return len(r.messages) - 1 }
 // sameWorldAs returns whether two conversations ended with equal tables.
 func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
 	for _, table := range r.schema.StoredTables() {
-		ours, theirs := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
-		if !slices.EqualFunc(ours, theirs, func(a, b *worldv1.Row) bool { return proto.Equal(a, b) }) {
+		rowsA, rowsB := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
+		if !slices.EqualFunc(rowsA, rowsB, func(a, b *worldv1.Row) bool { return proto.Equal(a, b) }) {
 			return false
 		}
 	}

@@ -72,13 +72,13 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 			set.DataSet, set.Split, set.Predictions, intervalText(set.EuroEval), intervalText(set.Aligned), intervalText(set.StrictShare), set.Disagreements,
 		})
 	}
-	failed := ""
+	failures := ""
 	for i := range content.DataSets {
 		if set := &content.DataSets[i]; set.Failed > 0 {
-			failed += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.DataSet, set.Failed, content.Iterations)
+			failures += fmt.Sprintf("%s: %d of %d iterations do not count, because EuroEval's metric raises\n", set.DataSet, set.Failed, content.Iterations)
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failed, euroevalLegend, quirks(content.DataSets))
+	_, err := fmt.Fprintf(w, "\n%s\n\n%s\n%s%s\n%s\n", categories.Render(), sets.Render(), failures, euroevalLegend, quirks(content.DataSets))
 	return err
 }
 

@@ -88,7 +88,7 @@ func (p *Progress) line(last string) string {
 
 // pace formats the elapsed and the remaining time.
 func (p *Progress) pace(took time.Duration) string {
-	played, left := p.done-p.before, p.total-p.done
+	played, remaining := p.done-p.before, p.total-p.done
 	if played < 1 || took <= 0 {
 		return "played before"
 	}
@@ -97,10 +97,10 @@ func (p *Progress) pace(took time.Duration) string {
 	if each > time.Second {
 		rate = fmt.Sprintf("%.1f/min", float64(time.Minute)/float64(each))
 	}
-	if left == 0 {
+	if remaining == 0 {
 		return fmt.Sprintf("%s, took %s", rate, rounded(took))
 	}
-	return fmt.Sprintf("%s, about %s left", rate, rounded(each*time.Duration(left)))
+	return fmt.Sprintf("%s, about %s left", rate, rounded(each*time.Duration(remaining)))
 }
 
 // rounded rounds a duration for people.

@@ -63,7 +63,7 @@ const legend = "milestones: reached with a similarity above 0, of all there are;
 // they are complete. If all rollouts are answers to EuroEval's records, EuroEval prints the
 // categories.
 func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
-	shown, others := choose(rows)
+	shown, hidden := choose(rows)
 	list := ""
 	switch {
 	case len(shown) > 0 && graded(shown):
@@ -75,7 +75,7 @@ func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
 	if len(rows) == 0 || !graded(rows) {
 		categories = "\n" + categoryTable(totals) + "\n"
 	}
-	_, err := io.WriteString(w, list+others+categories)
+	_, err := io.WriteString(w, list+hidden+categories)
 	return err
 }
 
@@ -96,7 +96,7 @@ func categoryTable(totals runfiles.Categories) string {
 
 // choose returns the rows to show: all by name, or of many those without a score and those with the
 // lowest. It also describes the others.
-func choose(rows []Row) (shown []Row, others string) {
+func choose(rows []Row) (shown []Row, hidden string) {
 	rows = slices.Clone(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
 	if len(rows) <= mostRows {
@@ -141,14 +141,14 @@ func rollouts(rows []Row, c columns, width int) string {
 	lines := strings.Split(t.Render(), "\n")
 	for i, row := range rows {
 		at := len(lines) - len(rows) + i
-		said := remark(row)
-		if said == "" {
+		note := remark(row)
+		if note == "" {
 			continue
 		}
 		if width > 0 {
-			said = text.Snip(said, max(leastRemark, width-text.StringWidthWithoutEscSequences(lines[at])-1), "…")
+			note = text.Snip(note, max(leastRemark, width-text.StringWidthWithoutEscSequences(lines[at])-1), "…")
 		}
-		lines[at] += " " + said
+		lines[at] += " " + note
 	}
 	return strings.Join(lines, "\n")
 }

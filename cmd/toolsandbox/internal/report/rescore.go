@@ -124,14 +124,14 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 	}
 	total := len(r.Moved) + r.Unmoved
 	fmt.Fprintf(&out, "%d of %d scores moved, mean %s before, %s after\n", len(r.Moved), total, orNone(r.Before), orNone(r.After))
-	for _, kept := range []struct {
+	for _, group := range []struct {
 		why   string
 		names []string
 	}{
 		{"ended in a failure", r.Failed}, {"scenario not in the catalogue", r.NoScenario}, {"no trajectory", r.NoTrajectory},
 	} {
-		if len(kept.names) > 0 {
-			fmt.Fprintf(&out, "%d unchanged, %s: %s\n", len(kept.names), kept.why, strings.Join(kept.names, ", "))
+		if len(group.names) > 0 {
+			fmt.Fprintf(&out, "%d unchanged, %s: %s\n", len(group.names), group.why, strings.Join(group.names, ", "))
 		}
 	}
 	if len(r.Flagged) > 0 {

@@ -15,7 +15,7 @@ import (
 // Usage prints the tokens of a run's models, their cost by the price table, and the number of
 // requests without reported tokens; nothing where no model played.
 func Usage(w io.Writer, rows []Row) error {
-	var counted, input, cached, output, reasoning, micros int64
+	var withUsage, input, cached, output, reasoning, micros int64
 	var unpriced []string        // players without a price
 	silent := map[string]int64{} // requests without reported tokens, by player
 	for _, row := range rows {
@@ -25,7 +25,7 @@ func Usage(w io.Writer, rows []Row) error {
 				silent[name]++
 				continue
 			}
-			counted++
+			withUsage++
 			input, cached = input+u.GetInputTokens(), cached+u.GetCachedTokens()
 			output, reasoning = output+u.GetOutputTokens(), reasoning+u.GetReasoningTokens()
 			micros += u.GetCostMicros()
@@ -35,7 +35,7 @@ func Usage(w io.Writer, rows []Row) error {
 		}
 	}
 	var parts []string
-	if counted > 0 {
+	if withUsage > 0 {
 		parts = append(parts, fmt.Sprintf("%s tokens in%s, %s out%s%s", grouped(input), among(cached, "cached"),
 			grouped(output), among(reasoning, "for reasoning"), cost(micros, unpriced)))
 	}
@@ -53,12 +53,12 @@ func Usage(w io.Writer, rows []Row) error {
 func cost(micros int64, unpriced []string) string {
 	slices.Sort(unpriced)
 	names := strings.Join(slices.Compact(unpriced), ", ")
-	known := ", about " + pricing.FormatDollars(micros) + " if the price table is right"
+	estimate := ", about " + pricing.FormatDollars(micros) + " if the price table is right"
 	switch {
 	case names == "":
-		return known
+		return estimate
 	case micros > 0:
-		return known + ", without " + names + " (no price)"
+		return estimate + ", without " + names + " (no price)"
 	default:
 		return ", cost unknown: no price for " + names
 	}

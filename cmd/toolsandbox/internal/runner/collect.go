@@ -80,8 +80,8 @@ func newCollector(
 }
 
 // start prepares the collector for results.
-func (c *collector) start(planned *sweep.Sweep, progress *report.Progress) {
-	c.planned, c.progress = planned, progress
+func (c *collector) start(prepared *sweep.Sweep, progress *report.Progress) {
+	c.planned, c.progress = prepared, progress
 	c.queue = make(chan *busv1.Result, writers)
 	for range writers {
 		c.group.Go(func() {
@@ -152,11 +152,11 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	default:
 		return runfiles.Rollout{}, report.Row{}, err
 	}
-	begun, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
-	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), begun, updated,
+	started, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
+	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
-	return rollout, report.Row{Name: c.name(result), Result: result, Duration: max(updated.Sub(begun), 0), Usage: trajectory.GetUsage()}, nil
+	return rollout, report.Row{Name: c.name(result), Result: result, Duration: max(updated.Sub(started), 0), Usage: trajectory.GetUsage()}, nil
 }
 
 // trajectory fetches the scored trajectory of a result, or describes its damage.
@@ -201,8 +201,8 @@ func (c *collector) keep(result *busv1.Result, name string) error {
 func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
 	var exchanges []runfiles.Exchange
 	for _, item := range items {
-		if said := item.GetTurn().GetExchange(); said != nil {
-			exchanges = append(exchanges, runfiles.Exchange{Index: int(item.GetIndex()), Data: said})
+		if exchange := item.GetTurn().GetExchange(); exchange != nil {
+			exchanges = append(exchanges, runfiles.Exchange{Index: int(item.GetIndex()), Data: exchange})
 		}
 	}
 	return exchanges
@@ -272,8 +272,8 @@ func (c *collector) done() int { return len(c.finished) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
 
-// left counts the unscored rollouts that the person at the terminal left.
-func (c *collector) left() int {
+// remaining counts the unscored rollouts that the person at the terminal left.
+func (c *collector) remaining() int {
 	return c.count(func(r *busv1.Result) bool {
 		return terminal.PlayerLeft(r.GetEnd().GetDetail()) && atTerminal(r.GetRollout().GetAgent(), r.GetRollout().GetUser())
 	})

@@ -43,12 +43,12 @@ type playerCheck struct {
 
 // checkPlayers returns when all players of the sweep are usable. The error names what is missing.
 // For a replay or a finished run it checks none.
-func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, planned *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
+func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, prepared *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
 	}
 	if o.resume && len(record.Damaged()) == 0 {
-		if played, err := planned.IsComplete(ctx, record.SweepID); err != nil || played {
+		if played, err := prepared.IsComplete(ctx, record.SweepID); err != nil || played {
 			return err
 		}
 	}

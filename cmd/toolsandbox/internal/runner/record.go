@@ -24,12 +24,12 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
-// record describes the run that starts now. given are the flags other than defaults.
-func (o *Options) record(args, given []string, spec sweep.Spec) (*runfiles.Run, error) {
+// record describes the run that starts now. setFlags are the flags other than defaults.
+func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*runfiles.Run, error) {
 	secrets := secretsOf(os.Environ())
 	run := &runfiles.Run{
 		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
-		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: given,
+		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
 		Started: now(), Resumptions: []runfiles.Resumption{}, Rollouts: []runfiles.Outcome{},
 	}
 	var err error
@@ -112,16 +112,16 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	return values
 }
 
-// givenFlags returns the names of the flags that the command line sets, or the environment to
+// setFlags returns the names of the flags that the command line sets, or the environment to
 // another value than the default.
-func givenFlags(flags *pflag.FlagSet) []string {
-	given := []string{}
+func setFlags(flags *pflag.FlagSet) []string {
+	names := []string{}
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if flag.Changed || flag.Value.String() != flag.DefValue {
-			given = append(given, flag.Name)
+			names = append(names, flag.Name)
 		}
 	})
-	return given
+	return names
 }
 
 const (
@@ -172,7 +172,7 @@ func redact(text string, secrets []string) string {
 
 // open opens the output directory, determines the directory of the services' data, and returns the
 // new or resumed record of the run.
-func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *runfiles.Run, error) {
+func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *runfiles.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {
 			return nil, nil, process.Usage("--out: empty, expected a directory for the results")
@@ -184,7 +184,7 @@ func (o *Options) open(args, given []string, spec sweep.Spec) (*directory, *runf
 		return nil, nil, err
 	}
 	o.engine.Dir = cmp.Or(o.dataDir, d.data())
-	run, err := o.record(args, given, spec)
+	run, err := o.record(args, setFlags, spec)
 	if err == nil && o.resume {
 		run, err = o.resumed(d, run)
 	}

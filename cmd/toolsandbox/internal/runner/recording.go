@@ -89,10 +89,10 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	if spec, err = r.specification(); err != nil {
 		return sweep.Spec{}, nil, err
 	}
-	served := sweep.HasToolServers(spec.Scenarios)
+	toolServers := sweep.HasToolServers(spec.Scenarios)
 	for _, agent := range spec.Agents {
 		for _, user := range spec.Users {
-			r.outside = r.outside || sweep.HasExternalInput(served, spec.Services, agent, user)
+			r.outside = r.outside || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
 		}
 	}
 	spec.Recording = r

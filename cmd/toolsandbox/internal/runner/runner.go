@@ -198,7 +198,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	if err != nil {
 		return sweep.Spec{}, err
 	}
-	chosen, err := o.load(ctx, stderr, args)
+	scenarios, err := o.load(ctx, stderr, args)
 	if err != nil {
 		return sweep.Spec{}, err
 	}
@@ -206,7 +206,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 		o.parallel = 1 // a person follows one conversation at a time
 	}
 	return sweep.Spec{
-		Scenarios: chosen,
+		Scenarios: scenarios,
 		Agents:    []*agentgwv1.Player{agent},
 		Users:     []*agentgwv1.Player{user},
 		Trials:    o.trials,
@@ -220,7 +220,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 // load returns the selected scenarios, and checks what they need.
 func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]*scenariov1.Scenario, error) {
 	o.scenarios.Servers = o.engine.ToolHost.ToolServers
-	chosen, err := o.scenarios.Load(ctx, stderr, args)
+	scenarios, err := o.scenarios.Load(ctx, stderr, args)
 	if err != nil {
 		return nil, err
 	}
@@ -235,13 +235,13 @@ func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]
 			return nil, err
 		}
 	}
-	return chosen, nil
+	return scenarios, nil
 }
 
 // Run plays the scenarios that the flags and args, which are patterns of names, select. It always
 // writes the files of finished rollouts. A mistake on the command line is process.ErrUsage.
 func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (err error) {
-	given := givenFlags(o.flags)
+	names := setFlags(o.flags)
 	spec, err := o.prepare(ctx, stderr, args)
 	if err != nil {
 		return err
@@ -249,7 +249,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := checkScripts(spec, stderr); err != nil {
 		return err
 	}
-	directory, record, err := o.open(args, given, spec)
+	directory, record, err := o.open(args, names, spec)
 	if err != nil {
 		return err
 	}
@@ -314,48 +314,48 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	defer watch.Wait()
 	defer cancel(nil)
 	connections := running.Node()
-	planned, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
+	prepared, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
 	if err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), planned, spec, collector.record, stderr); err != nil {
+	if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), prepared, spec, collector.record, stderr); err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	total, done, err := o.create(ctx, planned, directory, collector.record)
+	total, done, err := o.create(ctx, prepared, directory, collector.record)
 	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, planned.ID(), sweep.Command(o.engine.Network, "cancel", planned.ID()))
+		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.engine.Network, "cancel", prepared.ID()))
 	}
 	if err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	o.playing = planned.ID()
+	o.playing = prepared.ID()
 	if err := directory.specify(spec); err != nil {
 		return err
 	}
-	collector.start(planned, report.NewProgress(stderr, total, done))
+	collector.start(prepared, report.NewProgress(stderr, total, done))
 	wait := &report.Wait{}
-	return standalone.Cause(ctx, planned.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Report(stderr, progress) }, func(result *busv1.Result) error {
+	return standalone.Cause(ctx, prepared.Watch(ctx, func(progress *orchestratorv1.SweepProgress) { wait.Report(stderr, progress) }, func(result *busv1.Result) error {
 		wait.Reset()
 		return collector.add(result)
 	}))
 }
 
 // create creates the sweep, or continues the directory's, and records that.
-func (o *Options) create(ctx context.Context, planned *sweep.Sweep, directory *directory, run *runfiles.Run) (total, done int, err error) {
+func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *directory, run *runfiles.Run) (total, done int, err error) {
 	if o.resume { // noted before the round starts: a number is not used twice, and an unused one is harmless
 		if err := runfiles.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
-		return planned.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
+		return prepared.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
 	}
-	total, err = planned.Create(ctx)
+	total, err = prepared.Create(ctx)
 	if errors.Is(err, sweep.ErrHasResults) {
-		return 0, 0, process.Usage("--sweep-id: %s: %w: choose another one", planned.ID(), err)
+		return 0, 0, process.Usage("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	run.SweepID = planned.ID()
+	run.SweepID = prepared.ID()
 	return total, 0, runfiles.WriteRun(directory.path, run)
 }
 
@@ -395,26 +395,26 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 
 // verdict is the error of a run with unscored rollouts, nil if all have a score.
 func (o *Options) verdict(collector *collector) error {
-	left, unmeasured := collector.left(), collector.unmeasured()
+	remaining, unmeasured := collector.remaining(), collector.unmeasured()
 	all := collector.unscored()
 	play, score := "--out "+o.out+" --resume ", "toolsandbox score "+o.out+" --write "
 	var errs []error
-	for _, part := range []struct {
+	for _, group := range []struct {
 		rollouts    int
 		why, advice string
 		plays       bool
 	}{
-		{all - left - unmeasured, "of the infrastructure: see the table", ", fix the cause, and " + play + "plays them again", true},
-		{left, "the person at the terminal ended them", ": " + play + "asks for them again", true},
+		{all - remaining - unmeasured, "of the infrastructure: see the table", ", fix the cause, and " + play + "plays them again", true},
+		{remaining, "the person at the terminal ended them", ": " + play + "asks for them again", true},
 		{unmeasured, "a measure failed: see the table", ", fix the measure in the pack, and " + score + "with its --pack scores the messages", false},
 	} {
-		if part.rollouts == 0 {
+		if group.rollouts == 0 {
 			continue
 		}
-		if part.plays && o.replay != "" { // a recorded end repeats
-			part.advice = ""
+		if group.plays && o.replay != "" { // a recorded end repeats
+			group.advice = ""
 		}
-		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))
+		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.total(), group.why, group.advice))
 	}
 	return errors.Join(errs...)
 }

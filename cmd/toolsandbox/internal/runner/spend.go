@@ -39,13 +39,13 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil
 	}
-	asked := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for runs with models
+	explicit := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for runs with models
 	isModel := func(p *agentgwv1.Player) bool { return p.GetModel() != nil }
 	models := slices.ContainsFunc(spec.Agents, isModel) || slices.ContainsFunc(spec.Users, isModel)
 	switch {
-	case spec.Recording != nil && asked:
+	case spec.Recording != nil && explicit:
 		return nil, process.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
-	case !models && asked:
+	case !models && explicit:
 		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and the spending of others is unknown")
 	case spec.Recording != nil || !models:
 		return nil, nil

@@ -45,16 +45,16 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 			if console == nil {
 				console = terminal.NewConsole(in, out, leave)
 			}
-			served, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
+			player, err := terminal.Serve(ctx, console, side.role, addresses[side.role.String()])
 			if errors.Is(err, terminal.ErrAddressInUse) {
 				err = fmt.Errorf("--resume: the person at the terminal answers at %w: end that program, then resume", err)
 			}
 			if err != nil {
 				return nil, errors.Join(err, seated.close())
 			}
-			seated = append(seated, served)
-			p.GetPlugin().Address = served.Address()
-			addresses[side.role.String()] = served.Address()
+			seated = append(seated, player)
+			p.GetPlugin().Address = player.Address()
+			addresses[side.role.String()] = player.Address()
 		}
 	}
 	if len(seated) == 0 {

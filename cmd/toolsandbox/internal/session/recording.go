@@ -97,9 +97,9 @@ func (e exported) yaml() (text string, ok bool) {
 	ok = true
 	out := []byte("    - url: ")
 	write := func(value python.Value) {
-		var fits bool
-		out, fits = appendYAML(out, value)
-		ok = ok && fits
+		var plain bool
+		out, plain = appendYAML(out, value)
+		ok = ok && plain
 	}
 	write(python.Str(e.url))
 	out = append(out, "\n      params: "...)
@@ -134,9 +134,9 @@ func appendYAML(out []byte, value python.Value) (appended []byte, ok bool) {
 			if i > 0 {
 				out = append(out, ", "...)
 			}
-			var fits bool
-			out, fits = appendYAML(out, item)
-			ok = ok && fits
+			var plain bool
+			out, plain = appendYAML(out, item)
+			ok = ok && plain
 		}
 		return append(out, ']'), ok
 	case python.KindDict:
@@ -146,10 +146,10 @@ func appendYAML(out []byte, value python.Value) (appended []byte, ok bool) {
 			if i > 0 {
 				out = append(out, ", "...)
 			}
-			var key, fits bool
+			var key, plain bool
 			out, key = appendYAML(out, python.Str(item.Key))
-			out, fits = appendYAML(append(out, ": "...), item.Value)
-			ok = ok && key && fits
+			out, plain = appendYAML(append(out, ": "...), item.Value)
+			ok = ok && key && plain
 		}
 		return append(out, '}'), ok
 	default:

@@ -78,11 +78,11 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 		}
 		replayed.Answers += compared
 	}
-	made, err := c.Versions(ctx, id)
+	replayVersions, err := c.Versions(ctx, id)
 	if err != nil {
 		return replayed, err
 	}
-	replayed.Versions, err = compareVersions(world.SchemaOrBuiltin(session.GetSchema()), stored, made, recorded.starting, recorded.to)
+	replayed.Versions, err = compareVersions(world.SchemaOrBuiltin(session.GetSchema()), stored, replayVersions, recorded.starting, recorded.to)
 	return replayed, err
 }
 
@@ -162,11 +162,11 @@ func batches(recorded *history) []batch {
 		for end < len(messages) && begin < first && messages[end].GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT && !isEvent(messages[end]) {
 			end++
 		}
-		made := batch{calls: messages[begin:first], answers: messages[first:end]}
+		next := batch{calls: messages[begin:first], answers: messages[first:end]}
 		if now, ok := recorded.times[messages[first].GetIndex()]; ok {
-			made.now = &now
+			next.now = &now
 		}
-		found = append(found, made)
+		found = append(found, next)
 		first = end - 1
 	}
 	return found
@@ -230,23 +230,23 @@ func compareFields(index int32, within string, was, is protoreflect.Message) err
 	return fmt.Errorf("%w: message %d: the stored bytes differ", ErrDiffers, index)
 }
 
-// compareVersions compares table versions up to a message and returns the number of those that
-// calls made.
-func compareVersions(schema *world.Schema, stored, made []*worldv1.Table, starting, to int) (compared int, err error) {
+// compareVersions compares table versions up to a message and returns the number of versions
+// that calls stored.
+func compareVersions(schema *world.Schema, stored, replayed []*worldv1.Table, starting, to int) (compared int, err error) {
 	later := func(table *worldv1.Table) bool { return int(table.GetIndex()) > to }
-	stored, made = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(made), later)
-	for i := range max(len(stored), len(made)) {
-		if order := orderAt(schema, stored, made, i); order < 0 {
+	stored, replayed = slices.DeleteFunc(slices.Clone(stored), later), slices.DeleteFunc(slices.Clone(replayed), later)
+	for i := range max(len(stored), len(replayed)) {
+		if order := orderAt(schema, stored, replayed, i); order < 0 {
 			return compared, fmt.Errorf("%w: %s: stored, but missing in the replay", ErrDiffers, versionText(stored[i]))
 		} else if order > 0 {
-			return compared, fmt.Errorf("%w: %s: only in the replay", ErrDiffers, versionText(made[i]))
+			return compared, fmt.Errorf("%w: %s: only in the replay", ErrDiffers, versionText(replayed[i]))
 		}
-		same, err := identical(stored[i], made[i])
+		same, err := identical(stored[i], replayed[i])
 		if err != nil {
 			return compared, err
 		}
 		if !same {
-			return compared, fmt.Errorf("%w: %s: %s", ErrDiffers, versionText(stored[i]), firstDifference(schema, stored[i], made[i]))
+			return compared, fmt.Errorf("%w: %s: %s", ErrDiffers, versionText(stored[i]), firstDifference(schema, stored[i], replayed[i]))
 		}
 		if int(stored[i].GetIndex()) >= starting {
 			compared++

@@ -184,8 +184,8 @@ func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error
 }
 
 // Tables returns the versions at a message of a session, in table order; no names means all tables.
-func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, at int, names []string) ([]*worldv1.Table, error) {
-	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(at), Tables: names}
+func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, message int, names []string) ([]*worldv1.Table, error) {
+	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(message), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {
 		return nil, plain("read tables of "+session.GetId(), err)
@@ -209,19 +209,19 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 }
 
 // Fork makes a session that shares another's history up to a message. It is idempotent.
-func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, at int, newID string) (*toolhostv1.Session, error) {
-	return c.fork(ctx, session, at, newID, false)
+func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, message int, newID string) (*toolhostv1.Session, error) {
+	return c.fork(ctx, session, message, newID, false)
 }
 
 // fork is Fork; with replay the new session asks no network.
-func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, at int, newID string, replay bool) (*toolhostv1.Session, error) {
+func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message int, newID string, replay bool) (*toolhostv1.Session, error) {
 	if !validID.MatchString(newID) || len(newID) > maxLength {
 		return nil, process.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
 		return nil, process.Usage("NEW_ID: %s would be on another tool host than %s, with which it shares messages: choose another id", newID, session.GetId())
 	}
-	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(at), NewSessionId: newID, Replay: replay}
+	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(message), NewSessionId: newID, Replay: replay}
 	response, err := c.toolHost(newID).ForkSession(ctx, request)
 	switch status.Code(err) {
 	case codes.OK:

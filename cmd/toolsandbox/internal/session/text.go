@@ -143,12 +143,12 @@ func (c *Changes) WriteText(w io.Writer) error {
 // summary counts the parts of a difference.
 func summary(diff Diff) string {
 	var parts []string
-	for _, part := range []struct {
+	for _, count := range []struct {
 		n    int
 		word string
 	}{{len(diff.Removed), "removed"}, {len(diff.Added), "added"}, {len(diff.Changed), "changed"}} {
-		if part.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.word))
+		if count.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", count.n, count.word))
 		}
 	}
 	if diff.Reordered {
@@ -223,8 +223,8 @@ func valueText(field protoreflect.FieldDescriptor, value protoreflect.Value) str
 	case protoreflect.StringKind:
 		return strconv.Quote(value.String())
 	case protoreflect.EnumKind:
-		if known := field.Enum().Values().ByNumber(value.Enum()); known != nil {
-			return string(known.Name())
+		if enum := field.Enum().Values().ByNumber(value.Enum()); enum != nil {
+			return string(enum.Name())
 		}
 	}
 	return value.String()
@@ -240,17 +240,17 @@ func excerpt(a, b string) (shortA, shortB string) {
 		from++
 	}
 	from = max(from-shared, 0)
-	cut := func(s string) string {
-		short := s[from:min(len(s), from+longestExcerpt)]
+	truncate := func(s string) string {
+		excerpt := s[from:min(len(s), from+longestExcerpt)]
 		if from > 0 {
-			short = "…" + short
+			excerpt = "…" + excerpt
 		}
 		if from+longestExcerpt < len(s) {
-			short += "…"
+			excerpt += "…"
 		}
-		return strings.ToValidUTF8(short, "")
+		return strings.ToValidUTF8(excerpt, "")
 	}
-	return cut(a), cut(b)
+	return truncate(a), truncate(b)
 }
 
 func count(n int, what string) string {

@@ -28,9 +28,9 @@ func CheckID(name, id string) error {
 // words.
 func characters(pattern string) string {
 	set, bounds, ok := strings.Cut(strings.TrimSuffix(strings.TrimPrefix(pattern, "^"), "}$"), "{")
-	least, most, between := strings.Cut(bounds, ",")
+	minimum, maximum, between := strings.Cut(bounds, ",")
 	if !ok || !between {
 		return "a match of " + pattern
 	}
-	return fmt.Sprintf("%s to %s characters of %s", least, most, set)
+	return fmt.Sprintf("%s to %s characters of %s", minimum, maximum, set)
 }

@@ -39,9 +39,9 @@ type Recording interface {
 }
 
 // HasExternalInput returns whether a rollout has external input to record: a model, a plug-in or a
-// person plays, hosted services are asked, or, as served says, tool servers.
-func HasExternalInput(served bool, services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
-	if served {
+// person plays, or hosted services or tool servers are asked. toolServers reports the latter.
+func HasExternalInput(toolServers bool, services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
+	if toolServers {
 		return true
 	}
 	switch services {

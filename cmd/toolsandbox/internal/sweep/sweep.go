@@ -253,7 +253,7 @@ func Watch(
 	case err == nil:
 		return errors.New("watch sweep: the stream ended before the sweep")
 	case !errors.Is(err, errEnded):
-		if _, said := status.FromError(err); said {
+		if _, ok := status.FromError(err); ok {
 			err = plain("watch sweep", err)
 		}
 		return err

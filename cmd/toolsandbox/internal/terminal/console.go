@@ -83,15 +83,15 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 		clear(c.seen)
 		c.conversation = req.GetConversationId()
 	}
-	seen, known := c.seen[role]
+	seen, ok := c.seen[role]
 	switch {
-	case !known:
+	case !ok:
 		c.printf("\n═══ a conversation, you are the %s ═══\n", roleName(role))
 	case c.last != role:
 		c.printf("\n─── you are the %s ───\n", roleName(role))
 	}
 	c.show(role, req.GetMessages(), seen)
-	if !known {
+	if !ok {
 		c.printf("(help lists the commands)\n")
 	}
 	c.seen[role], c.last = len(req.GetMessages()), role

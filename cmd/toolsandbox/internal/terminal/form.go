@@ -158,12 +158,12 @@ func (c *Console) fill(ctx context.Context, tool *agentv1.Tool) (string, error) 
 			if err != nil {
 				return "", err
 			}
-			value, given, err := p.read(line)
+			value, present, err := p.read(line)
 			if err != nil {
 				c.printf("  %v\n", err)
 				continue
 			}
-			if given {
+			if present {
 				arguments.Set(p.name, value)
 			}
 			break
@@ -187,7 +187,7 @@ func (p parameter) prompt() string {
 }
 
 // read parses a line as a value. "" is an empty text.
-func (p parameter) read(line string) (value python.Value, given bool, err error) {
+func (p parameter) read(line string) (value python.Value, present bool, err error) {
 	line = strings.TrimSpace(line)
 	switch {
 	case line == "" && p.required:
@@ -215,7 +215,7 @@ func (p parameter) read(line string) (value python.Value, given bool, err error)
 	return parsed, true, nil
 }
 
-func readBoolean(line string) (value python.Value, given bool, err error) {
+func readBoolean(line string) (value python.Value, present bool, err error) {
 	switch strings.ToLower(line) {
 	case "true", "yes", "y", "on":
 		return python.Bool(true), true, nil

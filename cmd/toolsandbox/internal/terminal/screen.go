@@ -47,8 +47,8 @@ func lines(content string, width, indent int) []string {
 	var list []string
 	for line := range strings.SplitSeq(content, "\n") {
 		if width > 0 && text.StringWidthWithoutEscSequences(line) > width-indent {
-			for cut := range strings.SplitSeq(text.WrapSoft(line, max(leastText, width-indent-1)), "\n") {
-				list = append(list, strings.TrimRight(cut, " "))
+			for wrapped := range strings.SplitSeq(text.WrapSoft(line, max(leastText, width-indent-1)), "\n") {
+				list = append(list, strings.TrimRight(wrapped, " "))
 			}
 			continue
 		}
