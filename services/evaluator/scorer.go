@@ -173,11 +173,11 @@ func (j *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajector
 	if err != nil {
 		return nil, err
 	}
-	whole, err := trajectory.Read(log, snapshots)
+	complete, err := trajectory.Read(log, snapshots)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
-	return whole, nil
+	return complete, nil
 }
 
 // evaluation returns a stored evaluation in compiled form, with a cache.

@@ -43,8 +43,8 @@ func (s *server) recording(ctx context.Context, id string, send func(*orchestrat
 		if err := proto.Unmarshal(raw, recorded); err != nil {
 			return fmt.Errorf("turn %d: %w", index, err)
 		}
-		if said := recorded.GetExchange(); said != nil {
-			turns[index] = &agentgwv1.RecordedTurn{Reply: turns[index].GetReply(), Exchange: said}
+		if exchange := recorded.GetExchange(); exchange != nil {
+			turns[index] = &agentgwv1.RecordedTurn{Reply: turns[index].GetReply(), Exchange: exchange}
 		}
 		return nil
 	})

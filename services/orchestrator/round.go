@@ -71,14 +71,14 @@ func (s *server) beginRound(
 			return err
 		}
 	}
-	var again []int
+	var unfinished []int
 	for n, planned := range rollouts {
 		in := rounds.Of(n)
 		if isScored, ended := scored[planned.GetId()]; in < round && !isScored && (ended || bus.Cancelled(control, in)) {
-			again = append(again, n)
+			unfinished = append(unfinished, n)
 		}
 	}
-	return s.bus.BeginRound(ctx, sweepID, rounds, round, again)
+	return s.bus.BeginRound(ctx, sweepID, rounds, round, unfinished)
 }
 
 // isUnscored reports whether a rollout with this end has no score.

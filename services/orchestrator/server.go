@@ -127,7 +127,7 @@ func (s *server) createSweep(ctx context.Context, req *orchestratorv1.CreateSwee
 
 // checkTools rejects setups that name tools which the tool host does not have.
 func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec) error {
-	var known map[string]bool
+	var available map[string]bool
 	last := &toolhostv1.ListToolsRequest{}
 	for _, scenario := range spec.GetScenarios() {
 		setup := scenario.GetSetup()
@@ -135,14 +135,14 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 			ToolModules: setup.GetToolModules(), ToolBackend: setup.GetToolBackend(), Schema: setup.GetSchema(),
 			ToolServers: setup.GetToolServers(),
 		}
-		if known == nil || !proto.Equal(request, last) {
+		if available == nil || !proto.Equal(request, last) {
 			list, err := s.tools.ListTools(ctx, request)
 			if err != nil {
 				return fmt.Errorf("scenario %s: list tools: %w", setup.GetName(), err)
 			}
-			known, last = make(map[string]bool), request
+			available, last = make(map[string]bool), request
 			for _, info := range list.GetTools() {
-				known[info.GetTool().GetExecutionName()] = true
+				available[info.GetTool().GetExecutionName()] = true
 			}
 		}
 		selection := setup.GetTools()
@@ -151,7 +151,7 @@ func (s *server) checkTools(ctx context.Context, spec *orchestratorv1.SweepSpec)
 			names = append(names, text.GetTool())
 		}
 		for _, name := range names {
-			if !known[name] {
+			if !available[name] {
 				return fmt.Errorf("scenario %s: %w %q", setup.GetName(), errUnknownTool, name)
 			}
 		}

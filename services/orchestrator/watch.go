@@ -31,9 +31,9 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 	defer group.Wait()
 	defer stop()
 	results, controls := make(chan *busv1.Result), make(chan *busv1.SweepControl)
-	failed := make(chan error, 2)
+	errCh := make(chan error, 2)
 	group.Go(func() {
-		failed <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
+		errCh <- s.bus.FollowResults(ctx, sweep.GetId(), func(_ context.Context, result *busv1.Result) error {
 			if result.GetRound() != rounds.OfID(result.GetRollout().GetId()) {
 				return nil
 			}
@@ -45,7 +45,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		})
 	})
 	group.Go(func() {
-		failed <- s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
+		errCh <- s.bus.WatchControl(ctx, sweep.GetId(), func(_ string, control *busv1.SweepControl) {
 			select {
 			case controls <- control:
 			case <-ctx.Done():
@@ -56,7 +56,7 @@ func (s *server) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream orches
 		server: s, stream: stream, sweepID: sweep.GetId(), rounds: rounds,
 		progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, sent: make(map[string]bool), end: &orchestratorv1.SweepEnd{},
 	}
-	return statusOf(w.relay(ctx, watchEvents{results, controls, failed}))
+	return statusOf(w.relay(ctx, watchEvents{results, controls, errCh}))
 }
 
 // settlePoll is the interval of polling for running rollouts of a sweep that has reached its spend
@@ -82,7 +82,7 @@ type watch struct {
 }
 
 // relay sends events until the sweep ends.
-func (w *watch) relay(ctx context.Context, on watchEvents) error {
+func (w *watch) relay(ctx context.Context, events watchEvents) error {
 	if err := w.count(ctx); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (w *watch) relay(ctx context.Context, on watchEvents) error {
 	// Stored results are sent even if the sweep is cancelled.
 	for stop := false; w.missing() && !(stop && w.complete()); {
 		select {
-		case result := <-on.results:
+		case result := <-events.results:
 			if err := w.send(result); err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (w *watch) relay(ctx context.Context, on watchEvents) error {
 			if err := w.sendBacklog(ctx); err != nil {
 				return err
 			}
-		case control := <-on.controls:
+		case control := <-events.controls:
 			stop = stop || bus.Cancelled(control, w.rounds.Last())
 			if exhausted, settling = control.GetExhausted(), nil; exhausted != "" {
 				settling = time.Tick(settlePoll)
@@ -122,7 +122,7 @@ func (w *watch) relay(ctx context.Context, on watchEvents) error {
 			if err := w.count(ctx); err != nil {
 				return err
 			}
-		case err := <-on.failed:
+		case err := <-events.failed:
 			return errors.Join(err, ctx.Err())
 		case <-w.server.done:
 			return status.Error(codes.Unavailable, "the orchestrator is stopping")

@@ -154,13 +154,13 @@ func observer(ctx context.Context) host.Observer {
 		return nil
 	}
 	tracer := otel.Tracer("toolhost")
-	return func(began time.Time, calls []*worldv1.Message, answers []executor.Answer) {
+	return func(start time.Time, calls []*worldv1.Message, answers []executor.Answer) {
 		for _, answer := range answers {
 			name := answer.Tool
 			if name == "" {
 				name = "source"
 			}
-			_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(began), trace.WithAttributes(
+			_, span := tracer.Start(ctx, "execute_tool "+name, trace.WithTimestamp(start), trace.WithAttributes(
 				attribute.String("gen_ai.operation.name", "execute_tool"),
 				attribute.String("gen_ai.tool.name", name),
 			))
@@ -181,13 +181,13 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 	if err := s.check(create.GetSessionId()); err != nil {
 		return nil, err
 	}
-	made := host.Creation{
+	creation := host.Creation{
 		Origin:   host.Origin{Setup: create.GetSetup(), Digest: create.GetSetupDigest()},
 		Services: create.GetHostedServices(),
 		Replay:   create.GetReplay(),
 		Answers:  create.GetAnswers(),
 	}
-	if err := checkOrigin(made.Origin); err != nil {
+	if err := checkOrigin(creation.Origin); err != nil {
 		return nil, err
 	}
 	for i, execution := range req.GetExecutions() {
@@ -195,7 +195,7 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 			return nil, status.Errorf(codes.InvalidArgument, "executions[%d].%s", i, status.Convert(err).Message())
 		}
 	}
-	repeated, dropped, err := s.host.Restore(ctx, create.GetSessionId(), made, req.GetExecutions())
+	repeated, dropped, err := s.host.Restore(ctx, create.GetSessionId(), creation, req.GetExecutions())
 	if err != nil {
 		return nil, statusOf(err)
 	}

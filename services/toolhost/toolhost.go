@@ -146,8 +146,8 @@ func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.Confirm
 	if errors.As(err, &mistakes) {
 		return nil, nil, mistakes
 	}
-	own := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.IsPackTool() })
-	return listed(catalogue), confirmed(own), nil
+	packTools := slices.DeleteFunc(slices.Clone(catalogue.All()), func(t *tool.Tool) bool { return !t.IsPackTool() })
+	return listed(catalogue), confirmed(packTools), nil
 }
 
 func describe(tools []*tool.Tool) []*toolhostv1.ToolInfo {

@@ -312,9 +312,9 @@ func (p *pending) turn(turn *busv1.Turn) error {
 			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, p.count)
 		}
 		if !p.long {
-			ended := proto.CloneOf(p.messages[index])
-			ended.ConversationActive = proto.Bool(false)
-			p.messages[index] = ended
+			message := proto.CloneOf(p.messages[index])
+			message.ConversationActive = proto.Bool(false)
+			p.messages[index] = message
 		}
 	}
 	p.add(turn.GetMessages())

@@ -29,8 +29,8 @@ func (c *check) findAssistant(text string) string {
 		return ""
 	}
 	for _, sentence := range sentences(blanked) {
-		said := blanked[sentence.start:sentence.end]
-		if at := announcement.FindStringIndex(said); at != nil && !questionMark.MatchString(said) && !ownWords.MatchString(said) {
+		sentenceText := blanked[sentence.start:sentence.end]
+		if at := announcement.FindStringIndex(sentenceText); at != nil && !questionMark.MatchString(sentenceText) && !ownWords.MatchString(sentenceText) {
 			if evidence := text[sentence.start+at[0] : sentence.start+at[1]]; !c.isDictated(evidence) {
 				return strings.Trim(evidence, " \n.!,")
 			}

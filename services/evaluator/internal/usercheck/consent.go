@@ -45,8 +45,8 @@ func (c *consents) allowed(call *worldv1.ToolCall) {
 // a text in between answer one question.
 func (c *consents) findUnasked(call *worldv1.ToolCall) string {
 	action := allowedAction(call)
-	since, again := c.given[actionKey(action)]
-	if action == "" || c.asked > since || again && since == c.texts {
+	since, alreadyGiven := c.given[actionKey(action)]
+	if action == "" || c.asked > since || alreadyGiven && since == c.texts {
 		return ""
 	}
 	deed := words(action)

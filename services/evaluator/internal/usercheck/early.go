@@ -76,10 +76,10 @@ func (c *check) unmentionedGoal() string {
 		if stop := sentenceEnd.FindStringIndex(c.goal[start:]); stop != nil {
 			end = start + stop[0]
 		}
-		known := append(stems(words(c.goal[:start])), stems(c.spoken)...)
+		mentioned := append(stems(words(c.goal[:start])), stems(c.spoken)...)
 		part := stems(words(c.goal[start:end]))
 		news := slices.DeleteFunc(slices.Clone(part), func(word string) bool { return slices.Contains(stems(words(c.goal[:start])), word) })
-		if len(news) > 0 && !slices.ContainsFunc(news, func(word string) bool { return slices.Contains(known, word) }) {
+		if len(news) > 0 && !slices.ContainsFunc(news, func(word string) bool { return slices.Contains(mentioned, word) }) {
 			return strings.TrimRight(c.goal[start:end], ".")
 		}
 	}

@@ -104,12 +104,12 @@ func (k *knowledge) isRounded(digits string, about bool) bool {
 	if _, decimals, ok := strings.Cut(digits, "."); ok {
 		step = math.Pow10(-len(decimals))
 	}
-	for whole := value; about && math.Mod(whole, 10) == 0; whole /= 10 {
+	for quotient := value; about && math.Mod(quotient, 10) == 0; quotient /= 10 {
 		step *= 10
 	}
 	return slices.ContainsFunc(k.exact, func(exact float64) bool {
-		off := math.Abs(exact - value)
-		return (about || exact != math.Trunc(exact)) && off < step && off <= exact/10
+		difference := math.Abs(exact - value)
+		return (about || exact != math.Trunc(exact)) && difference < step && difference <= exact/10
 	})
 }
 
@@ -137,9 +137,9 @@ func pieces(text string, at []int) []span {
 	return list
 }
 
-// findInvented returns the first unknown fact of a text. asked means that the other side wants a
+// findInvented returns the first unknown fact of a text. isAnswer means that the other side wants a
 // name.
-func (k *knowledge) findInvented(text string, asked bool) string {
+func (k *knowledge) findInvented(text string, isAnswer bool) string {
 	first, found := span{}, false
 	keep := func(at span, ok bool) {
 		if ok && (!found || at.start < first.start) {
@@ -148,10 +148,10 @@ func (k *knowledge) findInvented(text string, asked bool) string {
 	}
 	keep(k.findInventedNumber(text))
 	for _, at := range mail.FindAllStringIndex(text, -1) {
-		known := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[foldMarks(part)] })
-		keep(span{at[0], at[1]}, !known)
+		isKnown := !slices.ContainsFunc(words(text[at[0]:at[1]]), func(part string) bool { return !k.words[foldMarks(part)] })
+		keep(span{at[0], at[1]}, !isKnown)
 	}
-	for _, at := range names(text, asked) {
+	for _, at := range names(text, isAnswer) {
 		if !k.knowsName(foldMarks(strings.ToLower(text[at.start:at.end]))) {
 			keep(at, true)
 			break
@@ -162,15 +162,15 @@ func (k *knowledge) findInvented(text string, asked bool) string {
 
 // findInventedNumber returns the first unknown number or time.
 func (k *knowledge) findInventedNumber(text string) (first span, found bool) {
-	said := mentions(tokens(text))
-	for _, m := range said {
+	numbers := mentions(tokens(text))
+	for _, m := range numbers {
 		if !k.knowsMention(text, m) {
 			first, found = m.span, true
 			break
 		}
 	}
 	for _, at := range numeral.FindAllStringIndex(text, -1) {
-		if slices.ContainsFunc(said, func(m mention) bool { return m.start <= at[0] && at[1] <= m.end }) {
+		if slices.ContainsFunc(numbers, func(m mention) bool { return m.start <= at[0] && at[1] <= m.end }) {
 			continue // the hour of a time in words
 		}
 		if unknown, ok := k.unknown(text, at); ok && (!found || unknown.start < first.start) {
@@ -208,7 +208,7 @@ func (k *knowledge) knowsSmall(digits string) bool {
 
 // unknown returns the unknown part of a numeral, in any spelling.
 func (k *knowledge) unknown(text string, at []int) (span, bool) {
-	whole, list := span{at[0], at[1]}, pieces(text, at)
+	match, list := span{at[0], at[1]}, pieces(text, at)
 	if len(list) > 1 && k.knowsNumber(text[at[0]:at[1]], text[at[1]:]) {
 		return span{}, false
 	}
@@ -222,28 +222,28 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		earlier, rest := before(text, piece.start), text[piece.end:]
 		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
 		about := roughly.MatchString(earlier)
-		known := k.knowsNumber(written, rest) || k.isRounded(written, about)
+		isKnown := k.knowsNumber(written, rest) || k.isRounded(written, about)
 		if amount, ok := fraction(written); ok && measure.MatchString(rest) {
-			known = k.values[amount] || k.isRounded(amount, about)
+			isKnown = k.values[amount] || k.isRounded(amount, about)
 		} else if len(written) == 1 && money.MatchString(earlier) {
-			known = k.values[written]
+			isKnown = k.values[written]
 		}
-		if value, err := strconv.Atoi(written); known && hours && err == nil && value > 1 && value <= maxSmall {
-			known = k.clocks[value*hour%halfDay]
+		if value, err := strconv.Atoi(written); isKnown && hours && err == nil && value > 1 && value <= maxSmall {
+			isKnown = k.clocks[value*hour%halfDay]
 		}
-		if !known && missing.end == 0 {
+		if !isKnown && missing.end == 0 {
 			missing = piece
 		}
 	}
 	switch {
 	case short > digitRun: // spelled out
-		return whole, true
+		return match, true
 	case missing.end == 0:
 		return span{}, false
 	case severalNumbers.MatchString(text[at[0]:at[1]]):
 		return missing, true
 	}
-	return whole, true
+	return match, true
 }
 
 // knowsNumber reports whether a number is known in any spelling. A single digit is known unless it

@@ -119,17 +119,17 @@ func (r run) isLeak() bool {
 
 // runs returns the longest runs that occur in the instructions, outside of quotations, and were not
 // said before.
-func (c *check) runs(said []token) []run {
+func (c *check) runs(words []token) []run {
 	var list []run
-	for i := 0; i < len(said); {
+	for i := 0; i < len(words); {
 		best := run{}
 		for j := range c.instructions {
 			n := 0
-			for i+n < len(said) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(said[i+n].word) && !c.instructions[j+n].quoted {
+			for i+n < len(words) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(words[i+n].word) && !c.instructions[j+n].quoted {
 				n++
 			}
 			if n > len(best.said) {
-				best = run{said[i : i+n], c.instructions[j : j+n]}
+				best = run{words[i : i+n], c.instructions[j : j+n]}
 			}
 		}
 		if len(best.said) >= runWords && !c.saidBefore(best.said) {
@@ -141,9 +141,9 @@ func (c *check) runs(said []token) []run {
 }
 
 // saidBefore reports whether a run of words was said before.
-func (c *check) saidBefore(said []token) bool {
-	for i := 0; i+len(said) <= len(c.spoken); i++ {
-		if beginsWith(c.spoken[i:], said) {
+func (c *check) saidBefore(run []token) bool {
+	for i := 0; i+len(run) <= len(c.spoken); i++ {
+		if beginsWith(c.spoken[i:], run) {
 			return true
 		}
 	}
@@ -151,8 +151,8 @@ func (c *check) saidBefore(said []token) bool {
 }
 
 // beginsWith reports whether a list, which is long enough, begins with a run of words.
-func beginsWith(spoken []string, said []token) bool {
-	for i, t := range said {
+func beginsWith(spoken []string, prefix []token) bool {
+	for i, t := range prefix {
 		if spoken[i] != swapPerson(t.word) {
 			return false
 		}

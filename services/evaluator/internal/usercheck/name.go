@@ -47,16 +47,16 @@ var (
 
 // names returns the words that are names: capitalized words that begin no sentence, weekdays and
 // months, and a short answer to a question for a name.
-func names(text string, asked bool) []span {
+func names(text string, isAnswer bool) []span {
 	var list []span
 	for i, t := range tokens(text) {
 		found := []rune(text[t.start:t.end])
 		capital := len(found) >= shortestName && unicode.IsUpper(found[0]) && unicode.IsLower(found[1])
-		begins := beginsSentence(text[:t.start])
+		startsSentence := beginsSentence(text[:t.start])
 		day := slices.Contains(weekdays, strings.TrimSuffix(t.word, "s"))
 		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
-		answer := asked && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
-		if day || month || capital && (!begins || answer || label.MatchString(before(text, t.start))) {
+		answer := isAnswer && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
+		if day || month || capital && (!startsSentence || answer || label.MatchString(before(text, t.start))) {
 			list = append(list, span{t.start, t.start + len(trimPossessive(text[t.start:t.end]))})
 		}
 	}

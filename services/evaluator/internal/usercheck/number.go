@@ -265,8 +265,8 @@ func clock(written, rest string) (minute int, seconds string, ok bool) {
 		return 0, "", false
 	}
 	h, err := strconv.Atoi(hours)
-	m, wrong := strconv.Atoi(minutes)
-	if err != nil || wrong != nil || h > lastDay || m >= hour {
+	m, parseErr := strconv.Atoi(minutes)
+	if err != nil || parseErr != nil || h > lastDay || m >= hour {
 		return 0, "", false
 	}
 	return (h*hour + m) % halfDay, seconds, true

@@ -164,8 +164,8 @@ func (c *check) message(m *worldv1.Message) []finding {
 	if evidence := c.findAssistant(text); evidence != "" {
 		found = append(found, finding{Assistant, evidence})
 	}
-	wanted := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
-	if evidence := c.findInvented(text, wanted); evidence != "" && !writtenCall.MatchString(text) {
+	asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
+	if evidence := c.findInvented(text, asksForName); evidence != "" && !writtenCall.MatchString(text) {
 		found = append(found, finding{Invented, evidence})
 	}
 	if evidence := c.findLeak(text); evidence != "" {
@@ -203,19 +203,19 @@ func (c *check) call(m *worldv1.Message) []finding {
 	if err != nil {
 		arguments = python.Str(call.GetArgumentsText())
 	}
-	room := maxText
-	if evidence := c.findInventedValue("", arguments, &room); evidence != "" {
+	budget := maxText
+	if evidence := c.findInventedValue("", arguments, &budget); evidence != "" {
 		return []finding{{Invented, evidence}}
 	}
 	return nil
 }
 
-// findInventedValue returns the first unknown fact of a value at any depth. room is the number of
+// findInventedValue returns the first unknown fact of a value at any depth. budget is the number of
 // bytes that may still be read.
-func (c *check) findInventedValue(name string, value python.Value, room *int) string {
+func (c *check) findInventedValue(name string, value python.Value, budget *int) string {
 	if dict, ok := value.AsDict(); ok {
 		for _, item := range dict.Items() {
-			if evidence := c.findInventedValue(item.Key, item.Value, room); evidence != "" {
+			if evidence := c.findInventedValue(item.Key, item.Value, budget); evidence != "" {
 				return evidence
 			}
 		}
@@ -223,7 +223,7 @@ func (c *check) findInventedValue(name string, value python.Value, room *int) st
 	}
 	if list, ok := value.AsList(); ok {
 		for _, item := range list {
-			if evidence := c.findInventedValue(name, item, room); evidence != "" {
+			if evidence := c.findInventedValue(name, item, budget); evidence != "" {
 				return evidence
 			}
 		}
@@ -233,10 +233,10 @@ func (c *check) findInventedValue(name string, value python.Value, room *int) st
 	if value.Kind() == python.KindInt || value.Kind() == python.KindFloat {
 		text, ok = python.Repr(value), true
 	}
-	if !ok || *room <= 0 {
+	if !ok || *budget <= 0 {
 		return ""
 	}
-	*room -= len(text) + 1
+	*budget -= len(text) + 1
 	return c.findInvented(truncate(text), name == "name" || strings.HasSuffix(name, "_name"))
 }
 

@@ -104,9 +104,9 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(s.messages))
 		}
 		// The writer of the log entry may share the message.
-		ended := proto.CloneOf(s.messages[index])
-		ended.ConversationActive = proto.Bool(false)
-		s.messages[index] = ended
+		message := proto.CloneOf(s.messages[index])
+		message.ConversationActive = proto.Bool(false)
+		s.messages[index] = message
 	}
 	if first := turn.GetMessages()[0]; first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		s.executed = append(s.executed, &toolhostv1.Execution{Index: first.GetIndex(), Calls: s.Calls(), Outcome: &toolhostv1.ExecuteResponse{

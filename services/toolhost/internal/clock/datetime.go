@@ -145,11 +145,11 @@ func tooLarge() error {
 
 // splitMicroseconds splits a number into whole seconds and microseconds, rounded half to even.
 func splitMicroseconds(timestamp python.Value) (seconds int64, micro int, err error) {
-	if whole, ok := integer(timestamp); ok {
-		if !whole.IsInt64() {
+	if seconds, ok := integer(timestamp); ok {
+		if !seconds.IsInt64() {
 			return 0, 0, outOfRange()
 		}
-		return whole.Int64(), 0, nil
+		return seconds.Int64(), 0, nil
 	}
 	f, ok := timestamp.AsFloat()
 	if !ok {
@@ -158,23 +158,23 @@ func splitMicroseconds(timestamp python.Value) (seconds int64, micro int, err er
 	if math.IsNaN(f) {
 		return 0, 0, raise(valueError, "Invalid value NaN (not a number)")
 	}
-	whole, fraction := math.Modf(f)
+	wholeSeconds, fraction := math.Modf(f)
 	fraction = math.RoundToEven(fraction * micros)
 	switch {
 	case fraction >= micros:
 		fraction -= micros
-		whole++
+		wholeSeconds++
 	case fraction < 0:
 		fraction += micros
-		whole--
+		wholeSeconds--
 	}
 	switch {
-	case whole < math.MinInt64 || whole > -math.MinInt64:
+	case wholeSeconds < math.MinInt64 || wholeSeconds > -math.MinInt64:
 		return 0, 0, outOfRange()
-	case whole == -math.MinInt64: // wraps after Python's check
-		whole = math.MinInt64
+	case wholeSeconds == -math.MinInt64: // wraps after Python's check
+		wholeSeconds = math.MinInt64
 	}
-	return int64(whole), int(fraction), nil
+	return int64(wholeSeconds), int(fraction), nil
 }
 
 func outOfRange() error {
@@ -215,18 +215,18 @@ func (f Fields) datetime() (datetime, error) {
 // Int32 converts an int or bool to a C int as Python does. The error is an OverflowError if it does
 // not fit.
 func Int32(value python.Value) (int, error) {
-	whole, ok := integer(value)
+	number, ok := integer(value)
 	switch {
 	case !ok:
 		return 0, raise("TypeError", "an integer is required (got type "+value.TypeName()+")")
-	case !whole.IsInt64():
+	case !number.IsInt64():
 		return 0, raise(overflowError, "Python int too large to convert to C long")
-	case whole.Int64() > math.MaxInt32:
+	case number.Int64() > math.MaxInt32:
 		return 0, raise(overflowError, "signed integer is greater than maximum")
-	case whole.Int64() < math.MinInt32:
+	case number.Int64() < math.MinInt32:
 		return 0, raise(overflowError, "signed integer is less than minimum")
 	}
-	return int(whole.Int64()), nil
+	return int(number.Int64()), nil
 }
 
 // normalize returns the days and seconds, 0 to 86399, of timedelta(weeks=..., ...).
@@ -242,15 +242,15 @@ func (d Delta) normalize() (days, seconds int64, err error) {
 		}
 		total.Add(total, n.Mul(n, big.NewInt(part.unit)))
 	}
-	whole, rest := total.DivMod(total, big.NewInt(daySeconds), new(big.Int))
-	if !whole.IsInt64() || whole.Int64() != int64(int32(whole.Int64())) {
+	wholeDays, remainder := total.DivMod(total, big.NewInt(daySeconds), new(big.Int))
+	if !wholeDays.IsInt64() || wholeDays.Int64() != int64(int32(wholeDays.Int64())) {
 		return 0, 0, raise(overflowError, "Python int too large to convert to C int")
 	}
-	days = whole.Int64()
+	days = wholeDays.Int64()
 	if days < -maxTimedelta || days > maxTimedelta {
 		return 0, 0, raise(overflowError, "days="+strconv.FormatInt(days, 10)+"; must have magnitude <= "+strconv.Itoa(maxTimedelta))
 	}
-	return days, rest.Int64(), nil
+	return days, remainder.Int64(), nil
 }
 
 // integer returns the value of an int or bool as a new big.Int.
@@ -268,8 +268,8 @@ func integer(v python.Value) (*big.Int, bool) {
 func compare(v python.Value, limit float64) int {
 	f, ok := v.Number()
 	if !ok {
-		if whole, isInt := v.AsBigInt(); isInt {
-			return whole.Sign()
+		if number, isInt := v.AsBigInt(); isInt {
+			return number.Sign()
 		}
 		return 0
 	}

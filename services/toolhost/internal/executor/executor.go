@@ -123,29 +123,29 @@ type call struct {
 
 // resolve converts a message to a call.
 func (e *Environment) resolve(m *worldv1.Message, sender worldv1.Role) call {
-	if stated := m.GetCall(); stated != nil {
-		return e.toolCall(stated, sender)
+	if toolCall := m.GetCall(); toolCall != nil {
+		return e.toolCall(toolCall, sender)
 	}
 	return e.compileCode(sandbox.Content(m), sender)
 }
 
 // toolCall resolves a ToolCall. Arguments that are a text with a JSON object are that object.
-func (e *Environment) toolCall(stated *worldv1.ToolCall, sender worldv1.Role) call {
-	args, err := sandbox.Arguments(stated)
+func (e *Environment) toolCall(message *worldv1.ToolCall, sender worldv1.Role) call {
+	args, err := sandbox.Arguments(message)
 	if err != nil {
 		args = python.Str("") // any text, because it is not a mapping
 	}
 	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
 		if args, err = syntax.ParseLiteral(strings.TrimSpace(text)); err != nil {
-			return e.compileCode(sandbox.Source(stated), sender)
+			return e.compileCode(sandbox.Source(message), sender)
 		}
 	}
 	if number, found := python.NonFinite(args); found {
 		return call{raises: undefined(number)}
 	}
-	t := e.find(stated.GetTool(), sender)
+	t := e.find(message.GetTool(), sender)
 	if t == nil {
-		return call{raises: undefined(stated.GetTool())}
+		return call{raises: undefined(message.GetTool())}
 	}
 	bound, err := t.BindMapping(args)
 	return withArgumentError(call{tool: t, args: bound, raises: err})

@@ -69,8 +69,8 @@ func firstFailing(ctx context.Context, calls []call, base session.World) ([]Answ
 	s := &search{calls: calls, base: base}
 	answers, world := s.runGiven(ctx)
 	writes := func(effects *session.Effects) bool { return len(effects.Writes) > 0 }
-	failed := func(answer Answer) bool { return answer.Exception != "" }
-	if slices.ContainsFunc(answers, failed) || !slices.ContainsFunc(s.effects, writes) {
+	hasException := func(answer Answer) bool { return answer.Exception != "" }
+	if slices.ContainsFunc(answers, hasException) || !slices.ContainsFunc(s.effects, writes) {
 		return answers, world, nil
 	}
 	ctx = context.WithValue(ctx, reordered{}, true)
@@ -162,39 +162,39 @@ func duplicates(calls []call) []int {
 }
 
 // build appends the answers of the first failing order of the remaining calls. One must exist.
-func (s *search) build(ctx context.Context, world session.World, left callSet, answers []Answer) ([]Answer, session.World, error) {
+func (s *search) build(ctx context.Context, world session.World, remaining callSet, answers []Answer) ([]Answer, session.World, error) {
 	for i := range s.calls {
-		if !left.has(i) {
+		if !remaining.has(i) {
 			continue
 		}
 		after := world
 		answer := s.run(ctx, i, &after)
 		if answer.Exception != "" {
-			answers, after = s.runRest(ctx, after, left.without(i), append(answers, answer))
+			answers, after = s.runRemaining(ctx, after, remaining.without(i), append(answers, answer))
 			return answers, after, nil
 		}
-		fails, err := s.canFail(ctx, &after, left.without(i))
+		fails, err := s.canFail(ctx, &after, remaining.without(i))
 		if err != nil {
 			return nil, session.World{}, err
 		}
 		if fails {
-			return s.build(ctx, after, left.without(i), append(answers, answer))
+			return s.build(ctx, after, remaining.without(i), append(answers, answer))
 		}
 	}
-	answers, world = s.runRest(ctx, world, left, answers)
+	answers, world = s.runRemaining(ctx, world, remaining, answers)
 	return answers, world, nil
 }
 
 // canFail reports whether any order of the remaining calls raises. If groups turn out to be too
 // small, it discards their results and searches again.
-func (s *search) canFail(ctx context.Context, world *session.World, left callSet) (bool, error) {
+func (s *search) canFail(ctx context.Context, world *session.World, remaining callSet) (bool, error) {
 	s.regroup()
 	for {
-		fails, err := s.anyCanFail(ctx, world, left)
+		fails, err := s.anyCanFail(ctx, world, remaining)
 		if err != nil && !errors.Is(err, errRegrouped) {
 			return false, err
 		}
-		if again := s.regroup() || err != nil; fails || !again {
+		if retry := s.regroup() || err != nil; fails || !retry {
 			return fails, nil
 		}
 	}
@@ -216,9 +216,9 @@ func (s *search) regroup() bool {
 }
 
 // anyCanFail reports whether any order of a group's remaining calls raises.
-func (s *search) anyCanFail(ctx context.Context, world *session.World, left callSet) (bool, error) {
+func (s *search) anyCanFail(ctx context.Context, world *session.World, remaining callSet) (bool, error) {
 	for i := range s.groups {
-		fails, err := s.groupCanFail(ctx, &s.groups[i], world, left&s.groups[i].calls)
+		fails, err := s.groupCanFail(ctx, &s.groups[i], world, remaining&s.groups[i].calls)
 		if fails || err != nil {
 			return fails, err
 		}
@@ -227,16 +227,16 @@ func (s *search) anyCanFail(ctx context.Context, world *session.World, left call
 }
 
 // groupCanFail reports whether any order of the remaining calls of one group raises.
-func (s *search) groupCanFail(ctx context.Context, g *group, world *session.World, left callSet) (bool, error) {
-	if left == 0 {
+func (s *search) groupCanFail(ctx context.Context, g *group, world *session.World, remaining callSet) (bool, error) {
+	if remaining == 0 {
 		return false, nil
 	}
-	key := s.key(g, world, left)
+	key := s.key(g, world, remaining)
 	fails, ok := s.failing[key]
 	if ok {
 		return fails, nil
 	}
-	fails, err := s.explore(ctx, g, world, left)
+	fails, err := s.explore(ctx, g, world, remaining)
 	if err == nil {
 		s.failing[key] = fails
 	}
@@ -245,12 +245,12 @@ func (s *search) groupCanFail(ctx context.Context, g *group, world *session.Worl
 
 // explore tries every remaining call of a group, then every order of the others after each call
 // that changes the group's queries. Of equal calls it tries the first.
-func (s *search) explore(ctx context.Context, g *group, world *session.World, left callSet) (bool, error) {
+func (s *search) explore(ctx context.Context, g *group, world *session.World, remaining callSet) (bool, error) {
 	var next []int
 	var worlds []session.World
 	var tried callSet
 	for i := range s.calls {
-		if !left.has(i) || tried.has(s.duplicateOf[i]) {
+		if !remaining.has(i) || tried.has(s.duplicateOf[i]) {
 			continue
 		}
 		tried |= 1 << s.duplicateOf[i]
@@ -269,7 +269,7 @@ func (s *search) explore(ctx context.Context, g *group, world *session.World, le
 		return false, errRegrouped
 	}
 	for n, i := range next {
-		fails, err := s.groupCanFail(ctx, g, &worlds[n], left.without(i))
+		fails, err := s.groupCanFail(ctx, g, &worlds[n], remaining.without(i))
 		if fails || err != nil {
 			return fails, err
 		}
@@ -321,10 +321,10 @@ func (s *search) tryIDs(ctx context.Context, g *group, i int, world, after *sess
 	return nil
 }
 
-// runRest executes the remaining calls in ascending order, whether they raise or not.
-func (s *search) runRest(ctx context.Context, world session.World, left callSet, answers []Answer) ([]Answer, session.World) {
+// runRemaining executes the remaining calls in ascending order, whether they raise or not.
+func (s *search) runRemaining(ctx context.Context, world session.World, remaining callSet, answers []Answer) ([]Answer, session.World) {
 	for i := range s.calls {
-		if left.has(i) {
+		if remaining.has(i) {
 			answers = append(answers, s.run(ctx, i, &world))
 		}
 	}
@@ -333,8 +333,8 @@ func (s *search) runRest(ctx context.Context, world session.World, left callSet,
 
 // key returns the digest of a set of a group's calls and of the answers to the group's queries in
 // the state before them.
-func (s *search) key(g *group, world *session.World, left callSet) [sha256.Size]byte {
-	key := binary.LittleEndian.AppendUint64(s.buffer[:0], uint64(left))
+func (s *search) key(g *group, world *session.World, remaining callSet) [sha256.Size]byte {
+	key := binary.LittleEndian.AppendUint64(s.buffer[:0], uint64(remaining))
 	s.buffer = s.conflicts.AppendAnswers(key, world, g.reads)
 	return sha256.Sum256(s.buffer)
 }

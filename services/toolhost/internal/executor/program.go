@@ -45,11 +45,11 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	if outcome.Err == nil {
 		return answer, nil
 	}
-	raised := answer.withException(outcome.Err)
+	failedAnswer := answer.withException(outcome.Err)
 	if answer.Content != "" {
-		raised.Content = answer.Content + "\n" + raised.Content
+		failedAnswer.Content = answer.Content + "\n" + failedAnswer.Content
 	}
-	return raised, outcome.Err
+	return failedAnswer, outcome.Err
 }
 
 // programTools provides tools to a program.

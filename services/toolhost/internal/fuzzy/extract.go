@@ -15,7 +15,7 @@ type Match struct {
 // processing. The best is first, equal ones are in the order of choices, and there are at most
 // limit. choice returns text i of n. ok is false for a null, which never matches.
 func Extract(query string, n int, choice func(i int) (text string, ok bool), cutoff float64, limit int) []Match {
-	wanted := Prepare(query)
+	target := Prepare(query)
 	var (
 		s       scorer
 		text    Text
@@ -27,7 +27,7 @@ func Extract(query string, n int, choice func(i int) (text string, ok bool), cut
 			continue
 		}
 		text.fill(raw)
-		if score := s.weighted(wanted, &text, cutoff); score >= cutoff {
+		if score := s.weighted(target, &text, cutoff); score >= cutoff {
 			matches = append(matches, Match{Index: i, Score: score})
 		}
 	}

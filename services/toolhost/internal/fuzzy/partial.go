@@ -32,12 +32,12 @@ func (s *scorer) partial(a, b []rune, cutoff float64) float64 {
 	s.part.prepare(a)
 	score := 0.0
 	if len(b) > len(a) {
-		whole := s.bestWindow(len(a), b, cutoff)
-		if whole == maxScore {
+		total := s.bestWindow(len(a), b, cutoff)
+		if total == maxScore {
 			return maxScore
 		}
-		if whole >= cutoff {
-			score, cutoff = whole, whole
+		if total >= cutoff {
+			score, cutoff = total, total
 		}
 	}
 	for i := 1; i < len(a); i++ {
@@ -89,8 +89,8 @@ func (s *scorer) bestWindow(size int, b []rune, cutoff float64) float64 {
 		if span <= 1 {
 			continue
 		}
-		known := max(first, last) - min(first, last)
-		if min(first, last)-(span-known/2)/2*2 < limit {
+		bound := max(first, last) - min(first, last)
+		if min(first, last)-(span-bound/2)/2*2 < limit {
 			middle := w.first + span/2
 			s.pending = append(s.pending, offsetRange{w.first, middle}, offsetRange{middle, w.last})
 		}

@@ -121,12 +121,12 @@ func hypotenuse(x, y float64) float64 {
 	if unit == 0 {
 		return 0
 	}
-	total, lost := 1.0, 0.0
+	total, correction := 1.0, 0.0
 	for _, side := range [...]float64{x, y} {
 		part := square(side / unit)
 		before := total
 		total += part
-		lost += (before - total) + part
+		correction += (before - total) + part
 	}
-	return unit * math.Sqrt(total-1+lost)
+	return unit * math.Sqrt(total-1+correction)
 }

@@ -77,11 +77,11 @@ func Distance(latitude0, longitude0, latitude1, longitude1 float64) float64 {
 func checkRange(name string, v python.Value, limit float64) error {
 	f, ok := v.Number()
 	if !ok {
-		whole, isInt := v.AsBigInt()
+		integer, isInt := v.AsBigInt()
 		if !isInt {
 			return &python.Exception{Type: "TypeError", Text: "must be real number, not " + v.TypeName()}
 		}
-		f = math.Inf(whole.Sign())
+		f = math.Inf(integer.Sign())
 	}
 	switch {
 	case f < -limit:

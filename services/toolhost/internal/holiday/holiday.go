@@ -44,11 +44,11 @@ func Search(zone clock.Zone, now float64, name string, year python.Value) (pytho
 	if err != nil {
 		return python.Value{}, err
 	}
-	wanted := fuzzy.Prepare(name)
+	query := fuzzy.Prepare(name)
 	var found Day
 	best := cutoff
 	for _, day := range days {
-		score := fuzzy.PartialRatio(wanted, fuzzy.Prepare(day.Name))
+		score := fuzzy.PartialRatio(query, fuzzy.Prepare(day.Name))
 		if order := cmp.Compare(score, best); order > 0 || order == 0 && score > cutoff && day.Date.After(found.Date) {
 			found, best = day, score
 		}

@@ -93,7 +93,7 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 	if ctx.Err() != nil {
 		return python.Value{}, context.Cause(ctx)
 	}
-	wanted, err := newRequest(url, python.JSON(params.Value()))
+	req, err := newRequest(url, python.JSON(params.Value()))
 	if err != nil {
 		d.stop(err)
 		return python.Value{}, err
@@ -102,7 +102,7 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 	if server == nil && !contactsServices(d.session.services) {
 		return d.session.setup.sessionConfig(d.session.services).Services.Get(ctx, url, params)
 	}
-	answer, err := d.find(ctx, wanted, params, server)
+	answer, err := d.find(ctx, req, params, server)
 	if err != nil {
 		d.stop(err)
 		return python.Value{}, err
@@ -115,27 +115,27 @@ func (d *serviceRecorder) Get(ctx context.Context, url string, params *python.Di
 
 // find returns the answer to a request. server is nil if the request is not for a tool server. The
 // error means that the execution cannot continue.
-func (d *serviceRecorder) find(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
+func (d *serviceRecorder) find(ctx context.Context, req request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
 	if err := d.load(); err != nil {
 		return recordedAnswer{}, err
 	}
 	if server.hasState() {
-		return d.callState(ctx, wanted, params, server)
+		return d.callStateful(ctx, req, params, server)
 	}
-	if found, ok := find(d.known, wanted); ok {
+	if found, ok := find(d.known, req); ok {
 		return found, nil
 	}
 	if server != nil {
-		return d.call(ctx, wanted, params, server)
+		return d.call(ctx, req, params, server)
 	}
-	if found, ok := find(d.inherited, wanted); ok {
+	if found, ok := find(d.inherited, req); ok {
 		return found, d.keep(ctx, found)
 	}
 	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
-		if body, ok := d.session.setup.recorded.Find(wanted.url, params); ok {
+		if body, ok := d.session.setup.recorded.Find(req.url, params); ok {
 			return recordedAnswer{body: body}, nil
 		}
-		if found, ok := find(d.earlier, wanted); ok {
+		if found, ok := find(d.earlier, req); ok {
 			if found.own {
 				return found, nil
 			}
@@ -143,18 +143,18 @@ func (d *serviceRecorder) find(ctx context.Context, wanted request, params *pyth
 		}
 	}
 	if d.session.replay {
-		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(req.url, params)}, nil
 	}
-	return d.ask(ctx, wanted, params)
+	return d.send(ctx, req, params)
 }
 
-// ask sends the request to the service and stores the answer.
-func (d *serviceRecorder) ask(ctx context.Context, wanted request, params *python.Dict) (recordedAnswer, error) {
+// send sends the request to the service and stores the answer.
+func (d *serviceRecorder) send(ctx context.Context, req request, params *python.Dict) (recordedAnswer, error) {
 	if len(d.known) >= maxRequests {
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to hosted services at once", ErrQuota, maxRequests)
 	}
-	stored := &toolhostv1.ServiceAnswer{Recording: &setupv1.RecordedAnswer{Url: wanted.url, ParamsJson: wanted.text}}
-	body, err := d.host.services.Do(ctx, wanted.url, params)
+	stored := &toolhostv1.ServiceAnswer{Recording: &setupv1.RecordedAnswer{Url: req.url, ParamsJson: req.text}}
+	body, err := d.host.services.Do(ctx, req.url, params)
 	var exception *python.Exception
 	switch {
 	case err == nil:
@@ -236,8 +236,8 @@ func (d *serviceRecorder) load() error {
 }
 
 // find returns the first answer to a request.
-func find(answers []recordedAnswer, wanted request) (recordedAnswer, bool) {
-	if at := slices.IndexFunc(answers, wanted.answeredBy); at >= 0 {
+func find(answers []recordedAnswer, req request) (recordedAnswer, bool) {
+	if at := slices.IndexFunc(answers, req.answeredBy); at >= 0 {
 		return answers[at], true
 	}
 	return recordedAnswer{}, false
@@ -259,17 +259,17 @@ func newRequest(url, text string) (request, error) {
 
 // decodeAnswer reads a stored answer.
 func decodeAnswer(stored *toolhostv1.ServiceAnswer) (recordedAnswer, error) {
-	made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
+	recorded, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
 	if err != nil {
 		return recordedAnswer{}, err
 	}
-	answer := recordedAnswer{request: made, stored: stored}
+	answer := recordedAnswer{request: recorded, stored: stored}
 	if stored.GetExceptionType() != "" {
 		answer.raised = &python.Exception{Type: stored.GetExceptionType(), Text: stored.GetExceptionText()}
 		return answer, nil
 	}
 	if answer.body, err = python.ParseJSON(stored.GetRecording().GetResponseJson()); err != nil {
-		return recordedAnswer{}, fmt.Errorf("answer of %s: %w", made.url, err)
+		return recordedAnswer{}, fmt.Errorf("answer of %s: %w", recorded.url, err)
 	}
 	return answer, nil
 }

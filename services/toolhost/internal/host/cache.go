@@ -42,10 +42,10 @@ type cache struct {
 	usedBytes int
 }
 
-func newCache(sessions, room int) (*cache, error) {
-	c := &cache{maxBytes: room}
+func newCache(sessions, maxBytes int) (*cache, error) {
+	c := &cache{maxBytes: maxBytes}
 	var err error
-	c.sessions, err = simplelru.NewLRU(sessions, func(_ string, gone *openSession) { c.usedBytes -= gone.sizes.sum() })
+	c.sessions, err = simplelru.NewLRU(sessions, func(_ string, evicted *openSession) { c.usedBytes -= evicted.sizes.sum() })
 	if err != nil {
 		return nil, fmt.Errorf("make cache of sessions: %w", err)
 	}

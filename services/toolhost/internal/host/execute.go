@@ -71,13 +71,13 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 func (h *Host) run(
 	ctx context.Context, id string, l *openSession, batch Batch, observe Observer,
 ) (next *openSession, outcome *toolhostv1.OutcomeRecord, snapshot *busv1.Snapshot, err error) {
-	began, index := time.Now(), batch.Index
-	world, answers, given, err := h.perform(ctx, id, l, batch)
+	start, index := time.Now(), batch.Index
+	world, answers, serviceAnswers, err := h.perform(ctx, id, l, batch)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
 	if observe != nil && len(batch.Calls) > 0 {
-		observe(began, batch.Calls, answers.calls)
+		observe(start, batch.Calls, answers.calls)
 	}
 	snapshot = &busv1.Snapshot{SessionId: id}
 	for _, table := range world.Tables() {
@@ -99,7 +99,7 @@ func (h *Host) run(
 	for _, table := range snapshot.GetTables() {
 		outcome.Written = append(outcome.Written, table.GetName())
 	}
-	outcome.Response.ServiceAnswers = given
+	outcome.Response.ServiceAnswers = serviceAnswers
 	if next.digest, err = digestAfter(l.digest, index, outcome); err != nil {
 		return nil, nil, nil, fmt.Errorf("session %s: %w", id, err)
 	}
@@ -114,11 +114,11 @@ type batchResult struct {
 	event *worldv1.Message
 }
 
-// perform executes the calls of a batch, or the next event, on a copy of the session's world. given
-// are the answers of hosted services.
+// perform executes the calls of a batch, or the next event, on a copy of the session's world.
+// serviceAnswers are the answers of hosted services.
 func (h *Host) perform(
 	ctx context.Context, id string, l *openSession, batch Batch,
-) (world session.World, answers batchResult, given []*toolhostv1.ServiceAnswer, err error) {
+) (world session.World, answers batchResult, serviceAnswers []*toolhostv1.ServiceAnswer, err error) {
 	before := l.world
 	before.SetNow(l.setup.now(batch.Index - 1))
 	if batch.Now != nil {

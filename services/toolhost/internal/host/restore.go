@@ -33,35 +33,35 @@ type Creation struct {
 // numbers of repeated and of dropped executions. The error is ErrDiverged, with both outcomes, if a
 // repeated execution has another outcome than the log. It is ErrStateMismatch if the rollback would
 // pass a fork.
-func (h *Host) Restore(ctx context.Context, id string, made Creation, executions []*toolhostv1.Execution) (repeated, dropped int, err error) {
-	start, err := h.setupFor(ctx, made.Origin)
+func (h *Host) Restore(ctx context.Context, id string, creation Creation, executions []*toolhostv1.Execution) (repeated, dropped int, err error) {
+	start, err := h.setupFor(ctx, creation.Origin)
 	if err != nil {
 		return 0, 0, err
 	}
 	var recorded *recording
-	if made.Replay {
-		if recorded, err = newRecording(made.Origin, made.Answers); err != nil {
+	if creation.Replay {
+		if recorded, err = newRecording(creation.Origin, creation.Answers); err != nil {
 			return 0, 0, err
 		}
 	}
 	defer h.lock(id)()
-	if _, err := h.createLocked(ctx, id, start, made.Services, recorded); err != nil {
+	if _, err := h.createLocked(ctx, id, start, creation.Services, recorded); err != nil {
 		return 0, 0, err
 	}
 	l, err := h.load(id)
 	if err != nil {
 		return 0, 0, err
 	}
-	known, last, err := h.commonExecutions(id, executions)
+	common, last, err := h.commonExecutions(id, executions)
 	if err != nil {
 		return 0, 0, err
 	}
-	if want := start.digestAt(executions[:known]); !bytes.Equal(l.digest, want) {
-		if l, dropped, err = h.rollBack(ctx, id, l, last, executions[:known]); err != nil {
+	if want := start.digestAt(executions[:common]); !bytes.Equal(l.digest, want) {
+		if l, dropped, err = h.rollBack(ctx, id, l, last, executions[:common]); err != nil {
 			return 0, 0, err
 		}
 	}
-	for _, execution := range executions[known:] {
+	for _, execution := range executions[common:] {
 		if l, err = h.repeatExecution(ctx, id, l, execution); err != nil {
 			return repeated, dropped, err
 		}
@@ -80,28 +80,28 @@ func (s *compiledSetup) digestAt(executions []*toolhostv1.Execution) []byte {
 
 // commonExecutions returns the number of leading executions that a session has, and the outcome of
 // the last of these.
-func (h *Host) commonExecutions(id string, executions []*toolhostv1.Execution) (known int, last *toolhostv1.OutcomeRecord, err error) {
+func (h *Host) commonExecutions(id string, executions []*toolhostv1.Execution) (common int, last *toolhostv1.OutcomeRecord, err error) {
 	for _, execution := range executions {
 		outcome, err := h.outcome(id, execution.GetIndex())
 		if errors.Is(err, store.ErrNotFound) {
-			return known, last, nil
+			return common, last, nil
 		}
 		if err != nil {
 			return 0, nil, err
 		}
 		if !bytes.Equal(outcome.GetResponse().GetSessionDigest(), execution.GetOutcome().GetSessionDigest()) {
-			return known, last, nil
+			return common, last, nil
 		}
-		known, last = known+1, outcome
+		common, last = common+1, outcome
 	}
-	return known, last, nil
+	return common, last, nil
 }
 
 // rollBack rolls a session back to its state after executions. last is the outcome of the last of
 // them.
 func (h *Host) rollBack(
 	ctx context.Context, id string, l *openSession, last *toolhostv1.OutcomeRecord, executions []*toolhostv1.Execution,
-) (back *openSession, dropped int, err error) {
+) (session *openSession, dropped int, err error) {
 	if l.forks > 0 {
 		return nil, 0, fmt.Errorf("session %s: %w: it is ahead of its log and has %d forks: delete those first", id, ErrStateMismatch, l.forks)
 	}
@@ -130,8 +130,8 @@ func (h *Host) rollBack(
 	if err := h.store.Rewind(ctx, id, record.GetLastIndex(), meta); err != nil {
 		return nil, 0, err
 	}
-	back, err = h.load(id)
-	return back, dropped, err
+	session, err = h.load(id)
+	return session, dropped, err
 }
 
 // repeatExecution repeats an execution of a log with the recorded answers of hosted services. It

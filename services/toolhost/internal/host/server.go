@@ -31,10 +31,10 @@ func (s *compiledSetup) findServerTool(url string) *serverTool {
 	if !ok {
 		return nil
 	}
-	of, name, _ := strings.Cut(path, "/")
+	serverName, name, _ := strings.Cut(path, "/")
 	for _, server := range s.servers {
 		for _, declared := range server.GetTools() {
-			if server.GetName() == of && declared.GetName() == name {
+			if server.GetName() == serverName && declared.GetName() == name {
 				return &serverTool{server, declared}
 			}
 		}
@@ -47,17 +47,17 @@ func (s *serverTool) hasState() bool { return s != nil && s.server.GetSessionSta
 
 // call returns the answer of a tool server to a new request of the session: an answer of a parent,
 // a recording of the setup, or a new answer.
-func (d *serviceRecorder) call(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
-	if found, ok := find(d.inherited, wanted); ok {
+func (d *serviceRecorder) call(ctx context.Context, req request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
+	if found, ok := find(d.inherited, req); ok {
 		return found, d.keep(ctx, found)
 	}
-	if body, ok := d.session.setup.recorded.Find(wanted.url, params); ok {
+	if body, ok := d.session.setup.recorded.Find(req.url, params); ok {
 		return recordedAnswer{body: body}, nil
 	}
 	if d.offline() {
-		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(req.url, params)}, nil
 	}
-	return d.request(ctx, wanted, func() (string, error) {
+	return d.request(ctx, req, func() (string, error) {
 		return d.host.servers.Call(ctx, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
 	})
 }
@@ -68,16 +68,16 @@ func (d *serviceRecorder) offline() bool {
 }
 
 // request sends a request to a tool server and stores the answer.
-func (d *serviceRecorder) request(ctx context.Context, wanted request, ask func() (body string, err error)) (recordedAnswer, error) {
+func (d *serviceRecorder) request(ctx context.Context, req request, send func() (body string, err error)) (recordedAnswer, error) {
 	if len(d.known) >= maxServerRequests {
 		return recordedAnswer{}, fmt.Errorf("%w: more than %d requests to tool servers at once", ErrQuota, maxServerRequests)
 	}
-	body, err := ask()
+	body, err := send()
 	if err != nil {
 		return recordedAnswer{}, err
 	}
 	answer, err := decodeAnswer(&toolhostv1.ServiceAnswer{
-		Recording: &setupv1.RecordedAnswer{Url: wanted.url, ParamsJson: wanted.text, ResponseJson: body},
+		Recording: &setupv1.RecordedAnswer{Url: req.url, ParamsJson: req.text, ResponseJson: body},
 	})
 	if err != nil {
 		return recordedAnswer{}, err

@@ -12,15 +12,15 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
 
-// callState returns the answer of a server with state. The answer depends on the session's earlier
-// requests, so that equal requests can have different answers. Only the given order of the calls
-// sends requests.
-func (d *serviceRecorder) callState(ctx context.Context, wanted request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
+// callStateful returns the answer of a server with state. The answer depends on the session's
+// earlier requests, so that equal requests can have different answers. Only the given order of the
+// calls sends requests.
+func (d *serviceRecorder) callStateful(ctx context.Context, req request, params *python.Dict, server *serverTool) (recordedAnswer, error) {
 	if executor.Reordered(ctx) {
-		return d.answerFromGivenOrder(wanted, server.server)
+		return d.answerFromGivenOrder(req, server.server)
 	}
 	for i, answer := range d.known {
-		if !d.used[i] && wanted.answeredBy(answer) {
+		if !d.used[i] && req.answeredBy(answer) {
 			d.used[i] = true
 			return answer, nil
 		}
@@ -30,36 +30,36 @@ func (d *serviceRecorder) callState(ctx context.Context, wanted request, params 
 		return recordedAnswer{}, err
 	}
 	at := len(d.known)
-	answer, err := d.askState(ctx, wanted, params, server, history)
+	answer, err := d.sendWithState(ctx, req, params, server, history)
 	d.used[at] = len(d.known) > at
 	return answer, err
 }
 
-// askState returns the answer to a request that follows a history.
-func (d *serviceRecorder) askState(
-	ctx context.Context, wanted request, params *python.Dict, server *serverTool, history []toolserver.Exchange,
+// sendWithState returns the answer to a request that follows a history.
+func (d *serviceRecorder) sendWithState(
+	ctx context.Context, req request, params *python.Dict, server *serverTool, history []toolserver.Exchange,
 ) (recordedAnswer, error) {
 	switch {
 	case d.session.replay && d.session.parent != "":
-		return d.inheritState(ctx, wanted, server.server, len(history))
+		return d.inheritState(ctx, req, server.server, len(history))
 	case d.offline():
-		return recordedAnswer{raised: service.NotRecordedError(wanted.url, params)}, nil
+		return recordedAnswer{raised: service.NotRecordedError(req.url, params)}, nil
 	}
-	return d.request(ctx, wanted, func() (string, error) {
+	return d.request(ctx, req, func() (string, error) {
 		return d.host.servers.CallStateful(ctx, d.id, history, toolserver.Request{Server: server.server, Tool: server.tool, Params: params})
 	})
 }
 
 // answerFromGivenOrder returns the server's answer to an equal request in the given order of the
 // calls. The error is toolserver.ErrState if there is none, or if there are different ones.
-func (d *serviceRecorder) answerFromGivenOrder(wanted request, server *setupv1.ToolServer) (recordedAnswer, error) {
-	found, ok := find(d.known, wanted)
+func (d *serviceRecorder) answerFromGivenOrder(req request, server *setupv1.ToolServer) (recordedAnswer, error) {
+	found, ok := find(d.known, req)
 	for _, other := range d.known {
-		ok = ok && (!wanted.answeredBy(other) || other.body.Equal(found.body))
+		ok = ok && (!req.answeredBy(other) || other.body.Equal(found.body))
 	}
 	if !ok {
 		return recordedAnswer{}, fmt.Errorf("%w: %s: parallel calls depend on their order, and what it answers to %s in another order than the given one is not known: make the calls one after the other",
-			toolserver.ErrUnknownState, server.GetName(), wanted.url)
+			toolserver.ErrUnknownState, server.GetName(), req.url)
 	}
 	return found, nil
 }
@@ -67,7 +67,7 @@ func (d *serviceRecorder) answerFromGivenOrder(wanted request, server *setupv1.T
 // inheritState returns the server's answer to a parent after the same number of requests. The error
 // is toolserver.ErrState if the parent's request there differs: a fork that contacts no server
 // cannot know the answer.
-func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, server *setupv1.ToolServer, number int) (recordedAnswer, error) {
+func (d *serviceRecorder) inheritState(ctx context.Context, req request, server *setupv1.ToolServer, number int) (recordedAnswer, error) {
 	record, err := d.host.record(d.session.parent)
 	if err != nil {
 		return recordedAnswer{}, err
@@ -84,7 +84,7 @@ func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, serv
 			continue
 		}
 		answer, err := decodeAnswer(stored)
-		if err == nil && wanted.answeredBy(answer) {
+		if err == nil && req.answeredBy(answer) {
 			return answer, d.keep(ctx, answer)
 		}
 		if err != nil {
@@ -93,7 +93,7 @@ func (d *serviceRecorder) inheritState(ctx context.Context, wanted request, serv
 		break
 	}
 	return recordedAnswer{}, fmt.Errorf("%w: %s: session %s asks nothing of servers, and session %s did not make the same request to %s at this point",
-		toolserver.ErrUnknownState, server.GetName(), d.id, d.session.parent, wanted.url)
+		toolserver.ErrUnknownState, server.GetName(), d.id, d.session.parent, req.url)
 }
 
 // history returns the requests of the session, and of its parents before the fork, to a server, in
@@ -109,11 +109,11 @@ func (d *serviceRecorder) history(server *setupv1.ToolServer) ([]toolserver.Exch
 		if at == nil || at.server != server {
 			continue
 		}
-		made, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
+		recorded, err := newRequest(stored.GetRecording().GetUrl(), stored.GetRecording().GetParamsJson())
 		if err != nil {
 			return nil, err
 		}
-		params, _ := made.params.AsDict()
+		params, _ := recorded.params.AsDict()
 		history = append(history, toolserver.Exchange{
 			Request: toolserver.Request{Server: server, Tool: at.tool, Params: params}, Body: stored.GetRecording().GetResponseJson(),
 		})

@@ -231,7 +231,7 @@ func decode(status int, body, address string) (string, *python.Exception) {
 	raise := func(kind, text string) (string, *python.Exception) {
 		return "", &python.Exception{Type: "requests.exceptions." + kind, Text: text}
 	}
-	failed := func() (string, *python.Exception) {
+	fail := func() (string, *python.Exception) {
 		side := "Client"
 		if status >= http.StatusInternalServerError {
 			side = "Server"
@@ -240,7 +240,7 @@ func decode(status int, body, address string) (string, *python.Exception) {
 	}
 	switch {
 	case status >= http.StatusInternalServerError, couldNotLook(status):
-		return failed()
+		return fail()
 	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
 		return raise("TooManyRedirects", "Exceeded 0 redirects.")
 	case len(body) > maxBody:
@@ -253,7 +253,7 @@ func decode(status int, body, address string) (string, *python.Exception) {
 	case err == nil:
 		return body, nil
 	case status >= http.StatusBadRequest:
-		return failed()
+		return fail()
 	case errors.As(err, &exception):
 		return "", exception
 	default:

@@ -73,24 +73,24 @@ func (o *Offline) forecast(params *python.Dict) python.Value {
 	if !ok {
 		return python.DictOf(item("error", python.DictOf(whole("code", 1006), text("message", "No matching location found."))))
 	}
-	where, zone := o.data.climate(at)
+	city, zone := o.data.climate(at)
 	now := time.Unix(int64(min(max(o.now, 0), lastSecond)), 0).In(zone)
 	value, _ := params.Get("days")
-	days, fits := value.AsInt()
-	if !fits {
+	days, isInt := value.AsInt()
+	if !isInt {
 		days = maxDays
 	}
 	var list []python.Value
 	for i := range int(min(days, maxDays)) {
-		list = append(list, where.on(now.AddDate(0, 0, i)).describe())
+		list = append(list, city.on(now.AddDate(0, 0, i)).describe())
 	}
 	return python.DictOf(
 		item("location", python.DictOf(
-			text("name", where.Name), text("region", where.Region), text("country", where.Country),
-			item("lat", python.Float(where.Latitude)), item("lon", python.Float(where.Longitude)),
-			text("tz_id", where.Zone), text("localtime", now.Format("2006-01-02 15:04")),
+			text("name", city.Name), text("region", city.Region), text("country", city.Country),
+			item("lat", python.Float(city.Latitude)), item("lon", python.Float(city.Longitude)),
+			text("tz_id", city.Zone), text("localtime", now.Format("2006-01-02 15:04")),
 		)),
-		item("current", where.on(now).current()),
+		item("current", city.on(now).current()),
 		item("forecast", python.DictOf(item("forecastday", python.List(list...)))),
 	)
 }
@@ -183,9 +183,9 @@ func inches(millimeters int) int { return millimeters * 100 / 254 }
 // current returns how the weather is at the time of w.
 func (w weather) current() python.Value {
 	minute := w.date.Hour()*60 + w.date.Minute()
-	away := max(minute-warmest, warmest-minute)
-	away = min(away, day-away)
-	temperature := w.mean + w.spread*(noon/2-away)/(noon/2)
+	minutesFromWarmest := max(minute-warmest, warmest-minute)
+	minutesFromWarmest = min(minutesFromWarmest, day-minutesFromWarmest)
+	temperature := w.mean + w.spread*(noon/2-minutesFromWarmest)/(noon/2)
 	feels := temperature - w.wind/25
 	isDay := 0
 	if (minute-w.sunrise+day)%day < (w.sunset-w.sunrise+day)%day {

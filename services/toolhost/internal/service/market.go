@@ -27,34 +27,34 @@ type stock struct {
 // its words.
 func (d *data) stock(params *python.Dict) python.Value {
 	query := textOf(params, "query")
-	wanted := slices.DeleteFunc(words(query), func(word string) bool {
+	queryWords := slices.DeleteFunc(words(query), func(word string) bool {
 		return slices.Contains([]string{"company", "corp", "corporation", "inc", "price", "share", "shares", "stock", "symbol"}, word)
 	})
-	var first, others []python.Value
+	var first, partial []python.Value
 	for i := range d.stocks {
 		s := &d.stocks[i]
 		switch {
 		case strings.EqualFold(strings.TrimSpace(query), s.Symbol) || strings.EqualFold(strings.TrimSpace(query), s.Symbol+":"+s.Exchange):
 			first = append(first, s.describe())
-		case s.fits(wanted):
-			others = append(others, s.describe())
+		case s.matches(queryWords):
+			partial = append(partial, s.describe())
 		}
 	}
 	return python.DictOf(
 		text("status", "OK"),
-		item("data", python.DictOf(item("stock", python.List(append(first, others...)...)))),
+		item("data", python.DictOf(item("stock", python.List(append(first, partial...)...)))),
 	)
 }
 
-// fits says whether the name has all words.
-func (s *stock) fits(wanted []string) bool {
-	own := append(words(s.Name), strings.ToLower(s.Symbol))
-	for _, word := range wanted {
-		if !slices.ContainsFunc(own, func(other string) bool { return alike(word, other) }) {
+// matches says whether the name has all words.
+func (s *stock) matches(queryWords []string) bool {
+	stockWords := append(words(s.Name), strings.ToLower(s.Symbol))
+	for _, word := range queryWords {
+		if !slices.ContainsFunc(stockWords, func(other string) bool { return alike(word, other) }) {
 			return false
 		}
 	}
-	return len(wanted) > 0
+	return len(queryWords) > 0
 }
 
 // describe returns the stock in the form of the hosted service.

@@ -84,9 +84,9 @@ func (d *data) find(params *python.Dict) python.Value {
 	latitude, _ := params.Get("lat")
 	longitude, _ := params.Get("lng")
 	limit, _ := params.Get("limit")
-	var here point
-	here.Latitude, _ = latitude.Number()
-	here.Longitude, _ = longitude.Number()
+	var center point
+	center.Latitude, _ = latitude.Number()
+	center.Longitude, _ = longitude.Number()
 	var matches []match
 	best := enough
 	for i := range d.places {
@@ -94,7 +94,7 @@ func (d *data) find(params *python.Dict) python.Value {
 		if score < best {
 			continue
 		}
-		m := match{index: i, distance: here.kilometers(d.places[i].point)}
+		m := match{index: i, distance: center.kilometers(d.places[i].point)}
 		if m.distance > aroundHere && !d.places[i].Landmark {
 			continue
 		}
@@ -104,12 +104,12 @@ func (d *data) find(params *python.Dict) python.Value {
 		matches = append(matches, m)
 	}
 	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.distance, b.distance) })
-	most, ok := limit.AsInt()
+	maxResults, ok := limit.AsInt()
 	if !ok {
-		most = int64(len(matches))
+		maxResults = int64(len(matches))
 	}
 	found := make([]python.Value, 0, len(matches))
-	for _, m := range matches[:min(int64(len(matches)), max(most, 0))] {
+	for _, m := range matches[:min(int64(len(matches)), max(maxResults, 0))] {
 		found = append(found, d.places[m.index].describe(m.index))
 	}
 	return python.DictOf(text("status", "OK"), item("data", python.List(found...)))

@@ -65,9 +65,9 @@ func (r *Replay) Get(_ context.Context, url string, params *python.Dict) (python
 
 // Find returns the recorded answer to a request, if there is one. Do not change it.
 func (r *Replay) Find(url string, params *python.Dict) (body python.Value, ok bool) {
-	wanted := params.Value()
+	paramsValue := params.Value()
 	for _, recorded := range r.answers[url] {
-		if recorded.params.Equal(wanted) {
+		if recorded.params.Equal(paramsValue) {
 			return recorded.body, true
 		}
 	}

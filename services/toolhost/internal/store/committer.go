@@ -16,13 +16,13 @@ const commitYields = 3
 type request struct {
 	// apply makes the changes of the write. rejected is an error of this write alone, which then
 	// changed nothing. err aborts the transaction.
-	apply    func(*writer) (refused, err error)
+	apply    func(*writer) (rejected, err error)
 	rejected error      // what apply answered; the committer's alone
 	done     chan error // receives once, after the commit or its failure
 }
 
 // submit queues a write and waits for its commit.
-func (s *Store) submit(ctx context.Context, apply func(*writer) (refused, err error)) error {
+func (s *Store) submit(ctx context.Context, apply func(*writer) (rejected, err error)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}

@@ -73,8 +73,8 @@ func checkFile(cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	if least := 2 * int64(os.Getpagesize()); info.Size() < least { // bbolt has no error of its own for it
-		return &CorruptError{path: cfg.Path, cause: fmt.Errorf("%d bytes, expected at least %d", info.Size(), least)}
+	if minSize := 2 * int64(os.Getpagesize()); info.Size() < minSize { // bbolt has no error of its own for it
+		return &CorruptError{path: cfg.Path, cause: fmt.Errorf("%d bytes, expected at least %d", info.Size(), minSize)}
 	}
 	db, err := bolt.Open(cfg.Path, 0o600, &bolt.Options{Timeout: cfg.OpenTimeout, ReadOnly: true}) // waits for who writes
 	for _, damage := range []error{berrors.ErrInvalid, berrors.ErrVersionMismatch, berrors.ErrChecksum} {

@@ -131,7 +131,7 @@ func damagedFiles(t *testing.T, damages int) {
 	file := written(t)
 	dir, random := t.TempDir(), rand.New(rand.NewPCG(1, 1))
 	var want map[string]string
-	page, refused := os.Getpagesize(), 0
+	page, rejected := os.Getpagesize(), 0
 	for n := range damages {
 		path, damaged := filepath.Join(dir, "sessions.db"), file
 		switch {
@@ -149,7 +149,7 @@ func damagedFiles(t *testing.T, damages int) {
 		s, err := Open(Config{Path: path})
 		if err != nil {
 			wantDamage(t, n, err, path)
-			refused++
+			rejected++
 			continue
 		}
 		got, err := contents(s)
@@ -163,8 +163,8 @@ func damagedFiles(t *testing.T, damages int) {
 			t.Errorf("damage %d: write and close: got %v, want nil", n, err)
 		}
 	}
-	if refused < damages/4 {
-		t.Errorf("files that were refused: got %d of %d, want a quarter at least", refused, damages)
+	if rejected < damages/4 {
+		t.Errorf("files that were refused: got %d of %d, want a quarter at least", rejected, damages)
 	}
 }
 

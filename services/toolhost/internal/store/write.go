@@ -22,7 +22,7 @@ type writer struct {
 // made. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
 	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
-	return s.write(ctx, "create", id, func(w *writer) (refused, err error) {
+	return s.write(ctx, "create", id, func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old != nil || err != nil {
 			return ErrExists, err
 		}
@@ -43,7 +43,7 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
 	value, versions := sessionValue(max(index, lastIndex), meta), sealVersions(id, versions)
 	outcome = seal(appendKey(nil, id, kindOutcome, 0, index), outcome)
-	return s.write(ctx, "commit", id, func(w *writer) (refused, err error) {
+	return s.write(ctx, "commit", id, func(w *writer) (rejected, err error) {
 		old, err := w.session(id)
 		if old == nil || err != nil {
 			return ErrNotFound, err
@@ -64,7 +64,7 @@ func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte,
 // only after the commit. When ctx ends first, it returns the context's error and the session may or
 // may not be gone. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	return s.write(ctx, "delete", id, func(w *writer) (refused, err error) {
+	return s.write(ctx, "delete", id, func(w *writer) (rejected, err error) {
 		prefix := append([]byte(id), 0)
 		c := w.bucket.Cursor()
 		// Each step seeks anew, because a cursor loses its place when it deletes.
@@ -107,7 +107,7 @@ func sealVersions(id string, versions []Version) []Version {
 
 // write has apply run in the next transaction and waits for its commit. operation is for the
 // error's text.
-func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (refused, err error)) error {
+func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (rejected, err error)) error {
 	err := checkID(id)
 	if err == nil {
 		err = s.submit(ctx, apply)

@@ -43,15 +43,15 @@ func Builtin() *Catalogue {
 // New returns a catalogue of tools in the original's order. Other tools follow in the given order.
 // Names must be unique. Catalogues own the tools.
 func New(tools []*Tool) *Catalogue {
-	place := make(map[string]int, len(originalOrder()))
+	indices := make(map[string]int, len(originalOrder()))
 	for i, name := range originalOrder() {
-		place[name] = i
+		indices[name] = i
 	}
 	at := func(t *Tool) int {
-		if i, known := place[t.Name]; known {
+		if i, exists := indices[t.Name]; exists {
 			return i
 		}
-		return len(place)
+		return len(indices)
 	}
 	c := &Catalogue{tools: slices.Clone(tools), byName: make(map[string]*Tool, len(tools)), scrambled: scramble(tools)}
 	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })

@@ -50,7 +50,7 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedToo
 	}
 	gated := *s
 	gated.gated = make(map[string]*Tool, len(confirm))
-	var here, all []confirmedTool
+	var selected, all []confirmedTool
 	for _, entry := range confirm {
 		t := c.byName[entry.GetTool()]
 		twice := slices.ContainsFunc(all, func(other confirmedTool) bool {
@@ -66,20 +66,20 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedToo
 		}
 		gated.gated[t.Name] = t.gated(entry.GetAction())
 		if all = append(all, confirmedTool{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
-			here = append(here, all[len(all)-1])
+			selected = append(selected, all[len(all)-1])
 		}
 	}
-	if len(here) == 0 {
-		here = all
+	if len(selected) == 0 {
+		selected = all
 	}
-	gated.allow = allowTool(here)
-	gated.User = append(slices.Clip(s.User), gated.allow.shownToUser())
+	gated.allow = allowTool(selected)
+	gated.User = append(slices.Clip(s.User), gated.allow.forUser())
 	gated.Agent = slices.Clone(s.Agent)
-	for i, shown := range gated.Agent {
-		if gated.gated[shown.GetExecutionName()] != nil && shown.GetDescription() != "" {
+	for i, described := range gated.Agent {
+		if gated.gated[described.GetExecutionName()] != nil && described.GetDescription() != "" {
 			gated.Agent[i] = &worldv1.Tool{
-				Name: shown.GetName(), ExecutionName: shown.GetExecutionName(), ParametersJson: shown.GetParametersJson(),
-				Description: shown.GetDescription() + consentNote,
+				Name: described.GetName(), ExecutionName: described.GetExecutionName(), ParametersJson: described.GetParametersJson(),
+				Description: described.GetDescription() + consentNote,
 			}
 		}
 	}
@@ -114,7 +114,7 @@ func (t *Tool) gated(action string) *Tool {
 // are read one by one, so that parallel calls with different consents do not conflict.
 func consentFor(w *session.World, args Args) (id python.Value, once bool, otherwise string) {
 	const tool, scope, arguments = 0, 1, 2
-	var others []session.Row // id and argument
+	var otherRows []session.Row // id and argument
 	for n := range w.Count(world.Consent, session.All()) {
 		id := python.Str(consentName(n))
 		for _, row := range w.Find(world.Consent, session.Where{Column: consentID, Value: id}, consentTool, consentScope, consentArguments) {
@@ -122,13 +122,13 @@ func consentFor(w *session.World, args Args) (id python.Value, once bool, otherw
 				continue
 			}
 			if argument := args.firstDifference(row[arguments]); argument != "" {
-				others = append(others, session.Row{id, python.Str(argument)})
+				otherRows = append(otherRows, session.Row{id, python.Str(argument)})
 			} else if isValidConsent(w, id) {
 				return id, !row[scope].Equal(python.Str(world.ConsentConversation)), ""
 			}
 		}
 	}
-	for _, other := range others {
+	for _, other := range otherRows {
 		if isValidConsent(w, other[0]) {
 			otherwise, _ = other[1].AsStr()
 			break
@@ -152,8 +152,8 @@ func isValidConsent(w *session.World, consent python.Value) bool {
 
 // firstDifference returns the name of the first argument that differs from a consent, empty if none
 // does.
-func (a Args) firstDifference(wanted python.Value) string {
-	text, restricted := wanted.AsStr()
+func (a Args) firstDifference(expected python.Value) string {
+	text, restricted := expected.AsStr()
 	if !restricted {
 		return ""
 	}
@@ -174,13 +174,13 @@ func (a Args) firstDifference(wanted python.Value) string {
 // session.
 func AllowTool() *Tool { return allowTool(nil) }
 
-// shownToUser returns the declaration for users. It excludes the arguments of a call: a user who
+// forUser returns the declaration for users. It excludes the arguments of a call: a user who
 // only reads the conversation does not know their names, and a wrong value would refuse the right
 // call.
-func (t *Tool) shownToUser() *worldv1.Tool {
-	shown := *t
-	shown.Params = t.Params[:len(t.Params)-1]
-	return shown.WithoutAugmentations()
+func (t *Tool) forUser() *worldv1.Tool {
+	copied := *t
+	copied.Params = t.Params[:len(t.Params)-1]
+	return copied.WithoutAugmentations()
 }
 
 // allowTool returns the tool by which the user consents to one of some actions.
@@ -251,11 +251,11 @@ func (t *Tool) restriction(arguments python.Value) (python.Value, error) {
 }
 
 // choice describes an argument in words, for models that do not see an enumeration.
-func choice(what string, among []string) string {
+func choice(noun string, among []string) string {
 	if len(among) == 0 {
-		return what + "."
+		return noun + "."
 	}
-	return what + ", one of: " + strings.Join(among, ", ") + "."
+	return noun + ", one of: " + strings.Join(among, ", ") + "."
 }
 
 func unknownChoice(param, value string, choices []string) error {

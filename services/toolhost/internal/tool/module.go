@@ -68,8 +68,8 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 		}
 		tools, mistakes = append(tools, m.tools...), append(mistakes, m.mistakes...)
 	}
-	served, wrong := serverTools(pack.Servers, pack.Schema, taken)
-	tools, mistakes = append(tools, served...), append(mistakes, wrong...)
+	served, serverMistakes := serverTools(pack.Servers, pack.Schema, taken)
+	tools, mistakes = append(tools, served...), append(mistakes, serverMistakes...)
 	if len(mistakes) > 0 {
 		return nil, mistakes
 	}
@@ -81,19 +81,19 @@ type implementation struct{ tool, backend string }
 
 // preferBackend returns one implementation of each tool, at the position of the first.
 func preferBackend(tools []*Tool, backend string) []*Tool {
-	places := make(map[string]int, len(tools))
-	var chosen []*Tool
+	indices := make(map[string]int, len(tools))
+	var preferred []*Tool
 	for _, t := range tools {
-		at, twice := places[t.Name]
+		at, twice := indices[t.Name]
 		switch {
 		case !twice:
-			places[t.Name] = len(chosen)
-			chosen = append(chosen, t)
-		case t.Backend == backend || t.Backend == "" && chosen[at].Backend != backend:
-			chosen[at] = t
+			indices[t.Name] = len(preferred)
+			preferred = append(preferred, t)
+		case t.Backend == backend || t.Backend == "" && preferred[at].Backend != backend:
+			preferred[at] = t
 		}
 	}
-	return chosen
+	return preferred
 }
 
 // toolName matches the function names that model providers accept.
@@ -144,8 +144,8 @@ func (m *module) compile() {
 
 // hint returns a suggestion for an unknown name.
 func hint(name string, known []string) string {
-	if near := spelling.Nearest(name, known, 2); near != "" {
-		return fmt.Sprintf("; did you mean %q?", near)
+	if nearest := spelling.Nearest(name, known, 2); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return "; expected one of " + strings.Join(known, ", ")
 }

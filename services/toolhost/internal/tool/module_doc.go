@@ -88,8 +88,8 @@ func describe(paragraphs []string, line string) []string {
 }
 
 // argument parses a line under Args, which starts or continues an entry.
-func (m *module) argument(def *syntax.Def, d *docstring, at int, line string, begins bool) {
-	if !begins {
+func (m *module) argument(def *syntax.Def, d *docstring, at int, line string, startsSection bool) {
+	if !startsSection {
 		d.args[len(d.args)-1].text += " " + line
 		return
 	}

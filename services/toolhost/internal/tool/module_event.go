@@ -37,13 +37,13 @@ func (m moduleWorld) event(method string, positional []python.Value, keyword *py
 		params = []string{"at", "text", "to"}
 	}
 	args := make([]python.Value, len(params))
-	given := copy(args, positional)
+	count := copy(args, positional)
 	if len(positional) > len(params) {
 		return python.Value{}, raise("TypeError", worldName+"."+method+"() takes "+strconv.Itoa(len(params))+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
 	}
 	for _, item := range keyword.Items() {
 		at := slices.Index(params, item.Key)
-		if at < given {
+		if at < count {
 			return python.Value{}, raise("TypeError", worldName+"."+method+"() got an unexpected keyword argument "+python.Repr(python.Str(item.Key)))
 		}
 		args[at] = item.Value
@@ -60,7 +60,7 @@ func (m moduleWorld) event(method string, positional []python.Value, keyword *py
 // schedule adds an event and returns its id.
 func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
 	due, isNumber := at.Number()
-	said, isText := text.AsStr()
+	content, isText := text.AsStr()
 	told, _ := to.AsStr()
 	recipient := map[string]string{toAgent: world.EventToAgent, toUser: world.EventToUser}[told]
 	switch {
@@ -68,7 +68,7 @@ func (m moduleWorld) schedule(at, text, to python.Value) (python.Value, error) {
 		return python.Value{}, raise("TypeError", "the time of an event is a number of POSIX seconds, not '"+at.TypeName()+"'")
 	case math.IsNaN(due) || math.IsInf(due, 0):
 		return python.Value{}, raise("ValueError", "the time of an event is a finite number of POSIX seconds, not "+python.Repr(at))
-	case !isText || said == "":
+	case !isText || content == "":
 		return python.Value{}, raise("ValueError", "the text of an event is a text that is not empty")
 	case recipient == "":
 		return python.Value{}, raise("ValueError", "an event is told to '"+toAgent+"' or '"+toUser+"', not "+python.Repr(to))

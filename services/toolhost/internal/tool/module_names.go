@@ -117,7 +117,7 @@ func (r *nameChecker) tableCall(call *syntax.Call) {
 	}
 	for _, arg := range call.Args[1:] {
 		if arg.Name != "" {
-			if _, _, known := condition(table, arg.Name, method.Name == rowsMethod); !known {
+			if _, _, ok := condition(table, arg.Name, method.Name == rowsMethod); !ok {
 				r.failAt(arg.X, "table %s has no column %s%s", name, arg.Name, hint(arg.Name, columnNames(table)))
 			}
 		} else if arg.Stars == 0 {

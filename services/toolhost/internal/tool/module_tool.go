@@ -32,11 +32,11 @@ func decorators() []string { return []string{confirmDecorator, uncheckedDecorato
 func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
 		call, called := x.(*syntax.Call)
-		of := x
+		expr := x
 		if called {
-			of = call.Func
+			expr = call.Func
 		}
-		name, ok := of.(*syntax.Name)
+		name, ok := expr.(*syntax.Name)
 		switch {
 		case ok && name.Binding == syntax.BindingBuiltin && !library().Has(name.ID): // reported by names
 		case ok && name.Binding == syntax.BindingBuiltin && name.ID == backendDecorator:
@@ -58,7 +58,7 @@ func backendOf(def *syntax.Def) string {
 		if !ok || len(call.Args) == 0 {
 			continue
 		}
-		if of, ok := call.Func.(*syntax.Name); ok && of.ID == backendDecorator {
+		if fn, ok := call.Func.(*syntax.Name); ok && fn.ID == backendDecorator {
 			name, _ := literalText(call.Args[0].X)
 			if name == defaultBackend {
 				return ""
@@ -206,7 +206,7 @@ func hintType(hint syntax.Expr) (t Type, ok bool) {
 	if parts, ok = source.UnionTypes(hint, nil); !ok {
 		return Type{}, false
 	}
-	var of []class
+	var classes []class
 	nullable, maybe := false, false
 	for _, part := range parts {
 		switch part := part.(type) {
@@ -220,7 +220,7 @@ func hintType(hint syntax.Expr) (t Type, ok bool) {
 			if !ok {
 				return Type{}, false
 			}
-			of = append(of, container)
+			classes = append(classes, container)
 		case *syntax.Name:
 			at := slices.IndexFunc(named(), func(s class) bool { return s.name == part.ID })
 			switch {
@@ -229,14 +229,14 @@ func hintType(hint syntax.Expr) (t Type, ok bool) {
 			case at < 0:
 				return Type{}, false
 			default:
-				of = append(of, named()[at])
+				classes = append(classes, named()[at])
 			}
 		}
 	}
-	numbers := len(of) == 2 && of[0].kind != of[1].kind &&
-		!slices.ContainsFunc(of, func(s class) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
-	if len(of) != 1 && !numbers {
+	numbers := len(classes) == 2 && classes[0].kind != classes[1].kind &&
+		!slices.ContainsFunc(classes, func(s class) bool { return s.kind != python.KindInt && s.kind != python.KindFloat })
+	if len(classes) != 1 && !numbers {
 		return Type{}, false
 	}
-	return typeOf(of, nullable, maybe), true
+	return typeOf(classes, nullable, maybe), true
 }

@@ -60,18 +60,18 @@ func (moduleWorld) Callable(string) bool { return false }
 
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	of, method, _ := strings.Cut(name, ".")
+	object, method, _ := strings.Cut(name, ".")
 	if slices.Contains(eventMethods(), method) {
 		return m.event(method, positional, keyword)
 	}
-	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, of)]
-	if least := min(params, 2) - len(optionalParams(method)); len(positional) < least || len(positional) > params {
+	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, object)]
+	if required := min(params, 2) - len(optionalParams(method)); len(positional) < required || len(positional) > params {
 		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
 	}
-	if keyword.Len() > 0 && (len(positional) == 0 || of != worldName || method == addMethod) {
+	if keyword.Len() > 0 && (len(positional) == 0 || object != worldName || method == addMethod) {
 		return python.Value{}, raise("TypeError", name+"() got an unexpected keyword argument "+python.Repr(python.Str(keyword.Items()[0].Key)))
 	}
-	switch cmp.Or(method, of) {
+	switch cmp.Or(method, object) {
 	case phoneName:
 		return python.None(), checkPhone(positional[0])
 	case nowMethod:
@@ -146,16 +146,16 @@ const (
 )
 
 // condition returns column and filter of a named argument. Only queries may have suffixes.
-func condition(table world.Table, name string, endings bool) (column int, f filter, known bool) {
+func condition(table world.Table, name string, endings bool) (column int, f filter, ok bool) {
 	if column = table.Column(name); column >= 0 {
 		return column, filter{column: name}, true
 	}
 	for ending, f := range map[string]filter{
 		likeSuffix: {cutoff: contactCutoff}, aboutSuffix: {cutoff: contentCutoff}, minSuffix: {comparison: atLeast}, maxSuffix: {comparison: atMost},
 	} {
-		of, found := strings.CutSuffix(name, ending)
-		if column = table.Column(of); endings && found && column >= 0 {
-			f.column = of
+		columnName, found := strings.CutSuffix(name, ending)
+		if column = table.Column(columnName); endings && found && column >= 0 {
+			f.column = columnName
 			return column, f, true
 		}
 	}
@@ -166,16 +166,16 @@ func noColumn(name string) error { return raise(columnNotFoundError, name) }
 
 // rows returns the rows that meet all conditions as dicts of the wanted columns, by default of all.
 func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions *python.Dict) (python.Value, error) {
-	wanted, err := wantedColumns(table, columns)
+	selectedColumns, err := selectColumns(table, columns)
 	if err != nil {
 		return python.Value{}, err
 	}
-	where, read := session.All(), slices.Clone(wanted)
+	where, read := session.All(), slices.Clone(selectedColumns)
 	filters := make([]filter, conditions.Len())
 	places := make([]int, conditions.Len())
 	for i, item := range conditions.Items() {
-		column, f, known := condition(table, item.Key, true)
-		if !known {
+		column, f, ok := condition(table, item.Key, true)
+		if !ok {
 			return python.Value{}, noColumn(item.Key)
 		}
 		if err := f.check(item.Value, table.Columns[column].Kind); err != nil {
@@ -193,18 +193,18 @@ func (m moduleWorld) rows(table world.Table, columns []python.Value, conditions 
 	for i, item := range conditions.Items() {
 		rows = filters[i].apply(rows, places[i], item.Value)
 	}
-	shown := world.Table{Columns: make([]world.Column, len(wanted))}
-	for i, column := range wanted {
-		shown.Columns[i] = table.Columns[column]
+	selectedTable := world.Table{Columns: make([]world.Column, len(selectedColumns))}
+	for i, column := range selectedColumns {
+		selectedTable.Columns[i] = table.Columns[column]
 	}
 	for i := range rows {
-		rows[i] = rows[i][:len(wanted)]
+		rows[i] = rows[i][:len(selectedColumns)]
 	}
-	return dicts(shown, rows), nil
+	return dicts(selectedTable, rows), nil
 }
 
-// wantedColumns returns the indices of the columns in a query, by default of all.
-func wantedColumns(table world.Table, columns []python.Value) ([]int, error) {
+// selectColumns returns the indices of the columns in a query, by default of all.
+func selectColumns(table world.Table, columns []python.Value) ([]int, error) {
 	if len(columns) == 0 || columns[0].IsNone() {
 		all := make([]int, len(table.Columns))
 		for i := range all {
@@ -216,18 +216,18 @@ func wantedColumns(table world.Table, columns []python.Value) ([]int, error) {
 	if !ok {
 		return nil, raise("TypeError", "columns are a list of names, not '"+columns[0].TypeName()+"'")
 	}
-	var wanted []int
+	var selected []int
 	for _, name := range list {
 		text, _ := name.AsStr()
 		column := table.Column(text)
 		if column < 0 {
 			return nil, noColumn(text)
 		}
-		if !slices.Contains(wanted, column) {
-			wanted = append(wanted, column)
+		if !slices.Contains(selected, column) {
+			selected = append(selected, column)
 		}
 	}
-	return wanted, nil
+	return selected, nil
 }
 
 // cells returns the indices and values of a dict by column, in the order of the columns.
@@ -307,11 +307,11 @@ func (m moduleWorld) update(table world.Table, values python.Value, conditions *
 	if err != nil {
 		return err
 	}
-	column, value, one, err := singleCondition(table, conditions)
+	column, value, ok, err := singleCondition(table, conditions)
 	switch {
 	case err != nil:
 		return err
-	case one:
+	case ok:
 		return modifyRow(m.world, table.Name, column, value, changes...)
 	}
 	for i := range changes {
@@ -326,8 +326,8 @@ func (m moduleWorld) update(table world.Table, values python.Value, conditions *
 
 // remove removes the rows that the condition selects.
 func (m moduleWorld) remove(table world.Table, conditions *python.Dict) error {
-	column, value, one, err := singleCondition(table, conditions)
-	if err == nil && !one {
+	column, value, ok, err := singleCondition(table, conditions)
+	if err == nil && !ok {
 		err = raise("TypeError", "world.remove() needs a condition such as "+table.Columns[0].Name+"=…")
 	}
 	if err != nil {

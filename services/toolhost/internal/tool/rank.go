@@ -9,14 +9,14 @@ import (
 
 // rank returns the names of all other tools, most distracting first. Tools of the same modules are
 // before others, and similar names before others in each part. The original's order breaks ties.
-func (c *Catalogue) rank(wanted []string) []string {
+func (c *Catalogue) rank(toolNames []string) []string {
 	type candidate struct {
 		name  string
 		near  bool
 		score float64
 	}
-	modules, texts := make(map[string]bool), make([]*fuzzy.Text, len(wanted))
-	for i, name := range wanted {
+	modules, texts := make(map[string]bool), make([]*fuzzy.Text, len(toolNames))
+	for i, name := range toolNames {
 		texts[i] = fuzzy.Prepare(name)
 		if t := c.byName[name]; t != nil {
 			modules[t.Module] = true
@@ -24,7 +24,7 @@ func (c *Catalogue) rank(wanted []string) []string {
 	}
 	var candidates []candidate
 	for _, t := range c.tools {
-		if slices.Contains(wanted, t.Name) {
+		if slices.Contains(toolNames, t.Name) {
 			continue
 		}
 		other := candidate{name: t.Name, near: modules[t.Module]}

@@ -188,18 +188,18 @@ func withoutKeys(list python.Value, keys ...string) (python.Value, error) {
 		return python.Value{}, notIterable(list)
 	}
 	items, _ := list.AsList()
-	kept := make([]python.Value, len(items))
+	result := make([]python.Value, len(items))
 	for i, item := range items {
 		switch item.Kind() {
 		case python.KindDict:
-			kept[i] = without(item, keys...).Value()
+			result[i] = without(item, keys...).Value()
 		case python.KindList:
 			return python.Value{}, raise("TypeError", "pop expected at most 1 argument, got 2")
 		default:
 			return python.Value{}, raise("AttributeError", "'"+item.TypeName()+"' object has no attribute 'pop'")
 		}
 	}
-	return python.List(kept...), nil
+	return python.List(result...), nil
 }
 
 // without copies a dict except some keys.
@@ -209,13 +209,13 @@ func without(value python.Value, keys ...string) *python.Dict {
 		leave[key] = true
 	}
 	dict, _ := value.AsDict()
-	kept := &python.Dict{}
+	result := &python.Dict{}
 	for _, item := range dict.Items() {
 		if !leave[item.Key] {
-			kept.Set(item.Key, item.Value)
+			result.Set(item.Key, item.Value)
 		}
 	}
-	return kept
+	return result
 }
 
 func notIterable(value python.Value) error {
@@ -248,9 +248,9 @@ func withoutExchange(stock python.Value) (python.Value, error) {
 		return python.Value{}, raise("AttributeError", "'"+symbol.TypeName()+"' object has no attribute 'split'")
 	}
 	text, _, _ = strings.Cut(text, ":")
-	cut := without(stock)
-	cut.Set("symbol", python.Str(text))
-	return cut.Value(), nil
+	result := without(stock)
+	result.Set("symbol", python.Str(text))
+	return result.Value(), nil
 }
 
 func convertCurrency(ctx context.Context, w *session.World, args Args) (python.Value, error) {

@@ -155,15 +155,15 @@ func removeRows(w *session.World, name, column string, id python.Value) error {
 
 // comparisonText returns the start of a comparison as polars prints it.
 func comparisonText(column string, value python.Value) string {
-	const shown = 30
+	const maxLength = 30
 	text := `[([(col("` + column + `")) == (`
-	if of, ok := value.AsStr(); ok {
-		text += "String(" + of + ")"
+	if str, ok := value.AsStr(); ok {
+		text += "String(" + str + ")"
 	} else {
 		text += python.Repr(value)
 	}
-	if text += ")])]"; len(text) > shown {
-		text = strings.ToValidUTF8(text[:shown], "") + "…"
+	if text += ")])]"; len(text) > maxLength {
+		text = strings.ToValidUTF8(text[:maxLength], "") + "…"
 	}
 	return text
 }

@@ -75,7 +75,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 	if err := c.check(selection); err != nil {
 		return nil, err
 	}
-	shown, allowed, err := c.augment(selection)
+	visible, allowed, err := c.augment(selection)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 		if (allowed != nil && !slices.Contains(allowed, t.Name)) || slices.Contains(selection.GetDeny(), t.Name) {
 			continue
 		}
-		seen := t.described(selection.GetDescriptions()).shown(shown)
+		seen := t.withDescription(selection.GetDescriptions()).toProto(visible)
 		if t.User {
 			s.user[t.Name] = true
 			seen.Name = t.Name // the user's tools keep their names
@@ -101,7 +101,7 @@ func (c *Catalogue) Select(selection *setupv1.ToolSelection) (*Selection, error)
 			continue
 		}
 		s.agent[t.Name] = true
-		if !shown.name {
+		if !visible.name {
 			seen.Name = c.scrambled[t.Name]
 		}
 		s.Agent = append(s.Agent, seen)
@@ -132,7 +132,7 @@ func (c *Catalogue) check(selection *setupv1.ToolSelection) error {
 
 // augment returns the visible parts for the augmentations, and the allowed tools, nil for all.
 func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []string, error) {
-	shown, distractions := allVisible(), 0
+	visible, distractions := allVisible(), 0
 	for _, augmentation := range selection.GetAugmentations() {
 		switch augmentation {
 		case setupv1.Augmentation_AUGMENTATION_THREE_DISTRACTION_TOOLS:
@@ -142,13 +142,13 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 		case setupv1.Augmentation_AUGMENTATION_ALL_TOOLS:
 			distractions = len(c.tools)
 		case setupv1.Augmentation_AUGMENTATION_TOOL_NAME_SCRAMBLED:
-			shown.name = false
+			visible.name = false
 		case setupv1.Augmentation_AUGMENTATION_TOOL_DESCRIPTION_SCRAMBLED:
-			shown.description = false
+			visible.description = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_DESCRIPTION_SCRAMBLED:
-			shown.argDescription = false
+			visible.argDescription = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED:
-			shown.argType = false
+			visible.argType = false
 		case setupv1.Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED, setupv1.Augmentation_AUGMENTATION_CONFIRMATION: // see RequireConsent
 		case setupv1.Augmentation_AUGMENTATION_UNSPECIFIED:
 			return visibility{}, nil, fmt.Errorf("%w: augmentation %d is unknown", ErrSelection, augmentation)
@@ -157,10 +157,10 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 		}
 	}
 	if len(selection.GetAllow()) == 0 {
-		return shown, nil, nil
+		return visible, nil, nil
 	}
 	ranking := c.rank(selection.GetAllow())
-	return shown, slices.Concat(selection.GetAllow(), ranking[:min(distractions, len(ranking))]), nil
+	return visible, slices.Concat(selection.GetAllow(), ranking[:min(distractions, len(ranking))]), nil
 }
 
 // scramble numbers the tools of each module in alphabetical order.
@@ -180,34 +180,34 @@ func scramble(tools []*Tool) map[string]string {
 	return names
 }
 
-// described returns the tool with a selection's replacements of texts.
-func (t *Tool) described(texts []*setupv1.ToolDescription) *Tool {
+// withDescription returns the tool with a selection's replacements of texts.
+func (t *Tool) withDescription(texts []*setupv1.ToolDescription) *Tool {
 	at := slices.IndexFunc(texts, func(text *setupv1.ToolDescription) bool { return text.GetTool() == t.Name })
 	if at < 0 {
 		return t
 	}
-	own := *t
+	copied := *t
 	if texts[at].Description != nil {
-		own.Description = texts[at].GetDescription()
+		copied.Description = texts[at].GetDescription()
 	}
-	own.Params = slices.Clone(t.Params)
+	copied.Params = slices.Clone(t.Params)
 	for _, argument := range texts[at].GetArguments() {
-		for i := range own.Params {
-			if own.Params[i].Name == argument.GetName() {
-				own.Params[i].Description = argument.GetDescription()
+		for i := range copied.Params {
+			if copied.Params[i].Name == argument.GetName() {
+				copied.Params[i].Description = argument.GetDescription()
 			}
 		}
 	}
-	return &own
+	return &copied
 }
 
 // WithoutAugmentations returns the tool without augmentations.
-func (t *Tool) WithoutAugmentations() *worldv1.Tool { return t.shown(allVisible()) }
+func (t *Tool) WithoutAugmentations() *worldv1.Tool { return t.toProto(allVisible()) }
 
-func (t *Tool) shown(s visibility) *worldv1.Tool {
-	shown := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}
+func (t *Tool) toProto(s visibility) *worldv1.Tool {
+	described := &worldv1.Tool{Name: t.Name, ExecutionName: t.Name, Description: t.Description}
 	if !s.description && len(t.Params) > 0 { // the original keeps the description of tools without arguments
-		shown.Description = ""
+		described.Description = ""
 	}
 	properties, required := &python.Dict{}, []python.Value{}
 	for i := range t.Params {
@@ -215,9 +215,9 @@ func (t *Tool) shown(s visibility) *worldv1.Tool {
 		property := &python.Dict{}
 		if s.argType {
 			property.Set("type", python.Str(param.Type.Schema))
-			if of := param.Type.Items; of != "" {
+			if itemType := param.Type.Items; itemType != "" {
 				key := map[string]string{"array": "items", "object": "additionalProperties"}[param.Type.Schema]
-				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(of)}))
+				property.Set(key, python.DictOf(python.Item{Key: "type", Value: python.Str(itemType)}))
 			}
 		}
 		if len(param.Choices) > 0 {
@@ -244,8 +244,8 @@ func (t *Tool) shown(s visibility) *worldv1.Tool {
 	if s.argType {
 		schema = append(schema, t.Definitions...)
 	}
-	shown.ParametersJson = python.JSON(python.DictOf(schema...))
-	return shown
+	described.ParametersJson = python.JSON(python.DictOf(schema...))
+	return described
 }
 
 func texts(list []string) []python.Value {

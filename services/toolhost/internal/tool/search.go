@@ -55,11 +55,11 @@ func (s search) check(args Args) error {
 }
 
 // check raises for a value that cannot be compared with cells of a kind.
-func (f filter) check(wanted python.Value, kind world.Kind) error {
+func (f filter) check(target python.Value, kind world.Kind) error {
 	if f.cutoff == 0 {
-		return checkComparable(wanted, kind)
+		return checkComparable(target, kind)
 	}
-	if _, ok := wanted.AsStr(); !ok && !wanted.IsNone() {
+	if _, ok := target.AsStr(); !ok && !target.IsNone() {
 		return raise("TypeError", "sentence must be a String")
 	}
 	return nil
@@ -96,26 +96,26 @@ func (s search) columns() string {
 }
 
 // apply returns the rows whose cell at an index passes.
-func (f filter) apply(rows []session.Row, at int, wanted python.Value) []session.Row {
+func (f filter) apply(rows []session.Row, at int, target python.Value) []session.Row {
 	if f.cutoff > 0 {
-		return fuzzyRows(rows, at, wanted, f.cutoff)
+		return fuzzyRows(rows, at, target, f.cutoff)
 	}
-	var kept []session.Row
+	var matches []session.Row
 	for _, row := range rows {
-		if !row[at].IsNone() && f.comparison.holds(row[at], wanted) {
-			kept = append(kept, row)
+		if !row[at].IsNone() && f.comparison.holds(row[at], target) {
+			matches = append(matches, row)
 		}
 	}
-	return kept
+	return matches
 }
 
 // holds compares a non-null cell.
-func (c comparison) holds(cell, wanted python.Value) bool {
+func (c comparison) holds(cell, target python.Value) bool {
 	if c == equalTo {
-		return cell.Equal(wanted)
+		return cell.Equal(target)
 	}
 	number, isNumber := cell.Number()
-	bound, isBound := wanted.Number()
+	bound, isBound := target.Number()
 	if !isNumber || !isBound {
 		return false
 	}
@@ -126,17 +126,17 @@ func (c comparison) holds(cell, wanted python.Value) bool {
 }
 
 // fuzzyRows returns the best matches of a text, the best first. None matches nothing.
-func fuzzyRows(rows []session.Row, at int, wanted python.Value, cutoff float64) []session.Row {
-	query, ok := wanted.AsStr()
+func fuzzyRows(rows []session.Row, at int, target python.Value, cutoff float64) []session.Row {
+	query, ok := target.AsStr()
 	if !ok {
 		return nil
 	}
 	matches := fuzzy.Extract(query, len(rows), func(i int) (string, bool) { return rows[i][at].AsStr() }, cutoff, fuzzyLimit)
-	kept := make([]session.Row, len(matches))
+	result := make([]session.Row, len(matches))
 	for i, match := range matches {
-		kept[i] = rows[match.Index]
+		result[i] = rows[match.Index]
 	}
-	return kept
+	return result
 }
 
 // checkComparable raises polars' exception for a value that cannot be compared with a column.
@@ -150,9 +150,9 @@ func checkComparable(v python.Value, kind world.Kind) error {
 	}
 	switch v.Kind() {
 	case python.KindInt:
-		i, fits := v.AsInt()
+		i, ok := v.AsInt()
 		switch {
-		case !fits:
+		case !ok:
 			return nil
 		case i <= math.MinInt32 || i >= math.MaxInt32:
 			return raise("polars.exceptions.ComputeError", "cannot compare string with numeric type (i64)")

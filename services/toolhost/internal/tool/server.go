@@ -96,13 +96,13 @@ func serverTool(server *setupv1.ToolServer, declared *toolsv1.Tool, schema *worl
 // serverRequest returns the parts that determine the answer to a call: its arguments and the
 // declared data of the session.
 func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python.Dict, error) {
-	given, params := &python.Dict{}, &python.Dict{}
+	arguments, params := &python.Dict{}, &python.Dict{}
 	for i := range args.bound {
 		if args.bound[i].Given {
-			given.Set(args.bound[i].Name, args.bound[i].Value)
+			arguments.Set(args.bound[i].Name, args.bound[i].Value)
 		}
 	}
-	params.Set(toolserver.FieldArguments, given.Value())
+	params.Set(toolserver.FieldArguments, arguments.Value())
 	if len(declared.GetReads()) > 0 {
 		tables := &python.Dict{}
 		for _, read := range declared.GetReads() {
@@ -137,11 +137,11 @@ func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
 	for i, column := range read.GetColumns() {
 		columns[i] = python.Str(column)
 	}
-	of := []python.Value{python.Str(read.GetTable())}
+	arguments := []python.Value{python.Str(read.GetTable())}
 	if len(columns) > 0 {
-		of = append(of, python.List(columns...))
+		arguments = append(arguments, python.List(columns...))
 	}
-	return moduleWorld{w}.Call(worldName+"."+rowsMethod, of, &python.Dict{})
+	return moduleWorld{w}.Call(worldName+"."+rowsMethod, arguments, &python.Dict{})
 }
 
 // errNoAnswer means that a recorded answer of a tool server is malformed.
@@ -193,10 +193,10 @@ func makeChange(m moduleWorld, change python.Value) error {
 }
 
 // changeCondition returns the only condition of an update or removal.
-func changeCondition(of python.Value) *python.Dict {
+func changeCondition(value python.Value) *python.Dict {
 	where := &python.Dict{}
-	column, _ := field(of, toolserver.FieldColumn).AsStr()
-	where.Set(column, field(of, toolserver.FieldCell))
+	column, _ := field(value, toolserver.FieldColumn).AsStr()
+	where.Set(column, field(value, toolserver.FieldCell))
 	return where
 }
 
@@ -206,8 +206,8 @@ func has(dict *python.Dict, key string) bool {
 }
 
 // field returns a field of an object, null if it is missing.
-func field(of python.Value, key string) python.Value {
-	dict, ok := of.AsDict()
+func field(object python.Value, key string) python.Value {
+	dict, ok := object.AsDict()
 	if !ok {
 		return python.None()
 	}

@@ -62,11 +62,11 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 // schemaType returns the type of a property. One without a Python type accepts anything.
 func schemaType(property python.Value, maybe bool) Type {
 	kinds, nullable, items := alternativesOf(property)
-	of := slices.IndexFunc(named(), func(c class) bool { return len(kinds) == 1 && c.schema == kinds[0] })
-	if of < 0 {
+	index := slices.IndexFunc(named(), func(c class) bool { return len(kinds) == 1 && c.schema == kinds[0] })
+	if index < 0 {
 		return Type{Annotation: "typing.Any", NotGiven: maybe, anything: true}
 	}
-	c := named()[of]
+	c := named()[index]
 	c.items = items
 	classes := []class{c}
 	return typeOf(classes, nullable, maybe)

@@ -34,38 +34,38 @@ func phoneServices() []phoneService {
 
 // settingTools returns the tools of the phone's settings.
 func settingTools() []*Tool {
-	on := func(what string) []Param {
-		return []Param{{Name: "on", Type: Bool(), Description: "true turns " + what + " on, false turns it off."}}
+	onParam := func(description string) []Param {
+		return []Param{{Name: "on", Type: Bool(), Description: "true turns " + description + " on, false turns it off."}}
 	}
-	getter := func(name, what, column string) *Tool {
+	getter := func(name, description, column string) *Tool {
 		return &Tool{
 			Name: name, Module: settingModule, ReadOnly: true,
-			Description: "Tells whether " + what + " is on.",
+			Description: "Tells whether " + description + " is on.",
 			Answer:      func(w *session.World, _ Args) python.Value { return setting(w, column) },
 		}
 	}
-	setter := func(name, what string, s phoneService) *Tool {
+	setter := func(name, description string, s phoneService) *Tool {
 		return &Tool{
 			Name: name, Module: settingModule, CheckLate: true,
-			Description: "Turns " + what + " of the phone on or off. It cannot be turned on in low battery mode.",
-			Params:      on(what),
+			Description: "Turns " + description + " of the phone on or off. It cannot be turned on in low battery mode.",
+			Params:      onParam(description),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), setService(w, args, s)
 			},
 		}
 	}
-	known := phoneServices()
+	services := phoneServices()
 	return []*Tool{
-		setter("set_cellular_service_status", "cellular service", known[0]),
-		getter("get_cellular_service_status", "cellular service", known[0].column),
-		setter("set_wifi_status", "wifi", known[1]),
-		getter("get_wifi_status", "wifi", known[1].column),
-		setter("set_location_service_status", "location service", known[2]),
-		getter("get_location_service_status", "location service", known[2].column),
+		setter("set_cellular_service_status", "cellular service", services[0]),
+		getter("get_cellular_service_status", "cellular service", services[0].column),
+		setter("set_wifi_status", "wifi", services[1]),
+		getter("get_wifi_status", "wifi", services[1].column),
+		setter("set_location_service_status", "location service", services[2]),
+		getter("get_location_service_status", "location service", services[2].column),
 		{
 			Name: "set_low_battery_mode_status", Module: settingModule,
 			Description: "Turns low battery mode of the phone on or off. Turning it on turns wifi, cellular and location service off.",
-			Params:      on("low battery mode"),
+			Params:      onParam("low battery mode"),
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {
 				return python.None(), setLowBattery(w, args)
 			},
@@ -100,15 +100,15 @@ func isOn(w *session.World, column string) bool {
 }
 
 func setService(w *session.World, args Args, s phoneService) error {
-	refused := func() error {
+	unavailable := func() error {
 		if args.Value("on").Truth() && isOn(w, lowBatteryColumn) {
 			return raise("PermissionError", s.title+" cannot be turned on in low battery mode")
 		}
 		return nil
 	}
-	checks := []func() error{args.Check, refused}
+	checks := []func() error{args.Check, unavailable}
 	if s.lowBatteryFirst {
-		checks = []func() error{refused, args.Check}
+		checks = []func() error{unavailable, args.Check}
 	}
 	for _, check := range checks {
 		if err := check(); err != nil {

@@ -155,7 +155,7 @@ func (a Args) Check() error {
 }
 
 // InRange raises ValueError for a number outside its range. A null or missing argument is in range.
-func (a Args) InRange(name string, low, high float64) error {
+func (a Args) InRange(name string, minimum, maximum float64) error {
 	value := a.Value(name)
 	number, ok := value.Number()
 	if !ok {
@@ -166,10 +166,10 @@ func (a Args) InRange(name string, low, high float64) error {
 		number = math.Inf(big.Sign())
 	}
 	switch {
-	case number < low:
-		return raise("ValueError", "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(low)+".")
-	case number > high:
-		return raise("ValueError", "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(high)+".")
+	case number < minimum:
+		return raise("ValueError", "Parameter '"+name+"' is smaller than its valid range minimum of "+python.FormatFloat(minimum)+".")
+	case number > maximum:
+		return raise("ValueError", "Parameter '"+name+"' is larger than its valid range maximum of "+python.FormatFloat(maximum)+".")
 	}
 	return nil
 }

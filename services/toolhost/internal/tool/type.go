@@ -50,12 +50,12 @@ func named() []class {
 // containerOf returns the type of List[X], list[X], Dict[str, X] or dict[str, X]. X is a type name
 // or Any.
 func containerOf(hint *syntax.Subscript) (container class, ok bool) {
-	of, isName := hint.X.(*syntax.Name)
+	name, isName := hint.X.(*syntax.Name)
 	if !isName {
 		return class{}, false
 	}
 	items, keys := hint.Index, true
-	switch of.ID {
+	switch name.ID {
 	case "List", "list":
 		container = class{kind: python.KindList, name: "typing.List[", schema: "array"}
 	case "Dict", "dict":
@@ -93,14 +93,14 @@ func containerOf(hint *syntax.Subscript) (container class, ok bool) {
 }
 
 // typeOf returns the type of a hint: one class, or float and int, optionally with None or NotGiven.
-func typeOf(of []class, nullable, maybe bool) Type {
-	last := of[len(of)-1]
+func typeOf(classes []class, nullable, maybe bool) Type {
+	last := classes[len(classes)-1]
 	t := Type{Annotation: "<class '" + last.name + "'>", Schema: last.schema, Items: last.items, NotGiven: maybe, kind: last.kind, nullable: nullable}
 	if strings.HasPrefix(last.name, "typing.") {
 		t.Annotation = last.name
 	}
 	var names []string
-	for _, c := range of {
+	for _, c := range classes {
 		names = append(names, c.name)
 		if c.kind == python.KindFloat { // an int is a valid float
 			t.Schema, t.kind = c.schema, c.kind

@@ -72,11 +72,11 @@ func encodeResponse(tool *toolsv1.Tool, response *toolsv1.CallResponse) (string,
 	}
 	var changes []python.Value
 	for i, change := range response.GetChanges() {
-		one, err := encodeChange(tool, change)
+		encoded, err := encodeChange(tool, change)
 		if err != nil {
 			return "", fmt.Errorf("changes[%d]: %w", i, err)
 		}
-		changes = append(changes, one)
+		changes = append(changes, encoded)
 	}
 	return valueBody(value, changes), nil
 }
@@ -120,10 +120,10 @@ func encodeChange(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, err
 	}
 	where := func(w *toolsv1.Where) (python.Dict, error) {
 		value, err := jsonValue("value_json", w.GetValueJson())
-		one := python.Dict{}
-		one.Set(FieldColumn, python.Str(w.GetColumn()))
-		one.Set(FieldCell, value)
-		return one, err
+		encoded := python.Dict{}
+		encoded.Set(FieldColumn, python.Str(w.GetColumn()))
+		encoded.Set(FieldCell, value)
+		return encoded, err
 	}
 	switch kind := change.GetKind().(type) {
 	case *toolsv1.Change_AddJson:
@@ -131,17 +131,17 @@ func encodeChange(tool *toolsv1.Tool, change *toolsv1.Change) (python.Value, err
 		dict.Set(FieldAdd, row)
 		return out, err
 	case *toolsv1.Change_Update:
-		one, err := where(kind.Update.GetWhere())
+		encoded, err := where(kind.Update.GetWhere())
 		if err != nil {
 			return out, err
 		}
 		cells, err := values("values_json", kind.Update.GetValuesJson())
-		one.Set(FieldValues, cells)
-		dict.Set(FieldUpdate, one.Value())
+		encoded.Set(FieldValues, cells)
+		dict.Set(FieldUpdate, encoded.Value())
 		return out, err
 	default:
-		one, err := where(change.GetRemove())
-		dict.Set(FieldRemove, one.Value())
+		encoded, err := where(change.GetRemove())
+		dict.Set(FieldRemove, encoded.Value())
 		return out, err
 	}
 }

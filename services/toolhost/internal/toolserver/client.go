@@ -316,10 +316,10 @@ func (c *Client) connect(ctx context.Context, entry *cacheEntry) (connection, er
 
 // discard closes a failed connection unless another one has replaced it. It keeps a gRPC
 // connection, which reconnects and carries the calls of other sessions.
-func (c *Client) discard(entry *cacheEntry, failed connection) {
+func (c *Client) discard(entry *cacheEntry, conn connection) {
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
-	if entry.conn == failed && !c.cfg.Targets[entry.key.server].isGRPC() {
+	if entry.conn == conn && !c.cfg.Targets[entry.key.server].isGRPC() {
 		c.warn(entry.key.server, entry.disconnect())
 	}
 }

@@ -47,12 +47,12 @@ func (g *grpcConnection) close() error { return g.conn.Close() }
 
 // wrapError returns ErrProtocol unless another attempt may help. An error of the server's own code
 // is a defect.
-func (g *grpcConnection) wrapError(what string, err error) error {
+func (g *grpcConnection) wrapError(operation string, err error) error {
 	switch status.Code(err) {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled, codes.Aborted:
-		return fmt.Errorf("%s: %s", what, status.Convert(err).Message())
+		return fmt.Errorf("%s: %s", operation, status.Convert(err).Message())
 	default:
-		return fmt.Errorf("%w: %s: %s: %s: %s", ErrProtocol, g.name, what, status.Code(err), status.Convert(err).Message())
+		return fmt.Errorf("%w: %s: %s: %s: %s", ErrProtocol, g.name, operation, status.Code(err), status.Convert(err).Message())
 	}
 }
 

@@ -103,16 +103,16 @@ func (m *mcpConnection) abort() {
 
 // wrapError returns ErrProtocol unless another attempt may help. A JSON-RPC error and an invalid
 // message are not network failures.
-func (m *mcpConnection) wrapError(what string, err error) error {
-	if stated, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrProtocol, m.name, what, stated.Message, stated.Code)
+func (m *mcpConnection) wrapError(operation string, err error) error {
+	if rpcErr, ok := errors.AsType[*jsonrpc.Error](err); ok {
+		return fmt.Errorf("%w: %s: %s: %s (code %d)", ErrProtocol, m.name, operation, rpcErr.Message, rpcErr.Code)
 	}
 	_, invalid := errors.AsType[*json.SyntaxError](err)
 	_, mistyped := errors.AsType[*json.UnmarshalTypeError](err)
 	if invalid || mistyped || errors.Is(err, errUnsolicited) {
-		return fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, what, m.program.explain(err))
+		return fmt.Errorf("%w: %s: %s: %w", ErrProtocol, m.name, operation, m.program.explain(err))
 	}
-	return fmt.Errorf("%s: %w", what, m.program.explain(err))
+	return fmt.Errorf("%s: %w", operation, m.program.explain(err))
 }
 
 func (m *mcpConnection) list(ctx context.Context) ([]*toolsv1.Tool, error) {
@@ -164,10 +164,10 @@ func (m *mcpConnection) call(ctx context.Context, request Request) (string, erro
 	defer context.AfterFunc(ctx, m.abort)()
 	arguments, _ := request.Params.Get(FieldArguments)
 	result, err := m.session.CallTool(ctx, &mcp.CallToolParams{Name: nameOnServer(request.Tool), Arguments: json.RawMessage(python.JSON(arguments))})
-	var stated *jsonrpc.Error
+	var rpcErr *jsonrpc.Error
 	switch {
-	case errors.As(err, &stated) && stated.Code == jsonrpc.CodeInvalidParams:
-		return raisedBody("", stated.Message), nil // the server rejects the arguments
+	case errors.As(err, &rpcErr) && rpcErr.Code == jsonrpc.CodeInvalidParams:
+		return raisedBody("", rpcErr.Message), nil // the server rejects the arguments
 	case err != nil:
 		return "", m.wrapError(request.Tool.GetName(), err)
 	case result.IsError:

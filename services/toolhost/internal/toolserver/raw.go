@@ -60,8 +60,8 @@ func (c *rawConnection) Read(ctx context.Context) (jsonrpc.Message, error) {
 	case err != nil || !ok:
 		return message, err
 	}
-	if stated, ok := errors.AsType[*jsonrpc.Error](response.Error); ok {
-		stated.Message = c.transport.secrets.redact(stated.Message)
+	if rpcErr, ok := errors.AsType[*jsonrpc.Error](response.Error); ok {
+		rpcErr.Message = c.transport.secrets.redact(rpcErr.Message)
 	}
 	if response.Error == nil {
 		response.Result = withRaw(json.RawMessage(c.transport.secrets.redact(string(response.Result))))

@@ -125,8 +125,8 @@ func (e unitEntry) definition() (*definition, error) {
 		d.kind, d.logBase, d.logFactor = logarithmic, read(e.Logarithm.Base.String()), read(e.Logarithm.Factor.String())
 	}
 	for _, term := range e.Reference {
-		name, power, raised := strings.Cut(term, "^")
-		if !raised {
+		name, power, hasPower := strings.Cut(term, "^")
+		if !hasPower {
 			power = "1"
 		}
 		d.reference = append(d.reference, factor{name, read(power)})

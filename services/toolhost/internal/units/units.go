@@ -97,8 +97,8 @@ func (r *registry) convertUnits(value number, source, target container) (number,
 }
 
 // nonMultiplicative returns the unit of a container that is not multiplicative, nil without one. It
-// returns refuse's error unless that unit is the only one and has power 1.
-func (r *registry) nonMultiplicative(units container, refuse func(why string) error) (*definition, error) {
+// returns reject's error unless that unit is the only one and has power 1.
+func (r *registry) nonMultiplicative(units container, reject func(why string) error) (*definition, error) {
 	var found []factor
 	for _, f := range units {
 		multiplicative, err := r.isMultiplicative(f.name)
@@ -113,11 +113,11 @@ func (r *registry) nonMultiplicative(units container, refuse func(why string) er
 	case len(found) == 0:
 		return nil, nil
 	case len(found) > 1:
-		return nil, refuse("more than one offset unit.")
+		return nil, reject("more than one offset unit.")
 	case !found[0].power.Equal(integer(1)):
-		return nil, refuse("offset units in higher order.")
+		return nil, reject("offset units in higher order.")
 	case len(units) > 1:
-		return nil, refuse("offset unit used in multiplicative context.")
+		return nil, reject("offset unit used in multiplicative context.")
 	}
 	return r.definition(found[0].name)
 }
