@@ -36,8 +36,8 @@ func errorDifference(err error) []Difference {
 	return []Difference{{Field: "case", Want: "an answer", Got: "error: " + err.Error()}}
 }
 
-// optional formats a text that may be null.
-func optional(text *string) string {
+// optionalText formats a text that may be null.
+func optionalText(text *string) string {
 	if text == nil {
 		return null
 	}
@@ -47,7 +47,7 @@ func optional(text *string) string {
 // optionalText compares texts that may be null.
 func (c *comparison) optionalText(field string, want, got *string) {
 	if (want == nil) != (got == nil) || want != nil && *want != *got {
-		c.add(field, optional(want), optional(got))
+		c.add(field, optionalText(want), optionalText(got))
 	}
 }
 

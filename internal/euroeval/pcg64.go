@@ -8,9 +8,9 @@ import "math/bits"
 type pcg64 struct {
 	high, low       uint64 // state
 	incHigh, incLow uint64
-	// spare is the unused upper half of the last number.
-	spare    uint32
-	hasSpare bool
+	// upperHalf is the unused upper half of the last number.
+	upperHalf    uint32
+	hasUpperHalf bool
 }
 
 // newPCG64 returns the generator of numpy.random.default_rng(seed).
@@ -37,13 +37,13 @@ func (g *pcg64) step() {
 
 // uint32 returns half of the next number, the lower half first.
 func (g *pcg64) uint32() uint32 {
-	if g.hasSpare {
-		g.hasSpare = false
-		return g.spare
+	if g.hasUpperHalf {
+		g.hasUpperHalf = false
+		return g.upperHalf
 	}
 	g.step()
 	next := bits.RotateLeft64(g.high^g.low, -int(g.high>>58))
-	g.spare, g.hasSpare = uint32(next>>32), true
+	g.upperHalf, g.hasUpperHalf = uint32(next>>32), true
 	return uint32(next)
 }
 

@@ -29,7 +29,7 @@ const (
 // concurrent use.
 type Scenarios struct {
 	scenarios []*scenariov1.Scenario // by name
-	places    map[string]*node
+	sources   map[string]*node
 	bases     map[string]map[string]int // base → variant → position
 	file      string
 	data      []byte
@@ -40,7 +40,7 @@ type Scenarios struct {
 // mistakes with line, column and path.
 func Read(file string, data []byte) (*Scenarios, error) {
 	r := &reader{file: file, data: data, strict: true}
-	s := &Scenarios{places: make(map[string]*node), bases: make(map[string]map[string]int), file: file, data: data}
+	s := &Scenarios{sources: make(map[string]*node), bases: make(map[string]map[string]int), file: file, data: data}
 	top := r.object(r.open(), "now", "timezone", "scenarios")
 	clock := &setupv1.Clock{Now: r.number(r.required(top, "now")), TimeZone: r.text(r.required(top, "timezone"))}
 	bases := r.list(r.required(top, "scenarios"))
@@ -106,11 +106,11 @@ func (s *Scenarios) add(r *reader, n *node, clock *setupv1.Clock) {
 		setup := proto.CloneOf(common)
 		setup.Name = name + suffix
 		r.variant(variants.items[i], setup)
-		if s.places[setup.GetName()] != nil {
+		if s.sources[setup.GetName()] != nil {
 			r.fail(variants.items[i], "another scenario is called %q too; names must be unique", setup.GetName())
 			continue
 		}
-		s.places[setup.GetName()], s.bases[name][suffix] = n, 0
+		s.sources[setup.GetName()], s.bases[name][suffix] = n, 0
 		s.scenarios = append(s.scenarios, &scenariov1.Scenario{Setup: setup, Evaluation: evaluation})
 	}
 }
@@ -168,7 +168,7 @@ func (s *Scenarios) BaseCount() int { return len(s.bases) }
 func (s *Scenarios) Check(opts scenario.Options) error {
 	r := &reader{file: s.file, data: s.data}
 	for _, found := range s.scenarios {
-		source := s.places[found.GetSetup().GetName()]
+		source := s.sources[found.GetSetup().GetName()]
 		for _, problem := range scenario.Validate(found, opts) {
 			r.fail(source, "%s: %s: %s", found.GetSetup().GetName(), problem.Path, problem.Reason)
 		}

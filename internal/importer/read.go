@@ -52,7 +52,7 @@ func (r *reader) err() error {
 
 // fail records a mistake.
 func (r *reader) fail(n *node, format string, args ...any) {
-	line, column := place(r.data, n.offset)
+	line, column := lineColumn(r.data, n.offset)
 	r.mistakes = append(r.mistakes, &scenario.Error{
 		File: r.file, Line: line, Column: column, Field: n.path(), Reason: fmt.Sprintf(format, args...),
 	})

@@ -167,8 +167,8 @@ func (p *parser) fill(n *node, depth int) error {
 	return err
 }
 
-// place returns the line and the column, in characters, of an offset; both count from 1.
-func place(data []byte, offset int) (line, column int) {
+// lineColumn returns the line and the column, in characters, of an offset; both count from 1.
+func lineColumn(data []byte, offset int) (line, column int) {
 	before := data[:min(offset, len(data))]
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:])
 }

@@ -142,7 +142,7 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 
 // call runs a Python function. Its error is the exception, or a limit of the interpreter.
 func (f *Function) call(args []python.Arg) (result python.Value, steps int, err error) {
-	result, outcome := library().Call(context.Background(), f.program, f.def, args, nobody{})
+	result, outcome := library().Call(context.Background(), f.program, f.def, args, noHost{})
 	return result, outcome.Steps, outcome.Err
 }
 
@@ -150,7 +150,7 @@ func (f *Function) call(args []python.Arg) (result python.Value, steps int, err 
 func (f *Function) failure(args []python.Arg, format string, values ...any) *Error {
 	inputs := make([]string, len(args))
 	for i, arg := range args {
-		inputs[i] = arg.Name + "=" + excerpt(python.Repr(clipped(arg.Value)))
+		inputs[i] = arg.Name + "=" + excerpt(python.Repr(truncateValue(arg.Value)))
 	}
 	return &Error{Function: f, Inputs: strings.Join(inputs, ", "), Reason: oneLine(fmt.Sprintf(format, values...))}
 }
@@ -161,8 +161,8 @@ const (
 	maxItems   = 100
 )
 
-// clipped returns a part of a large value, which prints fast.
-func clipped(v python.Value) python.Value {
+// truncateValue returns a part of a large value, which prints fast.
+func truncateValue(v python.Value) python.Value {
 	if text, ok := v.AsStr(); ok && len(text) > maxExcerpt {
 		return python.Str(text[:maxExcerpt])
 	}
@@ -214,13 +214,13 @@ func CELValue(v python.Value) any {
 	}
 }
 
-// nobody is a host without functions.
-type nobody struct{}
+// noHost is a host without functions.
+type noHost struct{}
 
 // Callable implements interp.Host.
-func (nobody) Callable(string) bool { return false }
+func (noHost) Callable(string) bool { return false }
 
 // Call implements interp.Host.
-func (nobody) Call(name string, _ []python.Value, _ *python.Dict) (python.Value, error) {
+func (noHost) Call(name string, _ []python.Value, _ *python.Dict) (python.Value, error) {
 	return python.Value{}, errors.New("there is no function " + name)
 }

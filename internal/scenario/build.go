@@ -215,7 +215,7 @@ func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection
 // extraTools reads the tools besides those that the oracle calls.
 func (b *builder) extraTools(v *value) []string {
 	if v != nil && v.shape == shapeText {
-		b.fail(v, "is %q, expected %s or a list of tools", brief(v.text), allTools)
+		b.fail(v, "is %q, expected %s or a list of tools", truncate(v.text), allTools)
 		return nil
 	}
 	return b.texts(v)

@@ -132,7 +132,7 @@ func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
 func scenariosForm(root *yaml.Node) form {
 	var f form
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		f.fields = append(f.fields, formField{name: root.Content[i].Value, holds: "scenario"})
+		f.fields = append(f.fields, formField{name: root.Content[i].Value, valueType: "scenario"})
 	}
 	return f
 }
@@ -157,7 +157,7 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 		at := slices.Index(names, node.Content[i].Value)
 		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
 		if at >= 0 {
-			sortField(node.Content[i+1], f.fields[at].holds, all)
+			sortField(node.Content[i+1], f.fields[at].valueType, all)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b placed) int { return a.at - b.at })

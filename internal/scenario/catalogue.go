@@ -20,9 +20,9 @@ const (
 	scenariosFieldNumber = 1
 )
 
-// eachOnWire calls yield for each scenario of a Catalogue in wire format until yield returns false.
-// It never decodes the complete catalogue, because a small wire format may need much memory.
-func eachOnWire(data []byte, yield func(*scenariov1.Scenario) bool) error {
+// eachEncoded calls yield for each scenario of a Catalogue in wire format until yield returns
+// false. It never decodes the complete catalogue, because a small wire format may need much memory.
+func eachEncoded(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	for len(data) > 0 {
 		number, kind, length := protowire.ConsumeTag(data)
 		if length < 0 {
@@ -52,7 +52,7 @@ func eachOnWire(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	return nil
 }
 
-// eachInJSON is eachOnWire for a Catalogue in JSON.
+// eachInJSON is eachEncoded for a Catalogue in JSON.
 func eachInJSON(data []byte, yield func(*scenariov1.Scenario) bool) error {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if err := expect(decoder, json.Delim('{')); err != nil {

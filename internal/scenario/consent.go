@@ -110,7 +110,7 @@ func toolsToConfirm(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []
 		return nil
 	}
 	required := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
-		return notAllowed(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
+		return disallowedReason(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
 			return other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction()
 		})
 	})

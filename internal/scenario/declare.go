@@ -138,7 +138,7 @@ func (r *reader) declaredName(v *value) string {
 		return ""
 	}
 	if !declaredExpression.MatchString(v.text) {
-		r.fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(v.text))
+		r.fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(v.text))
 	}
 	return v.text
 }

@@ -32,19 +32,19 @@ func (b *builder) demonstrations(v *value, c *conversation) {
 		}
 		switch text := item.fields[0].value; item.fields[0].key {
 		case "user":
-			c.say(user, agent, b.text(text), user)
+			c.addText(user, agent, b.text(text), user)
 		case "calls":
 			calls += b.demonstrationCalls(text, c, calls)
 		case "agent":
-			c.say(agent, user, b.text(text), user)
+			c.addText(agent, user, b.text(text), user)
 		case "end":
 			b.checkShape(text, shapeBool)
 			complete = true
-			c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+			c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 		}
 	}
 	if !complete {
-		c.say(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
+		c.addText(user, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, endTool+"()", user)
 	}
 }
 
@@ -173,7 +173,7 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 	}
 	var arguments map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
-		c.fail(path+".arguments_json", "is no JSON object: %s", brief(call.GetArgumentsJson()))
+		c.fail(path+".arguments_json", "is no JSON object: %s", truncate(call.GetArgumentsJson()))
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)

@@ -22,9 +22,9 @@ type form struct {
 // formField is one field of a mapping.
 type formField struct {
 	name string
-	// holds is the type of the value: a form or a primitive of the schema. "a|b" is either, "[a]" a
-	// list, "{a}" a mapping from names to a.
-	holds string
+	// valueType is the type of the value: a form or a primitive of the schema. "a|b" is either, "[a]"
+	// a list, "{a}" a mapping from names to a.
+	valueType string
 	// doc describes the field in one sentence.
 	doc      string
 	required bool
@@ -174,10 +174,10 @@ var turnForm = sync.OnceValue(func() form {
 // oracleTurnForm is a turn of the solution.
 var oracleTurnForm = sync.OnceValue(func() form {
 	turn := form{exactlyOne: true, replaceable: turnForm().replaceable, additional: []string{milestoneKey, tolerancesKey}}
-	turn.fields = append(slices.Clone(turnForm().fields), carriedFields()...)
+	turn.fields = append(slices.Clone(turnForm().fields), milestoneFields()...)
 	for i := range turn.fields {
 		if turn.fields[i].name == callsKey {
-			turn.fields[i].holds = "[anyOracleCall]"
+			turn.fields[i].valueType = "[anyOracleCall]"
 		}
 	}
 	return turn
@@ -185,11 +185,11 @@ var oracleTurnForm = sync.OnceValue(func() form {
 
 // oracleCallForm is one of several calls in a turn of the solution.
 var oracleCallForm = sync.OnceValue(func() form {
-	return form{replaceable: callForm().replaceable, fields: append(slices.Clone(callForm().fields), carriedFields()...)}
+	return form{replaceable: callForm().replaceable, fields: append(slices.Clone(callForm().fields), milestoneFields()...)}
 })
 
-// carriedFields are the fields that make a text or a call a milestone.
-func carriedFields() []formField {
+// milestoneFields are the fields that make a text or a call a milestone.
+func milestoneFields() []formField {
 	return []formField{
 		{tolerancesKey, "tolerances", "Largest difference that the call's milestone accepts, by argument.", false},
 		{milestoneKey, "text", "Name of the milestone that this text, or this one call, is by itself. The last text is told unless it is none.", false},

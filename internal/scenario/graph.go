@@ -202,7 +202,7 @@ func (g *graphBuilder) reference(v *value, path string) *int32 {
 	if at := slices.Index(g.names, v.text); v.shape == shapeText && at >= 0 {
 		return proto.Int32(int32(at))
 	}
-	found := v.what()
+	found := v.shapeName()
 	if v.shape == shapeText {
 		found = strconv.Quote(v.text)
 	}

@@ -51,7 +51,7 @@ func (l *loader) loadManifest(into *Manifest) {
 		into.Name, into.Licence, into.Description = r.text(doc.get("name")), r.text(doc.get("licence")), r.text(doc.get("description"))
 		if version := doc.get("version"); r.checkShape(version, shapeText) {
 			if into.Version = version.text; !versionExpression.MatchString(version.text) {
-				r.fail(version, "is %q, expected three numbers as in 1.4.0", brief(version.text))
+				r.fail(version, "is %q, expected three numbers as in 1.4.0", truncate(version.text))
 			}
 		}
 		if standalone := doc.get("standalone"); r.checkShape(standalone, shapeBool) {
@@ -63,7 +63,7 @@ func (l *loader) loadManifest(into *Manifest) {
 			name := r.text(item)
 			switch {
 			case !categoryExpression.MatchString(name):
-				r.fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", brief(name))
+				r.fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", truncate(name))
 			case slices.Contains(knownCategories(), name) || name == allCategories || slices.Contains(into.Categories, name):
 				r.fail(item, "%s is there already; leave it out", name)
 			}

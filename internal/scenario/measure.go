@@ -156,7 +156,7 @@ func (l *loader) loadMeasures() {
 func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 	before := len(r.errors)
 	if !declaredExpression.MatchString(f.key) {
-		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(f.key))
+		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(f.key))
 	}
 	v := r.object(f.value, packMeasureForm())
 	if v == nil {
@@ -167,7 +167,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 		return nil
 	}
 	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
-		r.fail(rows, "is %s, expected true; leave it out for a measure of cells", rows.what())
+		r.fail(rows, "is %s, expected true; leave it out for a measure of cells", rows.shapeName())
 	}
 	if _, err := celexpr.CompileMeasure(source.text); err != nil {
 		r.failInside(source, err)

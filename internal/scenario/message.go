@@ -50,8 +50,8 @@ const (
 // conversation builds the starting messages.
 type conversation struct{ messages []*worldv1.Message }
 
-// say adds a text. To the execution environment it is code, and from there a result.
-func (c *conversation) say(from, to worldv1.Role, text string, visibleTo ...worldv1.Role) {
+// addText adds a text. To the execution environment it is code, and from there a result.
+func (c *conversation) addText(from, to worldv1.Role, text string, visibleTo ...worldv1.Role) {
 	m := &worldv1.Message{Sender: from, Recipient: to, Body: &worldv1.Message_Text{Text: text}}
 	switch worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 	case from:
@@ -82,18 +82,18 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 			}
 			b.items(b.singletonList(user.get("script"), "say"))
 		}
-		messages := b.givenMessages(explicit)
+		messages := b.explicitMessages(explicit)
 		toldUser := UserFromMessages(messages)
 		toldUser.Tools = userTools
 		return messages, toldUser
 	}
 	var c conversation
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
+	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, setupText)
 	text := systemText
 	if system := v.get("system"); system != nil {
 		text = b.text(system)
 	}
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
+	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
 	b.require(v, "user")
 	user := b.object(v.get("user"), userForm())
 	if user == nil {
@@ -108,8 +108,8 @@ func (b *builder) messages(v *value, userTools []string) ([]*worldv1.Message, *e
 		Unknown:   trimmed(b.texts(b.singletonList(user.get("unknown"), ""))),
 		Tools:     userTools,
 	}
-	c.say(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(toldUser))
-	c.say(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
+	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, instruction(toldUser))
+	c.addText(worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, b.text(user.get("says")))
 	return c.messages, toldUser
 }
 
@@ -157,8 +157,8 @@ func UserFromMessages(messages []*worldv1.Message) *evaluationv1.User {
 	return user
 }
 
-// givenMessages reads explicit starting messages.
-func (b *builder) givenMessages(v *value) []*worldv1.Message {
+// explicitMessages reads explicit starting messages.
+func (b *builder) explicitMessages(v *value) []*worldv1.Message {
 	var c conversation
 	for _, item := range b.items(v) {
 		if b.object(item, messageForm()) == nil {
@@ -172,7 +172,7 @@ func (b *builder) givenMessages(v *value) []*worldv1.Message {
 		for _, role := range b.items(item.get("visible_to")) {
 			readers = append(readers, b.role(role))
 		}
-		c.say(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")), readers...)
+		c.addText(b.role(item.get("from")), b.role(item.get("to")), b.text(item.get("content")), readers...)
 	}
 	return c.messages
 }

@@ -87,13 +87,13 @@ func (b *builder) turnMilestones(oracle *value, listed []field) []field {
 		} else if last && name.text == noMilestone {
 			continue
 		}
-		found = b.addCarried(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
+		found = b.addMilestone(found, turn, func(name *value) (field, bool) { return b.turnConstraint(turn, name) })
 		calls := turn.get(callsKey)
 		if calls == nil || calls.shape != shapeList {
 			continue
 		}
 		for _, call := range calls.list {
-			found = b.addCarried(found, call, func(*value) (field, bool) { return callConstraint(call, call.get(tolerancesKey)) })
+			found = b.addMilestone(found, call, func(*value) (field, bool) { return callConstraint(call, call.get(tolerancesKey)) })
 		}
 	}
 	return found
@@ -117,8 +117,8 @@ func turnMilestone(name string, position, turn *value, wanted field) field {
 	}}
 }
 
-// addCarried adds the milestone of a turn or call, if it has one.
-func (b *builder) addCarried(found []field, v *value, constraint func(name *value) (field, bool)) []field {
+// addMilestone adds the milestone of a turn or call, if it has one.
+func (b *builder) addMilestone(found []field, v *value, constraint func(name *value) (field, bool)) []field {
 	name := v.get(milestoneKey)
 	if tolerances := v.get(tolerancesKey); name == nil && tolerances != nil {
 		b.fail(tolerances, "belongs to a milestone; write milestone: and its name beside it")

@@ -11,8 +11,8 @@ import (
 // lineWidth is the maximum number of columns of a line that Format joins.
 const lineWidth = 140
 
-// neverJoined lists fields that Format never joins into one line: texts and steps.
-var neverJoined = []string{
+// multilineFields lists fields that Format never joins into one line: texts and steps.
+var multilineFields = []string{
 	"scenario", "user", "text|[text]", "text|[turn]", "[turn]", "[oracleTurn]", "[demonstration]", "[message]",
 	"{milestone|nothing}", "{minefield}", "[anyRecording]", "[declaredTable]",
 }
@@ -23,7 +23,7 @@ type joiner struct{ forms map[string]form }
 // mapping joins the values of a mapping. indent is the column before its keys.
 func (j joiner) mapping(node *yaml.Node, f form, indent int) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
-		key, holds := node.Content[i].Value, f.field(node.Content[i].Value).holds
+		key, holds := node.Content[i].Value, f.field(node.Content[i].Value).valueType
 		if f.acceptsTool(node, i) && holds == "" {
 			holds = "object"
 		}
@@ -34,7 +34,7 @@ func (j joiner) mapping(node *yaml.Node, f form, indent int) {
 // value joins a field's value, otherwise its parts. start is the column before it on the line of
 // its key. indent is the column before its lines if it has several.
 func (j joiner) value(node *yaml.Node, holds string, start, indent int) {
-	if holds == "" || node.Style&yaml.FlowStyle != 0 || !slices.Contains(neverJoined, holds) && join(node, start) {
+	if holds == "" || node.Style&yaml.FlowStyle != 0 || !slices.Contains(multilineFields, holds) && join(node, start) {
 		return
 	}
 	if inner, ok := mappingValue(holds); ok {

@@ -169,7 +169,7 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
 			case !declaredExpression.MatchString(name):
-				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(name))
+				r.fail(top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(name))
 			case !utf8.Valid(data):
 				r.fail(top(), "is not UTF-8")
 			default:
@@ -193,7 +193,7 @@ func (l *loader) loadModules(servers []Server) {
 	if !slices.Contains(l.opts.backends, l.backend) {
 		l.backend = ""
 	}
-	l.mistakes = append(l.mistakes, placed(mistakes, servers)...)
+	l.mistakes = append(l.mistakes, setPositions(mistakes, servers)...)
 	if len(l.mistakes) > before || len(l.servers) < len(servers) { // errors at their calls would only follow from that
 		l.opts.Compile, l.opts.Known = nil, nil
 	}
@@ -272,7 +272,7 @@ func (l *loader) loadCatalogues() {
 	for _, form := range []struct {
 		name string
 		each func([]byte, func(*scenariov1.Scenario) bool) error
-	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachOnWire}} {
+	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachEncoded}} {
 		l.optional(form.name, func(r *reader, data []byte) {
 			count := 0
 			err := form.each(data, func(s *scenariov1.Scenario) bool {

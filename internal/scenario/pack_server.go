@@ -87,11 +87,11 @@ func (r *reader) server(v *value) Server {
 		r.fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
 	}
 	if !declaredExpression.MatchString(out.Name) {
-		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", brief(out.Name))
+		r.fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(out.Name))
 	}
 	if state := v.get("state"); r.checkShape(state, shapeText) {
 		if out.Stateful = state.text == stateSession; !out.Stateful {
-			r.fail(state, "is %q, expected session", brief(state.text))
+			r.fail(state, "is %q, expected session", truncate(state.text))
 		} else if overMCP == nil {
 			r.fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")
 		}
@@ -160,8 +160,8 @@ func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	return o.ListTools(server)
 }
 
-// placed sets the positions of mistakes in tools of servers.
-func placed(mistakes Errors, servers []Server) Errors {
+// setPositions sets the positions of mistakes in tools of servers.
+func setPositions(mistakes Errors, servers []Server) Errors {
 	for _, mistake := range mistakes {
 		of, _, _ := strings.Cut(mistake.Field, ".")
 		at := slices.IndexFunc(servers, func(s Server) bool { return s.Name == of })

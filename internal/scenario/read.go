@@ -31,7 +31,7 @@ func (r *reader) checkShape(v *value, shapes ...shape) bool {
 	if text, ok := v.colonText(); ok && slices.Equal(shapes, []shape{shapeText}) {
 		hint = ": a colon before a space makes a mapping; write " + jsonString(text) + " if this is one text"
 	}
-	r.fail(v, "is %s, expected %s%s", v.what(), strings.Join(names, " or "), hint)
+	r.fail(v, "is %s, expected %s%s", v.shapeName(), strings.Join(names, " or "), hint)
 	return false
 }
 
@@ -55,7 +55,7 @@ func (r *reader) object(v *value, f form) *value {
 	}
 	for i := range v.fields {
 		if !r.full() && !f.has(v.fields[i].key) {
-			r.fail(v.fields[i].position, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.orTool(v))
+			r.fail(v.fields[i].position, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.suggestTool(v))
 		}
 	}
 	for i := range f.fields {
@@ -67,8 +67,8 @@ func (r *reader) object(v *value, f form) *value {
 	return v
 }
 
-// orTool suggests a call with an unknown field as the tool, for a mapping that can be a call.
-func (f form) orTool(v *value) string {
+// suggestTool suggests a call with an unknown field as the tool, for a mapping that can be a call.
+func (f form) suggestTool(v *value) string {
 	if len(f.replaceable) == 0 || slices.ContainsFunc(f.replaceable, func(name string) bool { return v.get(name) != nil }) {
 		return ""
 	}
@@ -207,7 +207,7 @@ func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.V
 	if kind == world.KindText && (v.shape == shapeNumber || v.shape == shapeBool) && v.time == nil {
 		hint = " (quote it)"
 	}
-	r.fail(v, "is %s, expected a %s%s", v.what(), kind, hint)
+	r.fail(v, "is %s, expected a %s%s", v.shapeName(), kind, hint)
 	return world.Null()
 }
 

@@ -70,8 +70,8 @@ func (v *value) expression() *value {
 	return v.get(expressionKey)
 }
 
-// what returns the name of a value's shape for messages.
-func (v *value) what() string {
+// shapeName returns the name of a value's shape for messages.
+func (v *value) shapeName() string {
 	if v.time != nil {
 		return "a time"
 	}

@@ -48,7 +48,7 @@ func (r *reader) names(u *usage, w *startWorld, tables *value) *rowNames {
 			continue
 		}
 		for _, row := range rows.list {
-			n.given[schema.Name] = append(n.given[schema.Name], givenRow(schema, row))
+			n.given[schema.Name] = append(n.given[schema.Name], namedRowOf(schema, row))
 		}
 	}
 	return n
@@ -62,8 +62,8 @@ func (b *builder) resolveNames(v *value, start *startWorld) {
 	}
 }
 
-// givenRow returns name and id of a row in a file.
-func givenRow(schema world.Table, row *value) namedRow {
+// namedRowOf returns name and id of a row in a file.
+func namedRowOf(schema world.Table, row *value) namedRow {
 	text := func(column string) string {
 		if v := row.get(column); v != nil && v.shape == shapeText {
 			return v.text

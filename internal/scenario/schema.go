@@ -85,7 +85,7 @@ func (f form) schema() object {
 	properties, required := object{}, []string{}
 	for _, field := range f.fields {
 		described := object{"description": field.doc}
-		maps.Copy(described, fieldSchema(field.holds))
+		maps.Copy(described, fieldSchema(field.valueType))
 		properties[field.name] = described
 		if field.required {
 			required = append(required, field.name)

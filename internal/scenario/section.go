@@ -27,7 +27,7 @@ func (r *reader) scenarioSections(data []byte) []section {
 			strings.ContainsAny(s.text, "\r") {
 			keys = nil
 		} else if seen && len(keys) > 0 {
-			r.fail(&value{line: s.before + 1, column: 1}, oneMapping)
+			r.fail(&value{line: s.before + 1, column: 1}, errSeveralDocuments)
 		}
 		seen = seen || len(keys) > 0
 		begin, line := 0, s.before
@@ -42,8 +42,8 @@ func (r *reader) scenarioSections(data []byte) []section {
 	return out
 }
 
-// oneMapping is the error for a file with several documents.
-const oneMapping = "a file of scenarios is one mapping from names to scenarios; leave --- out"
+// errSeveralDocuments is the error for a file with several documents.
+const errSeveralDocuments = "a file of scenarios is one mapping from names to scenarios; leave --- out"
 
 // scenarios returns the scenarios of a section by name.
 func (r *reader) scenarios(s section) []field {
@@ -51,7 +51,7 @@ func (r *reader) scenarios(s section) []field {
 	for i, doc := range r.parse(s) {
 		switch {
 		case i > 0:
-			r.fail(doc, oneMapping)
+			r.fail(doc, errSeveralDocuments)
 		case r.checkShape(doc, shapeMapping):
 			found = append(found, doc.fields...)
 		}

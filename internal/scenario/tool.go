@@ -103,7 +103,7 @@ func (c *checker) arguments(path, tool string, arguments map[string]json.RawMess
 		case !ok:
 			c.fail(path, "%s has no argument %q%s", tool, name, hint(name, shape.names))
 		case kind != "" && !fitsType(raw, kind):
-			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, brief(string(raw)), article(kind))
+			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, truncate(string(raw)), article(kind))
 		}
 	}
 	for _, name := range shape.required {
@@ -188,7 +188,7 @@ func fitsType(raw json.RawMessage, kind string) bool {
 func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
 	refuse := takenAway
 	if strings.HasPrefix(path, milestonesPath) {
-		refuse = notAllowed
+		refuse = disallowedReason
 	}
 	for i, row := range constraint.GetTarget() {
 		for j, cell := range row.GetCells() {

@@ -70,7 +70,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.descriptions(setup.GetTools().GetDescriptions())
 	c.script("setup.user_script", setup.GetUserScript(), func(tool string) string { return notUserTool(setup, tool) })
 	c.script("setup.oracle_script", setup.GetOracleScript(), func(tool string) string {
-		return notAllowed(setup.GetTools(), tool)
+		return disallowedReason(setup.GetTools(), tool)
 	})
 	c.graph(milestonesPath, s.GetEvaluation().GetMilestones(), setup.GetTools())
 	c.graph(minefieldsPath, s.GetEvaluation().GetMinefields(), setup.GetTools())
@@ -125,8 +125,8 @@ func notUserTool(setup *setupv1.Setup, tool string) string {
 	return fmt.Sprintf("the user cannot call %q, only %s; list it in user.tools if it should", tool, strings.Join(userTools, ", "))
 }
 
-// notAllowed explains why an agent may not call a tool, empty if it may.
-func notAllowed(tools *setupv1.ToolSelection, tool string) string {
+// disallowedReason explains why an agent may not call a tool, empty if it may.
+func disallowedReason(tools *setupv1.ToolSelection, tool string) string {
 	if len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool) && takenAway(tools, tool) == "" {
 		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
 	}
@@ -243,7 +243,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", brief(cell.GetText()))
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", truncate(cell.GetText()))
 }
 
 // messages checks that the last message has a valid recipient and that indices have no gaps.
@@ -303,7 +303,7 @@ func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool st
 			ids[call.GetId()] = true
 			var arguments map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
-				c.fail(where+".arguments_json", "is no JSON object: %s", brief(call.GetArgumentsJson()))
+				c.fail(where+".arguments_json", "is no JSON object: %s", truncate(call.GetArgumentsJson()))
 				continue
 			}
 			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)
@@ -311,8 +311,8 @@ func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool st
 	}
 }
 
-// brief shortens a text for a message.
-func brief(text string) string {
+// truncate shortens a text for a message.
+func truncate(text string) string {
 	const maxLength = 60
 	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
 		return string(runes[:maxLength]) + "…"

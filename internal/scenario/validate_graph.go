@@ -393,13 +393,13 @@ func (c *checker) trace(path string, value *worldv1.Value) {
 	wanted := traces(value.GetText())
 	switch {
 	case wanted == nil:
-		c.fail(path, "is no tool trace in JSON: %s", brief(value.GetText()))
+		c.fail(path, "is no tool trace in JSON: %s", truncate(value.GetText()))
 	case len(wanted) == 0:
 		c.fail(path, "lists no tool trace")
 	}
 	for _, t := range wanted {
 		if t.Tool == nil || t.Arguments == nil || *t.Arguments == nil {
-			c.fail(path, "a tool trace needs tool_name and arguments: %s", brief(value.GetText()))
+			c.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(value.GetText()))
 			continue
 		}
 		c.tool(path, *t.Tool)

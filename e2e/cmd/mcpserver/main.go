@@ -84,7 +84,7 @@ func add[In, Out any](s *mcp.Server, name, description string, answer func(In) (
 	})
 }
 
-type nothing struct{}
+type noArguments struct{}
 
 type environment struct {
 	Names []string `json:"names"`
@@ -96,7 +96,7 @@ type environment struct {
 // serveEnvironment adds tools that reveal the environment: one in an answer, one in an error.
 func serveEnvironment(s *mcp.Server) {
 	key := os.Getenv("DESK_KEY")
-	add(s, "read_environment", "Tells the environment.", func(nothing) (environment, error) {
+	add(s, "read_environment", "Tells the environment.", func(noArguments) (environment, error) {
 		fmt.Fprintln(os.Stderr, "the key is", key)
 		sum := sha256.Sum256([]byte(key))
 		out := environment{Sum: hex.EncodeToString(sum[:]), Key: key}
@@ -107,8 +107,8 @@ func serveEnvironment(s *mcp.Server) {
 		slices.Sort(out.Names)
 		return out, nil
 	})
-	add(s, "refuse", "Raises what the environment holds.", func(nothing) (nothing, error) {
-		return nothing{}, fmt.Errorf("the key %s does not open this door", key)
+	add(s, "refuse", "Raises what the environment holds.", func(noArguments) (noArguments, error) {
+		return noArguments{}, fmt.Errorf("the key %s does not open this door", key)
 	})
 }
 
@@ -146,7 +146,7 @@ func serveCart(s *mcp.Server) {
 		kept.Items += in.Quantity
 		return cart{slices.Clone(kept.Lines), kept.Items}, nil
 	})
-	add(s, "show_cart", "Tells what is in the cart.", func(nothing) (cart, error) { return kept, nil })
+	add(s, "show_cart", "Tells what is in the cart.", func(noArguments) (cart, error) { return kept, nil })
 	add(s, "check_out", "Orders what is in the cart and empties it.", func(delivery) (receipt, error) {
 		if kept.Items == 0 {
 			return receipt{}, errors.New("the cart is empty")

@@ -49,7 +49,7 @@ func (p *tcpProxy) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	if !p.keep(client, server) {
+	if !p.track(client, server) {
 		return
 	}
 	var both sync.WaitGroup
@@ -67,8 +67,8 @@ func (p *tcpProxy) serve(client net.Conn) {
 	delete(p.open, server)
 }
 
-// keep records connections for close. After close it returns false.
-func (p *tcpProxy) keep(conns ...net.Conn) bool {
+// track records connections for close. After close it returns false.
+func (p *tcpProxy) track(conns ...net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, conn := range conns {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Mistake is something wrong in a function that a pack brings: a tool, a measure or an extractor.
+// Mistake is an error in a function of a pack: a tool, a measure or an extractor.
 type Mistake struct {
-	// File is where, below the folder of the pack.
+	// File is the path below the folder of the pack.
 	File string
-	// Line and Column count from 1; a column is a character. They are 0 where only the reader of the
-	// whole pack knows the place.
+	// Line and Column count from 1; a column is a character. They are 0 if only the reader of the
+	// whole pack knows the position.
 	Line, Column int
-	// Function is the one in which it is, if any.
+	// Function is the function that contains the error, if any.
 	Function string
-	// Reason says what is wrong and what to write instead.
+	// Reason states the error and what to write instead.
 	Reason string
 }
 
-// Mistakes are all mistakes of a pack's functions of a kind, by file and line. As an error it is
+// Mistakes are all errors in a pack's functions of one kind, by file and line. As an error it is
 // never empty.
 type Mistakes []Mistake
 
-// Error returns one line for each.
+// Error returns one line per mistake.
 func (m Mistakes) Error() string {
 	lines := make([]string, len(m))
 	for i := range m {
@@ -43,7 +43,7 @@ func (m *Mistakes) Add(file, text string, at int, function, format string, args 
 	*m = append(*m, Mistake{File: file, Line: line, Column: column, Function: function, Reason: fmt.Sprintf(format, args...)})
 }
 
-// Sort puts the mistakes of one file into the order of their places.
+// Sort sorts the mistakes of one file by position.
 func (m Mistakes) Sort() {
 	slices.SortStableFunc(m, func(a, b Mistake) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 }

@@ -1,5 +1,5 @@
-// Package source reads Python files of which the functions are used, not the top level: tools and
-// measures of a pack. It checks what they have in common.
+// Package source parses Python files whose functions are called and whose top level is not run by
+// itself: tools and measures of a pack. It makes the checks that they share.
 package source
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 )
 
-// Fail records a mistake at an offset of a file, in a function if it is in one.
+// Fail records a mistake at an offset of a file, in a function unless the name is empty.
 type Fail func(at int, function, format string, args ...any)
 
 // LineColumn returns line and column of an offset, both from 1; a column is a character.
@@ -22,9 +22,9 @@ func LineColumn(source string, at int) (line, column int) {
 	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(lastLine)
 }
 
-// Parse parses a file and checks its top level, which is executed anew for each call. It returns
-// the functions by name. The program is nil if there is none. importable says what an import that
-// is none may be.
+// Parse parses a file and checks its top level, which runs anew before each call. It returns the
+// functions by name. The program is nil after a syntax error. importable says in messages what a
+// file may import.
 func Parse(source, importable string, fail Fail) (program *syntax.Module, defs map[string]*syntax.Def) {
 	program, err := syntax.Parse(source)
 	var syntaxError *syntax.Error
@@ -86,7 +86,7 @@ func (f *file) imported(at int, name string) {
 	}
 }
 
-// variable says whether a target is a name, or several.
+// variable reports whether a target is a name, or several.
 func variable(target syntax.Expr) bool {
 	if several, ok := target.(*syntax.Sequence); ok {
 		return !slices.ContainsFunc(several.Items, func(x syntax.Expr) bool { return !variable(x) })
@@ -95,7 +95,7 @@ func variable(target syntax.Expr) bool {
 	return ok
 }
 
-// literal says whether an expression is a constant.
+// literal reports whether an expression is a constant.
 func literal(x syntax.Expr) bool {
 	all := func(list []syntax.Expr) bool {
 		return !slices.ContainsFunc(list, func(x syntax.Expr) bool { return x == nil || !literal(x) })
@@ -115,7 +115,8 @@ func literal(x syntax.Expr) bool {
 }
 
 // Walk visits the expressions of statements as syntax.Walk does. field is the offset of the
-// f-string that an expression stands in, for these have none of their own, or -1.
+// f-string that contains an expression, because these expressions have no offset of their own, or
+// -1.
 func Walk(body []syntax.Stmt, visit func(node syntax.Expr, field int) bool) {
 	syntax.Walk(body, func(node syntax.Expr) bool { return walk(node, -1, visit) })
 }

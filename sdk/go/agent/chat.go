@@ -79,8 +79,8 @@ func (f ChatFunc) Act(ctx context.Context, c *Conversation) (Reply, error) {
 	return Calls(calls...), nil
 }
 
-// notified begins a notification as chat models are shown it: as a text of the user's.
-const notified = "[Notification on the phone] "
+// notificationPrefix begins a notification as chat models are shown it: as a text of the user's.
+const notificationPrefix = "[Notification on the phone] "
 
 func chatMessage(m Message) ChatMessage {
 	switch m.Speaker {
@@ -94,7 +94,7 @@ func chatMessage(m Message) ChatMessage {
 		}
 		return message
 	case Notification:
-		return ChatMessage{Role: string(User), Content: notified + m.Text}
+		return ChatMessage{Role: string(User), Content: notificationPrefix + m.Text}
 	case System, User:
 		return ChatMessage{Role: string(m.Speaker), Content: m.Text}
 	default:

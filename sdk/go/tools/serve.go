@@ -22,16 +22,15 @@ import (
 )
 
 const (
-	// grace is how long calls may go on after Serve's context is done.
+	// grace is how long running calls may continue after Serve's context is done.
 	grace           = 5 * time.Second
 	maxMessageBytes = 16 << 20
 	minPingInterval = 10 * time.Second
 )
 
-// Serve serves tools on host:port, with grpc.health.v1 beside them. The connection is plain text
-// unless options say otherwise. It blocks until ctx is done, lets calls that are under way end for
-// up to five seconds, and returns nil. It fails if two tools have one name, or if the address
-// cannot be listened on.
+// Serve serves tools and grpc.health.v1 on host:port. The connection is plain text unless options
+// say otherwise. It blocks until ctx is done, gives running calls up to five seconds, and returns
+// nil. It fails if two tools have the same name, or if it cannot listen on the address.
 func Serve(ctx context.Context, address string, tools []Tool, options ...grpc.ServerOption) error {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
@@ -69,7 +68,7 @@ func ServeListener(ctx context.Context, listener net.Listener, tools []Tool, opt
 	return nil
 }
 
-// server translates between the wire and tools.
+// server implements ToolService.
 type server struct {
 	toolsv1.UnimplementedToolServiceServer
 	tools map[string]Tool
@@ -81,7 +80,7 @@ func (s *server) ListTools(context.Context, *toolsv1.ListToolsRequest) (*toolsv1
 	return &toolsv1.ListToolsResponse{Tools: s.list}, nil
 }
 
-// Call implements ToolService. A panic is what the call raises, and goes to the log with its stack.
+// Call implements ToolService. A panic becomes an exception and is logged with its stack.
 func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *toolsv1.CallResponse, err error) {
 	t, ok := s.tools[req.GetTool()]
 	if !ok {
@@ -90,7 +89,7 @@ func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *
 	defer func() {
 		if r := recover(); r != nil {
 			slog.Default().Error("tool panicked", "tool", req.GetTool(), "panic", r, "stack", string(debug.Stack()))
-			response, err = raised(fmt.Errorf("panic: %v", r)), nil
+			response, err = errorResponse(fmt.Errorf("panic: %v", r)), nil
 		}
 	}()
 	call := &Call{Now: req.GetNow(), IDs: req.GetIds()}
@@ -105,17 +104,17 @@ func (s *server) Call(ctx context.Context, req *toolsv1.CallRequest) (response *
 		return nil, status.FromContextError(ctx.Err()).Err()
 	}
 	if err != nil {
-		return raised(err), nil
+		return errorResponse(err), nil
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return raised(err), nil
+		return errorResponse(err), nil
 	}
 	return &toolsv1.CallResponse{Outcome: &toolsv1.CallResponse_ValueJson{ValueJson: string(raw)}, Changes: call.changes}, nil
 }
 
-// raised is the answer of a call that failed.
-func raised(err error) *toolsv1.CallResponse {
+// errorResponse returns the response to a failed call.
+func errorResponse(err error) *toolsv1.CallResponse {
 	exception := &toolsv1.Raised{Text: err.Error()}
 	var raised *Raised
 	if errors.As(err, &raised) {

@@ -1,5 +1,5 @@
-// Package tools serves the tools of a ToolSandbox pack from Go, for what needs libraries. A tool is
-// a function of its arguments and of the rows that it declares; it keeps nothing between calls.
+// Package tools serves tools of a ToolSandbox pack that are written in Go. A tool is a function of
+// its arguments and of the rows that it declares; it keeps no state between calls.
 package tools
 
 import (
@@ -15,38 +15,38 @@ import (
 // Row is a row of a table by column: texts, booleans, numbers and nil.
 type Row = map[string]any
 
-// Call is what a call may use beside its arguments, and where it leaves what it changes. It belongs
-// to one call.
+// Call is the context of one call: its inputs besides the arguments, and its changes. It is valid
+// for one call only.
 type Call struct {
-	// Rows are those that the tool reads, by table.
+	// Rows are the declared rows by table.
 	Rows map[string][]Row
 	// Now is the session's time in POSIX seconds; 0 unless the tool declares Clock.
 	Now float64
-	// IDs are new ids for rows, as many as the tool declares.
+	// IDs are new row ids, as many as the tool declares.
 	IDs []string
 
 	changes []*toolsv1.Change
 	err     error
 }
 
-// Add adds a row to a table. Columns that are left out are null.
+// Add adds a row to a table. Missing columns are null.
 func (c *Call) Add(table string, row Row) {
 	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_AddJson{AddJson: c.json(row)}})
 }
 
-// Update gives the one row of a table in which the column has the value new values.
+// Update changes values of the only row of a table whose column has the value.
 func (c *Call) Update(table, column string, value any, values Row) {
 	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_Update{Update: &toolsv1.Update{
-		Where: c.where(column, value), ValuesJson: c.json(values),
+		Where: c.condition(column, value), ValuesJson: c.json(values),
 	}}})
 }
 
-// Remove removes the rows of a table in which the column has the value.
+// Remove removes the rows of a table whose column has the value.
 func (c *Call) Remove(table, column string, value any) {
-	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_Remove{Remove: c.where(column, value)}})
+	c.change(&toolsv1.Change{Table: table, Kind: &toolsv1.Change_Remove{Remove: c.condition(column, value)}})
 }
 
-func (c *Call) where(column string, value any) *toolsv1.Where {
+func (c *Call) condition(column string, value any) *toolsv1.Where {
 	return &toolsv1.Where{Column: column, ValueJson: c.json(value)}
 }
 
@@ -60,8 +60,8 @@ func (c *Call) json(v any) string {
 	return string(raw)
 }
 
-// Raised is an exception of Python, which agents know. A tool returns it as its error; any other
-// error is a RuntimeError of its text.
+// Raised is a Python exception, which agents know. A tool returns it as its error; any other error
+// becomes a RuntimeError with its text.
 type Raised struct{ Type, Text string }
 
 // Error implements error.
@@ -70,40 +70,40 @@ func (r *Raised) Error() string { return r.Type + ": " + r.Text }
 // Raise returns an exception, such as Raise("ValueError", "…").
 func Raise(kind, text string) error { return &Raised{Type: kind, Text: text} }
 
-// Tool is one tool. New makes it.
+// Tool is a tool that New returns.
 type Tool struct {
 	declared *toolsv1.Tool
 	run      func(ctx context.Context, call *Call, arguments []byte) (any, error)
 }
 
-// Option declares more of a tool.
+// Option declares a property of a tool.
 type Option func(*toolsv1.Tool)
 
-// Reads declares rows that every call gets: of a table all columns, or those that are named.
+// Reads declares rows that every call receives: all columns of a table, or the named ones.
 func Reads(table string, columns ...string) Option {
 	return func(t *toolsv1.Tool) { t.Reads = append(t.Reads, &toolsv1.Rows{Table: table, Columns: columns}) }
 }
 
-// Writes declares what calls may change.
+// Writes declares the tables or columns that calls may change.
 func Writes(table string, columns ...string) Option {
 	return func(t *toolsv1.Tool) { t.Writes = append(t.Writes, &toolsv1.Rows{Table: table, Columns: columns}) }
 }
 
-// Clock declares that calls get the session's time.
+// Clock declares that calls receive the session's time.
 func Clock() Option { return func(t *toolsv1.Tool) { t.Clock = true } }
 
-// IDs declares how many new ids every call gets, at most 16.
+// IDs declares the number of new ids that every call receives, at most 16.
 func IDs(n int) Option { return func(t *toolsv1.Tool) { t.Ids = int32(n) } }
 
-// User makes the tool one of the simulated user's.
+// User gives the tool to the simulated user instead of the agent.
 func User() Option { return func(t *toolsv1.Tool) { t.User = true } }
 
-// Schema replaces the JSON Schema that follows from the type of the arguments.
+// Schema replaces the JSON Schema that New derives from the type of the arguments.
 func Schema(schema string) Option { return func(t *toolsv1.Tool) { t.ParametersJson = schema } }
 
 // New returns a tool. A is a struct: each exported field is an argument, named by its json tag and
-// described by its doc tag. A pointer, and a field whose json tag says omitempty, may be left out.
-// It panics if A is no such struct, which is a defect of the program.
+// described by its doc tag. A pointer, or a field with omitempty in its json tag, is optional. New
+// panics for any other A, which is a defect of the program.
 func New[A any](name, description string, run func(ctx context.Context, call *Call, arguments A) (any, error), options ...Option) Tool {
 	t := Tool{declared: &toolsv1.Tool{Name: name, Description: description}}
 	for _, option := range options {
@@ -122,7 +122,7 @@ func New[A any](name, description string, run func(ctx context.Context, call *Ca
 	return t
 }
 
-// schemaOf returns the JSON Schema of the fields of a struct, in their order.
+// schemaOf returns the JSON Schema of the fields of a struct, in order.
 func schemaOf(tool string, of reflect.Type) string {
 	if of.Kind() != reflect.Struct {
 		panic(fmt.Sprintf("tool %s: its arguments are %s, expected a struct", tool, of))

@@ -97,7 +97,7 @@ func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	if err := m.aloneTimes(ctx, report); err != nil {
 		return nil, err
 	}
-	report.IdleSessionBytes, err = weigh(ctx, running.Node().Conn(rpc.ToolHost), cfg.Spec.Scenarios[0].GetSetup())
+	report.IdleSessionBytes, err = measureIdleHeap(ctx, running.Node().Conn(rpc.ToolHost), cfg.Spec.Scenarios[0].GetSetup())
 	return report, err
 }
 
@@ -215,8 +215,8 @@ func sample(ctx context.Context, prepared *sweep.Sweep, results []*busv1.Result,
 	return nil
 }
 
-// weigh opens sessions and returns the heap that each keeps.
-func weigh(ctx context.Context, conn grpc.ClientConnInterface, setup *setupv1.Setup) (float64, error) {
+// measureIdleHeap opens sessions and returns the heap that each keeps.
+func measureIdleHeap(ctx context.Context, conn grpc.ClientConnInterface, setup *setupv1.Setup) (float64, error) {
 	client := toolhostv1.NewToolHostServiceClient(conn)
 	before := heap()
 	ids := make(chan int)

@@ -22,13 +22,13 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
-	judge  *scorer
+	scorer *scorer
 	node   string
 	asJSON bool
 }
 
 func newExplain() *cobra.Command {
-	options := &explainOptions{judge: newScorer()}
+	options := &explainOptions{scorer: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "explain RUN SCENARIO",
 		Short: "Explain the score of a rollout",
@@ -45,14 +45,14 @@ the current catalogue.`,
 			return options.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.judge.register(cmd.Flags())
+	options.scorer.register(cmd.Flags())
 	cmd.Flags().StringVar(&options.node, "node", "", "explain only the milestone or minefield with this name or number")
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON")
 	return cmd
 }
 
 func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stderr io.Writer) error {
-	summary, scenarios, err := o.judge.load(ctx, stderr, dir)
+	summary, scenarios, err := o.scorer.load(ctx, stderr, dir)
 	if err != nil {
 		return err
 	}
@@ -60,13 +60,13 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if err != nil {
 		return err
 	}
-	scenario := scenarios[played(entry.Name, scenarios)]
+	scenario := scenarios[scenarioName(entry.Name, scenarios)]
 	if scenario == nil {
-		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.judge.catalogue.SourceNames(), played(entry.Name, scenarios))
+		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
 	}
-	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.judge.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
-		return advised(dir, err)
+		return withAdvice(dir, err)
 	}
 	explained := &explain.Report{Name: entry.Name, Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages}
 	if recorded, scored := entry.Similarity.Number(); scored {
@@ -75,15 +75,15 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if entry.ExceptionType != nil {
 		explained.Failure = *entry.ExceptionType
 	}
-	err = o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
+	err = o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		explained.Explanation, err = client.ExplainTrajectory(ctx, &evaluatorv1.ExplainTrajectoryRequest{
 			Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables,
-			TextIsNoCall: o.judge.textIsNoCall(),
+			TextIsNoCall: o.scorer.textIsNoCall(),
 		})
 		return err
 	})
 	if err != nil {
-		return refused("explain", entry.Name, err)
+		return wrapRejection("explain", entry.Name, err)
 	}
 	if o.node != "" && !explained.Filter(o.node) {
 		return process.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
@@ -111,7 +111,7 @@ func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*sce
 			return entry, nil
 		}
 		known = append(known, entry.Name)
-		if played(entry.Name, scenarios) == name {
+		if scenarioName(entry.Name, scenarios) == name {
 			trials, names = append(trials, entry), append(names, entry.Name)
 		}
 	}

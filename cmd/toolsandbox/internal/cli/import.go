@@ -85,7 +85,7 @@ func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	}
 	scenarios, err := readOriginal(path, data)
 	if err != nil {
-		return refuse(path, err, stderr)
+		return printMistakes(path, err, stderr)
 	}
 	all := scenarios.All()
 	if err := o.write(&scenariov1.Catalogue{Scenarios: all}, filepath.Base(path)); err != nil {
@@ -112,8 +112,8 @@ func readOriginal(path string, data []byte) (*importer.Scenarios, error) {
 	return scenarios, scenarios.Check(tools)
 }
 
-// refuse prints the mistakes of a file, one per line.
-func refuse(path string, err error, stderr io.Writer) error {
+// printMistakes prints the mistakes of a file, one per line.
+func printMistakes(path string, err error, stderr io.Writer) error {
 	var mistakes scenario.Errors
 	if !errors.As(err, &mistakes) {
 		return err

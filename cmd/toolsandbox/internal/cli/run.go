@@ -7,8 +7,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 )
 
-// runRest explains the settings that the help of run does not list.
-const runRest = `Every setting can also stand in the file --config (as spend-usd) or in the environment (as TOOLSANDBOX_SPEND_USD).
+// hiddenSettingsHelp explains the settings that the help of run does not list.
+const hiddenSettingsHelp = `Every setting can also stand in the file --config (as spend-usd) or in the environment (as TOOLSANDBOX_SPEND_USD).
 A flag overrides the environment, and the environment the file. toolsandbox config lists all settings.`
 
 func newRun() *cobra.Command {
@@ -36,7 +36,7 @@ func addRunSettings(cmd *cobra.Command) *runner.Options {
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(settings)
 	addSettings(cmd.Flags(), settings)
-	groupFlags(cmd, runGroups(), runRest)
+	groupFlags(cmd, runGroups(), hiddenSettingsHelp)
 	return options
 }
 

@@ -25,13 +25,13 @@ import (
 
 // scoreOptions are the flags of score.
 type scoreOptions struct {
-	judge  *scorer
+	scorer *scorer
 	write  bool
 	asJSON bool
 }
 
 func newScore() *cobra.Command {
-	options := &scoreOptions{judge: newScorer()}
+	options := &scoreOptions{scorer: newScorer()}
 	cmd := &cobra.Command{
 		Use:   "score RUN [NAME...]",
 		Short: "Score finished trajectories again with the current milestones",
@@ -50,23 +50,23 @@ which a measure of the pack's own failed get one.`,
 			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	options.judge.register(cmd.Flags())
+	options.scorer.register(cmd.Flags())
 	cmd.Flags().BoolVar(&options.write, "write", false, "write the new scores to "+runfiles.SummaryFile+", the old ones to "+runfiles.PreviousSummaryFile+", and the users' flags to "+runfiles.RunFile)
 	cmd.Flags().BoolVar(&options.asJSON, "json", false, "print JSON instead of a table")
 	return cmd
 }
 
 func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, stdout, stderr io.Writer) error {
-	summary, scenarios, err := o.judge.load(ctx, stderr, dir)
+	summary, scenarios, err := o.scorer.load(ctx, stderr, dir)
 	if err != nil {
 		return err
 	}
-	selected, err := choose(dir, patterns, summary, scenarios)
+	selected, err := selectRollouts(dir, patterns, summary, scenarios)
 	if err != nil {
 		return err
 	}
-	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.judge.digests, run: o.judge.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.judge.textIsNoCall()}
-	if err := o.judge.ask(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
+	rescore := &rescore{dir: dir, scenarios: scenarios, digests: o.scorer.digests, run: o.scorer.run, entries: slices.Clone(summary.Scenarios), outcome: report.NewRescore(), textIsNoCall: o.scorer.textIsNoCall()}
+	if err := o.scorer.use(ctx, stderr, func(ctx context.Context, client evaluatorv1.EvaluatorServiceClient) error {
 		return rescore.all(ctx, client, selected)
 	}); err != nil {
 		return err
@@ -84,8 +84,8 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 		}
 	}
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
-	if o.judge.run.UserChecked() {
-		rescore.outcome.UserContract = o.judge.run.Totals.UserContract
+	if o.scorer.run.UserChecked() {
+		rescore.outcome.UserContract = o.scorer.run.Totals.UserContract
 	}
 	if o.asJSON {
 		return report.JSON(stdout, rescore.outcome)
@@ -108,14 +108,14 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	return err
 }
 
-// choose returns the indices of the rollouts that match any pattern; every pattern must match
-// something.
-func choose(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
+// selectRollouts returns the indices of the rollouts that match any pattern; every pattern must
+// match something.
+func selectRollouts(dir string, patterns []string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) ([]int, error) {
 	selected := make(map[int]bool)
 	for _, pattern := range patterns {
 		found := false
 		for i, entry := range summary.Scenarios {
-			for _, name := range []string{entry.Name, played(entry.Name, scenarios)} {
+			for _, name := range []string{entry.Name, scenarioName(entry.Name, scenarios)} {
 				matched, err := path.Match(pattern, name)
 				if err != nil {
 					return nil, process.Usage("NAME: pattern %q: %w", pattern, err)
@@ -164,7 +164,7 @@ func (r *rescore) all(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 }
 
 func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, entry *runfiles.ScenarioResult) error {
-	scenario := r.scenarios[played(entry.Name, r.scenarios)]
+	scenario := r.scenarios[scenarioName(entry.Name, r.scenarios)]
 	switch {
 	case entry.Failed() && !entry.MeasureFailed():
 		r.outcome.Failed = append(r.outcome.Failed, entry.Name)
@@ -179,7 +179,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 		return nil
 	}
 	if err != nil {
-		return advised(r.dir, err)
+		return withAdvice(r.dir, err)
 	}
 	request := &evaluatorv1.ScoreTrajectoryRequest{
 		Evaluation: scenario.GetEvaluation(), Messages: trajectory.Messages, Tables: trajectory.Tables, TextIsNoCall: r.textIsNoCall,
@@ -189,7 +189,7 @@ func (r *rescore) one(ctx context.Context, client evaluatorv1.EvaluatorServiceCl
 	}
 	response, err := client.ScoreTrajectory(ctx, request)
 	if err != nil {
-		return refused("score", entry.Name, err)
+		return wrapRejection("score", entry.Name, err)
 	}
 	before := *entry
 	*entry = before.Rescored(scenario.GetEvaluation(), response.GetResult())

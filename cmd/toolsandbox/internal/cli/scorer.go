@@ -54,7 +54,7 @@ func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 		return nil, nil, process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
 	if err != nil {
-		return nil, nil, advised(dir, err)
+		return nil, nil, withAdvice(dir, err)
 	}
 	run, err := runfiles.ReadRun(dir)
 	switch {
@@ -80,17 +80,17 @@ func (j *scorer) textIsNoCall() bool {
 	return err == nil && agent.GetPlugin() != nil
 }
 
-// advised adds advice about a damaged file of the run in dir.
-func advised(dir string, err error) error {
+// withAdvice adds advice about a damaged file of the run in dir.
+func withAdvice(dir string, err error) error {
 	if errors.Is(err, runfiles.ErrDamaged) {
 		return fmt.Errorf("%w: toolsandbox run --out %s --resume with the run's flags writes it again", err, report.ShellWord(dir))
 	}
 	return err
 }
 
-// played returns the scenario name of a rollout: run appends the trial if it plays a scenario
+// scenarioName returns the scenario name of a rollout: run appends the trial if it plays a scenario
 // several times.
-func played(rollout string, scenarios map[string]*scenariov1.Scenario) string {
+func scenarioName(rollout string, scenarios map[string]*scenariov1.Scenario) string {
 	name, number, ok := cutLast(rollout, "_trial_")
 	if scenarios[rollout] != nil || !ok || number == "" || strings.Trim(number, "0123456789") != "" {
 		return rollout
@@ -106,14 +106,14 @@ func cutLast(s, sep string) (before, after string, found bool) {
 	return s, "", false
 }
 
-// ask calls do with an evaluator. Without --remote it starts one.
-func (j *scorer) ask(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+// use calls do with an evaluator. Without --remote it starts one.
+func (j *scorer) use(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
 	return standalone.WithTemporary(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
 	})
 }
 
-// refused wraps an evaluator's error with the name of the rollout.
-func refused(operation, rollout string, err error) error {
+// wrapRejection wraps an evaluator's error with the name of the rollout.
+func wrapRejection(operation, rollout string, err error) error {
 	return fmt.Errorf("%s %s: %s", operation, rollout, status.Convert(err).Message())
 }

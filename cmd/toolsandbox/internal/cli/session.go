@@ -25,7 +25,7 @@ import (
 const toolHostDirectory = "toolhost"
 
 func newSession() *cobra.Command {
-	from := newPlace()
+	from := newSessionSource()
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Inspect, fork, replay and delete the worlds of a run",
@@ -44,18 +44,18 @@ or, if it has one session, the name of a scenario. session does not continue an 
 	return cmd
 }
 
-// place locates sessions: below the directory of a run, or in a remote installation.
-type place struct {
+// sessionSource locates sessions: below the directory of a run, or in a remote installation.
+type sessionSource struct {
 	out, dataDir string
 	engine       standalone.Config
 	flags        *pflag.FlagSet
 }
 
-func newPlace() *place {
-	return &place{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
+func newSessionSource() *sessionSource {
+	return &sessionSource{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
 }
 
-func (p *place) register(flags *pflag.FlagSet) {
+func (p *sessionSource) register(flags *pflag.FlagSet) {
 	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
 	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
@@ -65,12 +65,12 @@ func (p *place) register(flags *pflag.FlagSet) {
 }
 
 // prepare checks that sessions exist.
-func (p *place) prepare() error {
+func (p *sessionSource) prepare() error {
 	if err := p.engine.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
 	}
 	if p.engine.Network.Remote {
-		return p.refuseUnused()
+		return p.rejectUnused()
 	}
 	if p.engine.Dir = p.dataDir; p.engine.Dir != "" {
 		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
@@ -94,9 +94,9 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// refuseUnused rejects the flags of local sessions with --remote. --out is a setting of run too, so
+// rejectUnused rejects the flags of local sessions with --remote. --out is a setting of run too, so
 // a file or the environment may set it.
-func (p *place) refuseUnused() error {
+func (p *sessionSource) rejectUnused() error {
 	for name, isSet := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if isSet {
 			return process.Usage("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
@@ -107,7 +107,7 @@ func (p *place) refuseUnused() error {
 
 // use connects to the place, starts the listed services if they are local, and calls do. No service
 // plays rollouts.
-func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Service, do func(context.Context, *session.Client) error) error {
+func (p *sessionSource) use(ctx context.Context, stderr io.Writer, services []rpc.Service, do func(context.Context, *session.Client) error) error {
 	if err := p.prepare(); err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (p *place) use(ctx context.Context, stderr io.Writer, services []rpc.Servic
 }
 
 // arguments returns the flags that locate the same place, for a command that a person can repeat.
-func (p *place) arguments() string {
+func (p *sessionSource) arguments() string {
 	switch {
 	case p.engine.Network.Remote:
 		return "--remote --toolhost-addr " + report.ShellWord(strings.Join(p.engine.Network.ToolHosts, ","))

@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-func newSessionDelete(from *place) *cobra.Command {
+func newSessionDelete(from *sessionSource) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "delete ID...",

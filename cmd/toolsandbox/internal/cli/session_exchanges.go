@@ -10,7 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
-func newSessionExchanges(from *place) *cobra.Command {
+func newSessionExchanges(from *sessionSource) *cobra.Command {
 	return &cobra.Command{
 		Use:   "exchanges ID",
 		Short: "Print the requests and answers of model providers, one JSON object per turn",

@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-func newSessionFork(from *place) *cobra.Command {
+func newSessionFork(from *sessionSource) *cobra.Command {
 	var message int
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -60,7 +60,7 @@ type replayedLine struct {
 	Versions int    `json:"versions"`
 }
 
-func newSessionReplay(from *place) *cobra.Command {
+func newSessionReplay(from *sessionSource) *cobra.Command {
 	var to int
 	var asJSON bool
 	cmd := &cobra.Command{

@@ -8,7 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 )
 
-func newSessionRecordings(from *place) *cobra.Command {
+func newSessionRecordings(from *sessionSource) *cobra.Command {
 	return &cobra.Command{
 		Use:   "recordings ID",
 		Short: "Print the answers of hosted services as recordings",

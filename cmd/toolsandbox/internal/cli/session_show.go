@@ -30,7 +30,7 @@ func verified(ctx context.Context, client *session.Client, name string) (*toolho
 	return found, err
 }
 
-func newSessionList(from *place) *cobra.Command {
+func newSessionList(from *sessionSource) *cobra.Command {
 	var prefix string
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -58,7 +58,7 @@ last answer of a tool do not count: they changed no table.`,
 	return cmd
 }
 
-func newSessionShow(from *place) *cobra.Command {
+func newSessionShow(from *sessionSource) *cobra.Command {
 	var message int
 	var table string
 	var asJSON bool
@@ -107,7 +107,7 @@ prints one table and no list.`,
 	return cmd
 }
 
-func newSessionDiff(from *place) *cobra.Command {
+func newSessionDiff(from *sessionSource) *cobra.Command {
 	var table string
 	var asJSON bool
 	cmd := &cobra.Command{

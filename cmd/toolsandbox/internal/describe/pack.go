@@ -217,7 +217,7 @@ func PackPage(w io.Writer, pack *Pack) error {
 	if pack.Description != "" {
 		p.line("%s\n", pack.Description)
 	}
-	p.line("Version %s, licence %s. This pack %s.", orNone(pack.Version), orNone(pack.Licence), pack.base())
+	p.line("Version %s, licence %s. This pack %s.", textOrNone(pack.Version), textOrNone(pack.Licence), pack.base())
 	if len(pack.Needs) > 0 {
 		p.line("It needs %s.", strings.Join(pack.Needs, ", "))
 	}
@@ -225,7 +225,7 @@ func PackPage(w io.Writer, pack *Pack) error {
 		p.heading("## Tables")
 	}
 	for _, table := range pack.Tables {
-		p.line("\n### %s\n\n%s\n", table.Name, orNone(table.Description))
+		p.line("\n### %s\n\n%s\n", table.Name, textOrNone(table.Description))
 		p.line("| column | type | measure | meaning |\n|---|---|---|---|")
 		for _, c := range table.Columns {
 			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(c.Description))
@@ -270,7 +270,7 @@ func (p *printer) tool(t *PackTool) {
 	}
 }
 
-func orNone(text string) string {
+func textOrNone(text string) string {
 	if text == "" {
 		return "not stated"
 	}

@@ -40,7 +40,7 @@ func (r *Report) Filter(node string) bool {
 		func(n *evaluatorv1.NodeExplanation) bool { return n.GetName() != "" && n.GetName() == node },
 		func(n *evaluatorv1.NodeExplanation) bool { return err == nil && int(n.GetNode()) == number },
 	} {
-		milestones, minefields := kept(r.Explanation.GetMilestones(), called), kept(r.Explanation.GetMinefields(), called)
+		milestones, minefields := filterNodes(r.Explanation.GetMilestones(), called), filterNodes(r.Explanation.GetMinefields(), called)
 		if len(milestones)+len(minefields) > 0 {
 			r.Explanation = &evaluatorv1.ExplainTrajectoryResponse{
 				Result: r.Explanation.GetResult(), Milestones: milestones, Minefields: minefields,
@@ -51,7 +51,7 @@ func (r *Report) Filter(node string) bool {
 	return false
 }
 
-func kept(nodes []*evaluatorv1.NodeExplanation, keep func(*evaluatorv1.NodeExplanation) bool) []*evaluatorv1.NodeExplanation {
+func filterNodes(nodes []*evaluatorv1.NodeExplanation, keep func(*evaluatorv1.NodeExplanation) bool) []*evaluatorv1.NodeExplanation {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n *evaluatorv1.NodeExplanation) bool { return !keep(n) })
 }
 

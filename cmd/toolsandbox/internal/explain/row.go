@@ -120,7 +120,7 @@ func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 	found := value(c.GetFound())
 	if len(c.GetFoundTexts()) > 0 {
-		found = clean(strings.Join(c.GetFoundTexts(), " "))
+		found = escapeControls(strings.Join(c.GetFoundTexts(), " "))
 	}
 	similarity := p.score(c.GetSimilarity())
 	if c.GetNoResult() {
@@ -128,7 +128,7 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 	}
 	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), value(c.GetWanted()), found)
 	if c.GetProblem() != "" {
-		p.inside(func() { p.line("%s", clean(c.GetProblem())) })
+		p.inside(func() { p.line("%s", escapeControls(c.GetProblem())) })
 	}
 }
 
@@ -182,15 +182,15 @@ func (p *printer) mark(text string, parts []span) string {
 	last := 0
 	for _, span := range parts {
 		if end := span.start + span.length; span.start >= last && end <= len(text) {
-			out.WriteString(clean(text[last:span.start]) + p.bold(clean(text[span.start:end])))
+			out.WriteString(escapeControls(text[last:span.start]) + p.bold(escapeControls(text[span.start:end])))
 			last = end
 		}
 	}
-	return out.String() + clean(text[last:])
+	return out.String() + escapeControls(text[last:])
 }
 
-// clean replaces control characters, which could affect a terminal, except line breaks.
-func clean(text string) string {
+// escapeControls replaces control characters, which could affect a terminal, except line breaks.
+func escapeControls(text string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' {
 			return unicode.ReplacementChar
@@ -209,7 +209,7 @@ func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 	case "":
 		p.line("%s, found no call that succeeded", headline)
 	default:
-		p.line("%s, found %s", headline, clean(trace.GetFoundTool()))
+		p.line("%s, found %s", headline, escapeControls(trace.GetFoundTool()))
 	}
 	p.inside(func() {
 		for _, argument := range trace.GetArguments() {
@@ -221,7 +221,7 @@ func (p *printer) trace(c *evaluatorv1.CellExplanation) {
 func (p *printer) argument(a *evaluatorv1.ArgumentComparison) {
 	found := "not given"
 	if a.FoundJson != nil {
-		found = "found " + clean(a.GetFoundJson())
+		found = "found " + escapeControls(a.GetFoundJson())
 	}
 	tolerance := ""
 	if a.Tolerance != nil {
@@ -231,5 +231,5 @@ func (p *printer) argument(a *evaluatorv1.ArgumentComparison) {
 	if !a.GetFits() {
 		verdict = p.paint(red, "differs")
 	}
-	p.line("%s %s: wanted %s%s, %s", clean(a.GetName()), verdict, a.GetWantedJson(), tolerance, found)
+	p.line("%s %s: wanted %s%s, %s", escapeControls(a.GetName()), verdict, a.GetWantedJson(), tolerance, found)
 }

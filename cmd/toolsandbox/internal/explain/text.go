@@ -147,7 +147,7 @@ func (p *printer) constraint(graph *evaluationv1.Graph, c *evaluatorv1.Constrain
 	p.line("%s %s %s%s", p.score(c.GetSimilarity()), c.GetTable(), measure, since)
 	p.inside(func() {
 		if c.GetProblem() != "" {
-			p.line("%s", clean(c.GetProblem()))
+			p.line("%s", escapeControls(c.GetProblem()))
 		}
 		for _, extracted := range c.GetExtracted() {
 			p.line("with %s = %s", extracted.GetName(), extracted.GetValue())
@@ -187,7 +187,7 @@ func (p *printer) message(index int32) string {
 	if len(excerpt) > longestExcerpt {
 		excerpt = append(excerpt[:longestExcerpt-1], '…')
 	}
-	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), clean(string(excerpt)))
+	return fmt.Sprintf("message %d, %s to %s: %s", index, world.RoleName(m.GetSender()), world.RoleName(m.GetRecipient()), escapeControls(string(excerpt)))
 }
 
 // The colours of a terminal.

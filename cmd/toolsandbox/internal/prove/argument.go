@@ -74,7 +74,7 @@ func (a argument) number() (value float64, ok bool) {
 // differs by more than the tolerance. There are none for null, lists and mappings.
 func (a argument) wrong(tolerance float64) []argument {
 	if text, ok := a.unquote(); ok {
-		return []argument{{name: "other text", value: quote(otherText(a.name, text))}}
+		return []argument{{name: "other text", value: quote(alternativeText(a.name, text))}}
 	}
 	if value, ok := a.number(); ok {
 		return a.wrongNumbers(value, tolerance)
@@ -110,13 +110,13 @@ func (a argument) wrongNumbers(value, tolerance float64) []argument {
 	}
 	var out []argument
 	for _, s := range shifts {
-		out = append(out, argument{name: s.name, value: a.spell(value + s.by)})
+		out = append(out, argument{name: s.name, value: a.format(value + s.by)})
 	}
 	return out
 }
 
-// spell writes a number like the argument: whole or with a point.
-func (a argument) spell(value float64) string {
+// format writes a number like the argument: whole or with a point.
+func (a argument) format(value float64) string {
 	text := strconv.FormatFloat(value, 'f', -1, 64)
 	if strings.ContainsAny(a.value, ".eE") && !strings.Contains(text, ".") {
 		text += ".0"
@@ -124,8 +124,8 @@ func (a argument) spell(value float64) string {
 	return text
 }
 
-// otherText returns another text of the same kind.
-func otherText(name, text string) string {
+// alternativeText returns another text of the same kind.
+func alternativeText(name, text string) string {
 	const here, there, elsewhere = "SEK", "NOK", "elsewhere"
 	if regexp.MustCompile(`^\+?[0-9][0-9 ()-]{5,}$`).MatchString(text) {
 		return otherDigits(text)

@@ -16,7 +16,7 @@ func (s *candidate) planUnasked() {
 	var last *step
 	for _, m := range s.oracle.messages[s.oracle.starting:] {
 		if m.GetSender() == roleAgent && m.GetRecipient() == roleUser {
-			last = s.oracle.at(int(m.GetIndex()))
+			last = s.oracle.stepAt(int(m.GetIndex()))
 		}
 		if m.GetSender() != roleUser || m.GetCall().GetTool() != scenario.AllowTool {
 			continue

@@ -105,8 +105,8 @@ func texts(node *evaluationv1.Node) []string {
 	return out
 }
 
-// wants returns whether a milestone of a step wants a text of some kind.
-func (s *candidate) wants(st *step, sort func(text string) bool) bool {
+// expectsText returns whether a milestone of a step wants a text of some kind.
+func (s *candidate) expectsText(st *step, sort func(text string) bool) bool {
 	for _, number := range st.milestones {
 		for _, text := range texts(s.scenario.GetEvaluation().GetMilestones().GetNodes()[number]) {
 			if strings.Contains(text, "{") || sort(text) { // braces hold the place of a tool's value

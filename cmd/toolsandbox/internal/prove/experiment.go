@@ -14,8 +14,8 @@ import (
 const (
 	// perfectScore is the score of a solution, up to rounding.
 	perfectScore = 1 - 1e-9
-	// slack is the number of messages that a fault may add within the scenario's limit.
-	slack = 10
+	// extraMessages is the number of messages that a fault may add within the scenario's limit.
+	extraMessages = 10
 )
 
 // kind is the claim of an experiment.
@@ -34,12 +34,12 @@ const (
 	observed
 )
 
-// sameness is how an equivalent fault's outcome must resemble the oracle's.
-type sameness int
+// equivalence is how an equivalent fault's outcome must resemble the oracle's.
+type equivalence int
 
 const (
-	// never: the fault is a text, and never equivalent.
-	never sameness = iota
+	// neverEquivalent: the fault is a text, and never equivalent.
+	neverEquivalent equivalence = iota
 	// sameWorld: the final tables are equal.
 	sameWorld
 	// sameAnswers: the final tables and the tools' answers are equal, except answers of dropped
@@ -49,19 +49,19 @@ const (
 
 // experiment is one rollout and its claim.
 type experiment struct {
-	name, rule string
-	of         string // the scenario's name
-	kind       kind
-	scenario   *scenariov1.Scenario
-	unhelpful  bool    // the agent that never helps plays, not the script
-	limit      float64 // for idle
-	minefield  int     // for trips
-	same       sameness
-	dropped    string // the id of the dropped call, if any
-	fault      string // its fault, for people
-	remedy     string // advice for authors if the fault does not count
-	part       string // what of the solution is wrong, an argument or a text
-	wrong      string // the wrong value as JSON, which a measure of the pack's own may accept
+	name, rule  string
+	of          string // the scenario's name
+	kind        kind
+	scenario    *scenariov1.Scenario
+	unhelpful   bool    // the agent that never helps plays, not the script
+	limit       float64 // for idle
+	minefield   int     // for trips
+	equivalence equivalence
+	dropped     string // the id of the dropped call, if any
+	fault       string // its fault, for people
+	remedy      string // advice for authors if the fault does not count
+	part        string // what of the solution is wrong, an argument or a text
+	wrong       string // the wrong value as JSON, which a measure of the pack's own may accept
 
 	result     *busv1.Result // nil until played
 	equivalent bool          // a mutant without a difference
@@ -131,7 +131,7 @@ func (s *candidate) addFault(e *experiment, script []*worldv1.Turn) *experiment 
 	}
 	s.known[key] = true
 	s.add(e, s.scenario, script)
-	e.scenario.Setup.MaxMessages += slack
+	e.scenario.Setup.MaxMessages += extraMessages
 	return e
 }
 

@@ -47,7 +47,7 @@ func boolean(name string, value bool) argument {
 func (s *candidate) planExtras() {
 	at := s.oracle.lastSay()
 	script := s.scenario.GetSetup().GetOracleScript()
-	before := s.oracle.last()
+	before := s.oracle.lastIndex()
 	if at < len(script) {
 		for _, st := range s.oracle.steps {
 			if st.turn == at {
@@ -60,7 +60,7 @@ func (s *candidate) planExtras() {
 			continue
 		}
 		e := s.addFault(&experiment{
-			name: x.name, rule: ruleMutant, kind: lower, same: sameWorld,
+			name: x.name, rule: ruleMutant, kind: lower, equivalence: sameWorld,
 			fault:  fmt.Sprintf("an unrequested change makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
 			remedy: fmt.Sprintf("let a milestone check what matters in %s, or leave the table out of the guardrails", x.table),
 		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
@@ -99,13 +99,13 @@ func (s *candidate) extras(index int) []extra {
 		out = append(out, extra{"a setting changed", tableSetting, call})
 	}
 	out = append(out, extra{"a contact added", tableContact, callOf("add_contact", text("name", strangeName), text("phone_number", strangeNumber))})
-	if id := s.bystander(tableContact, "person_id", index); id != "" {
+	if id := s.unusedRow(tableContact, "person_id", index); id != "" {
 		out = append(out, extra{"a contact removed", tableContact, callOf("remove_contact", text("person_id", id))})
 	}
 	later := strconv.FormatFloat(s.scenario.GetSetup().GetClock().GetNow()+day, 'f', 1, 64)
 	out = append(out, extra{"a reminder added", tableReminder,
 		callOf("add_reminder", text("content", strangeContent), argument{"reminder_timestamp", later})})
-	if id := s.bystander(tableReminder, "reminder_id", index); id != "" {
+	if id := s.unusedRow(tableReminder, "reminder_id", index); id != "" {
 		out = append(out, extra{"a reminder removed", tableReminder, callOf("remove_reminder", text("reminder_id", id))})
 	}
 	if s.setting("cellular", index) {
@@ -125,7 +125,7 @@ func (s *candidate) extraRows(index int) []extra {
 		if calls := s.filled("add_"+name, nil); len(calls) > 0 {
 			out = append(out, extra{"a row of " + name + " added", table.Name, calls[0]})
 		}
-		if row := s.bystander(table.Name, id, index); row != "" && s.tools["remove_"+name] != nil {
+		if row := s.unusedRow(table.Name, id, index); row != "" && s.tools["remove_"+name] != nil {
 			out = append(out, extra{"a row of " + name + " removed", table.Name, callOf("remove_"+name, text(id, row))})
 		}
 	}
@@ -174,8 +174,8 @@ func (s *candidate) touched(column string) bool {
 	return false
 }
 
-// bystander returns the id of a row that the oracle does not use; empty if there is none.
-func (s *candidate) bystander(table string, column string, index int) string {
+// unusedRow returns the id of a row that the oracle does not use; empty if there is none.
+func (s *candidate) unusedRow(table string, column string, index int) string {
 	for _, r := range s.oracle.records(table, index-1) {
 		id := r.text(column)
 		if id == "" || r["is_self"].GetBoolean() {

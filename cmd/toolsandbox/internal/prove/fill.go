@@ -54,8 +54,8 @@ func (t *toolInfo) required(name string) bool {
 	return slices.ContainsFunc(t.parameters, func(p parameter) bool { return p.name == name && p.required })
 }
 
-// mostValues is the number of rows to try for one argument.
-const mostValues = 3
+// maxValues is the number of rows to try for one argument.
+const maxValues = 3
 
 // values returns plausible values of an argument in the initial world.
 func (s *candidate) values(tool string, p parameter) []string {
@@ -106,7 +106,7 @@ func (s *candidate) column(table string, name string) []string {
 			others = append(others, value)
 		}
 	}
-	all := slices.Concat(others[:min(len(others), mostValues)], self)
+	all := slices.Concat(others[:min(len(others), maxValues)], self)
 	if len(all) == 0 {
 		return []string{quote(strangeContent)}
 	}

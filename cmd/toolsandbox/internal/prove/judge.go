@@ -59,9 +59,9 @@ func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	return nil
 }
 
-// judgeOracle checks that the oracle solves the scenario in every order and variant, and reports
+// checkOracle checks that the oracle solves the scenario in every order and variant, and reports
 // the first failure.
-func (s *candidate) judgeOracle() bool {
+func (s *candidate) checkOracle() bool {
 	var wrong []*experiment
 	for _, e := range s.experiments {
 		if e.kind == solves && !e.solved() {
@@ -98,8 +98,8 @@ func (s *candidate) marks(e *experiment) string {
 	return strings.Join(parts, ", ")
 }
 
-// judge compares every outcome with its claim, and the scenario's claims with the rollouts.
-func (s *candidate) judge(ctx context.Context, p *player) error {
+// check compares every outcome with its claim, and the scenario's claims with the rollouts.
+func (s *candidate) check(ctx context.Context, p *player) error {
 	tripped := make(map[int]bool)
 	for _, e := range s.experiments {
 		switch e.kind {
@@ -108,7 +108,7 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 				s.failBy(e, "an idle agent scores too much, raise max_idle_score or change the milestones: %s", s.marks(e))
 			}
 		case lower:
-			if err := s.judgeFault(ctx, p, e); err != nil {
+			if err := s.checkFault(ctx, p, e); err != nil {
 				return err
 			}
 		case trips:
@@ -117,7 +117,7 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 		}
 	}
 	s.checkTolerated()
-	if err := s.judgeTrips(ctx, p, tripped); err != nil {
+	if err := s.checkTrips(ctx, p, tripped); err != nil {
 		return err
 	}
 	if s.oracle == nil {
@@ -126,12 +126,12 @@ func (s *candidate) judge(ctx context.Context, p *player) error {
 	return s.checkCategories(ctx, p)
 }
 
-// judgeFault classifies a fault: it counts, makes no difference, or should count and does not.
-func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) error {
+// checkFault classifies a fault: it counts, makes no difference, or should count and does not.
+func (s *candidate) checkFault(ctx context.Context, p *player, e *experiment) error {
 	if e.result.GetSimilarity() < perfectScore {
 		return nil
 	}
-	if e.same != never {
+	if e.equivalence != neverEquivalent {
 		t, err := p.trajectory(ctx, e)
 		if err != nil {
 			return err
@@ -140,7 +140,7 @@ func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) er
 			return nil
 		}
 	}
-	accepted, err := s.judgeTolerated(ctx, p, e)
+	accepted, err := s.isTolerated(ctx, p, e)
 	if err != nil || accepted {
 		return err
 	}
@@ -150,11 +150,11 @@ func (s *candidate) judgeFault(ctx context.Context, p *player, e *experiment) er
 
 // equivalent returns whether a fault made no difference.
 func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryResponse) bool {
-	return s.oracle.sameWorldAs(t) && (e.same != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
+	return s.oracle.sameWorldAs(t) && (e.equivalence != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
 }
 
-// judgeTrips reports minefields that no experiment triggered.
-func (s *candidate) judgeTrips(ctx context.Context, p *player, tripped map[int]bool) error {
+// checkTrips reports minefields that no experiment triggered.
+func (s *candidate) checkTrips(ctx context.Context, p *player, tripped map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		if disabling := scenario.DisablingGuardrails(s.scenario, i); len(disabling) > 0 {
 			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(disabling, "; ")))
@@ -272,19 +272,19 @@ func (s *candidate) dependsOnState(ctx context.Context, p *player) (bool, error)
 
 // checkInsufficient checks that a task is unsolvable and that guessing costs more than saying so.
 func (s *candidate) checkInsufficient() {
-	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.withholds() {
+	if len(s.scenario.GetSetup().GetTools().GetDeny()) == 0 && !s.knowsMissingFact() {
 		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: no tool is missing and the user knows everything: "+
 			"list the tool that would do it in without_tools, or say in user.knowledge what the user does not know")
 	}
-	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.same == sameWorld && e.result.GetSimilarity() < perfectScore })
+	guarded := slices.ContainsFunc(s.experiments, func(e *experiment) bool { return e.equivalence == sameWorld && e.result.GetSimilarity() < perfectScore })
 	if len(s.scenario.GetEvaluation().GetMinefields().GetNodes()) == 0 && !guarded {
 		s.fail(ruleCategory, "INSUFFICIENT_INFORMATION: guessing costs nothing: add a minefield for what an agent might guess")
 	}
 }
 
-// withholds returns whether the user knows that it does not know something, from its own field or
-// from what it wants and knows.
-func (s *candidate) withholds() bool {
+// knowsMissingFact returns whether the user knows that it does not know something, from its own
+// field or from what it wants and knows.
+func (s *candidate) knowsMissingFact() bool {
 	user := s.scenario.GetEvaluation().GetUser()
 	instructions := strings.ToLower(user.GetGoal() + "\n" + strings.Join(user.GetKnowledge(), "\n"))
 	return len(user.GetUnknown()) > 0 || slices.ContainsFunc(ignorance(), func(word string) bool { return strings.Contains(instructions, word) })

@@ -12,8 +12,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// mostTrips is the number of ways to trigger a minefield that are tried.
-const mostTrips = 16
+// maxTrips is the number of ways to trigger a minefield that are tried.
+const maxTrips = 16
 
 // planTrips plans to trigger each minefield.
 func (s *candidate) planTrips() {
@@ -25,12 +25,12 @@ func (s *candidate) planTrips() {
 		if len(scripts) == 0 {
 			s.fail(ruleMinefield, "write triggered_by for %s: its constraints suggest none", nodeText(node, i))
 		}
-		for n, script := range scripts[:min(len(scripts), mostTrips)] {
+		for n, script := range scripts[:min(len(scripts), maxTrips)] {
 			e := s.add(&experiment{
 				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: trips, minefield: i,
 			}, s.scenario, script)
 			setup := e.scenario.GetSetup()
-			setup.MaxMessages += slack
+			setup.MaxMessages += extraMessages
 			allowAll(setup)
 			// Only some variants may have the tool of a minefield.
 			if setup.GetTools() != nil {
@@ -132,7 +132,7 @@ func (s *candidate) changes(c *evaluationv1.Constraint, row *evaluationv1.Target
 	default:
 		return nil
 	}
-	arguments := s.given(tool, row)
+	arguments := s.rowArguments(tool, row)
 	if verb == "add" {
 		return s.filled(tool, arguments)
 	}
@@ -143,15 +143,15 @@ func (s *candidate) changes(c *evaluationv1.Constraint, row *evaluationv1.Target
 	arguments = slices.DeleteFunc(arguments, func(a argument) bool { return a.name == id || verb == "remove" })
 	var calls []*worldv1.ToolCall
 	for _, r := range s.oracle.records(c.GetTable(), 0) {
-		if resembles(r, row, verb == "remove") {
+		if mayMatch(r, row, verb == "remove") {
 			calls = append(calls, s.filled(tool, append([]argument{text(id, r.text(id))}, arguments...))...)
 		}
 	}
 	return calls
 }
 
-// given returns the cells of a wanted row as arguments of a tool.
-func (s *candidate) given(tool string, row *evaluationv1.TargetRow) []argument {
+// rowArguments returns the cells of a wanted row as arguments of a tool.
+func (s *candidate) rowArguments(tool string, row *evaluationv1.TargetRow) []argument {
 	var out []argument
 	info := s.tools[tool]
 	if info == nil {
@@ -177,9 +177,9 @@ func (s *candidate) given(tool string, row *evaluationv1.TargetRow) []argument {
 	return out
 }
 
-// resembles returns whether a row may be the wanted one: equal ids and, for a row that stays, equal
+// mayMatch returns whether a row may be the wanted one: equal ids and, for a row that stays, equal
 // cells.
-func resembles(r record, row *evaluationv1.TargetRow, all bool) bool {
+func mayMatch(r record, row *evaluationv1.TargetRow, all bool) bool {
 	for _, cell := range row.GetCells() {
 		name := cell.GetColumn()
 		if (all || name == "person_id" || name == "reminder_id") && name != "content" && name != "relationship" &&

@@ -11,8 +11,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// blank is a text that withholds every fact.
-const blank = "All right, that is done."
+// uninformativeText is a text that withholds every fact.
+const uninformativeText = "All right, that is done."
 
 // planFaults plans solutions with one fault each.
 func (s *candidate) planFaults() {
@@ -27,13 +27,13 @@ func (s *candidate) planFaults() {
 		case st.failed: // a failed call had no effect, so no variation of it is a fault
 		case st.readOnly:
 			s.planArguments(st, golden[st.call.GetTool()])
-			s.addFault(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.without(st))
+			s.addFault(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.scriptWithout(st))
 		default:
 			s.planArguments(st, nil)
 			s.addFault(&experiment{
-				name: "without " + st.text(), rule: ruleMutant, kind: lower, same: sameAnswers, dropped: st.call.GetId(),
+				name: "without " + st.text(), rule: ruleMutant, kind: lower, equivalence: sameAnswers, dropped: st.call.GetId(),
 				fault: fmt.Sprintf("the oracle scores as much without its call of %s", st.call.GetTool()), remedy: "let a milestone check what it does",
-			}, s.without(st))
+			}, s.scriptWithout(st))
 		}
 	}
 	s.planExtras()
@@ -51,11 +51,11 @@ func (st *step) text() string {
 // calls of the turn if a table shows it.
 func (s *candidate) planWithout(node int) {
 	milestone := s.scenario.GetEvaluation().GetMilestones().GetNodes()[node]
-	st := s.oracle.at(s.oracle.matched[node])
+	st := s.oracle.stepAt(s.oracle.matched[node])
 	if st == nil {
 		return // it holds at the start, which checkStart reports
 	}
-	script, dropped := s.without(st), st.call.GetId()
+	script, dropped := s.scriptWithout(st), st.call.GetId()
 	if turns := s.scenario.GetSetup().GetOracleScript(); onlyTables(milestone) && len(turns[st.turn].GetCalls()) > 1 {
 		script, dropped = slices.Delete(slices.Clone(turns), st.turn, st.turn+1), ""
 	}
@@ -66,8 +66,8 @@ func (s *candidate) planWithout(node int) {
 	}, script)
 }
 
-// without returns the oracle's script without a step.
-func (s *candidate) without(st *step) []*worldv1.Turn {
+// scriptWithout returns the oracle's script without a step.
+func (s *candidate) scriptWithout(st *step) []*worldv1.Turn {
 	return s.with(st, nil)
 }
 
@@ -98,15 +98,15 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 		if st.readOnly && !named[a.name] {
 			continue
 		}
-		wrong := append(a.wrong(s.tolerance(a.name)), s.others(a, st.index)...)
-		if s.hasOwn() {
-			wrong = append(wrong, a.farOff()...)
+		wrong := append(a.wrong(s.tolerance(a.name)), s.alternatives(a, st.index)...)
+		if s.hasPackMeasures() {
+			wrong = append(wrong, a.distantValues()...)
 		}
 		for _, w := range wrong {
 			call := proto.CloneOf(st.call)
 			call.ArgumentsJson = replaced(arguments, i, w.value)
 			s.addFault(&experiment{
-				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, same: sameAnswers,
+				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, equivalence: sameAnswers,
 				fault:  fmt.Sprintf("%s may have a wrong %s, %s instead of %s", st.text(), a.name, w.value, a.value),
 				remedy: "let a milestone check it",
 				part:   st.text() + " " + a.name, wrong: w.value,
@@ -115,8 +115,8 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 	}
 }
 
-// others returns other ids and numbers than the argument's.
-func (s *candidate) others(a argument, index int) []argument {
+// alternatives returns other ids and numbers than the argument's.
+func (s *candidate) alternatives(a argument, index int) []argument {
 	text, ok := a.unquote()
 	if !ok {
 		return nil
@@ -150,8 +150,8 @@ func (s *candidate) planTexts(st *step) {
 	remedy := "let the milestone's text hold the fact, compared by rouge_l or exact"
 	s.addFault(&experiment{
 		name: st.text() + " without facts", rule: ruleMutant, kind: lower,
-		fault: fmt.Sprintf("the agent may say %q instead of %s", blank, st.text()), remedy: remedy, part: st.text(),
-	}, s.with(st, &worldv1.Turn{Say: blank}))
+		fault: fmt.Sprintf("the agent may say %q instead of %s", uninformativeText, st.text()), remedy: remedy, part: st.text(),
+	}, s.with(st, &worldv1.Turn{Say: uninformativeText}))
 	for _, wrong := range s.wrongTexts(st) {
 		s.addFault(&experiment{
 			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower,
@@ -165,13 +165,13 @@ func (s *candidate) planTexts(st *step) {
 // any.
 func (s *candidate) wrongTexts(st *step) []argument {
 	var out []argument
-	if text := otherDigits(st.say); text != st.say && s.wants(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {
+	if text := otherDigits(st.say); text != st.say && s.expectsText(st, func(wanted string) bool { return strings.ContainsAny(wanted, "0123456789") }) {
 		out = append(out, argument{name: "other numbers", value: text})
 	}
 	contacts := s.oracle.records(world.Contact, 0)
 	for i, r := range contacts {
 		name := r.text("name")
-		if name == "" || !s.wants(st, func(wanted string) bool { return strings.Contains(wanted, name) }) {
+		if name == "" || !s.expectsText(st, func(wanted string) bool { return strings.Contains(wanted, name) }) {
 			continue
 		}
 		other := contacts[(i+1)%len(contacts)].text("name")

@@ -20,9 +20,9 @@ func (s *candidate) needed() []string {
 		if st.failed {
 			continue
 		}
-		matters[i] = s.missed(st)
+		matters[i] = s.isRequired(st)
 		for j := i + 1; j < len(matters) && !matters[i]; j++ {
-			matters[i] = matters[j] && s.feeds(st, s.oracle.steps[j])
+			matters[i] = matters[j] && s.providesFactTo(st, s.oracle.steps[j])
 		}
 	}
 	seen := make(map[string]bool)
@@ -36,8 +36,8 @@ func (s *candidate) needed() []string {
 	return names
 }
 
-// missed returns whether the oracle scores lower without a call.
-func (s *candidate) missed(st *step) bool {
+// isRequired returns whether the oracle scores lower without a call.
+func (s *candidate) isRequired(st *step) bool {
 	for _, e := range s.experiments {
 		if e.dropped == st.call.GetId() {
 			return e.result.GetSimilarity() < perfectScore
@@ -47,12 +47,12 @@ func (s *candidate) missed(st *step) bool {
 	return true
 }
 
-// feeds returns whether a later step uses a fact that only a call's answer contains.
-func (s *candidate) feeds(st, later *step) bool {
+// providesFactTo returns whether a later step uses a fact that only a call's answer contains.
+func (s *candidate) providesFactTo(st, later *step) bool {
 	if later.index <= st.index {
 		return false
 	}
-	texts := s.oracle.heard(later.index)
+	texts := s.oracle.userTextsBefore(later.index)
 	for _, fact := range later.facts() {
 		if contains(st.answer, fact) && !contains(texts, fact) {
 			return true

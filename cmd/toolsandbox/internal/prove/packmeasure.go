@@ -11,26 +11,25 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// hasOwn says whether the pack has measures of its own.
-func (s *candidate) hasOwn() bool {
+// hasPackMeasures reports whether the pack has its own measures.
+func (s *candidate) hasPackMeasures() bool {
 	evaluation := s.scenario.GetEvaluation()
 	return len(evaluation.GetMeasureModules())+len(evaluation.GetMeasureExpressions()) > 0
 }
 
-// farOff returns values that are far from an argument's, for measures that accept what is near.
-func (a argument) farOff() []argument {
+// distantValues returns values far from an argument's, for measures that accept near ones.
+func (a argument) distantValues() []argument {
 	const far = 1e6
 	if _, ok := a.unquote(); ok {
 		return []argument{{name: "something else", value: quote("Something else entirely")}}
 	}
 	if value, ok := a.number(); ok {
-		return []argument{{name: "far more", value: a.spell(value + far)}, {name: "far less", value: a.spell(value - far)}}
+		return []argument{{name: "far more", value: a.format(value + far)}, {name: "far less", value: a.format(value - far)}}
 	}
 	return nil
 }
 
-// tolerated says whether a measure of the pack's own gives 1 where it meets the wrong value of a
-// fault.
+// tolerated reports whether a measure of the pack gives 1 for the wrong value of a fault.
 func tolerated(explanation *evaluatorv1.ExplainTrajectoryResponse, wrong string) bool {
 	matches := func(v *worldv1.Value) bool {
 		switch kind := v.GetKind().(type) {
@@ -65,10 +64,9 @@ func tolerated(explanation *evaluatorv1.ExplainTrajectoryResponse, wrong string)
 	return false
 }
 
-// judgeTolerated says whether a fault that scores 1 is one that a measure of the pack's own
-// accepts.
-func (s *candidate) judgeTolerated(ctx context.Context, p *player, e *experiment) (bool, error) {
-	if e.wrong == "" || !s.hasOwn() {
+// isTolerated reports whether a measure of the pack accepts a fault that scores 1.
+func (s *candidate) isTolerated(ctx context.Context, p *player, e *experiment) (bool, error) {
+	if e.wrong == "" || !s.hasPackMeasures() {
 		return false, nil
 	}
 	explanation, err := p.explanation(ctx, e)
@@ -79,7 +77,7 @@ func (s *candidate) judgeTolerated(ctx context.Context, p *player, e *experiment
 	return e.tolerated, nil
 }
 
-// checkTolerated reports what a measure of the pack's own accepts whatever its value is.
+// checkTolerated reports arguments for which a measure of the pack accepts any value.
 func (s *candidate) checkTolerated() {
 	for i, e := range s.experiments {
 		same := func(other *experiment) bool { return other.of == e.of && other.part == e.part }

@@ -52,7 +52,7 @@ func Prove(ctx context.Context, services Services, scenarios []*scenariov1.Scena
 	}
 	reports := make([]*Report, len(candidates))
 	for i, s := range candidates {
-		if err := s.judge(ctx, player); err != nil {
+		if err := s.check(ctx, player); err != nil {
 			return nil, fmt.Errorf("prove %s: %w", s.name(), err)
 		}
 		reports[i] = s.finish()
@@ -104,10 +104,10 @@ func (s *candidate) failBy(e *experiment, format string, args ...any) {
 // observeOracle judges the first round and plans the second if it succeeded.
 func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 	if s.scenario.GetSetup().GetFunctionCalling() != nil {
-		s.judgeRecord()
+		s.checkRecord()
 		return nil
 	}
-	solved := s.judgeOracle()
+	solved := s.checkOracle()
 	for i, variant := range s.variants {
 		visible, err := p.visibleTools(ctx, s.experiments[i])
 		if err != nil {

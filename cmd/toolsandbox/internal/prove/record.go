@@ -2,9 +2,9 @@ package prove
 
 import busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 
-// judgeRecord judges the rollouts of a record of EuroEval's task: both graders accept its answer,
+// checkRecord judges the rollouts of a record of EuroEval's task: both graders accept its answer,
 // and neither accepts that of an idle agent.
-func (s *candidate) judgeRecord() {
+func (s *candidate) checkRecord() {
 	for _, e := range s.experiments {
 		for _, by := range []struct {
 			grader  string

@@ -55,22 +55,22 @@ func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, res
 			r.steps = append(r.steps, &step{turn: i, number: j, call: call, readOnly: info != nil && info.readOnly})
 		}
 	}
-	if err := r.place(); err != nil {
+	if err := r.locateSteps(); err != nil {
 		return nil, err
 	}
 	for _, match := range result.GetMilestones() {
 		r.matched[int(match.GetNode())] = int(match.GetIndex())
 	}
 	for node := range len(s.GetEvaluation().GetMilestones().GetNodes()) {
-		if found := r.at(r.matched[node]); found != nil {
+		if found := r.stepAt(r.matched[node]); found != nil {
 			found.milestones = append(found.milestones, node)
 		}
 	}
 	return r, nil
 }
 
-// place finds the message of each step.
-func (r *run) place() error {
+// locateSteps finds the message of each step.
+func (r *run) locateSteps() error {
 	answers := make(map[string]*worldv1.Message)
 	var messages []*worldv1.Message
 	for _, m := range r.messages[r.starting:] {
@@ -96,9 +96,9 @@ func (r *run) place() error {
 	return nil
 }
 
-// at returns the step whose message has an index, else the last one before it; nil before the
+// stepAt returns the step whose message has an index, else the last one before it; nil before the
 // first.
-func (r *run) at(index int) *step {
+func (r *run) stepAt(index int) *step {
 	var found *step
 	for _, s := range r.steps {
 		if s.index == index {
@@ -135,8 +135,8 @@ func (r *run) turns() int {
 	return count
 }
 
-// heard returns the user's texts to the agent before a message.
-func (r *run) heard(index int) string {
+// userTextsBefore returns the user's texts to the agent before a message.
+func (r *run) userTextsBefore(index int) string {
 	text := ""
 	for _, m := range r.messages[:index] {
 		if m.GetRecipient() == roleAgent && m.GetSender() != roleHost && world.VisibleTo(m, roleAgent) {
@@ -176,13 +176,13 @@ type record map[string]*worldv1.Value
 
 func (r record) text(column string) string { return r[column].GetText() }
 
-// last returns the index of the last message.
-func (r *run) last() int { return len(r.messages) - 1 }
+// lastIndex returns the index of the last message.
+func (r *run) lastIndex() int { return len(r.messages) - 1 }
 
 // sameWorldAs returns whether two conversations ended with equal tables.
 func (r *run) sameWorldAs(t *orchestratorv1.GetTrajectoryResponse) bool {
 	for _, table := range r.schema.StoredTables() {
-		rowsA, rowsB := rows(r.tables, table.Name, r.last()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
+		rowsA, rowsB := rows(r.tables, table.Name, r.lastIndex()), rows(t.GetTables(), table.Name, len(t.GetMessages()))
 		if !slices.EqualFunc(rowsA, rowsB, func(a, b *worldv1.Row) bool { return proto.Equal(a, b) }) {
 			return false
 		}

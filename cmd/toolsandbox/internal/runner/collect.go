@@ -31,8 +31,8 @@ import (
 const (
 	// writers is the number of trajectories fetched and written concurrently.
 	writers = 8
-	// parting is how long an interrupted run may fetch finished rollouts.
-	parting = 3 * time.Second
+	// interruptTimeout is how long an interrupted run may fetch finished rollouts.
+	interruptTimeout = 3 * time.Second
 )
 
 // finished is a rollout with written files.
@@ -75,7 +75,7 @@ func newCollector(
 	}
 	c := &collector{spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
+	context.AfterFunc(ctx, func() { time.AfterFunc(interruptTimeout, c.stop) })
 	return c
 }
 
@@ -145,7 +145,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	if rollout.Digest, err = runfiles.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return runfiles.Rollout{}, report.Row{}, err
 	}
-	switch err := c.keep(result, c.name(result)); status.Code(err) {
+	switch err := c.storeRecording(result, c.name(result)); status.Code(err) {
 	case codes.OK:
 	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
 		rollout.Damage = err.Error()
@@ -177,8 +177,9 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 	return trajectory, "", nil
 }
 
-// keep stores the external input of a rollout for a replay, and the models' exchanges for people.
-func (c *collector) keep(result *busv1.Result, name string) error {
+// storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
+// people.
+func (c *collector) storeRecording(result *busv1.Result, name string) error {
 	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
 		return nil
 	}

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// leastModelTimeout and mostModelTimeout are the bounds of --model-timeout; the latter is the
+	// minModelTimeout and maxModelTimeout are the bounds of --model-timeout; the latter is the
 	// proto's.
-	leastModelTimeout, mostModelTimeout = time.Second, time.Hour
+	minModelTimeout, maxModelTimeout = time.Second, time.Hour
 )
 
 // modelOptions are the flags of model players. The provider decides what is not set.
@@ -86,8 +86,8 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 		return nil
 	}
 	timeout := *o.timeout.value
-	if timeout < leastModelTimeout || timeout > mostModelTimeout {
-		return process.Usage("--model-timeout: %s given, expected %s to %s", timeout, leastModelTimeout, mostModelTimeout)
+	if timeout < minModelTimeout || timeout > maxModelTimeout {
+		return process.Usage("--model-timeout: %s given, expected %s to %s", timeout, minModelTimeout, maxModelTimeout)
 	}
 	models := 0
 	for _, p := range players {

@@ -127,9 +127,9 @@ func setFlags(flags *pflag.FlagSet) []string {
 const (
 	// redacted replaces secrets.
 	redacted = "[redacted]"
-	// leastSecret is the shortest length of a secret: shorter values occur in too many texts by
+	// minSecretLength is the shortest length of a secret: shorter values occur in too many texts by
 	// chance.
-	leastSecret = 8
+	minSecretLength = 8
 )
 
 // userInfo and query are the parts of an address that may hold a secret.
@@ -145,7 +145,7 @@ func secretsOf(environment []string) []string {
 	for _, variable := range environment {
 		name, value, _ := strings.Cut(variable, "=")
 		for _, suffix := range []string{"KEY", "TOKEN", "SECRET", "PASSWORD"} {
-			if strings.HasSuffix(name, suffix) && !strings.HasPrefix(name, "TOOLSANDBOX_") && len(value) >= leastSecret {
+			if strings.HasSuffix(name, suffix) && !strings.HasPrefix(name, "TOOLSANDBOX_") && len(value) >= minSecretLength {
 				secrets = append(secrets, value)
 			}
 		}

@@ -36,8 +36,8 @@ const (
 type recording struct {
 	dir    string
 	digest string
-	// outside is set if there is external input: only then rollouts have files.
-	outside bool
+	// hasExternalInput is set if there is external input: only then rollouts have files.
+	hasExternalInput bool
 }
 
 // recordings returns the directory of a run's recordings.
@@ -92,13 +92,13 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 	toolServers := sweep.HasToolServers(spec.Scenarios)
 	for _, agent := range spec.Agents {
 		for _, user := range spec.Users {
-			r.outside = r.outside || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
+			r.hasExternalInput = r.hasExternalInput || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
 		}
 	}
 	spec.Recording = r
 	each := len(spec.Agents) * len(spec.Users) * spec.Trials
 	digest := sha256.New()
-	for n := 0; r.outside && n < len(spec.Scenarios)*each; n++ {
+	for n := 0; r.hasExternalInput && n < len(spec.Scenarios)*each; n++ {
 		raw, err := os.ReadFile(r.file(n))
 		if errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
@@ -147,7 +147,7 @@ func (r *recording) Digest() string { return r.digest }
 
 // Visit implements sweep.Recording.
 func (r *recording) Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error {
-	if !r.outside {
+	if !r.hasExternalInput {
 		return nil
 	}
 	return readMessages(r.file(n), func(read func(proto.Message) error) error {

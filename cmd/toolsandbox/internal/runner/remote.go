@@ -26,11 +26,11 @@ func remoteFlags() map[string]string {
 	}
 }
 
-// refuseUnused rejects flags without effect with --remote, from any source, and addresses on the
+// rejectUnused rejects flags without effect with --remote, from any source, and addresses on the
 // command line without it.
-func (o *Options) refuseUnused() error {
+func (o *Options) rejectUnused() error {
 	if !o.engine.Network.Remote {
-		return o.refuseAddresses()
+		return o.rejectAddresses()
 	}
 	elsewhere := remoteFlags()
 	var errs []error
@@ -48,9 +48,9 @@ func (o *Options) refuseUnused() error {
 	return errors.Join(errs...)
 }
 
-// refuseAddresses rejects addresses of remote services. Those of the environment and of a file may
+// rejectAddresses rejects addresses of remote services. Those of the environment and of a file may
 // be meant for other runs.
-func (o *Options) refuseAddresses() error {
+func (o *Options) rejectAddresses() error {
 	var errs []error
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
 		if flag := o.flags.Lookup(name); flag != nil && flag.Changed {

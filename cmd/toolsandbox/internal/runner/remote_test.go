@@ -61,11 +61,11 @@ func TestRemoteFlags(t *testing.T) {
 			},
 		} {
 			want := fmt.Sprintf("%s: given, but --remote ignores it here: %s", how, wanted[name])
-			err := options("true").refuseUnused()
+			err := options("true").rejectUnused()
 			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !hasEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)
 			}
-			if err := options("false").refuseUnused(); err != nil {
+			if err := options("false").rejectUnused(); err != nil {
 				t.Errorf("%s without --remote: got %v, want nil", how, err)
 			}
 		}
@@ -75,14 +75,14 @@ func TestRemoteFlags(t *testing.T) {
 // TestAddressWithoutRemote checks that a service address on the command line needs --remote.
 func TestAddressWithoutRemote(t *testing.T) {
 	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
-		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").refuseUnused()
+		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").rejectUnused()
 		if want := "--" + name + ": given, but it needs --remote: add that"; !errors.Is(err, process.ErrUsage) || !hasEnd(fmt.Sprint(err), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
-		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").refuseUnused(); err != nil {
+		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").rejectUnused(); err != nil {
 			t.Errorf("--%s with --remote: got %v, want nil", name, err)
 		}
-		if err := givenOptions(t, nil, map[string]string{process.FlagVariable(name): "localhost:1"}, "").refuseUnused(); err != nil {
+		if err := givenOptions(t, nil, map[string]string{process.FlagVariable(name): "localhost:1"}, "").rejectUnused(); err != nil {
 			t.Errorf("%s in the environment: got %v, want nil", name, err)
 		}
 	}

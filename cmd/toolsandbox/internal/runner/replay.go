@@ -11,9 +11,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
-// again returns the specification of the run in --replay, to be played from its recording.
+// replaySpec returns the specification of the run in --replay, to be played from its recording.
 // Contradicting flags are a mistake.
-func (o *Options) again(args []string) (sweep.Spec, error) {
+func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
 		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
 	}

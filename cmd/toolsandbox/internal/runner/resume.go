@@ -67,7 +67,7 @@ func differences(then, now *runfiles.Run, flags []string) []string {
 	var different []string
 	add := func(name, was, is string) {
 		if was != is {
-			different = append(different, fmt.Sprintf("%s was %s, is %s", name, orNothing(was), orNothing(is)))
+			different = append(different, fmt.Sprintf("%s was %s, is %s", name, valueOrNothing(was), valueOrNothing(is)))
 		}
 	}
 	for _, name := range flags {
@@ -79,7 +79,7 @@ func differences(then, now *runfiles.Run, flags []string) []string {
 	return different
 }
 
-func orNothing(value string) string {
+func valueOrNothing(value string) string {
 	if value == "" || value == "[]" {
 		return "not given"
 	}

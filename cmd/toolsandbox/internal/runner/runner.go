@@ -128,13 +128,13 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if err := o.checkSweepID(); err != nil {
 		return sweep.Spec{}, err
 	}
-	if err := o.refuseUnused(); err != nil {
+	if err := o.rejectUnused(); err != nil {
 		return sweep.Spec{}, err
 	}
 	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
-		specify = o.again
+		specify = o.replaySpec
 	}
 	spec, err := specify(args)
 	if err != nil {

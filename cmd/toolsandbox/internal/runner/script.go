@@ -12,8 +12,8 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// part is a role that a scenario's own script can play.
-type part struct {
+// scriptedRole is a role that a scenario's own script can play.
+type scriptedRole struct {
 	flag    string
 	players []*agentgwv1.Player
 	script  func(*setupv1.Setup) []*worldv1.Turn
@@ -31,12 +31,12 @@ func checkScripts(spec sweep.Spec, stderr io.Writer) error {
 		return nil
 	}
 	return errors.Join(
-		part{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "their agent does nothing", "grpc://localhost:9000"}.check(spec, stderr),
-		part{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "their user ends the conversation after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
+		scriptedRole{"--agent", spec.Agents, (*setupv1.Setup).GetOracleScript, "solution", "their agent does nothing", "grpc://localhost:9000"}.check(spec, stderr),
+		scriptedRole{userFlag, spec.Users, (*setupv1.Setup).GetUserScript, "script for the user", "their user ends the conversation after the agent's first answer", "openai:gpt-4o"}.check(spec, stderr),
 	)
 }
 
-func (p part) check(spec sweep.Spec, stderr io.Writer) error {
+func (p scriptedRole) check(spec sweep.Spec, stderr io.Writer) error {
 	for _, player := range p.players {
 		if player.GetScripted().GetSource() != agentgwv1.Scripted_SOURCE_SCENARIO {
 			continue

@@ -29,7 +29,7 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 	if spec.Recording != nil {
 		return nil, nil
 	}
-	addresses, err := d.seats()
+	addresses, err := d.playerAddresses()
 	if err != nil {
 		return nil, err
 	}
@@ -60,19 +60,21 @@ func servePlayers(ctx context.Context, in io.Reader, out io.Writer, spec sweep.S
 	if len(seated) == 0 {
 		return nil, nil
 	}
-	if err := d.keepSeats(addresses); err != nil {
+	if err := d.writePlayerAddresses(addresses); err != nil {
 		return nil, errors.Join(err, seated.close())
 	}
 	return seated, nil
 }
 
-// seatFile holds the addresses of the people at the terminal, by role.
-func (d *directory) seatFile() string { return filepath.Join(d.path, stateDirectory, "terminal.json") }
+// playerAddressFile holds the addresses of the people at the terminal, by role.
+func (d *directory) playerAddressFile() string {
+	return filepath.Join(d.path, stateDirectory, "terminal.json")
+}
 
-// seats returns the addresses of the run's earlier people; empty if there were none.
-func (d *directory) seats() (map[string]string, error) {
+// playerAddresses returns the addresses of the run's earlier people; empty if there were none.
+func (d *directory) playerAddresses() (map[string]string, error) {
 	addresses := make(map[string]string)
-	raw, err := os.ReadFile(d.seatFile())
+	raw, err := os.ReadFile(d.playerAddressFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return addresses, nil
 	}
@@ -80,17 +82,17 @@ func (d *directory) seats() (map[string]string, error) {
 		return nil, fmt.Errorf("resume: %w", err)
 	}
 	if err := json.Unmarshal(raw, &addresses); err != nil {
-		return nil, fmt.Errorf("resume: read %s: %w", d.seatFile(), err)
+		return nil, fmt.Errorf("resume: read %s: %w", d.playerAddressFile(), err)
 	}
 	return addresses, nil
 }
 
-func (d *directory) keepSeats(addresses map[string]string) error {
+func (d *directory) writePlayerAddresses(addresses map[string]string) error {
 	raw, err := json.Marshal(addresses)
 	if err != nil {
-		return fmt.Errorf("write %s: %w", d.seatFile(), err)
+		return fmt.Errorf("write %s: %w", d.playerAddressFile(), err)
 	}
-	return runfiles.WriteFile(d.seatFile(), raw)
+	return runfiles.WriteFile(d.playerAddressFile(), raw)
 }
 
 func (p terminalPlayers) close() error {

@@ -48,7 +48,7 @@ func (d Diff) Empty() bool {
 func Compare(schema world.Table, from, to *worldv1.Table) Diff {
 	diff := Diff{Table: schema, From: versionOf(from), To: versionOf(to)}
 	before, after := from.GetRows(), to.GetRows()
-	partner := match(schema, before, after)
+	partner := matchRows(schema, before, after)
 	taken := make([]bool, len(after))
 	last := -1
 	for i, row := range before {
@@ -80,10 +80,10 @@ func versionOf(table *worldv1.Table) int {
 	return int(table.GetIndex())
 }
 
-// match returns for each row before the index of its row after, -1 for none.
-func match(schema world.Table, before, after []*worldv1.Row) []int {
+// matchRows returns for each row before the index of its row after, -1 for none.
+func matchRows(schema world.Table, before, after []*worldv1.Row) []int {
 	partner := make([]int, len(before))
-	old, young := names(schema, before), names(schema, after)
+	old, young := indexByID(schema, before), indexByID(schema, after)
 	named := make([]bool, len(after))
 	for i, row := range before {
 		partner[i] = -1
@@ -106,8 +106,8 @@ func match(schema world.Table, before, after []*worldv1.Row) []int {
 	return partner
 }
 
-// names returns the index of the row with each id, -1 for a duplicate id.
-func names(schema world.Table, rows []*worldv1.Row) map[string]int {
+// indexByID returns the index of the row with each id, -1 for a duplicate id.
+func indexByID(schema world.Table, rows []*worldv1.Row) map[string]int {
 	index := make(map[string]int, len(rows))
 	for i, row := range rows {
 		key, ok := keyOf(schema, row)

@@ -72,7 +72,7 @@ func (c *Client) Replay(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	replayed.To = recorded.to
 	for _, batch := range batches(recorded) {
-		compared, err := c.again(ctx, id, batch, recorded.to)
+		compared, err := c.replayBatch(ctx, id, batch, recorded.to)
 		if err != nil {
 			return replayed, err
 		}
@@ -178,12 +178,12 @@ func isEvent(m *worldv1.Message) bool {
 	return text
 }
 
-// again executes a batch and returns the number of compared answers, those up to a message.
-func (c *Client) again(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
+// replayBatch executes a batch and returns the number of compared answers, those up to a message.
+func (c *Client) replayBatch(ctx context.Context, id string, recorded batch, to int) (compared int, err error) {
 	index := recorded.answers[0].GetIndex()
 	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now})
 	if err != nil {
-		return 0, plain(fmt.Sprintf("execute what message %d answers", index), err)
+		return 0, stripStatus(fmt.Sprintf("execute what message %d answers", index), err)
 	}
 	if text := response.GetException(); text != "" {
 		return 0, fmt.Errorf("%w: message %d: stored an answer, the execution failed with %q", ErrDiffers, index, text)

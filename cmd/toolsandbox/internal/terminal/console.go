@@ -14,11 +14,11 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// errLeft means that the person left the conversation.
-var errLeft = errors.New("ended by the person at the terminal")
+// errPlayerLeft means that the person left the conversation.
+var errPlayerLeft = errors.New("ended by the person at the terminal")
 
 // PlayerLeft returns whether a rollout ended because the person left, by its detail.
-func PlayerLeft(detail string) bool { return strings.HasSuffix(detail, errLeft.Error()) }
+func PlayerLeft(detail string) bool { return strings.HasSuffix(detail, errPlayerLeft.Error()) }
 
 // endTool is the tool with which a user ends a conversation.
 const endTool = "end_conversation"
@@ -71,7 +71,7 @@ func NewConsole(in io.Reader, out io.Writer, leave func()) *Console {
 	return c
 }
 
-// turn shows new messages and reads one turn. Errors: errLeft, or that of ctx.
+// turn shows new messages and reads one turn. Errors: errPlayerLeft, or that of ctx.
 func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	select {
 	case <-c.free:
@@ -96,7 +96,7 @@ func (c *Console) turn(ctx context.Context, role worldv1.Role, req *agentv1.ActR
 	}
 	c.seen[role], c.last = len(req.GetMessages()), role
 	for {
-		line, err := c.ask(ctx, "> ")
+		line, err := c.readLine(ctx, "> ")
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.Act
 	case word == "":
 		return nil, nil
 	case word == "help" && rest == "":
-		c.printf(help, ends(role))
+		c.printf(help, endCommandHelp(role))
 	case word == "tools" && rest == "":
 		c.showTools(req.GetTools())
 	case word == "history" && rest == "":
@@ -122,17 +122,18 @@ func (c *Console) enter(ctx context.Context, role worldv1.Role, req *agentv1.Act
 	case word == "call" && len(strings.Fields(rest)) < 2:
 		return c.calls(ctx, req.GetTools(), strings.TrimSpace(rest))
 	case word == "end" && rest == "":
-		return c.end(role, req.GetTools())
+		return c.endConversation(role, req.GetTools())
 	default:
 		return &agentv1.ActResponse{Text: strings.TrimPrefix(line, "'")}, nil
 	}
 	return nil, nil
 }
 
-// end ends the conversation in the way of the role: a user calls its tool, an agent leaves.
-func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActResponse, error) {
+// endConversation ends the conversation in the way of the role: a user calls its tool, an agent
+// leaves.
+func (c *Console) endConversation(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActResponse, error) {
 	if role != worldv1.Role_ROLE_USER {
-		return nil, errLeft
+		return nil, errPlayerLeft
 	}
 	for _, tool := range tools {
 		if tool.GetName() == endTool {
@@ -143,17 +144,17 @@ func (c *Console) end(role worldv1.Role, tools []*agentv1.Tool) (*agentv1.ActRes
 	return nil, nil
 }
 
-// ends describes the command end.
-func ends(role worldv1.Role) string {
+// endCommandHelp describes the command end.
+func endCommandHelp(role worldv1.Role) string {
 	if role == worldv1.Role_ROLE_USER {
 		return userEnds
 	}
 	return agentEnds
 }
 
-// ask reads a line, again until it is UTF-8: a message cannot hold other bytes. Errors: that of
-// ctx, also at the end of input.
-func (c *Console) ask(ctx context.Context, prompt string) (string, error) {
+// readLine reads a line, again until it is UTF-8: a message cannot hold other bytes. Errors: that
+// of ctx, also at the end of input.
+func (c *Console) readLine(ctx context.Context, prompt string) (string, error) {
 	for {
 		c.printf("%s", prompt)
 		select {

@@ -90,18 +90,18 @@ func signature(tool *agentv1.Tool) string {
 func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.ActResponse, error) {
 	response := &agentv1.ActResponse{}
 	for {
-		tool, err := c.choose(ctx, tools, name)
+		tool, err := c.chooseTool(ctx, tools, name)
 		if err != nil || tool == nil && len(response.Calls) == 0 {
 			return nil, err
 		}
 		if tool != nil {
-			arguments, err := c.fill(ctx, tool)
+			arguments, err := c.askArguments(ctx, tool)
 			if err != nil {
 				return nil, err
 			}
 			response.Calls = append(response.Calls, &agentv1.ToolCall{Name: tool.GetName(), ArgumentsJson: arguments})
 		}
-		more, err := c.ask(ctx, "  another parallel call? name, or Enter to send: ")
+		more, err := c.readLine(ctx, "  another parallel call? name, or Enter to send: ")
 		if err != nil {
 			return nil, err
 		}
@@ -111,8 +111,8 @@ func (c *Console) calls(ctx context.Context, tools []*agentv1.Tool, name string)
 	}
 }
 
-// choose finds the tool by its name or a unique prefix; nil if the person drops the call.
-func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.Tool, error) {
+// chooseTool finds the tool by its name or a unique prefix; nil if the person drops the call.
+func (c *Console) chooseTool(ctx context.Context, tools []*agentv1.Tool, name string) (*agentv1.Tool, error) {
 	for {
 		var fitting []*agentv1.Tool
 		for _, tool := range tools {
@@ -138,7 +138,7 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 		for _, tool := range fitting {
 			c.paragraph("  ", "      ", signature(tool))
 		}
-		line, err := c.ask(ctx, "  which tool? Enter to drop this call: ")
+		line, err := c.readLine(ctx, "  which tool? Enter to drop this call: ")
 		if err != nil || strings.TrimSpace(line) == "" {
 			return nil, err
 		}
@@ -146,15 +146,15 @@ func (c *Console) choose(ctx context.Context, tools []*agentv1.Tool, name string
 	}
 }
 
-// fill asks for each argument until it is valid.
-func (c *Console) fill(ctx context.Context, tool *agentv1.Tool) (string, error) {
+// askArguments asks for each argument until it is valid.
+func (c *Console) askArguments(ctx context.Context, tool *agentv1.Tool) (string, error) {
 	arguments := &python.Dict{}
 	for _, p := range parameters(tool) {
 		if p.description != "" {
 			c.paragraph("  # ", "  # ", strings.ReplaceAll(p.description, "\n", " "))
 		}
 		for {
-			line, err := c.ask(ctx, "  "+p.prompt())
+			line, err := c.readLine(ctx, "  "+p.prompt())
 			if err != nil {
 				return "", err
 			}

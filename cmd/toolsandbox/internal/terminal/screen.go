@@ -12,8 +12,8 @@ import (
 const (
 	// narrow is the width below which a speaker is above its text.
 	narrow = 60
-	// leastText is the minimum width of a text.
-	leastText = 16
+	// minTextWidth is the minimum width of a text.
+	minTextWidth = 16
 )
 
 // width returns the columns of the terminal; 0 if there is none, which leaves texts unwrapped.
@@ -32,12 +32,12 @@ func (c *Console) width() int {
 // paragraph writes a text with first before it and next before its further lines, wrapped at blanks
 // to the terminal's width.
 func (c *Console) paragraph(first, next, content string) {
-	c.printf("%s%s\n", first, strings.Join(lines(content, c.width(), text.StringWidthWithoutEscSequences(next)), "\n"+next))
+	c.printf("%s%s\n", first, strings.Join(wrapLines(content, c.width(), text.StringWidthWithoutEscSequences(next)), "\n"+next))
 }
 
-// lines wraps a text into indented lines of a width; a width of 0 keeps its lines. It replaces
+// wrapLines wraps a text into indented lines of a width; a width of 0 keeps its lines. It replaces
 // control characters, because models and tools write the texts.
-func lines(content string, width, indent int) []string {
+func wrapLines(content string, width, indent int) []string {
 	content = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' {
 			return unicode.ReplacementChar
@@ -47,7 +47,7 @@ func lines(content string, width, indent int) []string {
 	var list []string
 	for line := range strings.SplitSeq(content, "\n") {
 		if width > 0 && text.StringWidthWithoutEscSequences(line) > width-indent {
-			for wrapped := range strings.SplitSeq(text.WrapSoft(line, max(leastText, width-indent-1)), "\n") {
+			for wrapped := range strings.SplitSeq(text.WrapSoft(line, max(minTextWidth, width-indent-1)), "\n") {
 				list = append(list, strings.TrimRight(wrapped, " "))
 			}
 			continue

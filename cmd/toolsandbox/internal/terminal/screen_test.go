@@ -21,7 +21,7 @@ func TestLines(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, lines(test.text, test.width, test.indent)); diff != "" {
+			if diff := cmp.Diff(test.want, wrapLines(test.text, test.width, test.indent)); diff != "" {
 				t.Errorf("lines (-want +got):\n%s", diff)
 			}
 		})

@@ -75,7 +75,7 @@ type service struct {
 func (s *service) Act(ctx context.Context, req *agentv1.ActRequest) (*agentv1.ActResponse, error) {
 	answer, err := s.console.turn(ctx, s.role, req)
 	switch {
-	case errors.Is(err, errLeft):
+	case errors.Is(err, errPlayerLeft):
 		return nil, status.Error(codes.Aborted, err.Error())
 	case err != nil:
 		return nil, status.FromContextError(err).Err()

@@ -13,22 +13,22 @@ var permission = phrase("permission")
 
 // consents is the state of the consents of a conversation. Texts are numbered from 1.
 type consents struct {
-	texts int            // of the agent
-	asked int            // the last one that asks for permission
-	words map[string]int // the last one with a word
-	given map[string]int // the last one before a consent to an action
+	texts         int            // of the agent
+	lastRequest   int            // the last one that asks for permission
+	words         map[string]int // the last one with a word
+	beforeConsent map[string]int // the last one before a consent to an action
 }
 
 // newConsents returns the state before the first message.
 func newConsents() consents {
-	return consents{words: make(map[string]int), given: make(map[string]int)}
+	return consents{words: make(map[string]int), beforeConsent: make(map[string]int)}
 }
 
 // agentSaid adds a text of the agent.
 func (c *consents) agentSaid(text string) {
 	c.texts++
 	if permission.MatchString(text) {
-		c.asked = c.texts
+		c.lastRequest = c.texts
 	}
 	for _, word := range stems(words(text)) {
 		c.words[word] = c.texts
@@ -37,7 +37,7 @@ func (c *consents) agentSaid(text string) {
 
 // allowed adds a call that consents.
 func (c *consents) allowed(call *worldv1.ToolCall) {
-	c.given[actionKey(allowedAction(call))] = c.texts
+	c.beforeConsent[actionKey(allowedAction(call))] = c.texts
 }
 
 // findUnasked returns the action of a call if the agent has not asked for it: since the last
@@ -45,8 +45,8 @@ func (c *consents) allowed(call *worldv1.ToolCall) {
 // a text in between answer one question.
 func (c *consents) findUnasked(call *worldv1.ToolCall) string {
 	action := allowedAction(call)
-	since, alreadyGiven := c.given[actionKey(action)]
-	if action == "" || c.asked > since || alreadyGiven && since == c.texts {
+	since, alreadyGiven := c.beforeConsent[actionKey(action)]
+	if action == "" || c.lastRequest > since || alreadyGiven && since == c.texts {
 		return ""
 	}
 	deed := words(action)

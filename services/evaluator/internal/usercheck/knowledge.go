@@ -183,7 +183,7 @@ func (k *knowledge) findInventedNumber(text string) (first span, found bool) {
 // knowsMention reports whether a number in words is known. Small numbers are known unless they are
 // an hour.
 func (k *knowledge) knowsMention(text string, m mention) bool {
-	earlier, rest := before(text, m.start), text[m.end:]
+	earlier, rest := contextBefore(text, m.start), text[m.end:]
 	at := atHour.MatchString(earlier)
 	hours := at && afterHour.MatchString(rest) || ofDay.MatchString(rest)
 	switch {
@@ -219,7 +219,7 @@ func (k *knowledge) unknown(text string, at []int) (span, bool) {
 		if len(digitsOf(written)) == 1 {
 			short++
 		}
-		earlier, rest := before(text, piece.start), text[piece.end:]
+		earlier, rest := contextBefore(text, piece.start), text[piece.end:]
 		hours := atHour.MatchString(earlier) && afterHour.MatchString(rest)
 		about := roughly.MatchString(earlier)
 		isKnown := k.knowsNumber(written, rest) || k.isRounded(written, about)

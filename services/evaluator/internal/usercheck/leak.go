@@ -27,25 +27,25 @@ type instructionWord struct {
 	word    string // verbatim
 	swapped string // in the same grammatical person for both sides
 	// unit numbers the sentences of the goal and the items of the user's knowledge.
-	unit int
-	part part
+	unit    int
+	section section
 	// first: the word begins a sentence or an item. quoted: it is in quotation marks.
 	first, quoted bool
 	// tellable: the user may say it at any time, e.g. that it does not know something.
 	tellable bool
 }
 
-// part is a part of the instructions.
-type part int
+// section is a part of the instructions.
+type section int
 
 const (
-	goalPart part = iota
-	itemPart      // an item of the user's knowledge
+	goalSection section = iota
+	itemSection         // an item of the user's knowledge
 )
 
 // run is a run of words that also occurs in the instructions.
 type run struct {
-	said         []token
+	words        []token
 	instructions []instructionWord
 }
 
@@ -59,9 +59,9 @@ func (c *check) findLeak(text string) string {
 	runs := c.runs(tokens(text))
 	var touched units
 	for _, r := range runs {
-		end := r.said[len(r.said)-1].end
+		end := r.words[len(r.words)-1].end
 		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
-			return text[r.said[0].start:end]
+			return text[r.words[0].start:end]
 		}
 		for _, t := range r.instructions {
 			if !t.tellable {
@@ -72,8 +72,8 @@ func (c *check) findLeak(text string) string {
 	if !touched.touchesSeveral(c) {
 		return ""
 	}
-	last := runs[len(runs)-1].said
-	return text[runs[0].said[0].start:last[len(last)-1].end]
+	last := runs[len(runs)-1].words
+	return text[runs[0].words[0].start:last[len(last)-1].end]
 }
 
 // units counts words by unit of the instructions.
@@ -107,14 +107,14 @@ func (u *units) touchesSeveral(c *check) bool {
 func (r run) isLeak() bool {
 	inGoal, begins := 0, false
 	for _, t := range r.instructions {
-		if t.part == goalPart && !t.tellable {
+		if t.section == goalSection && !t.tellable {
 			inGoal++
 			begins = begins || t.first
 		}
 	}
 	first := r.instructions[0]
-	return len(r.said) >= leakWords && r.addressesUser() || inGoal >= goalWords || begins && inGoal >= headWords ||
-		len(r.said) >= itemWords && first.first && first.part == itemPart && first.word == "you" && r.said[0].word == "you"
+	return len(r.words) >= leakWords && r.addressesUser() || inGoal >= goalWords || begins && inGoal >= headWords ||
+		len(r.words) >= itemWords && first.first && first.section == itemSection && first.word == "you" && r.words[0].word == "you"
 }
 
 // runs returns the longest runs that occur in the instructions, outside of quotations, and were not
@@ -128,20 +128,20 @@ func (c *check) runs(words []token) []run {
 			for i+n < len(words) && j+n < len(c.instructions) && c.instructions[j+n].swapped == swapPerson(words[i+n].word) && !c.instructions[j+n].quoted {
 				n++
 			}
-			if n > len(best.said) {
+			if n > len(best.words) {
 				best = run{words[i : i+n], c.instructions[j : j+n]}
 			}
 		}
-		if len(best.said) >= runWords && !c.saidBefore(best.said) {
+		if len(best.words) >= runWords && !c.occurredBefore(best.words) {
 			list = append(list, best)
 		}
-		i += max(1, len(best.said))
+		i += max(1, len(best.words))
 	}
 	return list
 }
 
-// saidBefore reports whether a run of words was said before.
-func (c *check) saidBefore(run []token) bool {
+// occurredBefore reports whether a run of words was said before.
+func (c *check) occurredBefore(run []token) bool {
 	for i := 0; i+len(run) <= len(c.spoken); i++ {
 		if beginsWith(c.spoken[i:], run) {
 			return true
@@ -166,7 +166,7 @@ func (r run) addressesUser() bool {
 	for i, t := range r.instructions {
 		switch t.word {
 		case "you", "your", "yours", "yourself", "user", "assistant":
-			if r.said[i].word == t.word {
+			if r.words[i].word == t.word {
 				return true
 			}
 		}
@@ -181,7 +181,7 @@ func (c *check) askedFor(unit int) bool {
 	}
 	question := stems(words(c.agent))
 	for _, t := range c.instructions {
-		if t.unit != unit || t.part != itemPart {
+		if t.unit != unit || t.section != itemSection {
 			continue
 		}
 		if list := stems([]string{t.word}); len(list) > 0 && slices.Contains(question, list[0]) {
@@ -202,20 +202,20 @@ var (
 
 // reader collects the words of the instructions.
 type reader struct {
-	list  []instructionWord
-	unit  int
-	part  part
-	first bool
+	list    []instructionWord
+	unit    int
+	section section
+	first   bool
 }
 
 // instructionWords returns the words of the goal, with one unit per sentence, and of what the user
 // knows and does not know, with one unit per item.
 func instructionWords(user *evaluationv1.User) []instructionWord {
-	r := reader{part: goalPart}
+	r := reader{section: goalSection}
 	for line := range strings.SplitSeq(truncate(user.GetGoal()), "\n") {
 		r.text(line)
 	}
-	r.part = itemPart
+	r.section = itemSection
 	for _, item := range user.GetKnowledge() {
 		r.text(truncate(item))
 	}
@@ -236,7 +236,7 @@ func (r *reader) text(text string) {
 	end := 0
 	for _, at := range append(quotation.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
 		for i, sentence := range sentenceEnd.Split(text[end:at[0]], -1) {
-			if i > 0 && r.part == goalPart {
+			if i > 0 && r.section == goalSection {
 				r.begin()
 			}
 			r.add(sentence, false)
@@ -255,7 +255,7 @@ func (r *reader) begin() {
 // add adds words of the current unit.
 func (r *reader) add(text string, quoted bool) {
 	for _, word := range words(text) {
-		r.list = append(r.list, instructionWord{word: word, swapped: swapPerson(word), unit: r.unit, part: r.part, first: r.first, quoted: quoted})
+		r.list = append(r.list, instructionWord{word: word, swapped: swapPerson(word), unit: r.unit, section: r.section, first: r.first, quoted: quoted})
 		r.first = false
 	}
 }

@@ -40,9 +40,10 @@ var (
 	weekdays = wordList("weekdays")
 	// ordinary are capitalized words that are no names.
 	ordinary = wordList("ordinary")
-	// openers begin an answer and are no names. places are words for places that are no names.
-	openers = wordList("openers")
-	places  = wordList("places")
+	// answerOpeners begin an answer and are no names. placeWords are words for places that are no
+	// names.
+	answerOpeners = wordList("openers")
+	placeWords    = wordList("places")
 )
 
 // names returns the words that are names: capitalized words that begin no sentence, weekdays and
@@ -55,8 +56,8 @@ func names(text string, isAnswer bool) []span {
 		startsSentence := beginsSentence(text[:t.start])
 		day := slices.Contains(weekdays, strings.TrimSuffix(t.word, "s"))
 		month := capital && slices.Contains(months, t.word) && t.word != "may" && t.word != "march"
-		answer := isAnswer && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(openers, t.word) && !slices.Contains(places, t.word)
-		if day || month || capital && (!startsSentence || answer || label.MatchString(before(text, t.start))) {
+		answer := isAnswer && i == 0 && shortAnswer(text[t.end:]) && !slices.Contains(answerOpeners, t.word) && !slices.Contains(placeWords, t.word)
+		if day || month || capital && (!startsSentence || answer || label.MatchString(contextBefore(text, t.start))) {
 			list = append(list, span{t.start, t.start + len(trimPossessive(text[t.start:t.end]))})
 		}
 	}
@@ -76,7 +77,7 @@ func beginsSentence(before string) bool {
 	switch {
 	case trimmed == "" || last == '\n':
 		return true
-	case last == '.' && title.MatchString(tail(trimmed)):
+	case last == '.' && title.MatchString(endOf(trimmed)):
 		return false
 	case unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(",;'’/&%)@+_", last):
 		return false

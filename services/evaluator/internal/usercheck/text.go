@@ -76,11 +76,11 @@ func sentences(text string) []span {
 
 var sentenceEnd = regexp.MustCompile(`[.!?]\s|\n`)
 
-// before returns the text shortly before a position.
-func before(text string, at int) string { return tail(text[:at]) }
+// contextBefore returns the text shortly before a position.
+func contextBefore(text string, at int) string { return endOf(text[:at]) }
 
-// tail returns the end of a text.
-func tail(text string) string {
+// endOf returns the end of a text.
+func endOf(text string) string {
 	const enough = 40
 	return text[max(0, len(text)-enough):]
 }

@@ -54,7 +54,7 @@ const (
 func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*busv1.UserFlag {
 	c := newCheck(user)
 	var flags []*busv1.UserFlag
-	for start := 0; start < len(messages) && c.read < maxTrajectory; {
+	for start := 0; start < len(messages) && c.readBytes < maxTrajectory; {
 		end := start + 1
 		for end < len(messages) && end != from && messages[end].GetSender() == messages[start].GetSender() {
 			end++
@@ -82,16 +82,16 @@ type finding struct{ rule, evidence string }
 type check struct {
 	knowledge
 	consents
-	tools        []string // the user's own tools
-	instructions []instructionWord
-	goal         string   // the user's goal
-	spoken       []string // words of the conversation in a common grammatical person
-	agent        string   // the agent's last text, empty if there is none
-	answers      int      // number of the agent's texts
-	lastText     string   // the user's last text
-	hasTools     bool     // the user has tools of its own, beside allowTool
-	ended        bool     // an early end was already flagged
-	read         int      // bytes of seen messages
+	tools           []string // the user's own tools
+	instructions    []instructionWord
+	goal            string   // the user's goal
+	spoken          []string // words of the conversation in a common grammatical person
+	agent           string   // the agent's last text, empty if there is none
+	answers         int      // number of the agent's texts
+	lastText        string   // the user's last text
+	hasTools        bool     // the user has tools of its own, beside allowTool
+	earlyEndFlagged bool     // an early end was already flagged
+	readBytes       int      // bytes of seen messages
 }
 
 // newCheck returns the state before the first message.
@@ -113,7 +113,7 @@ func (c *check) addVisible(m *worldv1.Message) {
 		return
 	}
 	text := truncate(sandbox.Content(m))
-	c.read += len(text)
+	c.readBytes += len(text)
 	switch {
 	case m.GetSender() == agent && m.GetRecipient() == user:
 		c.agent = text
@@ -177,11 +177,11 @@ func (c *check) message(m *worldv1.Message) []finding {
 // call checks a call of the user: an end, or the arguments of its own tools.
 func (c *check) call(m *worldv1.Message) []finding {
 	if endsConversation(m) {
-		if c.ended {
+		if c.earlyEndFlagged {
 			return nil
 		}
 		evidence := c.findEarlyEnd()
-		if c.ended = evidence != ""; c.ended {
+		if c.earlyEndFlagged = evidence != ""; c.earlyEndFlagged {
 			return []finding{{EarlyEnd, evidence}}
 		}
 		return nil

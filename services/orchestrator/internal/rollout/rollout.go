@@ -125,7 +125,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 
 // Start returns the first entry of a log.
 func Start(rollout *busv1.Rollout, setup *setupv1.Setup, versions []*worldv1.TableVersion) *busv1.Start {
-	start := &busv1.Start{Rollout: rollout, Messages: carryActive(setup.GetMessages(), true), Versions: versions, MaxMessages: setup.GetMaxMessages()}
+	start := &busv1.Start{Rollout: rollout, Messages: fillActive(setup.GetMessages(), true), Versions: versions, MaxMessages: setup.GetMaxMessages()}
 	setTimes(start, setup)
 	return start
 }
@@ -137,7 +137,7 @@ func (s *State) Turn(messages []*worldv1.Message, deactivated *int32) *busv1.Tur
 	if deactivated != nil {
 		active = false
 	}
-	return &busv1.Turn{Messages: carryActive(messages, active), Deactivated: deactivated}
+	return &busv1.Turn{Messages: fillActive(messages, active), Deactivated: deactivated}
 }
 
 // Answered returns the turn with the results of the execution environment.
@@ -148,9 +148,9 @@ func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
 	return turn
 }
 
-// carryActive sets conversation_active where it is missing: the value carries over from the
+// fillActive sets conversation_active where it is missing: the value carries over from the
 // previous message.
-func carryActive(messages []*worldv1.Message, active bool) []*worldv1.Message {
+func fillActive(messages []*worldv1.Message, active bool) []*worldv1.Message {
 	carried := make([]*worldv1.Message, len(messages))
 	for i, message := range messages {
 		if message.ConversationActive != nil {

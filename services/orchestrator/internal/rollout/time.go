@@ -16,8 +16,8 @@ type timeline struct {
 	// now is that of the newest message, and due that of the next event, nil if there is none.
 	now float64
 	due *float64
-	// said says whether there is a message beyond the starting ones.
-	said bool
+	// hasMessages says whether there is a message beyond the starting ones.
+	hasMessages bool
 	// times are those of the turns of the execution environment.
 	times map[int32]float64
 }
@@ -50,7 +50,7 @@ func newTimeline(start *busv1.Start) timeline {
 // until returns when the first message of a role's turn is said if nothing interrupts.
 func (t *timeline) until(role worldv1.Role) float64 {
 	at := t.now
-	if t.said {
+	if t.hasMessages {
 		at += t.clock.GetStep()
 	}
 	switch role { //nolint:exhaustive // others take no time
@@ -69,7 +69,7 @@ func (t *timeline) advance(turn *busv1.Turn) {
 		return
 	}
 	first, rest := turn.GetMessages()[0], turn.GetMessages()[1:]
-	t.now, t.said = t.until(first.GetSender()), true
+	t.now, t.hasMessages = t.until(first.GetSender()), true
 	if first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		t.due, t.times[first.GetIndex()] = turn.NextDue, turn.GetNow()
 		if first.GetResult() == nil {

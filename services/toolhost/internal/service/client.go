@@ -22,30 +22,30 @@ import (
 )
 
 const (
-	// maxBody is the size of an answer in bytes.
+	// maxBody is the largest response body in bytes.
 	maxBody = 1 << 20
-	// maxTries is how often one request is sent, the first time included.
-	maxTries = 4
-	// firstPause and longestPause bound the pauses between tries before they are jittered by half.
-	firstPause, longestPause = 200 * time.Millisecond, 2 * time.Second
-	// idleConnections is how many connections to one service stay open.
+	// maxAttempts is the maximum number of attempts of one request.
+	maxAttempts = 4
+	// initialPause and maxPause bound the pauses between attempts, before a jitter of 50 %.
+	initialPause, maxPause = 200 * time.Millisecond, 2 * time.Second
+	// idleConnections is the number of idle connections per service.
 	idleConnections = 16
 )
 
-// ClientConfig says how the hosted services are asked.
+// ClientConfig configures a Client.
 type ClientConfig struct {
-	// Key is sent with every request; without it none is sent.
+	// Key is sent with every request, unless it is the zero Key.
 	Key Key
-	// BaseURL replaces scheme and host of every request; empty leaves them.
+	// BaseURL replaces scheme and host of every request unless it is empty.
 	BaseURL string
-	// Timeout bounds one request with all its tries; it must be more than 0.
+	// Timeout bounds one request with all attempts; it must be more than 0.
 	Timeout time.Duration
-	// Logger is told why requests failed.
+	// Logger receives the reasons of failures.
 	Logger *slog.Logger
 }
 
-// CheckAddress says what is wrong with a base address. The text does not repeat it, for it may hold
-// a password.
+// CheckAddress validates a base address. The error does not repeat it, because it may contain a
+// password.
 func CheckAddress(text string) error {
 	if text == "" {
 		return nil
@@ -57,8 +57,8 @@ func CheckAddress(text string) error {
 	return nil
 }
 
-// Client asks the hosted services over HTTPS. It is safe for concurrent use. Whoever made it closes
-// it.
+// Client sends requests to the hosted services over HTTPS. It is safe for concurrent use. The
+// caller of NewClient closes it.
 type Client struct {
 	cfg  ClientConfig
 	base *url.URL
@@ -91,14 +91,13 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close closes the connections that nobody uses.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Do sends a request and returns the body of the answer, which is JSON text. It tries again after
-// answers 429 and 5xx and after failures of the network, with jittered pauses, until the timeout
-// has passed. The error is a *python.Exception, in Python's words, which a tool may pass on: it
-// names the address of the service itself, never the base address or the key. Any other error is
-// the cause of ctx's end.
+// Do sends a request and returns the body of the response, which is JSON text. It retries after the
+// status codes 429 and 5xx and after network failures, with jittered pauses, until the timeout. The
+// error is a *python.Exception, in Python's words, which a tool may return. It names the address of
+// the service, never the base address or the key. Any other error is the cause of ctx's end.
 func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (body string, err error) {
 	if c.cfg.Key == (Key{}) {
 		return "", &python.Exception{Type: "PermissionError", Text: "Please provide 'RAPID_API_KEY' in environment variable. " +
@@ -114,10 +113,10 @@ func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (b
 	defer span.End()
 	a := &attempt{client: c, target: target}
 	body, err = a.retry(ctx)
-	span.SetAttributes(attribute.Int("http.response.status_code", a.status), attribute.Int("http.request.resend_count", a.tries-1))
+	span.SetAttributes(attribute.Int("http.response.status_code", a.status), attribute.Int("http.request.resend_count", a.attempts-1))
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
-		c.cfg.Logger.WarnContext(ctx, "hosted service failed", "host", target.Host, "status", a.status, "tries", a.tries, "cause", a.cause, "error", err)
+		c.cfg.Logger.WarnContext(ctx, "hosted service failed", "host", target.Host, "status", a.status, "tries", a.attempts, "cause", a.cause, "error", err)
 	}
 	return body, err
 }
@@ -133,26 +132,26 @@ func query(params *python.Dict) string {
 	return strings.Join(pairs, "&")
 }
 
-// attempt is one request with all its tries.
+// attempt is one request with all its attempts.
 type attempt struct {
 	client *Client
 	target *url.URL
-	// tries and status say how often it was sent and what the last status was, 0 if there was none.
-	tries, status int
-	// failure is what the last try raised, cause what the network said, for the log.
+	// attempts is the number of attempts, status the last status code, 0 without one.
+	attempts, status int
+	// failure is the exception of the last attempt, cause the network's error for the log.
 	failure *python.Exception
 	cause   string
 }
 
-// retry sends the request until it is answered, cannot be, or the time is up.
+// retry sends the request until it succeeds, fails permanently, or the timeout ends.
 func (a *attempt) retry(parent context.Context) (string, error) {
 	timeout := a.client.cfg.Timeout
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = firstPause, longestPause
+	pauses.InitialInterval, pauses.MaxInterval = initialPause, maxPause
 	body, err := backoff.Retry(ctx, func() (string, error) { return a.try(ctx) },
-		backoff.WithBackOff(pauses), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(timeout))
+		backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(timeout))
 	switch {
 	case err == nil:
 		return body, nil
@@ -163,20 +162,20 @@ func (a *attempt) retry(parent context.Context) (string, error) {
 	}
 }
 
-// try sends the request once. An error that is not permanent may be mended by another try; what it
-// was is in a.failure.
+// try sends the request once. A retry may help after an error that is not permanent. failure has
+// the exception.
 func (a *attempt) try(ctx context.Context) (string, error) {
-	a.tries++
+	a.attempts++
 	a.status = 0
 	response, err := a.send(ctx)
 	if err != nil {
-		return "", a.lost(ctx, err)
+		return "", a.networkFailure(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read as far as it matters
 	a.status = response.StatusCode
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return "", a.lost(ctx, err)
+		return "", a.networkFailure(ctx, err)
 	}
 	body, failure := decode(response.StatusCode, a.client.cfg.Key.redact(string(raw)), a.target.String())
 	if failure == nil {
@@ -192,7 +191,7 @@ func (a *attempt) try(ctx context.Context) (string, error) {
 	return "", failure
 }
 
-// send makes the request and returns the answer, whose body is the caller's to close.
+// send sends the request and returns the response, whose body the caller closes.
 func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	address := *a.target
 	if base := a.client.base; base != nil {
@@ -210,9 +209,9 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	return a.client.http.Do(request)
 }
 
-// lost notes a failure of the network. Its cause names machines and ports, which are no part of
-// what a tool raises.
-func (a *attempt) lost(ctx context.Context, err error) error {
+// networkFailure records a network failure. Its cause names machines and ports, which the exception
+// of a tool must not contain.
+func (a *attempt) networkFailure(ctx context.Context, err error) error {
 	a.cause = a.client.cfg.Key.redact(err.Error())
 	pool := "HTTPSConnectionPool(host='" + a.target.Hostname() + "', port=443): "
 	if ctx.Err() != nil {
@@ -224,9 +223,9 @@ func (a *attempt) lost(ctx context.Context, err error) error {
 	return a.failure
 }
 
-// decode returns the JSON text of an answer, or what is raised instead. As in the original the body
-// of a refused request counts if it is JSON, for that is how services say that they found nothing;
-// but not where it says that they could not look.
+// decode returns the JSON text of a response, or the exception to raise. As in the original, the
+// JSON body of a rejected request counts, because services report an empty result so. It does not
+// count if the service could not search.
 func decode(status int, body, address string) (string, *python.Exception) {
 	raise := func(kind, text string) (string, *python.Exception) {
 		return "", &python.Exception{Type: "requests.exceptions." + kind, Text: text}
@@ -239,7 +238,7 @@ func decode(status int, body, address string) (string, *python.Exception) {
 		return raise("HTTPError", fmt.Sprintf("%d %s Error: %s for url: %s", status, side, http.StatusText(status), address))
 	}
 	switch {
-	case status >= http.StatusInternalServerError, couldNotLook(status):
+	case status >= http.StatusInternalServerError, isTemporary(status):
 		return fail()
 	case status >= http.StatusMultipleChoices && status < http.StatusBadRequest:
 		return raise("TooManyRedirects", "Exceeded 0 redirects.")
@@ -261,9 +260,9 @@ func decode(status int, body, address string) (string, *python.Exception) {
 	}
 }
 
-// couldNotLook says whether a status tells of the key, the quota or the moment rather than of what
-// was asked.
-func couldNotLook(status int) bool {
+// isTemporary reports whether a status code concerns the key, the quota or the moment instead of
+// the query.
+func isTemporary(status int) bool {
 	switch status {
 	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,
 		http.StatusRequestTimeout, http.StatusTooManyRequests:

@@ -71,7 +71,7 @@ func TestAskRequest(t *testing.T) {
 				c.http.Transport = transport
 			}
 			body, err := c.Do(t.Context(), CurrencyURL, dictOf(
-				text("from", "Ü & b/c~"), item("none", python.None()), item("amount", python.Float(1e16)), item("on", python.Bool(true)), whole("n", -3)))
+				text("from", "Ü & b/c~"), item("none", python.None()), item("amount", python.Float(1e16)), item("on", python.Bool(true)), intItem("n", -3)))
 			if err != nil || body != `{"results": []}` {
 				t.Errorf("got %q, error %v", body, err)
 			}

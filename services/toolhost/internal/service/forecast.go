@@ -14,21 +14,20 @@ import (
 const (
 	// lastSecond is the end of the year 9999 in POSIX seconds.
 	lastSecond = 253402300799
-	// maxDays is how many days a forecast has at most.
+	// maxDays is the maximum number of days of a forecast.
 	maxDays = 14
-	// cityClimate is the distance in kilometers up to which the climate is that of the nearest
-	// city.
+	// cityClimate is the maximum distance in kilometers to the city whose climate applies.
 	cityClimate = 150
-	// full is a whole season: 1000 at the height of summer, -1000 in the depth of winter.
+	// full is the amplitude of a season: 1000 in midsummer, -1000 in midwinter.
 	full = 1000
 	// quarter is a quarter of a year in days.
 	quarter = 91
-	// hottest and longest are the days of the year on which it is hottest and light for longest in
-	// the north; in the south they are half a year later.
-	hottest, longest = 200, 172
+	// warmestDay and longest are the warmest and the longest day of the year in the north. In the
+	// south they are half a year later.
+	warmestDay, longest = 200, 172
 	// noon and day are in minutes.
 	noon, day = 12 * 60, 24 * 60
-	// warmest is the minute of the day at which it is warmest.
+	// warmest is the warmest minute of the day.
 	warmest = 15 * 60
 )
 
@@ -40,8 +39,8 @@ type city struct {
 	Country string `json:"country"`
 	// Zone is the IANA name of the time zone.
 	Zone string `json:"zone"`
-	// Mean is the mean temperature of the year, Swing how far that of summer and winter differ from
-	// it, Spread how far that of day and night differ from the mean of the day, in degrees Celsius.
+	// Mean is the annual mean temperature. Swing is the difference of summer and winter from it,
+	// Spread that of day and night from the daily mean, in degrees Celsius.
 	Mean   int `json:"mean"`
 	Swing  int `json:"swing"`
 	Spread int `json:"spread"`
@@ -49,8 +48,8 @@ type city struct {
 	Rain int `json:"rain"`
 }
 
-// climate returns the nearest city with its time zone, or what the latitude and the longitude say
-// where none is near.
+// climate returns the nearest city with its time zone. Without a near city it derives the climate
+// from latitude and longitude.
 func (d *data) climate(at point) (city, *time.Location) {
 	if i, distance := nearest(at, len(d.cities), func(i int) point { return d.cities[i].point }); i >= 0 && distance <= cityClimate {
 		if zone, err := time.LoadLocation(d.cities[i].Zone); err == nil {
@@ -67,11 +66,11 @@ func (d *data) climate(at point) (city, *time.Location) {
 		time.FixedZone(name, hours*int(time.Hour/time.Second))
 }
 
-// forecast answers how the weather is at a point now and on some days from today on.
+// forecast returns the weather at a point now and on the next days, starting today.
 func (o *Offline) forecast(params *python.Dict) python.Value {
 	at, ok := parsePoint(textOf(params, "q"))
 	if !ok {
-		return python.DictOf(item("error", python.DictOf(whole("code", 1006), text("message", "No matching location found."))))
+		return python.DictOf(item("error", python.DictOf(intItem("code", 1006), text("message", "No matching location found."))))
 	}
 	city, zone := o.data.climate(at)
 	now := time.Unix(int64(min(max(o.now, 0), lastSecond)), 0).In(zone)
@@ -103,21 +102,23 @@ type weather struct {
 	wind, rain          int
 	humidity, pressure  int
 	uv, visibility      int
-	sky                 sky
+	condition           condition
 	sunrise, sunset     int // minutes of the wall clock
 	moonlit, rainChance int
 }
 
-// sky is how the sky looks.
-type sky struct {
+// condition is the state of the sky.
+type condition struct {
 	text string
 	code int
 }
 
-// on returns the weather of the day on which a time falls.
+// on returns the weather of the day that contains a time.
 func (c city) on(date time.Time) weather {
-	season, light := seasonOf(date.YearDay(), hottest, c.Latitude), seasonOf(date.YearDay(), longest, c.Latitude)
-	dice := func(salt string, sides int) int { return roll(c.point, date.Format(time.DateOnly), salt, sides) }
+	season, light := seasonOf(date.YearDay(), warmestDay, c.Latitude), seasonOf(date.YearDay(), longest, c.Latitude)
+	dice := func(salt string, sides int) int {
+		return pseudoRandom(c.point, date.Format(time.DateOnly), salt, sides)
+	}
 	w := weather{
 		date:       date,
 		mean:       10*c.Mean + 10*c.Swing*season/full + dice("mean", 51) - 25,
@@ -131,14 +132,14 @@ func (c city) on(date time.Time) weather {
 	}
 	switch chance := dice("sky", 100); {
 	case chance < c.Rain:
-		w.sky, w.rain, w.humidity, w.visibility = sky{"Light rain", 1183}, 5+dice("rain", 80), w.humidity+15, 90
+		w.condition, w.rain, w.humidity, w.visibility = condition{"Light rain", 1183}, 5+dice("rain", 80), w.humidity+15, 90
 		w.mean, w.spread = w.mean-15, w.spread/2
 	case chance < c.Rain+20:
-		w.sky = sky{"Cloudy", 1006}
+		w.condition = condition{"Cloudy", 1006}
 	case chance < c.Rain+45:
-		w.sky = sky{"Partly cloudy", 1003}
+		w.condition = condition{"Partly cloudy", 1003}
 	default:
-		w.sky = sky{"Sunny", 1000}
+		w.condition = condition{"Sunny", 1000}
 	}
 	w.rainChance = min(95, c.Rain+dice("chance", 11))
 	if w.rain > 0 {
@@ -151,8 +152,8 @@ func (c city) on(date time.Time) weather {
 	return w
 }
 
-// seasonOf returns the season of a day of the year, from -full to full, where the height of summer
-// is at a day in the north.
+// seasonOf returns the season of a day of the year, from -full to full; peak is the day of
+// midsummer.
 func seasonOf(yearDay, height int, latitude float64) int {
 	distance := yearDay - height
 	if latitude < 0 {
@@ -163,8 +164,8 @@ func seasonOf(yearDay, height int, latitude float64) int {
 	return (quarter - distance) * full / quarter
 }
 
-// roll returns a number from 0 to sides-1 that depends on nothing but its arguments.
-func roll(at point, date, salt string, sides int) int {
+// pseudoRandom returns a number from 0 to sides-1 that depends only on its arguments.
+func pseudoRandom(at point, date, salt string, sides int) int {
 	hash := fnv.New64a()
 	_, _ = hash.Write([]byte(strconv.FormatFloat(at.Latitude, 'f', 1, 64) + " " + strconv.FormatFloat(at.Longitude, 'f', 1, 64) + " " + date + " " + salt))
 	sum := hash.Sum64()
@@ -180,7 +181,7 @@ func miles(kilometers int) int { return kilometers * 6214 / 10_000 }
 // inches converts tenths of millimeters to hundredths of inches.
 func inches(millimeters int) int { return millimeters * 100 / 254 }
 
-// current returns how the weather is at the time of w.
+// current returns the weather at the time of w.
 func (w weather) current() python.Value {
 	minute := w.date.Hour()*60 + w.date.Minute()
 	minutesFromWarmest := max(minute-warmest, warmest-minute)
@@ -194,19 +195,19 @@ func (w weather) current() python.Value {
 	winds := [...]string{"N", "NNE", "NE", "ENE", "E", "ESE", "SE", "SSE", "S", "SSW", "SW", "WSW", "W", "WNW", "NW", "NNW"}
 	return python.DictOf(
 		item("temp_c", tenths(temperature)), item("temp_f", tenths(fahrenheit(temperature))),
-		whole("is_day", isDay), item("condition", w.sky.describe()),
+		intItem("is_day", isDay), item("condition", w.condition.describe()),
 		item("wind_mph", tenths(miles(w.wind))), item("wind_kph", tenths(w.wind)),
 		text("wind_dir", winds[w.pressure%len(winds)]),
 		item("pressure_mb", tenths(10*w.pressure)), item("pressure_in", hundredths(w.pressure*2953/1000)),
 		item("precip_mm", tenths(w.rain/4)), item("precip_in", hundredths(inches(w.rain/4))),
-		whole("humidity", w.humidity),
+		intItem("humidity", w.humidity),
 		item("feelslike_c", tenths(feels)), item("feelslike_f", tenths(fahrenheit(feels))),
 		item("vis_km", tenths(w.visibility)), item("vis_miles", tenths(miles(w.visibility))),
 		item("uv", tenths(10*w.uv*isDay)),
 	)
 }
 
-// describe returns the day in the form of the hosted service.
+// describe returns the day in the format of the hosted service.
 func (w weather) describe() python.Value {
 	highest, lowest := w.mean+w.spread, w.mean-w.spread
 	strongest := w.wind * 3 / 2
@@ -223,17 +224,17 @@ func (w weather) describe() python.Value {
 			item("maxwind_mph", tenths(miles(strongest))), item("maxwind_kph", tenths(strongest)),
 			item("totalprecip_mm", tenths(w.rain)), item("totalprecip_in", hundredths(inches(w.rain))),
 			item("avgvis_km", tenths(w.visibility)), item("avgvis_miles", tenths(miles(w.visibility))),
-			whole("avghumidity", w.humidity), whole("daily_will_it_rain", rains), whole("daily_chance_of_rain", w.rainChance),
-			item("condition", w.sky.describe()), item("uv", tenths(10*w.uv)),
+			intItem("avghumidity", w.humidity), intItem("daily_will_it_rain", rains), intItem("daily_chance_of_rain", w.rainChance),
+			item("condition", w.condition.describe()), item("uv", tenths(10*w.uv)),
 		)),
 		item("astro", python.DictOf(
-			text("sunrise", wallClock(w.sunrise)), text("sunset", wallClock(w.sunset)), whole("is_moon_up", w.moonlit),
+			text("sunrise", wallClock(w.sunrise)), text("sunset", wallClock(w.sunset)), intItem("is_moon_up", w.moonlit),
 		)),
 	)
 }
 
-func (s sky) describe() python.Value {
-	return python.DictOf(text("text", s.text), whole("code", s.code))
+func (s condition) describe() python.Value {
+	return python.DictOf(text("text", s.text), intItem("code", s.code))
 }
 
 // wallClock prints a minute of the day.

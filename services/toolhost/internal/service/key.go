@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// Environment variables that hold the key of the hosted services: the key itself, or the name of a
-// file with it.
+// Environment variables with the key of the hosted services: the key itself, or the name of a file
+// with it.
 const (
 	KeyVariable     = "RAPID_API_KEY"
 	KeyFileVariable = "RAPID_API_KEY_FILE"
 )
 
-// hidden is what a key prints as.
-const hidden = "(hidden)"
+// redactedKey is the printed form of a key.
+const redactedKey = "(hidden)"
 
-// Key lets hosted services answer. It prints as a placeholder, so that no log, error or span can
-// hold it. The zero Key is none.
+// Key authorizes requests to the hosted services. It prints as a placeholder, so that no log, error
+// or span contains it. The zero Key is no key.
 type Key struct {
 	// secret is a pointer, which is all that fmt prints of it where it cannot call String.
 	secret *string
 }
 
-// NewKey returns the key of the given text; white space around it is no part of it. An empty text
-// is no key. The error says what is wrong with the text without repeating it.
+// NewKey returns a key without surrounding white space. An empty text is no key. The error does not
+// repeat the text.
 func NewKey(text string) (Key, error) {
 	text = strings.TrimSpace(text)
 	for _, c := range []byte(text) {
@@ -41,7 +41,7 @@ func NewKey(text string) (Key, error) {
 }
 
 // LookupKey reads the key from the environment: RAPID_API_KEY, or else the file that
-// RAPID_API_KEY_FILE names. It returns the zero Key where neither is set.
+// RAPID_API_KEY_FILE names. It returns the zero Key if neither is set.
 func LookupKey(lookup func(string) (string, bool)) (Key, error) {
 	if text, ok := lookup(KeyVariable); ok && text != "" {
 		key, err := NewKey(text)
@@ -69,18 +69,18 @@ func LookupKey(lookup func(string) (string, bool)) (Key, error) {
 }
 
 // String implements fmt.Stringer.
-func (Key) String() string { return hidden }
+func (Key) String() string { return redactedKey }
 
 // GoString implements fmt.GoStringer.
-func (Key) GoString() string { return hidden }
+func (Key) GoString() string { return redactedKey }
 
 // LogValue implements slog.LogValuer.
-func (Key) LogValue() slog.Value { return slog.StringValue(hidden) }
+func (Key) LogValue() slog.Value { return slog.StringValue(redactedKey) }
 
-// redact replaces the key in a text, in case a service sends it back.
+// redact replaces the key in a text that a service may have echoed.
 func (k Key) redact(text string) string {
 	if k.secret == nil {
 		return text
 	}
-	return strings.ReplaceAll(text, *k.secret, hidden)
+	return strings.ReplaceAll(text, *k.secret, redactedKey)
 }

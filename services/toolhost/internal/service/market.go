@@ -11,7 +11,7 @@ import (
 // moneyDigits rounds converted amounts to four decimals.
 const moneyDigits = 1e4
 
-// stock is the stock of a company.
+// stock is a company's stock.
 type stock struct {
 	Symbol   string `json:"symbol"`
 	Name     string `json:"name"`
@@ -23,8 +23,8 @@ type stock struct {
 	Country  string `json:"country"`
 }
 
-// stock answers which stocks fit a query: the one of that symbol, then those whose name has all of
-// its words.
+// stock returns the stocks that match a query: the one with that symbol, then those whose name has
+// all of its words.
 func (d *data) stock(params *python.Dict) python.Value {
 	query := textOf(params, "query")
 	queryWords := slices.DeleteFunc(words(query), func(word string) bool {
@@ -46,18 +46,18 @@ func (d *data) stock(params *python.Dict) python.Value {
 	)
 }
 
-// matches says whether the name has all words.
+// matches reports whether the name has all words.
 func (s *stock) matches(queryWords []string) bool {
 	stockWords := append(words(s.Name), strings.ToLower(s.Symbol))
 	for _, word := range queryWords {
-		if !slices.ContainsFunc(stockWords, func(other string) bool { return alike(word, other) }) {
+		if !slices.ContainsFunc(stockWords, func(other string) bool { return sameStem(word, other) }) {
 			return false
 		}
 	}
 	return len(queryWords) > 0
 }
 
-// describe returns the stock in the form of the hosted service.
+// describe returns the stock in the format of the hosted service.
 func (s *stock) describe() python.Value {
 	change := s.Price - s.Previous
 	return python.DictOf(
@@ -74,7 +74,7 @@ func (s *stock) describe() python.Value {
 	)
 }
 
-// exchange answers what an amount of money is worth in another currency.
+// exchange converts an amount of money to another currency.
 func (d *data) exchange(params *python.Dict) python.Value {
 	from, to := textOf(params, "from"), textOf(params, "to")
 	value, _ := params.Get("amount")

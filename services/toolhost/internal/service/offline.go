@@ -18,20 +18,19 @@ import (
 //go:embed data/*.json
 var files embed.FS
 
-// Offline answers from data that is part of the program: some sights, invented shops, the climate
-// of some cities, and stock prices and exchange rates as they might be. Its answers have the form
-// of the hosted services' own.
+// Offline answers from built-in data: some sights, invented shops, the climate of some cities, and
+// plausible stock prices and exchange rates. Its answers have the format of the hosted services.
 type Offline struct {
 	data *data
 	now  float64
 }
 
-// data is what the program knows about the world. It is immutable.
+// data is the built-in data. It is immutable.
 type data struct {
 	cities []city
 	places []place
 	stocks []stock
-	// rates is how many units of a currency one US dollar is worth, by code.
+	// rates are the units of each currency per US dollar, by code.
 	rates map[string]float64
 }
 
@@ -55,7 +54,7 @@ var load = sync.OnceValues(func() (*data, error) {
 	return d, nil
 })
 
-// NewOffline returns a backend whose today is the day of a time in POSIX seconds.
+// NewOffline returns a backend for the day of a time in POSIX seconds.
 func NewOffline(now float64) (*Offline, error) {
 	d, err := load()
 	if err != nil {
@@ -64,7 +63,7 @@ func NewOffline(now float64) (*Offline, error) {
 	return &Offline{data: d, now: now}, nil
 }
 
-// Get implements Backend. It raises ConnectionError for a URL that is not one of this package.
+// Get implements Backend. It raises ConnectionError for a URL that this package does not define.
 func (o *Offline) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
 	switch url {
 	case GeocodingURL:
@@ -82,7 +81,7 @@ func (o *Offline) Get(_ context.Context, url string, params *python.Dict) (pytho
 	}
 }
 
-// point is a place on Earth in degrees.
+// point is a position on Earth in degrees.
 type point struct {
 	Latitude  float64 `json:"latitude"`
 	Longitude float64 `json:"longitude"`
@@ -96,12 +95,12 @@ func (p point) kilometers(q point) float64 {
 const (
 	// meanRadius is that of the Earth in kilometers.
 	meanRadius = 6371.0088
-	// shrink is less than what a distance on the ellipsoid is of that on the sphere: its radii of
-	// curvature are 6335 km and more.
+	// shrink is a lower bound of the ratio of a distance on the ellipsoid to that on the sphere: its
+	// radii of curvature are 6335 km and more.
 	shrink = 0.99
 )
 
-// atLeast returns a distance that the one to another point is not below. It costs little.
+// atLeast returns a cheap lower bound of the distance to another point.
 func (p point) atLeast(q point) float64 {
 	const degree = math.Pi / 180
 	latitude, longitude := math.Sin((q.Latitude-p.Latitude)*degree/2), math.Sin((q.Longitude-p.Longitude)*degree/2)
@@ -109,7 +108,7 @@ func (p point) atLeast(q point) float64 {
 	return shrink * 2 * meanRadius * math.Asin(math.Sqrt(min(half, 1)))
 }
 
-// parsePoint reads a latitude and a longitude with a comma between them.
+// parsePoint parses a latitude and a longitude, separated by a comma.
 func parsePoint(text string) (p point, ok bool) {
 	latitude, longitude, _ := strings.Cut(text, ",")
 	if p.Latitude, ok = parseDegrees(latitude, geodesic.MaxLatitude); !ok {
@@ -119,7 +118,7 @@ func parsePoint(text string) (p point, ok bool) {
 	return p, ok
 }
 
-// parseDegrees reads a number of at most limit as Python prints it, a truth value too.
+// parseDegrees parses a number of at most limit as Python prints it, or a truth value.
 func parseDegrees(text string, limit float64) (degrees float64, ok bool) {
 	switch text = strings.TrimSpace(text); text {
 	case "True":
@@ -131,14 +130,14 @@ func parseDegrees(text string, limit float64) (degrees float64, ok bool) {
 	return degrees, err == nil && math.Abs(degrees) <= limit
 }
 
-// textOf returns a parameter that is a text; empty if it is none.
+// textOf returns a parameter if it is a text, otherwise an empty text.
 func textOf(params *python.Dict, name string) string {
 	value, _ := params.Get(name)
 	text, _ := value.AsStr()
 	return text
 }
 
-// nearest returns the place of the nearest of n points and its distance in kilometers; -1 if n is
+// nearest returns the index of the nearest of n points and its distance in kilometers; -1 if n is
 // 0.
 func nearest(from point, n int, at func(i int) point) (index int, kilometers float64) {
 	index = -1
@@ -173,6 +172,6 @@ func text(key, value string) python.Item { return python.Item{Key: key, Value: p
 
 func item(key string, value python.Value) python.Item { return python.Item{Key: key, Value: value} }
 
-func whole(key string, value int) python.Item {
+func intItem(key string, value int) python.Item {
 	return python.Item{Key: key, Value: python.Int(int64(value))}
 }

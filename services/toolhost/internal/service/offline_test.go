@@ -121,7 +121,7 @@ func TestFind(t *testing.T) {
 	}
 	for _, test := range tests {
 		answer := body(t, o, PlacesURL, text("query", test.query), item("lat", python.Float(test.latitude)),
-			item("lng", python.Float(test.longitude)), whole("limit", test.limit))
+			item("lng", python.Float(test.longitude)), intItem("limit", test.limit))
 		list, _ := dig(answer, "data").AsList()
 		var got []string
 		for _, found := range list {
@@ -136,7 +136,7 @@ func TestFind(t *testing.T) {
 
 func TestForecast(t *testing.T) {
 	weatherAt := func(now float64, at string, days int) python.Value {
-		return body(t, offline(t, now), WeatherURL, text("q", at), whole("days", days))
+		return body(t, offline(t, now), WeatherURL, text("q", at), intItem("days", days))
 	}
 	number := func(v python.Value) float64 { f, _ := v.Number(); return f }
 	const days = 10

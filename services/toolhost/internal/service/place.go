@@ -11,44 +11,45 @@ import (
 )
 
 const (
-	// atPlace is the distance in kilometers up to which an address is that of the nearest place.
-	atPlace = 1
-	// inCity is the distance in kilometers up to which an address is that of the nearest city.
+	// samePlaceDistance is the maximum distance in kilometers to the place whose address applies.
+	samePlaceDistance = 1
+	// inCity is the maximum distance in kilometers to the city whose address applies.
 	inCity = 60
-	// aroundHere is the distance in kilometers up to which a place is found that is no landmark.
+	// aroundHere is the maximum distance in kilometers at which a search finds a place that is no
+	// landmark.
 	aroundHere = 80
-	// enough is the part of the words of a query, in percent, that a place must have to be found.
-	enough = 50
-	// shortestStem is the length from which the beginning of a word stands for all of it.
+	// minWordPercent is the minimum share of a query's words, in percent, that a found place has.
+	minWordPercent = 50
+	// shortestStem is the minimum length of a word's beginning that matches the word.
 	shortestStem = 4
 )
 
-// place is a shop, a sight or the like.
+// place is a shop, a sight or another point of interest.
 type place struct {
 	point
 	Name string `json:"name"`
-	// Kinds are what it is, the most exact one first.
+	// Kinds are the kinds of the place, the most specific one first.
 	Kinds   []string `json:"kinds"`
 	Phone   string   `json:"phone"`
 	Address string   `json:"address"`
 	Website string   `json:"website"`
-	// Hours is when it is open on every day.
+	// Hours are the opening hours of every day.
 	Hours   string  `json:"hours"`
 	Rating  float64 `json:"rating"`
 	Reviews int     `json:"reviews"`
-	// Landmark places are found from anywhere.
+	// Landmark places are found from everywhere.
 	Landmark bool `json:"landmark"`
 
 	// own are the words of name and kinds, around those of the address.
 	own, around []string
 }
 
-// index notes the words by which the place is found.
+// index sets the words by which a search finds the place.
 func (p *place) index() {
 	p.own, p.around = words(p.Name+" "+strings.Join(p.Kinds, " ")), words(p.Address)
 }
 
-// address answers which address is at a point.
+// address returns the address at a point.
 func (d *data) address(params *python.Dict) python.Value {
 	var results []python.Value
 	if at, ok := parsePoint(textOf(params, "location")); ok {
@@ -63,9 +64,9 @@ func (d *data) address(params *python.Dict) python.Value {
 	return python.DictOf(item("results", python.List(results...)))
 }
 
-// addressAt returns the address at a point and its kind, empty where nothing is near.
+// addressAt returns the address at a point and its kind, empty if nothing is near.
 func (d *data) addressAt(at point) (address, kind string) {
-	if i, distance := nearest(at, len(d.places), func(i int) point { return d.places[i].point }); i >= 0 && distance <= atPlace {
+	if i, distance := nearest(at, len(d.places), func(i int) point { return d.places[i].point }); i >= 0 && distance <= samePlaceDistance {
 		return d.places[i].Address, "street_address"
 	}
 	if i, distance := nearest(at, len(d.cities), func(i int) point { return d.cities[i].point }); i >= 0 && distance <= inCity {
@@ -74,7 +75,7 @@ func (d *data) addressAt(at point) (address, kind string) {
 	return "", ""
 }
 
-// find answers which places fit a query best: those with most of its words, the nearest first.
+// find returns the places that match a query best: those with most of its words, the nearest first.
 func (d *data) find(params *python.Dict) python.Value {
 	type match struct {
 		index    int
@@ -88,7 +89,7 @@ func (d *data) find(params *python.Dict) python.Value {
 	center.Latitude, _ = latitude.Number()
 	center.Longitude, _ = longitude.Number()
 	var matches []match
-	best := enough
+	best := minWordPercent
 	for i := range d.places {
 		score := d.places[i].score(query)
 		if score < best {
@@ -115,19 +116,19 @@ func (d *data) find(params *python.Dict) python.Value {
 	return python.DictOf(text("status", "OK"), item("data", python.List(found...)))
 }
 
-// words returns the words of a query in lower case, without those that every query has.
+// words returns the words of a query in lower case, without stop words.
 func words(query string) []string {
 	return slices.DeleteFunc(strings.Fields(fuzzy.Process(query)), func(word string) bool {
 		return slices.Contains([]string{"a", "an", "and", "around", "at", "by", "closest", "here", "in", "me", "near", "nearby", "nearest", "of", "on", "s", "the", "to"}, word)
 	})
 }
 
-// score returns how much of a query the place has, in percent; 0 if its name and kinds have nothing
-// of it.
+// score returns the share of a query's words that the place has, in percent; 0 if its name and
+// kinds have none.
 func (p *place) score(query []string) int {
 	named, found := 0, 0
 	for _, word := range query {
-		is := func(other string) bool { return alike(word, other) }
+		is := func(other string) bool { return sameStem(word, other) }
 		switch {
 		case slices.ContainsFunc(p.own, is):
 			named++
@@ -142,12 +143,12 @@ func (p *place) score(query []string) int {
 	return found * 100 / len(query)
 }
 
-// alike says whether two words are the same but for an ending.
-func alike(a, b string) bool {
+// sameStem reports whether two words are equal except for an ending.
+func sameStem(a, b string) bool {
 	return a == b || min(len(a), len(b)) >= shortestStem && (strings.HasPrefix(a, b) || strings.HasPrefix(b, a))
 }
 
-// describe returns the place in the form of the hosted service.
+// describe returns the place in the format of the hosted service.
 func (p *place) describe(index int) python.Value {
 	id := "offline-" + strconv.Itoa(index)
 	kinds := make([]python.Value, len(p.Kinds))
@@ -160,14 +161,14 @@ func (p *place) describe(index int) python.Value {
 	}
 	return python.DictOf(
 		text("business_id", id),
-		item("phone_number", orNone(p.Phone)),
+		item("phone_number", textOrNone(p.Phone)),
 		text("name", p.Name),
 		text("full_address", p.Address),
 		item("latitude", python.Float(p.Latitude)),
 		item("longitude", python.Float(p.Longitude)),
-		whole("review_count", p.Reviews),
+		intItem("review_count", p.Reviews),
 		item("rating", python.Float(p.Rating)),
-		item("website", orNone(p.Website)),
+		item("website", textOrNone(p.Website)),
 		item("verified", python.Bool(true)),
 		text("place_id", id),
 		item("place_link", python.None()),
@@ -177,8 +178,8 @@ func (p *place) describe(index int) python.Value {
 	)
 }
 
-// orNone returns a text, None if it is empty.
-func orNone(text string) python.Value {
+// textOrNone returns a text, None if it is empty.
+func textOrNone(text string) python.Value {
 	if text == "" {
 		return python.None()
 	}

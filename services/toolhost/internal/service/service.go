@@ -1,6 +1,5 @@
-// Package service answers the requests that tools make to hosted services (maps, weather, stocks,
-// exchange rates): from recorded answers, from data that is part of the program, or by asking the
-// services themselves.
+// Package service answers the requests of tools to hosted services (maps, weather, stocks, exchange
+// rates): from recordings, from built-in data, or from the services themselves.
 package service
 
 import (
@@ -20,24 +19,24 @@ const (
 	CurrencyURL  = "https://currency-converter18.p.rapidapi.com/api/v1/convert"
 )
 
-// Backend answers requests. It may be asked the same thing many times in one execution and answers
-// the same each time. It is safe for concurrent use unless its own comment says otherwise.
+// Backend answers requests. It gives the same answer to equal requests of one execution. It is safe
+// for concurrent use unless its own comment says otherwise.
 type Backend interface {
-	// Get returns the body of the answer to a request for a URL with parameters. The body is
-	// shared: do not change it. The error is a *python.Exception that a tool may pass on, or says
-	// that nothing can be asked any more because ctx has ended.
+	// Get returns the body of the response to a request for a URL with parameters. The body is shared
+	// and must not be changed. The error is a *python.Exception that a tool may return, or the cause
+	// of ctx's end.
 	Get(ctx context.Context, url string, params *python.Dict) (python.Value, error)
 }
 
-// Replay answers with recorded answers: the first one whose URL is the request's and whose
-// parameters equal those of the request. What was not recorded raises ConnectionError.
+// Replay answers from recordings: with the first one that has the request's URL and equal
+// parameters. A request without a recording raises ConnectionError.
 type Replay struct {
 	answers map[string][]answer
 }
 
 type answer struct{ params, body python.Value }
 
-// NewReplay returns a backend that answers with recordings. The error says which recording is not
+// NewReplay returns a backend that answers from recordings. The error names a recording that is not
 // JSON.
 func NewReplay(recordings []*setupv1.RecordedAnswer) (*Replay, error) {
 	r := &Replay{answers: make(map[string][]answer)}
@@ -63,7 +62,7 @@ func (r *Replay) Get(_ context.Context, url string, params *python.Dict) (python
 	return python.Value{}, NotRecordedError(url, params)
 }
 
-// Find returns the recorded answer to a request, if there is one. Do not change it.
+// Find returns the recorded answer to a request, if there is one. It must not be changed.
 func (r *Replay) Find(url string, params *python.Dict) (body python.Value, ok bool) {
 	paramsValue := params.Value()
 	for _, recorded := range r.answers[url] {
@@ -74,7 +73,7 @@ func (r *Replay) Find(url string, params *python.Dict) (body python.Value, ok bo
 	return python.Value{}, false
 }
 
-// NotRecordedError is what a request raises that only a recording could answer.
+// NotRecordedError returns the exception of a request without a recording.
 func NotRecordedError(url string, params *python.Dict) *python.Exception {
 	return &python.Exception{Type: "ConnectionError", Text: "No recorded answer of " + url + " for " + python.Repr(params.Value())}
 }

@@ -64,7 +64,7 @@ func contactTools() []*Tool {
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
 			Check: func(args Args) error {
-				if err := checkGivenPhone(args); err != nil {
+				if err := checkPhoneArgument(args); err != nil {
 					return err
 				}
 				return contactSearch().check(args)
@@ -107,14 +107,14 @@ func checkSingleSelf(w *session.World, id python.Value) error {
 func contactFields() []string { return []string{"name", "phone_number", "relationship", "is_self"} }
 
 func checkModifyContact(args Args) error {
-	if !anyGiven(args, contactFields()) {
+	if !hasAnyArgument(args, contactFields()) {
 		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
 			strings.Join(contactFields(), ", ")+"] in order to modify contact")
 	}
-	return checkGivenPhone(args)
+	return checkPhoneArgument(args)
 }
 
-func checkGivenPhone(args Args) error { return checkPhones(args, "phone_number") }
+func checkPhoneArgument(args Args) error { return checkPhones(args, "phone_number") }
 
 func modifyContact(_ context.Context, w *session.World, args Args) (python.Value, error) {
 	if args.Bool("is_self") {
@@ -122,7 +122,7 @@ func modifyContact(_ context.Context, w *session.World, args Args) (python.Value
 			return python.Value{}, err
 		}
 	}
-	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), givenChanges(contactTable, args, contactFields())...)
+	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), changesFromArguments(contactTable, args, contactFields())...)
 }
 
 func contactSearch() search {

@@ -54,7 +54,7 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 		taken[implementation{t.Name, t.Backend}] = "a built-in tool"
 	}
 	for i, file := range pack.Modules {
-		m := &module{name: file.GetName(), source: file.GetSource(), schema: pack.Schema, taken: taken, confirm: confirm}
+		m := &module{name: file.GetName(), source: file.GetSource(), schema: pack.Schema, owners: taken, confirm: confirm}
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
@@ -103,8 +103,8 @@ var toolName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]{0,59}$`)
 type module struct {
 	name, source string
 	schema       *world.Schema
-	// taken maps each implementation to its owner for messages.
-	taken map[implementation]string
+	// owners maps each implementation to its owner for messages.
+	owners map[implementation]string
 	// confirm maps each tool to whether it needs consent.
 	confirm  map[string]bool
 	program  *syntax.Module

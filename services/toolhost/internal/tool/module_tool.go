@@ -80,7 +80,7 @@ func decorated(def *syntax.Def, with string) bool {
 func (m *module) tool(def *syntax.Def) *Tool {
 	f, name := def.Function, def.Name.ID
 	backend := backendOf(def)
-	switch owner := m.taken[implementation{name, backend}]; {
+	switch owner := m.owners[implementation{name, backend}]; {
 	case !toolName.MatchString(name):
 		m.fail(def.Offset(), name, "the name has to be up to 60 letters, digits and underscores of ASCII")
 	case library().Has(name), name == allowName:
@@ -88,7 +88,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	case owner != "":
 		m.fail(def.Offset(), name, "the name is that of %s; rename the function, or give it a @backend of its own", owner)
 	default:
-		m.taken[implementation{name, backend}] = "a tool in tools/" + m.name + ".py"
+		m.owners[implementation{name, backend}] = "a tool in tools/" + m.name + ".py"
 	}
 	if f.Args >= 0 || f.Kwargs >= 0 || f.PositionalOnly > 0 || f.Positional < len(f.Params) {
 		m.fail(def.Offset(), name, "parameters of tools are plain ones: no *, ** or /")

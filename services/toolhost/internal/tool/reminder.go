@@ -110,7 +110,7 @@ func checkModifyReminder(args Args) error {
 	if err := inReminderRange(args); err != nil {
 		return err
 	}
-	if !anyGiven(args, reminderFields()) {
+	if !hasAnyArgument(args, reminderFields()) {
 		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
 			strings.Join(reminderFields(), ", ")+"] in order to modify reminder")
 	}
@@ -122,7 +122,7 @@ func modifyReminder(_ context.Context, w *session.World, args Args) (python.Valu
 	if err != nil {
 		return python.Value{}, err
 	}
-	changes := append(givenChanges(reminderTable, args, reminderFields()),
+	changes := append(changesFromArguments(reminderTable, args, reminderFields()),
 		session.Change{Column: columnOf(reminderTable, "creation_timestamp"), Value: now})
 	return python.None(), modifyRow(w, reminderTable, "reminder_id", args.Value("reminder_id"), changes...)
 }

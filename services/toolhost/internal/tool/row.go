@@ -51,8 +51,8 @@ func checkPhones(args Args, names ...string) error {
 	return nil
 }
 
-// anyGiven reports whether any of the named arguments was given.
-func anyGiven(args Args, names []string) bool {
+// hasAnyArgument reports whether any of the named arguments was given.
+func hasAnyArgument(args Args, names []string) bool {
 	for _, name := range names {
 		if args.Given(name) {
 			return true
@@ -189,8 +189,8 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 	}
 }
 
-// givenChanges returns the new values of the named columns that were given as arguments.
-func givenChanges(name string, args Args, columns []string) []session.Change {
+// changesFromArguments returns the new values of the named columns that were given as arguments.
+func changesFromArguments(name string, args Args, columns []string) []session.Change {
 	var changes []session.Change
 	for _, column := range columns {
 		if args.Given(column) {
