@@ -142,7 +142,7 @@ func (b *builder) recordFieldSources(v *value) {
 		"setup.clock": "clock", "setup.tables": "tables", "setup.categories": "categories",
 		"setup.messages": "messages", "setup.tools": "tools", "setup.user_script": "user",
 		"setup.oracle_script": "oracle", "evaluation.milestones": "milestones", "evaluation.minefields": "minefields",
-		"proof.floor": "max_idle_score", "proof.orders": "orders",
+		"proof.max_idle_score": "max_idle_score", "proof.orders": "orders",
 	} {
 		b.recordSource(path, v.get(key))
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	// DefaultFloor is the default of the highest similarity of an unhelpful agent.
-	DefaultFloor = 0.35
+	// DefaultMaxIdleScore is the default of the highest similarity of an unhelpful agent.
+	DefaultMaxIdleScore = 0.35
 
 	milestonesPath = "evaluation.milestones"
 	minefieldsPath = "evaluation.minefields"
@@ -19,9 +19,9 @@ const (
 // proof reads the author's claims besides the oracle's solution. Turns count from 1 in files, from
 // 0 in the proof.
 func (b *builder) proof(v *value) *scenariov1.Proof {
-	proof := &scenariov1.Proof{Floor: DefaultFloor}
-	if floor := v.get("max_idle_score"); b.checkShape(floor, shapeNumber) {
-		proof.Floor = floor.number
+	proof := &scenariov1.Proof{MaxIdleScore: DefaultMaxIdleScore}
+	if score := v.get("max_idle_score"); b.checkShape(score, shapeNumber) {
+		proof.MaxIdleScore = score.number
 	}
 	for _, item := range b.items(v.get("orders")) {
 		order := &scenariov1.Order{}
@@ -57,8 +57,8 @@ const maxTurns = 10000
 // proof checks the claims about a scenario, if it has any.
 func (c *checker) proof(s *scenariov1.Scenario) {
 	proof := s.GetProof()
-	if !(proof.GetFloor() >= 0 && proof.GetFloor() <= 1) {
-		c.fail("proof.floor", "is %v, expected a similarity from 0 to 1", proof.GetFloor())
+	if !(proof.GetMaxIdleScore() >= 0 && proof.GetMaxIdleScore() <= 1) {
+		c.fail("proof.max_idle_score", "is %v, expected a similarity from 0 to 1", proof.GetMaxIdleScore())
 	}
 	for i, order := range proof.GetOrders() {
 		path := fmt.Sprintf("proof.orders[%d]", i)

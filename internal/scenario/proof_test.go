@@ -19,7 +19,7 @@ func TestProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &scenariov1.Proof{
-		Floor: 0.25, Orders: []*scenariov1.Order{{Turns: []int32{1, 0}}},
+		MaxIdleScore: 0.25, Orders: []*scenariov1.Order{{Turns: []int32{1, 0}}},
 		Trips: []*scenariov1.Trip{{Minefield: 1, Turns: []*worldv1.Turn{{Say: "Never."}}}},
 	}
 	if diff := cmp.Diff(want, loaded[0].Scenario.GetProof(), protocmp.Transform()); diff != "" {
@@ -29,8 +29,8 @@ func TestProof(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := loaded[0].Scenario.GetProof().GetFloor(); got != DefaultFloor {
-		t.Errorf("max_idle_score: got %v, want %v", got, DefaultFloor)
+	if got := loaded[0].Scenario.GetProof().GetMaxIdleScore(); got != DefaultMaxIdleScore {
+		t.Errorf("max_idle_score: got %v, want %v", got, DefaultMaxIdleScore)
 	}
 }
 
@@ -71,9 +71,9 @@ func TestValidateProof(t *testing.T) {
 	}
 	s := proto.CloneOf(loaded[0].Scenario)
 	trip := &scenariov1.Trip{Minefield: 1, Turns: []*worldv1.Turn{{Say: "No."}}}
-	s.Proof = &scenariov1.Proof{Floor: -1, Trips: []*scenariov1.Trip{trip}}
+	s.Proof = &scenariov1.Proof{MaxIdleScore: -1, Trips: []*scenariov1.Trip{trip}}
 	want := []Problem{
-		{"proof.floor", "is -1, expected a similarity from 0 to 1"},
+		{"proof.max_idle_score", "is -1, expected a similarity from 0 to 1"},
 		{"proof.trips[0]", "is about minefield 1, expected a number below 0"},
 	}
 	if diff := cmp.Diff(want, Validate(s, testOptions())); diff != "" {

@@ -265,7 +265,7 @@ func (p *printer) proof(s *scenariov1.Scenario) {
 		return
 	}
 	p.heading("Proof")
-	p.line("  an agent that does nothing useful scores at most %s", number(s.GetProof().GetFloor()))
+	p.line("  an agent that does nothing useful scores at most %s", number(s.GetProof().GetMaxIdleScore()))
 	for _, order := range s.GetProof().GetOrders() {
 		var turns []string
 		for _, turn := range order.GetTurns() {

@@ -147,10 +147,10 @@ func (s *candidate) planOracle() {
 			s.add(&experiment{name: name, rule: ruleOracle, kind: solves}, variant, permuted(script, order))
 		}
 	}
-	floor := s.scenario.GetProof().GetFloor()
-	s.add(&experiment{name: "unhelpful agent", rule: ruleFloor, kind: idle, limit: floor, unhelpful: true}, s.scenario, nil)
-	s.add(&experiment{name: "agent that does nothing", rule: ruleFloor, kind: idle, limit: floor}, s.scenario, nil)
-	s.add(&experiment{name: "agent that says nothing", rule: ruleFloor, kind: idle, limit: floor}, s.scenario,
+	limit := s.scenario.GetProof().GetMaxIdleScore()
+	s.add(&experiment{name: "unhelpful agent", rule: ruleIdle, kind: idle, limit: limit, unhelpful: true}, s.scenario, nil)
+	s.add(&experiment{name: "agent that does nothing", rule: ruleIdle, kind: idle, limit: limit}, s.scenario, nil)
+	s.add(&experiment{name: "agent that says nothing", rule: ruleIdle, kind: idle, limit: limit}, s.scenario,
 		[]*worldv1.Turn{{Say: "…"}})
 }
 

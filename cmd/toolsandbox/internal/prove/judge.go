@@ -30,25 +30,25 @@ func (s *candidate) checkTools(variant *scenariov1.Scenario, visible map[string]
 	}
 }
 
-// checkStart checks that the start reaches no milestone and scores at most the floor.
+// checkStart checks that the start reaches no milestone and scores at most max_idle_score.
 func (s *candidate) checkStart(ctx context.Context, p *player) error {
 	nodes := s.scenario.GetEvaluation().GetMilestones().GetNodes()
 	if len(nodes) == 0 {
 		return nil
 	}
-	floor := s.scenario.GetProof().GetFloor()
-	if floor >= perfectScore {
-		s.fail(ruleFloor, "max_idle_score is 1, so an idle agent would pass: expected less")
+	maxIdleScore := s.scenario.GetProof().GetMaxIdleScore()
+	if maxIdleScore >= perfectScore {
+		s.fail(ruleIdle, "max_idle_score is 1, so an idle agent would pass: expected less")
 	}
 	start, err := p.start(ctx, s.scenario)
 	if err != nil {
 		return err
 	}
-	if start.GetSimilarity() > floor {
+	if start.GetSimilarity() > maxIdleScore {
 		score := start.GetSimilarity()
 		s.report.Failures = append(s.report.Failures, &Failure{
-			Rule: ruleFloor, Reason: "it scores before the first message", Experiment: "the start", Score: &score,
-			Expected: (&experiment{kind: idle, limit: floor}).expectation(),
+			Rule: ruleIdle, Reason: "it scores before the first message", Experiment: "the start", Score: &score,
+			Expected: (&experiment{kind: idle, limit: maxIdleScore}).expectation(),
 		})
 	}
 	for _, match := range start.GetMilestones() {

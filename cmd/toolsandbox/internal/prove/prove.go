@@ -16,7 +16,7 @@ import (
 // The rules, by their names in reports.
 const (
 	ruleOracle    = "oracle"
-	ruleFloor     = "floor"
+	ruleIdle      = "idle"
 	ruleMilestone = "milestone"
 	ruleMutant    = "mutant"
 	ruleMinefield = "minefield"
@@ -119,7 +119,7 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return err
 	}
 	if len(s.scenario.GetEvaluation().GetMilestones().GetNodes()) == 0 {
-		s.fail(ruleFloor, "there is no milestone, so an idle agent scores 1: state what the agent has to do or say")
+		s.fail(ruleIdle, "there is no milestone, so an idle agent scores 1: state what the agent has to do or say")
 		return nil
 	}
 	if !solved {

@@ -196,7 +196,7 @@ func TestWriteText(t *testing.T) {
 	r := &Report{
 		Name: "fern", Position: "mine/fern.yaml:3", Rollouts: 2,
 		Failures: []*Failure{
-			{Rule: ruleFloor, Reason: "too much", Experiment: "unhelpful agent", Score: &score, Expected: "at most 0.2"},
+			{Rule: ruleIdle, Reason: "too much", Experiment: "unhelpful agent", Score: &score, Expected: "at most 0.2"},
 			{Rule: ruleCategory, Reason: "not true"},
 		},
 		Experiments: []Outcome{
@@ -204,7 +204,7 @@ func TestWriteText(t *testing.T) {
 			{Name: "without it", Rule: ruleMutant, Expected: "below 1", Score: 1, Equivalent: true},
 		},
 	}
-	want := `FAIL  mine/fern.yaml:3: fern: floor: too much (unhelpful agent: score 0.25, expected at most 0.2)
+	want := `FAIL  mine/fern.yaml:3: fern: idle: too much (unhelpful agent: score 0.25, expected at most 0.2)
 FAIL  mine/fern.yaml:3: fern: category: not true
       oracle    oracle: 1, expected 1
       mutant    without it: 1, expected below 1; equivalent

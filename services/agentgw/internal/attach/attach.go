@@ -213,14 +213,10 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 
 // codeOf returns the gRPC status code of an answer, OK for a turn.
 func codeOf(answer *agentv1.AttachAnswer) codes.Code {
-	switch {
-	case answer.GetAgain():
-		return codes.Unavailable
-	case answer.GetError() != "" && answer.GetCode() <= 0:
+	if answer.GetError() != "" && answer.GetCode() <= 0 {
 		return codes.Unknown
-	default:
-		return codes.Code(max(0, answer.GetCode()))
 	}
+	return codes.Code(max(0, answer.GetCode()))
 }
 
 // waitOrChange waits for a duration or until changed is closed. It returns false if ctx is done.

@@ -626,11 +626,9 @@ type AttachAnswer struct {
 	Response *ActResponse `protobuf:"bytes,2,opt,name=response,proto3" json:"response,omitempty"`
 	// The reason for a missing turn.
 	Error string `protobuf:"bytes,3,opt,name=error,proto3" json:"error,omitempty"`
-	// With an error: the same as code UNAVAILABLE.
-	Again bool `protobuf:"varint,4,opt,name=again,proto3" json:"again,omitempty"`
 	// The gRPC status code of a missing turn, with the same meaning as an error of Act. 0 with an
 	// error means UNKNOWN.
-	Code          int32 `protobuf:"varint,5,opt,name=code,proto3" json:"code,omitempty"`
+	Code          int32 `protobuf:"varint,4,opt,name=code,proto3" json:"code,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -684,13 +682,6 @@ func (x *AttachAnswer) GetError() string {
 		return x.Error
 	}
 	return ""
-}
-
-func (x *AttachAnswer) GetAgain() bool {
-	if x != nil {
-		return x.Again
-	}
-	return false
 }
 
 func (x *AttachAnswer) GetCode() int32 {
@@ -808,14 +799,13 @@ const file_toolsandbox_agent_v1_agent_proto_rawDesc = "" +
 	"\rAttachRequest\x12\x14\n" +
 	"\x04name\x18\x01 \x01(\tH\x00R\x04name\x12<\n" +
 	"\x06answer\x18\x02 \x01(\v2\".toolsandbox.agent.v1.AttachAnswerH\x00R\x06answerB\x06\n" +
-	"\x04kind\"\xac\x01\n" +
+	"\x04kind\"\x96\x01\n" +
 	"\fAttachAnswer\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12=\n" +
 	"\bresponse\x18\x02 \x01(\v2!.toolsandbox.agent.v1.ActResponseR\bresponse\x12\x14\n" +
-	"\x05error\x18\x03 \x01(\tR\x05error\x12\x14\n" +
-	"\x05again\x18\x04 \x01(\bR\x05again\x12\x12\n" +
-	"\x04code\x18\x05 \x01(\x05R\x04code\"\x8a\x01\n" +
+	"\x05error\x18\x03 \x01(\tR\x05error\x12\x12\n" +
+	"\x04code\x18\x04 \x01(\x05R\x04code\"\x8a\x01\n" +
 	"\x0eAttachResponse\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\x03R\trequestId\x12:\n" +

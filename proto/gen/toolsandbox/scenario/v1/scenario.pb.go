@@ -106,7 +106,7 @@ func (x *Scenario) GetProof() *Proof {
 type Proof struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The highest similarity of an idle or unhelpful agent.
-	Floor float64 `protobuf:"fixed64,1,opt,name=floor,proto3" json:"floor,omitempty"`
+	MaxIdleScore float64 `protobuf:"fixed64,1,opt,name=max_idle_score,json=maxIdleScore,proto3" json:"max_idle_score,omitempty"`
 	// Other orders of the oracle's turns that also solve the task.
 	Orders []*Order `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
 	// How to trigger each minefield whose constraints do not show it.
@@ -145,9 +145,9 @@ func (*Proof) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{1}
 }
 
-func (x *Proof) GetFloor() float64 {
+func (x *Proof) GetMaxIdleScore() float64 {
 	if x != nil {
-		return x.Floor
+		return x.MaxIdleScore
 	}
 	return 0
 }
@@ -324,9 +324,9 @@ const file_toolsandbox_scenario_v1_scenario_proto_rawDesc = "" +
 	"evaluation\x18\x02 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12\x14\n" +
 	"\x05notes\x18\x03 \x01(\tR\x05notes\x124\n" +
-	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xa3\x01\n" +
-	"\x05Proof\x12-\n" +
-	"\x05floor\x18\x01 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\x05floor\x126\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xb3\x01\n" +
+	"\x05Proof\x12=\n" +
+	"\x0emax_idle_score\x18\x01 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\fmaxIdleScore\x126\n" +
 	"\x06orders\x18\x02 \x03(\v2\x1e.toolsandbox.scenario.v1.OrderR\x06orders\x123\n" +
 	"\x05trips\x18\x03 \x03(\v2\x1d.toolsandbox.scenario.v1.TripR\x05trips\"+\n" +
 	"\x05Order\x12\"\n" +

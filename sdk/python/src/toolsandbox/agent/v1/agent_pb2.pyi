@@ -103,18 +103,16 @@ class AttachRequest(_message.Message):
     def __init__(self, name: _Optional[str] = ..., answer: _Optional[_Union[AttachAnswer, _Mapping]] = ...) -> None: ...
 
 class AttachAnswer(_message.Message):
-    __slots__ = ("request_id", "response", "error", "again", "code")
+    __slots__ = ("request_id", "response", "error", "code")
     REQUEST_ID_FIELD_NUMBER: _ClassVar[int]
     RESPONSE_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
-    AGAIN_FIELD_NUMBER: _ClassVar[int]
     CODE_FIELD_NUMBER: _ClassVar[int]
     request_id: int
     response: ActResponse
     error: str
-    again: bool
     code: int
-    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ..., again: bool = ..., code: _Optional[int] = ...) -> None: ...
+    def __init__(self, request_id: _Optional[int] = ..., response: _Optional[_Union[ActResponse, _Mapping]] = ..., error: _Optional[str] = ..., code: _Optional[int] = ...) -> None: ...
 
 class AttachResponse(_message.Message):
     __slots__ = ("request_id", "request", "timeout_ms")
