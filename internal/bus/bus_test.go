@@ -131,9 +131,9 @@ func TestDocumentsSurviveTheCache(t *testing.T) {
 	}
 }
 
-// TestDocumentsAreStoredAgain checks that a document is stored again after the server has lost it,
-// and only once.
-func TestDocumentsAreStoredAgain(t *testing.T) {
+// TestLostDocumentsAreStoredAgain checks that a document is stored again after the server has lost
+// it, and only once.
+func TestLostDocumentsAreStoredAgain(t *testing.T) {
 	conn := natstest.Connect(t, t.TempDir())
 	writer := natstest.Open(t, conn, bus.DefaultConfig())
 	js, err := jetstream.New(conn)
@@ -205,7 +205,7 @@ func TestFollowDeliversInOrderWithTraceContext(t *testing.T) {
 	}
 }
 
-func TestJobComesAgainUnlessDone(t *testing.T) {
+func TestJobIsRedeliveredUnlessAcked(t *testing.T) {
 	b := natstest.Start(t)
 	ctx := t.Context()
 	jobs := []*busv1.Job{

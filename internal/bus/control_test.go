@@ -63,8 +63,8 @@ func TestCancelledRounds(t *testing.T) {
 	}
 }
 
-// TestUpdateControlTogether checks that concurrent updates of a document lose no change.
-func TestUpdateControlTogether(t *testing.T) {
+// TestUpdateControlConcurrently checks that concurrent updates of a document lose no change.
+func TestUpdateControlConcurrently(t *testing.T) {
 	b := natstest.Start(t)
 	const writers, changes = 8, 10
 	var group sync.WaitGroup

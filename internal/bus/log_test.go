@@ -12,8 +12,8 @@ import (
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// TestReadLogAmongOthers reads interleaved logs.
-func TestReadLogAmongOthers(t *testing.T) {
+// TestReadInterleavedLogs reads interleaved logs.
+func TestReadInterleavedLogs(t *testing.T) {
 	b := natstest.Start(t)
 	ctx, begun := t.Context(), time.Now()
 	last, want := make(map[string]bus.Position), make(map[string][]string)

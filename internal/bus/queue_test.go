@@ -18,9 +18,9 @@ import (
 
 func job(id string) *busv1.Job { return &busv1.Job{Rollout: &busv1.Rollout{Id: id}} }
 
-// TestQueuesOfSweeps fetches jobs of a sweep that were queued after another sweep's. The server
+// TestQueuePerSweep fetches jobs of a sweep that were queued after another sweep's. The server
 // removes unused consumers and keeps their jobs.
-func TestQueuesOfSweeps(t *testing.T) {
+func TestQueuePerSweep(t *testing.T) {
 	dir := t.TempDir()
 	conn := natstest.Connect(t, dir)
 	b := natstest.Open(t, conn, bus.DefaultConfig())

@@ -123,8 +123,9 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-// TestPart checks that the splits are those of NewSplit, with the sizes that EuroEval draws with.
-func TestPart(t *testing.T) {
+// TestSplitRecords checks that the splits are those of NewSplit, with the sizes that EuroEval draws
+// with.
+func TestSplitRecords(t *testing.T) {
 	t.Parallel()
 	set := DataSet{Name: "mine", Language: "en", Records: make([]Record, 600)}
 	for i := range set.Records {

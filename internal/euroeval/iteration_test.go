@@ -26,8 +26,8 @@ func TestNewSplit(t *testing.T) {
 	}
 }
 
-// TestDraw covers cases that the vectors lack.
-func TestDraw(t *testing.T) {
+// TestResample covers cases that the vectors lack.
+func TestResample(t *testing.T) {
 	t.Parallel()
 	got, err := Resample(Seed, 2, SplitSizes{Train: 3, Val: 4, Test: 4})
 	if err != nil || len(got) != 2 || len(got[0]) != 4 {

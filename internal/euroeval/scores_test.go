@@ -34,7 +34,7 @@ func playedRecords(trials int) []GradedPrediction {
 	return list
 }
 
-func TestFigures(t *testing.T) {
+func TestScoreDataSets(t *testing.T) {
 	t.Parallel()
 	settings := DefaultSettings()
 	settings.CacheOrder = false
@@ -68,9 +68,9 @@ func TestFigures(t *testing.T) {
 	}
 }
 
-// TestFiguresInCacheOrder checks that EuroEval's order grades with other records' functions. Each
-// record has its own function here, so a wrong argument passes in that order.
-func TestFiguresInCacheOrder(t *testing.T) {
+// TestScoreDataSetsInCacheOrder checks that EuroEval's order grades with other records' functions.
+// Each record has its own function here, so a wrong argument passes in that order.
+func TestScoreDataSetsInCacheOrder(t *testing.T) {
 	t.Parallel()
 	played := playedRecords(1)
 	for i := range played {
@@ -87,9 +87,9 @@ func TestFiguresInCacheOrder(t *testing.T) {
 	}
 }
 
-// TestFiguresOfFailure checks that a prediction for which EuroEval's metric raises fails only its
-// iterations.
-func TestFiguresOfFailure(t *testing.T) {
+// TestScoreDataSetsWithFailedIterations checks that a prediction for which EuroEval's metric raises
+// fails only its iterations.
+func TestScoreDataSetsWithFailedIterations(t *testing.T) {
 	t.Parallel()
 	played := playedRecords(1)
 	played[0].Prediction = `{"tool_calls": null}`
@@ -102,7 +102,7 @@ func TestFiguresOfFailure(t *testing.T) {
 	}
 }
 
-func TestFiguresOfOne(t *testing.T) {
+func TestScoreDataSetsOfOneCluster(t *testing.T) {
 	t.Parallel()
 	list, err := ScoreDataSets(playedRecords(1)[1:2], DefaultSettings())
 	if err != nil {

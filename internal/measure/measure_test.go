@@ -268,7 +268,7 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
-func TestTakes(t *testing.T) {
+func TestAccepts(t *testing.T) {
 	for hint, want := range map[string][]world.Kind{
 		"float": {world.KindNumber}, "Optional[str]": {world.KindText}, "bool": {world.KindBool}, "Any": {world.KindText, world.KindNumber, world.KindBool},
 	} {

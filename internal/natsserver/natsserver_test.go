@@ -10,9 +10,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// TestFlippedSequence flips a high bit of a stored message's sequence: a server starts again and
+// TestCorruptSequence flips a high bit of a stored message's sequence: a server starts again and
 // has the messages before it.
-func TestFlippedSequence(t *testing.T) {
+func TestCorruptSequence(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a] *") // which is no pattern
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

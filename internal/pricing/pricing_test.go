@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestOf(t *testing.T) {
+func TestLookup(t *testing.T) {
 	table, err := Load("")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestBuiltin(t *testing.T) {
 	}
 }
 
-func TestDollars(t *testing.T) {
+func TestFormatDollars(t *testing.T) {
 	for micros, want := range map[int64]string{0: "$0.00", 1: "$0.000001", 4500: "$0.0045", 9999: "$0.009999", 10_000: "$0.01", 123_456_789: "$123.46"} {
 		if got := FormatDollars(micros); got != want {
 			t.Errorf("FormatDollars(%d): got %s, want %s", micros, got, want)

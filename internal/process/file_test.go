@@ -32,9 +32,9 @@ func configured(t *testing.T, text string, env variables, args ...string) (*pfla
 	return flags, process.SetFromFile(flags, "settings.yaml", known)
 }
 
-// TestFile reads settings of all kinds. The environment wins over the file, the command line over
-// both, and each flag knows who set it.
-func TestFile(t *testing.T) {
+// TestSetFromFile reads settings of all kinds. The environment wins over the file, the command line
+// over both, and each flag knows who set it.
+func TestSetFromFile(t *testing.T) {
 	const text = `# settings
 trials: 3
 parallel: 0x10
@@ -66,9 +66,9 @@ listen: nowhere   # another command's
 	}
 }
 
-// TestFileErrors reads files that cannot be meant: an error names file, line, key and what was
-// expected.
-func TestFileErrors(t *testing.T) {
+// TestSetFromFileErrors reads files that cannot be meant: an error names file, line, key and what
+// was expected.
+func TestSetFromFileErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"trails: 3\n":                         "settings.yaml:1: trails: no setting has this name; did you mean trials?",
 		"\nwhatever_it_is: 3\n":               "settings.yaml:2: whatever_it_is: no setting has this name",
@@ -103,8 +103,8 @@ func TestFileErrors(t *testing.T) {
 	}
 }
 
-// TestBlame says where a value comes from that is out of range.
-func TestBlame(t *testing.T) {
+// TestErrorSource says where a value comes from that is out of range.
+func TestErrorSource(t *testing.T) {
 	flags, err := configured(t, "trials: 0\n", variables{"TOOLSANDBOX_SEED": "8"}, "--parallel=0")
 	if err != nil {
 		t.Fatal(err)
@@ -125,9 +125,9 @@ func TestBlame(t *testing.T) {
 	}
 }
 
-// FuzzFile reads any text as settings: it is an error that names the file, or sets what a flag
-// takes.
-func FuzzFile(f *testing.F) {
+// FuzzSetFromFile reads any text as settings: it is an error that names the file, or sets what a
+// flag takes.
+func FuzzSetFromFile(f *testing.F) {
 	for _, text := range []string{"trials: 3\n", "scenarios: [a, b]\n", "a: &x 1\nb: *x\n", "? [a]\n: b\n", "<<: {trials: 3}\n", "agent: |\n  x\n", "agent: !!str 3\n", "'seed': -1"} {
 		f.Add(text)
 	}

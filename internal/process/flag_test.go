@@ -63,8 +63,8 @@ func TestFlagError(t *testing.T) {
 	}
 }
 
-// TestSwallowed finds flags whose value is the next flag.
-func TestSwallowed(t *testing.T) {
+// TestCheckMissingValues finds flags whose value is the next flag.
+func TestCheckMissingValues(t *testing.T) {
 	for line, want := range map[string]string{
 		"--agent --resume":        "--agent: no value given before --resume",
 		"--scenarios --agent x":   "--scenarios: no value given before --agent",
@@ -90,8 +90,8 @@ func TestSwallowed(t *testing.T) {
 	}
 }
 
-// TestStrays warns of variables that look like flags' and are none.
-func TestStrays(t *testing.T) {
+// TestWarnUnknownVariables warns of variables that look like flags' and are none.
+func TestWarnUnknownVariables(t *testing.T) {
 	environment := []string{
 		"TOOLSANDBOX_TRAILS=3", "TOOLSANDBOX_TRIALS=3", "TOOLSANDBOX_NATS_URL=x", "TOOLSANDBOX_trials=", "TOOLSANDBOX_=1", "TOOLSANDBOX_WHATEVER_IT_IS=x=y",
 		"TOOLSANDBOX_VECTORS=x", "TOOLSANDBOXES=1", "PATH=/bin",

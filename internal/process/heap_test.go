@@ -22,7 +22,7 @@ func restore(t *testing.T) {
 
 func unset(string) (string, bool) { return "", false }
 
-func TestHeap(t *testing.T) {
+func TestLimitHeap(t *testing.T) {
 	restore(t)
 	stop, err := LimitHeap(func(name string) (string, bool) { return "50", name == "GOGC" })
 	if err != nil {
@@ -41,9 +41,9 @@ func TestHeap(t *testing.T) {
 	}
 }
 
-// TestHeapFollowsItsSize lets much live: GOGC falls with the next collections, and rises again when
-// it is gone.
-func TestHeapFollowsItsSize(t *testing.T) {
+// TestHeapLimitFollowsLiveHeap lets much live: GOGC falls with the next collections, and rises
+// again when it is gone.
+func TestHeapLimitFollowsLiveHeap(t *testing.T) {
 	restore(t)
 	stop, err := LimitHeap(unset)
 	if err != nil {
@@ -101,7 +101,7 @@ func collected(t *testing.T, wanted func(percent int) bool) int {
 	}
 }
 
-func TestGrowth(t *testing.T) {
+func TestHeapGrowth(t *testing.T) {
 	for _, test := range []struct {
 		live, scan uint64
 		want       int

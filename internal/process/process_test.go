@@ -42,7 +42,7 @@ func parse(env variables, args ...string) (text string, list []string, number in
 	return text, list, number, process.SetFromEnvironment(flags, env.lookup)
 }
 
-func TestPrecedence(t *testing.T) {
+func TestFlagPrecedence(t *testing.T) {
 	all := variables{"TOOLSANDBOX_SOME_TEXT": "env", "TOOLSANDBOX_LIST": "e,f", "TOOLSANDBOX_NUMBER": "7"}
 	tests := []struct {
 		name string
@@ -77,7 +77,7 @@ func TestBadEnvironment(t *testing.T) {
 	}
 }
 
-func TestReport(t *testing.T) {
+func TestReportError(t *testing.T) {
 	tests := []struct {
 		name string
 		err  error
@@ -107,7 +107,7 @@ func TestUsageKeepsItsCause(t *testing.T) {
 	}
 }
 
-func TestSignals(t *testing.T) {
+func TestSignalContext(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
 		ctx, stop := process.SignalContext(context.Background())
 		if ctx.Err() != nil {

@@ -119,7 +119,7 @@ func TestSetBody(t *testing.T) {
 	}
 }
 
-func TestSetBodyRefuses(t *testing.T) {
+func TestSetBodyErrors(t *testing.T) {
 	t.Parallel()
 	p := proto.String
 	for name, test := range map[string]struct {

@@ -179,9 +179,10 @@ func TestConfirmationMinutes(t *testing.T) {
 	}
 }
 
-// TestConfirmationElsewhere makes the variant where the scenario gives its starting messages, where
-// the oracle calls nothing that needs consent, and not where there is nothing to allow.
-func TestConfirmationElsewhere(t *testing.T) {
+// TestConfirmationVariantConditions makes the variant where the scenario gives its starting
+// messages, where the oracle calls nothing that needs consent, and not where there is nothing to
+// allow.
+func TestConfirmationVariantConditions(t *testing.T) {
 	text := edit(t, testScenario, "extra_tools: [set_wifi_status]", "extra_tools: [remove_contact]")
 	made := variantOf(loadConsent(t, text))
 	if got := made.GetSetup(); got.GetMaxMessages() != 34 || !slices.Contains(got.GetCategories(), singleUserTurn) || len(got.GetOracleScript()) != 2 {

@@ -50,7 +50,7 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger
 	if err != nil {
 		return fmt.Errorf("--attach-listen: %w", err)
 	}
-	s.agents.LogTo(log)
+	s.agents.SetLogger(log)
 	srv := grpc.NewServer(options...)
 	agentv1.RegisterAttachServiceServer(srv, s.agents)
 	served := make(chan error, 1)

@@ -10,9 +10,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 )
 
-// TestPersist checks that a task is retried while NATS is unavailable, until it succeeds, fails
-// otherwise, or is cancelled.
-func TestPersist(t *testing.T) {
+// TestRetryWhileUnavailable checks that a task is retried while NATS is unavailable, until it
+// succeeds, fails otherwise, or is cancelled.
+func TestRetryWhileUnavailable(t *testing.T) {
 	t.Parallel()
 	away, broken := fmt.Errorf("result: %w", bus.ErrUnavailable), errors.New("broken")
 	for name, test := range map[string]struct {

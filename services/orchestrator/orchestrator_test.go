@@ -126,9 +126,9 @@ func TestParallelTakesEffect(t *testing.T) {
 	}
 }
 
-// TestRunServesOnly queues a sweep on an orchestrator that plays nothing: it answers, and the jobs
-// stay for whoever plays.
-func TestRunServesOnly(t *testing.T) {
+// TestRunWithoutWorkers queues a sweep on an orchestrator that plays nothing: it answers, and the
+// jobs stay for whoever plays.
+func TestRunWithoutWorkers(t *testing.T) {
 	i := install(t)
 	cfg := DefaultConfig()
 	cfg.Parallel = 0

@@ -13,9 +13,9 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// TestWatchIsToldWhatIsToCome watches a sweep of which nobody has a result: the watch hears how
-// many rollouts are taken and how many are not.
-func TestWatchIsToldWhatIsToCome(t *testing.T) {
+// TestWatchReceivesProgress watches a sweep without results: the watch receives the numbers of
+// running and of queued rollouts.
+func TestWatchReceivesProgress(t *testing.T) {
 	i := installSilent(t, 50*time.Millisecond)
 	i.create(t, "s", spec("one", "two", "three"))
 	stream, err := i.client.WatchSweep(within(t), &orchestratorv1.WatchSweepRequest{SweepId: "s"})

@@ -210,8 +210,8 @@ func TestLiveFailure(t *testing.T) {
 	}
 }
 
-// TestLiveAsksOnce executes batches and programs that send an equal request in many orders.
-func TestLiveAsksOnce(t *testing.T) {
+// TestLiveRequestsOnce executes batches and programs that send an equal request in many orders.
+func TestLiveRequestsOnce(t *testing.T) {
 	services := startHosted(t)
 	client := services.serve(t, storePath(t)).client
 	createWith(t, client, "s", live)

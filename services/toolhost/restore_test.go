@@ -95,9 +95,9 @@ func TestRestore(t *testing.T) {
 	}
 }
 
-// TestRestoreAnnounces checks that restoring announces a session's versions, even if the session
-// already has the state of the log.
-func TestRestoreAnnounces(t *testing.T) {
+// TestRestorePublishesVersions checks that restoring announces a session's versions, even if the
+// session already has the state of the log.
+func TestRestorePublishesVersions(t *testing.T) {
 	lost, bus := natstest.Start(t), natstest.Start(t)
 	file := filepath.Join(t.TempDir(), storeFile)
 	server := serve(t, file, lost, ownsAll)

@@ -406,7 +406,7 @@ func (b *unreachableBus) PublishSnapshot(ctx context.Context, snapshot *busv1.Sn
 	return b.Bus.PublishSnapshot(ctx, snapshot)
 }
 
-func TestAnnounceAgain(t *testing.T) {
+func TestRepublishSnapshots(t *testing.T) {
 	bus := natstest.Start(t)
 	publisher := &unreachableBus{Bus: bus}
 	client := serve(t, filepath.Join(t.TempDir(), storeFile), publisher, ownsAll).client

@@ -23,8 +23,8 @@ const needle = "Needle4711"
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestForms checks that a text is found in every encoding at any offset.
-func TestForms(t *testing.T) {
+// TestEncodings checks that a text is found in every encoding at any offset.
+func TestEncodings(t *testing.T) {
 	for before := range 4 {
 		for after := range 4 {
 			text := strings.Repeat("<", before) + needle + strings.Repeat(">", after)

@@ -199,9 +199,9 @@ func deepBlocks(n int) string {
 	return out.String()
 }
 
-// TestHostile checks that each source stays within 64 MB and ten seconds, and gives the same answer
-// twice. The memory is the sum of all allocations.
-func TestHostile(t *testing.T) {
+// TestHostilePrograms checks that each source stays within 64 MB and ten seconds, and gives the
+// same answer twice. The memory is the sum of all allocations.
+func TestHostilePrograms(t *testing.T) {
 	const maxBytes, maxTime = 64 << 20, 10 * time.Second
 	for name, source := range hostileSources() {
 		t.Run(name, func(t *testing.T) {

@@ -26,8 +26,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestDeep has sources nest deeper than the parser goes.
-func TestDeep(t *testing.T) {
+// TestDeepNesting has sources nest deeper than the parser goes.
+func TestDeepNesting(t *testing.T) {
 	const much = 100_000
 	n := limit.SourceBytes / 8
 	for _, source := range []string{

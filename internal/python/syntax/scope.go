@@ -53,7 +53,7 @@ func (s *Scope) bind(name string) int {
 	return slot
 }
 
-// use notes a name that has to be resolved.
+// use records a name to resolve.
 func (s *Scope) use(n *Name) {
 	s.uses = append(s.uses, n)
 	if s.used == nil {

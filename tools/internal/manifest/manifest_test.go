@@ -99,13 +99,13 @@ func TestDeploy(t *testing.T) {
 	}
 }
 
-func TestGood(t *testing.T) {
+func TestConsistentManifests(t *testing.T) {
 	if err := check(t, good); err != nil {
 		t.Errorf("check of a deployment that fits together: got %v, want no error", err)
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestInconsistentManifests(t *testing.T) {
 	for _, test := range []struct{ name, old, new, want string }{
 		{"unknown field", "targetPort: grpc", "targetPorts: grpc", "unknown field"},
 		{"unknown field of a container", "livenessProbe:", "livenessprobes:", "unknown field"},

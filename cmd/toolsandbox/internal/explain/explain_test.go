@@ -194,7 +194,7 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-func TestKeep(t *testing.T) {
+func TestFilter(t *testing.T) {
 	for _, test := range []struct {
 		node       string
 		milestones []int32

@@ -50,7 +50,7 @@ func TestEuroEval(t *testing.T) {
 	}
 }
 
-func TestGraded(t *testing.T) {
+func TestGradedRecords(t *testing.T) {
 	t.Parallel()
 	answered := Row{Result: &busv1.Result{CallGrade: &busv1.CallGrade{}}}
 	played := Row{Result: &busv1.Result{}}

@@ -203,8 +203,8 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// TestTurnEnds cancels a turn that waits for a person.
-func TestTurnEnds(t *testing.T) {
+// TestTurnCancelled cancels a turn that waits for a person.
+func TestTurnCancelled(t *testing.T) {
 	in, write := io.Pipe()
 	defer func() { _ = write.Close() }()
 	served, err := terminal.Serve(t.Context(), terminal.NewConsole(in, io.Discard, func() {}), worldv1.Role_ROLE_AGENT, "")

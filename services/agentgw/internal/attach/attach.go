@@ -44,9 +44,9 @@ const InitialBackoff = 100 * time.Millisecond
 const (
 	// retryInterval is the time between two questions to the other replicas.
 	retryInterval = 250 * time.Millisecond
-	// maxTries, backoffFactor and maxBackoff define the retries of a turn. Dialled agents get the
+	// maxAttempts, backoffFactor and maxBackoff define the retries of a turn. Dialled agents get the
 	// same.
-	maxTries      = 5
+	maxAttempts   = 5
 	backoffFactor = 3
 	maxBackoff    = 2 * time.Second
 	// maxAffinities bounds the conversations that stick to a stream. One beyond that may move to
@@ -103,19 +103,20 @@ type conversation struct{ name, id string }
 // New returns an empty registry that sends requests of at most messageBytes. Agents that answer
 // UNAVAILABLE are asked again with exponential backoff that begins with pause.
 func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
-	kept, err := lru.New[conversation, *session](maxAffinities)
+	affinity, err := lru.New[conversation, *session](maxAffinities)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	return &Registry{
 		relay: relay, messageBytes: messageBytes, initialBackoff: pause, log: slog.New(slog.DiscardHandler),
-		agents: make(map[string]*agent), changed: make(chan struct{}), affinity: kept,
+		agents: make(map[string]*agent), changed: make(chan struct{}), affinity: affinity,
 		lastNotice: make(map[string]time.Time),
 	}
 }
 
-// LogTo sets the logger for agents that attach and detach. Call it before the registry is served.
-func (r *Registry) LogTo(log *slog.Logger) { r.log = log }
+// SetLogger sets the logger for agents that attach and detach. Call it before the registry is
+// served.
+func (r *Registry) SetLogger(log *slog.Logger) { r.log = log }
 
 // Wait waits for goroutines that still send to streams whose handlers have returned. Call it when
 // the server has stopped.
@@ -178,17 +179,17 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 	if err != nil {
 		return nil, err
 	}
-	pause, began := r.initialBackoff, time.Now()
+	pause, start := r.initialBackoff, time.Now()
 	for try := 1; ; {
 		s, changed := r.sessionFor(name, act.GetConversationId())
-		answer, err := r.ask(ctx, s, name, act, raw)
+		answer, err := r.request(ctx, s, name, act, raw)
 		wait := retryInterval
 		code := codeOf(answer)
-		again := code == codes.Unavailable || code == codes.Canceled
+		retryable := code == codes.Unavailable || code == codes.Canceled
 		switch {
-		case err == nil && again && try == maxTries:
+		case err == nil && retryable && try == maxAttempts:
 			return nil, fmt.Errorf("%w: %s", ErrRetriesExhausted, answer.GetError())
-		case err == nil && again:
+		case err == nil && retryable:
 			try++
 			wait, changed = pause/2+rand.N(pause), nil
 			pause = min(backoffFactor*pause, maxBackoff)
@@ -203,7 +204,7 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 		case errors.Is(err, errStreamEnded):
 			continue // the registry has removed that stream
 		case errors.Is(err, bus.ErrNotFound):
-			r.notify(ctx, name, began)
+			r.notify(ctx, name, start)
 		}
 		if !waitOrChange(ctx, wait, changed) {
 			return nil, fmt.Errorf("%w as %s: %w", ErrNotAttached, name, ctx.Err())
@@ -220,8 +221,8 @@ func codeOf(answer *agentv1.AttachAnswer) codes.Code {
 }
 
 // waitOrChange waits for a duration or until changed is closed. It returns false if ctx is done.
-func waitOrChange(ctx context.Context, wait time.Duration, changed <-chan struct{}) bool {
-	timer := time.NewTimer(wait)
+func waitOrChange(ctx context.Context, duration time.Duration, changed <-chan struct{}) bool {
+	timer := time.NewTimer(duration)
 	defer timer.Stop()
 	select {
 	case <-changed:
@@ -245,10 +246,10 @@ func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 	return raw, nil
 }
 
-// ask asks a stream of this replica, or the other replicas if s is nil.
-func (r *Registry) ask(ctx context.Context, s *session, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
+// request asks a stream of this replica, or the other replicas if s is nil.
+func (r *Registry) request(ctx context.Context, s *session, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
 	if s != nil {
-		return s.ask(ctx, act)
+		return s.request(ctx, act)
 	}
 	raw, err := r.relay.Request(ctx, name, raw)
 	if err != nil {
@@ -280,7 +281,7 @@ func (r *Registry) relayHandler(name string) func(ctx context.Context, request [
 		if s == nil {
 			return nil
 		}
-		answer, err := s.ask(ctx, act)
+		answer, err := s.request(ctx, act)
 		if err != nil {
 			return nil
 		}
@@ -354,12 +355,12 @@ func (r *Registry) remove(name string, s *session) error {
 		delete(r.agents, name)
 	}
 	for _, key := range r.affinity.Keys() {
-		if kept, ok := r.affinity.Peek(key); ok && kept == s {
+		if current, ok := r.affinity.Peek(key); ok && current == s {
 			r.affinity.Remove(key)
 		}
 	}
 	r.mu.Unlock()
-	close(s.gone)
+	close(s.closed)
 	if last {
 		return a.stop()
 	}

@@ -13,9 +13,9 @@ func (r *Registry) IsAttached(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	r.mu.Lock()
-	here := r.agents[name] != nil
+	attached := r.agents[name] != nil
 	r.mu.Unlock()
-	if here {
+	if attached {
 		return true, nil
 	}
 	_, err := r.relay.Request(ctx, name, nil)

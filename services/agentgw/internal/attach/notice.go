@@ -17,9 +17,9 @@ const (
 
 // notify logs that a turn has waited since began for an agent of the name. It logs each name once a
 // minute.
-func (r *Registry) notify(ctx context.Context, name string, began time.Time) {
+func (r *Registry) notify(ctx context.Context, name string, start time.Time) {
 	now := time.Now()
-	if now.Sub(began) < noticeAfter {
+	if now.Sub(start) < noticeAfter {
 		return
 	}
 	r.mu.Lock()

@@ -34,7 +34,7 @@ func TestNotice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		began := time.Now()
 		registry := attach.New(noRelay{}, 1<<20, attach.InitialBackoff)
-		registry.LogTo(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		registry.SetLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
 				return slog.Duration("at", a.Value.Time().Sub(began).Round(time.Second))
 			}

@@ -29,8 +29,8 @@ type session struct {
 	stream agentv1.AttachService_AttachServer
 	// out passes requests to the one goroutine that sends.
 	out chan outgoing
-	// gone is closed when the stream has ended and the registry has removed it.
-	gone chan struct{}
+	// closed is closed when the stream has ended and the registry has removed it.
+	closed chan struct{}
 
 	mu      sync.Mutex
 	last    int64
@@ -45,7 +45,7 @@ type outgoing struct {
 
 func newSession(stream agentv1.AttachService_AttachServer) *session {
 	return &session{
-		stream: stream, out: make(chan outgoing), gone: make(chan struct{}),
+		stream: stream, out: make(chan outgoing), closed: make(chan struct{}),
 		pending: make(map[int64]chan *agentv1.AttachAnswer),
 	}
 }
@@ -62,7 +62,7 @@ func (s *session) send() {
 			if s.stream.Send(next.response) != nil {
 				return
 			}
-		case <-s.gone:
+		case <-s.closed:
 			return
 		}
 	}
@@ -88,7 +88,7 @@ func (s *session) receive() error {
 
 // deliver passes an answer to its waiter, if there is one, and returns the number of requests so
 // far.
-func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
+func (s *session) deliver(answer *agentv1.AttachAnswer) (requests int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.pending[answer.GetRequestId()]
@@ -106,8 +106,8 @@ func (s *session) deliver(answer *agentv1.AttachAnswer) (asked int64) {
 	return s.last
 }
 
-// ask sends a request and waits for its answer. Errors: errStreamEnded, or that of ctx.
-func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.AttachAnswer, error) {
+// request sends a request and waits for its answer. Errors: errStreamEnded, or that of ctx.
+func (s *session) request(ctx context.Context, act *agentv1.ActRequest) (*agentv1.AttachAnswer, error) {
 	answer := make(chan *agentv1.AttachAnswer, 1)
 	s.mu.Lock()
 	s.last++
@@ -122,7 +122,7 @@ func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.At
 	deadline, _ := ctx.Deadline()
 	select {
 	case s.out <- outgoing{&agentv1.AttachResponse{RequestId: id, Request: act}, deadline}:
-	case <-s.gone:
+	case <-s.closed:
 		return nil, errStreamEnded
 	case <-ctx.Done():
 		return nil, ctx.Err()
@@ -130,7 +130,7 @@ func (s *session) ask(ctx context.Context, act *agentv1.ActRequest) (*agentv1.At
 	select {
 	case got := <-answer:
 		return got, nil
-	case <-s.gone:
+	case <-s.closed:
 		return nil, errStreamEnded
 	case <-ctx.Done():
 		return nil, ctx.Err()

@@ -30,7 +30,7 @@ const (
 // passes even if it does not implement health, or is too busy to answer in time. Errors:
 // ErrAddress, ErrUnavailable with a remedy.
 func (d *Dialer) Check(ctx context.Context, address string, limit time.Duration) error {
-	conn, release, err := d.conns.take(address)
+	conn, release, err := d.conns.acquire(address)
 	if errors.Is(err, ErrTooManyConnections) {
 		return nil // the pool is full of plug-ins in use
 	}

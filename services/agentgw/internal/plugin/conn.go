@@ -67,15 +67,15 @@ type pool struct {
 
 // pooled is one connection with its use count.
 type pooled struct {
-	conn *grpc.ClientConn
-	uses int
-	used uint64 // pool.clock at the last take
+	conn    *grpc.ClientConn
+	uses    int
+	lastUse uint64 // pool.clock at the last take
 }
 
 func newPool(cfg Config) *pool { return &pool{cfg: cfg, conns: make(map[string]*pooled)} }
 
-// take returns the connection to an address. The caller calls release when its call has ended.
-func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err error) {
+// acquire returns the connection to an address. The caller calls release when its call has ended.
+func (p *pool) acquire(address string) (conn *grpc.ClientConn, release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	entry := p.conns[address]
@@ -91,7 +91,7 @@ func (p *pool) take(address string) (conn *grpc.ClientConn, release func(), err 
 		p.conns[address] = entry
 	}
 	p.clock++
-	entry.used = p.clock
+	entry.lastUse = p.clock
 	entry.uses++
 	return entry.conn, func() {
 		p.mu.Lock()
@@ -107,7 +107,7 @@ func (p *pool) evict() error {
 	}
 	oldest := ""
 	for address, entry := range p.conns {
-		if entry.uses == 0 && (oldest == "" || entry.used < p.conns[oldest].used) {
+		if entry.uses == 0 && (oldest == "" || entry.lastUse < p.conns[oldest].lastUse) {
 			oldest = address
 		}
 	}

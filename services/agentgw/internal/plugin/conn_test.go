@@ -26,7 +26,7 @@ func TestAddress(t *testing.T) {
 		"":                        `plug-in: address ""` + hostPort,
 	} {
 		conns := newPool(Config{Connections: 1})
-		_, release, err := conns.take(address)
+		_, release, err := conns.acquire(address)
 		switch {
 		case want == "" && err != nil, want != "" && (!errors.Is(err, ErrAddress) || err.Error() != want):
 			t.Errorf("take(%q): got error %v, want %q", address, err, want)

@@ -20,8 +20,8 @@ import (
 var (
 	// errAgentFailed: the plug-in's own code failed, or its answer is no turn.
 	errAgentFailed = errors.New("failed")
-	// errCannotAsk: the plug-in cannot be asked, and its code is not at fault.
-	errCannotAsk = errors.New("cannot be asked")
+	// errUnavailable: the plug-in cannot be asked, and its code is not at fault.
+	errUnavailable = errors.New("cannot be asked")
 	// errConversationEnded: the plug-in ended the conversation on purpose.
 	errConversationEnded = errors.New("ended the conversation")
 )
@@ -55,24 +55,24 @@ func classOf(role worldv1.Role) agentgwv1.FailureClass {
 }
 
 // raisedFailure returns the exception that an answer reports.
-func raisedFailure(stated *agentv1.Raised, act *agentv1.ActRequest, who string) (exception, detail string) {
-	exception = cmp.Or(shorten(stated.GetExceptionType(), maxException), exceptionRemote)
-	return exception, fmt.Sprintf("raised by the %s, turn %d: %s", who, act.GetTurn(), shorten(stated.GetText(), maxReason))
+func raisedFailure(raised *agentv1.Raised, act *agentv1.ActRequest, role string) (exception, detail string) {
+	exception = cmp.Or(shorten(raised.GetExceptionType(), maxException), exceptionRemote)
+	return exception, fmt.Sprintf("raised by the %s, turn %d: %s", role, act.GetTurn(), shorten(raised.GetText(), maxReason))
 }
 
 // statusError returns the error for a status with which a plug-in ended a turn. where is its
 // address or name.
-func statusError(where string, act *agentv1.ActRequest, said *status.Status) error {
-	why := errorOf(said)
-	if errors.Is(why, errConversationEnded) {
-		return fmt.Errorf("%w, turn %d: %s", why, act.GetTurn(), said.Message())
+func statusError(address string, act *agentv1.ActRequest, st *status.Status) error {
+	kind := errorOf(st)
+	if errors.Is(kind, errConversationEnded) {
+		return fmt.Errorf("%w, turn %d: %s", kind, act.GetTurn(), st.Message())
 	}
-	return fmt.Errorf("%w: %s, turn %d: %s: %s", why, where, act.GetTurn(), said.Code(), shorten(said.Message(), maxReason))
+	return fmt.Errorf("%w: %s, turn %d: %s: %s", kind, address, act.GetTurn(), st.Code(), shorten(st.Message(), maxReason))
 }
 
 // errorOf maps statuses of plug-ins to errors.
-func errorOf(said *status.Status) error {
-	switch said.Code() {
+func errorOf(st *status.Status) error {
+	switch st.Code() {
 	case codes.DeadlineExceeded:
 		return ErrTimeout
 	case codes.Unavailable, codes.Canceled: // Canceled: the plug-in's process ends, or this side closes the connection
@@ -82,19 +82,19 @@ func errorOf(said *status.Status) error {
 	case codes.Unknown, codes.InvalidArgument, codes.NotFound, codes.AlreadyExists, codes.FailedPrecondition, codes.OutOfRange,
 		codes.Internal, codes.DataLoss:
 		switch {
-		case hasAnyPrefix(said.Message(), brokenStream):
+		case hasAnyPrefix(st.Message(), brokenStream):
 			return ErrRetriesExhausted
-		case hasAnyPrefix(said.Message(), notGRPC):
-			return errCannotAsk
+		case hasAnyPrefix(st.Message(), notGRPC):
+			return errUnavailable
 		}
 		return errAgentFailed
 	case codes.ResourceExhausted:
-		if strings.HasPrefix(said.Message(), "grpc: received message ") { // from this side, about a too long answer; others come from the plug-in
+		if strings.HasPrefix(st.Message(), "grpc: received message ") { // from this side, about a too long answer; others come from the plug-in
 			return errAgentFailed
 		}
-		return errCannotAsk
+		return errUnavailable
 	default:
-		return errCannotAsk
+		return errUnavailable
 	}
 }
 

@@ -84,20 +84,20 @@ func (d *Dialer) Close() error { return d.conns.close() }
 // ErrAddress, ErrTooManyConnections, ErrUnavailable, ErrRetriesExhausted, ErrTimeout or that of
 // ctx.
 func (d *Dialer) Respond(ctx context.Context, req *agentgwv1.RespondRequest, tools *turn.Tools) (*agentgwv1.RespondResponse, error) {
-	act, who := actRequest(req, tools), strings.ToLower(world.RoleName(req.GetRole()))
+	act, role := actRequest(req, tools), strings.ToLower(world.RoleName(req.GetRole()))
 	answer, err := d.act(ctx, req.GetPlayer().GetPlugin(), act)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, errAgentFailed):
-		return turn.Failed(classOf(req.GetRole()), exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
-	case errors.Is(err, errCannotAsk), errors.Is(err, errConversationEnded):
-		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten("the "+who+" "+err.Error(), maxReason)), nil
+		return turn.Failed(classOf(req.GetRole()), exceptionRemote, shorten("the "+role+" "+err.Error(), maxReason)), nil
+	case errors.Is(err, errUnavailable), errors.Is(err, errConversationEnded):
+		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER, exceptionRemote, shorten("the "+role+" "+err.Error(), maxReason)), nil
 	case err != nil:
 		return nil, err
 	}
-	if stated := answer.GetRaised(); stated != nil {
-		exception, detail := raisedFailure(stated, act, who)
+	if raised := answer.GetRaised(); raised != nil {
+		exception, detail := raisedFailure(raised, act, role)
 		return turn.Failed(classOf(req.GetRole()), exception, detail), nil
 	}
 	return d.compose(req, tools, answer)
@@ -114,7 +114,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 		return d.actAttached(ctx, player.GetAttached(), act, timeout)
 	}
 	address := player.GetAddress()
-	conn, release, err := d.conns.take(address)
+	conn, release, err := d.conns.acquire(address)
 	if err != nil {
 		return nil, err
 	}
@@ -142,12 +142,12 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 	answer, err := d.attached.Act(ctx, name, act)
 	switch {
 	case errors.Is(err, attach.ErrUnsendable):
-		return nil, fmt.Errorf("%w: %s, turn %d: %w", errCannotAsk, name, act.GetTurn(), err)
+		return nil, fmt.Errorf("%w: %s, turn %d: %w", errUnavailable, name, act.GetTurn(), err)
 	case errors.Is(err, attach.ErrRetriesExhausted):
 		return nil, fmt.Errorf("%w: %s, turn %d: %s", ErrRetriesExhausted, name, act.GetTurn(), shorten(err.Error(), maxReason))
 	}
-	if said, answered := status.FromError(err); answered && err != nil {
-		return nil, statusError(name, act, said)
+	if st, answered := status.FromError(err); answered && err != nil {
+		return nil, statusError(name, act, st)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s, turn %d, limit %s: %w", ErrTimeout, name, act.GetTurn(), limit, err)
@@ -158,10 +158,10 @@ func (d *Dialer) actAttached(ctx context.Context, name string, act *agentv1.ActR
 // compose turns an answer into messages. Calls take precedence over text.
 func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.ActResponse) (*agentgwv1.RespondResponse, error) {
 	if n := len(answer.GetCalls()); n > maxCalls {
-		return d.unusable("%d calls in one turn, expected at most %d", n, maxCalls), nil
+		return d.invalidAnswer("%d calls in one turn, expected at most %d", n, maxCalls), nil
 	}
 	if n := proto.Size(answer); n > d.cfg.TurnBytes {
-		return d.unusable("an answer of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
+		return d.invalidAnswer("an answer of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
 	}
 	messages, err := compose(req, tools, answer)
 	var mistake *turn.Mistake
@@ -173,12 +173,12 @@ func (d *Dialer) compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answe
 	}
 	response := &agentgwv1.RespondResponse{Messages: messages}
 	if n := proto.Size(response); n > d.cfg.TurnBytes {
-		return d.unusable("messages of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
+		return d.invalidAnswer("messages of %d bytes, expected at most %d", n, d.cfg.TurnBytes), nil
 	}
 	return response, nil
 }
 
-func (d *Dialer) unusable(format string, args ...any) *agentgwv1.RespondResponse {
+func (d *Dialer) invalidAnswer(format string, args ...any) *agentgwv1.RespondResponse {
 	return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_MODEL, exceptionAnswer, "plug-in answered "+fmt.Sprintf(format, args...))
 }
 
@@ -192,8 +192,8 @@ func compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.A
 		return composer.Say(answer.GetText()), nil
 	}
 	calls := make([]turn.Call, len(answer.GetCalls()))
-	for i, stated := range answer.GetCalls() {
-		calls[i] = turn.Call{ID: &stated.Id, IDRule: turn.CountID, Name: stated.GetName(), Arguments: stated.GetArgumentsJson()}
+	for i, call := range answer.GetCalls() {
+		calls[i] = turn.Call{ID: &call.Id, IDRule: turn.CountID, Name: call.GetName(), Arguments: call.GetArgumentsJson()}
 	}
 	messages, _, err := composer.Calls(calls, tools)
 	return messages, err

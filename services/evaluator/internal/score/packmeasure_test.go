@@ -107,9 +107,9 @@ func packConstraint(kind SnapshotMeasure, table, column, own string, values ...V
 	return c
 }
 
-// TestOwnMeasures checks that a pack's measure with the behaviour of a built-in one has the same
-// matching.
-func TestOwnMeasures(t *testing.T) {
+// TestPackMeasuresEqualBuiltin checks that a pack's measure with the behaviour of a built-in one
+// has the same matching.
+func TestPackMeasuresEqualBuiltin(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
 		trajectory := chat(strings.Split(strings.Repeat("hello ", 5+random.IntN(6)), " ")...)
@@ -144,7 +144,7 @@ func TestOwnMeasures(t *testing.T) {
 	}
 }
 
-func TestOwnMeasure(t *testing.T) {
+func TestPackColumnMeasure(t *testing.T) {
 	reminder := func(content Value, due Value) []Value {
 		return []Value{String("1"), content, Number(0), due, Null(), Null()}
 	}
@@ -175,7 +175,7 @@ func TestOwnMeasure(t *testing.T) {
 	}
 }
 
-func TestOwnRows(t *testing.T) {
+func TestPackRowMeasure(t *testing.T) {
 	trajectory := chat("hello", "hello")
 	store(trajectory, world.Contact, []Version{{Index: 0, Rows: [][]Value{person("1", "Ann"), person("2", "Bob"), person("3", "Cy")}}})
 	share := Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Target: [][]Cell{
@@ -191,8 +191,8 @@ func TestOwnRows(t *testing.T) {
 	}
 }
 
-// TestOwnFailure checks that a failing measure prevents a score, also in explanations.
-func TestOwnFailure(t *testing.T) {
+// TestPackMeasureFailure checks that a failing measure prevents a score, also in explanations.
+func TestPackMeasureFailure(t *testing.T) {
 	trajectory := chat("hello", "hello", "hello")
 	row := func(n float64) [][]Value {
 		return [][]Value{{String("1"), Null(), Null(), Number(n), Null(), Null()}}
@@ -235,16 +235,17 @@ func packTableAt(messages, rows int, own string, name func(i int) string) (*Traj
 	return trajectory, packConstraint(Snapshot, world.Contact, "name", own, wanted...)
 }
 
-// TestOwnOnce checks that equal values are compared once.
-func TestOwnOnce(t *testing.T) {
+// TestPackMeasureIsCached checks that equal values are compared once.
+func TestPackMeasureIsCached(t *testing.T) {
 	trajectory, c := packTable(500, "slow", func(int) string { return "a" })
 	if got := Score(trajectory, packGraph(t, c), nil); got.Err != nil || got.Similarity != 0 {
 		t.Errorf("got %v and %v, want 0", got.Similarity, got.Err)
 	}
 }
 
-// TestLongOwnBounds checks that 500 different rows are compared, and that too many steps fail.
-func TestLongOwnBounds(t *testing.T) {
+// TestLongPackMeasureBounds checks that 500 different rows are compared, and that too many steps
+// fail.
+func TestLongPackMeasureBounds(t *testing.T) {
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	trajectory, c := packTable(500, "part", name)
 	if got := Score(trajectory, packGraph(t, c), nil); got.Err != nil || got.Similarity != 1 {
@@ -256,9 +257,9 @@ func TestLongOwnBounds(t *testing.T) {
 	}
 }
 
-// TestOwnManyRows checks that a measure of the rows of a large table returns a score or an error.
-// Its values are bounded, and its input cells count as steps.
-func TestOwnManyRows(t *testing.T) {
+// TestPackMeasureOfManyRows checks that a measure of the rows of a large table returns a score or
+// an error. Its values are bounded, and its input cells count as steps.
+func TestPackMeasureOfManyRows(t *testing.T) {
 	const rows = 10000
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	for _, test := range []struct {
@@ -282,7 +283,7 @@ func TestOwnManyRows(t *testing.T) {
 	}
 }
 
-func TestOwnExtractor(t *testing.T) {
+func TestPackExtractor(t *testing.T) {
 	trajectory := chat("hello", "hello", "hello", "It is 5 in all")
 	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: []string{`{"tool_name": "t", "arguments": {}, "result": 5}`}}
 	derived := func(extractor string) Constraint {
@@ -320,7 +321,7 @@ func TestOwnExtractor(t *testing.T) {
 	}
 }
 
-func TestOwnDefinition(t *testing.T) {
+func TestPackMeasureErrors(t *testing.T) {
 	columns := []Override{{Column: "name", Measure: PackColumn, Own: "part"}}
 	for _, test := range []struct {
 		constraint Constraint

@@ -120,7 +120,7 @@ var (
 	// yourself asks the user to do it.
 	yourself = phrase("yourself")
 	done     = phrase("done")
-	// refusal says that it cannot be done.
+	// refusal matches a text that rejects a request.
 	refusal = phrase("refusal")
 	// resigned is a phrase of a user who has no answer, or wants none any more.
 	resigned = phrase("resigned")

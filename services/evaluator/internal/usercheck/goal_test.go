@@ -13,9 +13,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// TestGoals checks users that repeat their complete goal, verbatim and in the first person. A goal
-// that only states what the user does not know may be told.
-func TestGoals(t *testing.T) {
+// TestGoalLeaks checks users that repeat their complete goal, verbatim and in the first person. A
+// goal that only states what the user does not know may be told.
+func TestGoalLeaks(t *testing.T) {
 	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)

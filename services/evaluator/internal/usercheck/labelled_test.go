@@ -228,9 +228,10 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 	return tallies, table
 }
 
-// TestMeasured measures the rules on judged messages. docs/users.md contains the results. On the
-// held-out messages, and for consents in all files, four of five flags must be correct.
-func TestMeasured(t *testing.T) {
+// TestPrecisionOnJudgedMessages measures the rules on judged messages. docs/users.md contains the
+// results. On the held-out messages, and for consents in all files, four of five flags must be
+// correct.
+func TestPrecisionOnJudgedMessages(t *testing.T) {
 	const minPrecision = 0.8
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "users.md"))
 	if err != nil {

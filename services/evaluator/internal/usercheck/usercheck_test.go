@@ -150,8 +150,9 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 }
 
-// TestHuge checks the time for messages of unrealistic size, because a scorer waits for the rules.
-func TestHuge(t *testing.T) {
+// TestHugeMessages checks the time for messages of unrealistic size, because a scorer waits for the
+// rules.
+func TestHugeMessages(t *testing.T) {
 	for name, text := range map[string]string{
 		"numbers": strings.Repeat("at 1 ", 1<<18), "names": strings.Repeat("a Emil ", 1<<18), "words": strings.Repeat("the new number is ", 1<<16), "blanks": strings.Repeat(" ", 1<<20),
 		"digits": strings.Repeat("1 ", 1<<19), "questions": strings.Repeat("one? ", 1<<18),

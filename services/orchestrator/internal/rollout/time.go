@@ -13,12 +13,12 @@ import (
 // its time follows from the number of messages.
 type timeline struct {
 	clock *setupv1.Clock
-	// now is that of the newest message, and due that of the next event, nil if there is none.
+	// now is the time of the newest message, due that of the next event, nil without one.
 	now float64
 	due *float64
-	// hasMessages says whether there is a message beyond the starting ones.
+	// hasMessages reports whether there is a message beyond the starting ones.
 	hasMessages bool
-	// times are those of the turns of the execution environment.
+	// times are the times of the turns of the execution environment.
 	times map[int32]float64
 }
 

@@ -7,9 +7,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// TestCacheHoldsNoMoreThanItsRoom adds growing sessions. The most recently used ones stay, except
+// TestCacheStaysWithinBytes adds growing sessions. The most recently used ones stay, except
 // one that exceeds the limit itself.
-func TestCacheHoldsNoMoreThanItsRoom(t *testing.T) {
+func TestCacheStaysWithinBytes(t *testing.T) {
 	c, err := newCache(10, 1000)
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func answerTo(ctx context.Context, c *Client) string {
 	return body
 }
 
-func TestAskRequest(t *testing.T) {
+func TestClientRequest(t *testing.T) {
 	for name, start := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -105,7 +105,7 @@ func (r reply) write(w http.ResponseWriter) {
 	}
 }
 
-func TestAskAnswers(t *testing.T) {
+func TestClientResponses(t *testing.T) {
 	const address = "https://trueway-geocoding.p.rapidapi.com/ReverseGeocode?location=48.85%2C2.35&language=en"
 	good := reply{status: 200, body: `{"n": 1}`}
 	lost := "requests.exceptions.ConnectionError: HTTPSConnectionPool(host='trueway-geocoding.p.rapidapi.com', port=443): " +
@@ -153,7 +153,7 @@ func TestAskAnswers(t *testing.T) {
 	}
 }
 
-func TestAskTimeout(t *testing.T) {
+func TestClientTimeout(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer server.Close()
 	c := newClient(t, server.URL, func(cfg *ClientConfig) { cfg.Timeout = 2 * time.Second }) // it has to connect
@@ -163,8 +163,8 @@ func TestAskTimeout(t *testing.T) {
 	}
 }
 
-// TestAskCancelled checks that the end of the call is no answer.
-func TestAskCancelled(t *testing.T) {
+// TestClientCancelled checks that the end of the call is no answer.
+func TestClientCancelled(t *testing.T) {
 	cause := errors.New("no longer wanted")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
@@ -179,7 +179,7 @@ func TestAskCancelled(t *testing.T) {
 	}
 }
 
-func TestAskWithoutKey(t *testing.T) {
+func TestClientWithoutKey(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the service was asked") }))
 	defer server.Close()
 	c := newClient(t, server.URL, func(cfg *ClientConfig) { cfg.Key = Key{} })

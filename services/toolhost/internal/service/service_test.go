@@ -28,7 +28,7 @@ func recording(url, params, response string) *setupv1.RecordedAnswer {
 	return &setupv1.RecordedAnswer{Url: url, ParamsJson: params, ResponseJson: response}
 }
 
-func TestRecorded(t *testing.T) {
+func TestReplay(t *testing.T) {
 	backend, err := NewReplay([]*setupv1.RecordedAnswer{
 		recording("u", `{"a": 1, "b": "x"}`, `{"n": 1}`),
 		recording("u", `{"a": 1, "b": "x"}`, `{"n": 2}`),

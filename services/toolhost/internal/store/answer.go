@@ -11,22 +11,21 @@ import (
 // answerSize is the size of the number at the end of an answer's key.
 const answerSize = 4
 
-// Answer is an external service's answer during an execution. The store does not interpret it.
+// Answer is an external service's answer during an execution. Its data is opaque to the store.
 type Answer struct {
 	Index  int32  // message index of the execution
 	Number uint32 // of the answer in the execution
 	Data   []byte
 }
 
-// appendAnswerKey appends the key of an answer: the keys of one execution are in order of their
-// numbers.
+// appendAnswerKey appends the key of an answer. The keys of one execution are ordered by number.
 func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(appendKey(b, id, kindAnswer, 0, index), number)
 }
 
-// PutAnswer stores an answer in a session and replaces one with the same index and number. The
-// session's highest index does not change. It fails with ErrNotFound, and changes nothing, if there
-// is no such session. It returns nil only after the commit. If ctx ends first, it returns the
+// PutAnswer stores an answer in a session and replaces one with the same index and number. It does
+// not change the session's highest index. It fails with ErrNotFound, without a change, if the
+// session does not exist. It returns nil only after the commit. If ctx ends first, it returns the
 // context's error, and the commit may or may not happen. Other errors: ErrID, ErrClosed,
 // *FatalError.
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
@@ -40,8 +39,8 @@ func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	})
 }
 
-// Answers returns copies of a session's own answers from one index to another, both included, by
-// index, then number. Errors: ErrNotFound when there is no such session, ErrID, ErrClosed.
+// Answers returns copies of a session's own answers from one index to another, inclusive, by index,
+// then number. Errors: ErrNotFound if the session does not exist, ErrID, ErrClosed.
 func (s *Store) Answers(id string, from, to int32) ([]Answer, error) {
 	var answers []Answer
 	err := s.read("read answers of", id, func(b *bolt.Bucket, _ []byte) error {

@@ -14,8 +14,7 @@ import (
 // page is the number of sessions that List reads in one transaction.
 const page = 256
 
-// Load returns everything of a session except its outcomes, as a copy. Errors: ErrNotFound, ErrID,
-// ErrClosed.
+// Load returns a copy of a session without its outcomes. Errors: ErrNotFound, ErrID, ErrClosed.
 func (s *Store) Load(id string) (*Record, error) {
 	var record *Record
 	err := s.read("load", id, func(b *bolt.Bucket, value []byte) error {
@@ -37,9 +36,9 @@ func (s *Store) Load(id string) (*Record, error) {
 	return record, nil
 }
 
-// Versions returns a copy of the newest of a session's own versions of a table that is not later
-// than at, and the index at which it begins to hold. ok is false when the session has none. Errors:
-// ErrNotFound when there is no such session, ErrID, ErrClosed.
+// Versions returns a copy of the newest of a session's own versions of a table up to index at, and
+// that version's index. ok is false if there is none. Errors: ErrNotFound if the session does not
+// exist, ErrID, ErrClosed.
 func (s *Store) Versions(id string, table uint8, at int32) (data []byte, index int32, ok bool, err error) {
 	err = s.read("read versions of", id, func(b *bolt.Bucket, _ []byte) error {
 		prefix := appendPrefix(nil, id, kindVersion, table)
@@ -65,8 +64,8 @@ func (s *Store) Versions(id string, table uint8, at int32) (data []byte, index i
 	return data, index, ok, err
 }
 
-// Outcome returns a copy of the outcome committed under index. Errors: ErrNotFound when there is no
-// such outcome or session, ErrID, ErrClosed.
+// Outcome returns a copy of the outcome committed at an index. Errors: ErrNotFound if the outcome
+// or the session does not exist, ErrID, ErrClosed.
 func (s *Store) Outcome(id string, index int32) ([]byte, error) {
 	var outcome []byte
 	err := s.read("read outcome of", id, func(b *bolt.Bucket, _ []byte) error {
@@ -83,9 +82,10 @@ func (s *Store) Outcome(id string, index int32) ([]byte, error) {
 	return outcome, err
 }
 
-// Outcomes calls visit with each outcome of a session as it was when the call began, by index. It
-// runs outside of any transaction and may keep what it gets. An error of visit ends the calls and
-// is returned as it is. Other errors: ErrNotFound when there is no such session, ErrID, ErrClosed.
+// Outcomes calls visit with each outcome of a session, by index, in its state at the start of the
+// call. visit runs outside of transactions and may keep its arguments. An error of visit ends the
+// calls and is returned unchanged. Other errors: ErrNotFound if the session does not exist, ErrID,
+// ErrClosed.
 func (s *Store) Outcomes(id string, visit func(index int32, outcome []byte) error) error {
 	var found []Version
 	err := s.read("read outcomes of", id, func(b *bolt.Bucket, _ []byte) error {
@@ -119,10 +119,11 @@ type listedSession struct {
 }
 
 // List calls visit with each session whose id begins with prefix and sorts after the given id (""
-// for the first page), by the bytes of the id, up to limit sessions (0 or less: all). more reports
-// whether further ones follow. visit runs outside of any transaction and may keep what it gets;
-// sessions made or deleted meanwhile may or may not be seen. An error of visit ends the calls and
-// is returned as it is. Other errors: ErrID when prefix or after contains NUL, ErrClosed.
+// for the first page), by the bytes of the id, up to limit sessions (all if limit is not positive).
+// more reports whether others follow. visit runs outside of transactions and may keep its
+// arguments. Sessions that are created or deleted meanwhile may or may not be visited. An error of
+// visit ends the calls and is returned unchanged. Other errors: ErrID if prefix or after contains
+// NUL, ErrClosed.
 func (s *Store) List(prefix, after string, limit int, visit func(id string, meta []byte, lastIndex int32) error) (more bool, err error) {
 	if strings.IndexByte(prefix, 0) >= 0 || strings.IndexByte(after, 0) >= 0 {
 		return false, fmt.Errorf("list sessions %q after %q: contains NUL: %w", prefix, after, ErrID)
@@ -180,7 +181,7 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listedSess
 }
 
 // read runs f in a read transaction with the bucket and the value of the session's key. operation
-// is for the error's text.
+// is for the text of errors.
 func (s *Store) read(operation, id string, f func(b *bolt.Bucket, value []byte) error) error {
 	err := checkID(id)
 	if err == nil {

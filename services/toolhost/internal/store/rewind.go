@@ -5,10 +5,10 @@ import (
 	"context"
 )
 
-// Rewind takes a session back to an index: outcomes and versions after it go, meta is replaced, and
-// the index becomes the session's highest. Answers stay: an execution that runs again finds what it
-// was answered. It fails with ErrNotFound when there is no such session. It returns nil only after
-// the commit, and otherwise behaves as Commit.
+// Rewind resets a session to an index: it deletes later outcomes and versions, replaces meta, and
+// sets the session's highest index. It keeps answers, so that a repeated execution finds them. It
+// fails with ErrNotFound if the session does not exist. It returns nil only after the commit, and
+// otherwise behaves as Commit.
 func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
 	return s.write(ctx, "rewind", id, func(w *writer) (rejected, err error) {
@@ -27,7 +27,7 @@ func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte)
 	})
 }
 
-// dropAfter removes what a session has of a kind after an index.
+// dropAfter deletes a session's values of a kind after an index.
 func (w *writer) dropAfter(id string, kind byte, index int32) error {
 	prefix := append([]byte(id), 0, kind)
 	c := w.bucket.Cursor()

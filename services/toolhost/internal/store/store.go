@@ -1,14 +1,13 @@
-// Package store keeps the sessions of one toolhost shard in a bbolt file: each session's meta,
+// Package store stores the sessions of one toolhost shard in a bbolt file: each session's meta,
 // table versions and outcomes.
 //
-// All sessions share flat buckets, so 100,000 of them cost no more than their data. Writes of all
-// callers are collected into one transaction; every transaction is synced to disk before any of its
-// callers hears of success.
+// All sessions share flat buckets, so 100,000 of them cost no more than their data. One transaction
+// collects the writes of all callers, and is synced to disk before any of them returns.
 //
-// Choices of bbolt options: the list of free pages is a hash map and is not written at each commit
-// (NoFreelistSync). Writing it sorts all free pages, which makes commits slower after many sessions
-// were deleted. Instead Open finds the free pages by walking the tree. The list is derived data, so
-// durability does not depend on it. Statistics are off. Syncing is never off.
+// bbolt options: the list of free pages is a hash map and is not written at each commit
+// (NoFreelistSync). Writing it would sort all free pages, which slows commits down after the
+// deletion of many sessions. Instead Open finds the free pages by walking the tree. The list is
+// derived data, so durability does not depend on it. Statistics are off. Syncing is always on.
 package store
 
 import (
@@ -24,11 +23,11 @@ import (
 	berrors "go.etcd.io/bbolt/errors"
 )
 
-// Sentinel errors. They come wrapped with the session id.
+// Sentinel errors, wrapped with the session id.
 var (
-	// ErrNotFound means that there is no such session, or no such outcome in it.
+	// ErrNotFound means that the session, or its outcome, does not exist.
 	ErrNotFound = errors.New("not found")
-	// ErrExists means that there is a session of that id already.
+	// ErrExists means that the session exists.
 	ErrExists = errors.New("already exists")
 	// ErrClosed means that the store is closed.
 	ErrClosed = errors.New("store is closed")
@@ -36,9 +35,9 @@ var (
 	ErrID = errors.New("invalid session id")
 )
 
-// FatalError is a failed commit or a damaged file, as *FatalError. What the file holds of that
-// commit is unknown until it is opened again, so the process must exit, reopen the file and read
-// again. Nothing of the commit was acknowledged.
+// FatalError is a failed commit or a corrupt file, as *FatalError. The content of the file after
+// that commit is unknown, so the process must exit, reopen the file and read again. No write of the
+// commit was acknowledged.
 type FatalError struct {
 	path  string
 	cause error
@@ -62,19 +61,19 @@ type Version struct {
 	Data  []byte // encoded table, opaque to the store
 }
 
-// Record is everything of a session except its outcomes.
+// Record is a session without its outcomes.
 type Record struct {
 	Meta      []byte    // opaque to the store
 	Versions  []Version // the session's own versions, by table, then index
 	LastIndex int32     // highest index given to Create or Commit
 }
 
-// Config says where a store is and how it collects writes.
+// Config configures a store.
 type Config struct {
 	Path string // the file; its directory must exist
-	// BatchSize is the highest number of writes in a transaction. 0 means 256.
+	// BatchSize is the maximum number of writes in a transaction. 0 means 256.
 	BatchSize int
-	// OpenTimeout is how long Open waits for the file lock; bbolt tries every 50ms. 0 means 5s.
+	// OpenTimeout bounds the wait of Open for the file lock; bbolt polls every 50ms. 0 means 5s.
 	OpenTimeout time.Duration
 }
 
@@ -84,8 +83,7 @@ const (
 	formatVersion      = 2 // of keys and values
 )
 
-// Store is an open file of sessions. All methods may be called concurrently. Whoever opened it
-// closes it.
+// Store is an open file of sessions. It is safe for concurrent use. The caller of Open closes it.
 type Store struct {
 	db   *bolt.DB
 	path string
@@ -102,13 +100,13 @@ type Store struct {
 	closeErr  error
 }
 
-// Open opens the store at cfg.Path, making the file if there is none. It reads the whole file, and
-// fails with a *DamageError when anything in it is not what was stored. It also fails when the file
-// cannot be made or written, is no session store, or is locked by another process for longer than
+// Open opens the store at cfg.Path and creates a missing file. It reads the whole file, and fails
+// with a *CorruptError if any content differs from what was stored. It also fails if the file
+// cannot be created or written, is no session store, or another process locks it for longer than
 // cfg.OpenTimeout. The store holds the lock until Close.
 func Open(cfg Config) (*Store, error) { return open(cfg, os.OpenFile) }
 
-// open is Open with the function that opens the file, so that tests get hold of it.
+// open is Open with the function that opens the file, for tests.
 func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error)) (*Store, error) {
 	if cfg.BatchSize <= 0 {
 		cfg.BatchSize = defaultBatchSize
@@ -145,7 +143,7 @@ func open(cfg Config, openFile func(string, int, os.FileMode) (*os.File, error))
 	return s, nil
 }
 
-// openError names the file and what holds it.
+// openError returns an error with the file and the process that holds it.
 func openError(cfg Config, err error) error {
 	switch {
 	case errors.As(err, new(*CorruptError)):
@@ -186,7 +184,7 @@ func prepare(db *bolt.DB) error {
 	})
 }
 
-// syncDirectory makes the entry of a new file last; syncing the file alone need not.
+// syncDirectory makes the directory entry of a new file durable; syncing the file alone may not.
 func syncDirectory(path string) error {
 	d, err := os.Open(path)
 	if err != nil {
@@ -195,9 +193,8 @@ func syncDirectory(path string) error {
 	return errors.Join(d.Sync(), d.Close())
 }
 
-// Close commits the writes that are queued, waits for running reads and releases the file, unless
-// it is damaged. Later calls of any method return ErrClosed; later calls of Close return what the
-// first one did.
+// Close commits queued writes, waits for running reads and closes the file, unless it is corrupt.
+// Later calls of any method return ErrClosed; later calls of Close return the first result.
 func (s *Store) Close() error {
 	s.closeOnce.Do(func() {
 		close(s.stop)
@@ -215,8 +212,8 @@ func (s *Store) Close() error {
 // Failed returns a channel that delivers the first *FatalError, once. It is never closed.
 func (s *Store) Failed() <-chan error { return s.failed }
 
-// Size returns the size in bytes of the pages in use or free for use, 0 when the store is closed.
-// The file may be larger.
+// Size returns the size in bytes of the used and the free pages, 0 if the store is closed. The file
+// may be larger.
 func (s *Store) Size() (bytes int64) {
 	err := s.view(func(tx *bolt.Tx) error {
 		bytes = tx.Size()

@@ -89,7 +89,7 @@ func list(t *testing.T, s *Store, prefix, after string, limit int) (sessions []s
 	return sessions, more
 }
 
-func TestSessionLife(t *testing.T) {
+func TestSessionLifecycle(t *testing.T) {
 	s := openTest(t, Config{})
 	first := Version{Table: 3, Index: -1, Data: []byte("three")}
 	big := Version{Table: 1, Index: 300, Data: bytes.Repeat([]byte("big"), 10_000)}
@@ -211,7 +211,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-func TestOddIDs(t *testing.T) {
+func TestUnusualIDs(t *testing.T) {
 	ids := []string{
 		"a", "a\x01", "a\x01\x01", "a\x01\x02b", "a b", "a/../b", "aa", "A", "ä", "日本", "\xff", "\xff\xff", "\x01", "\n",
 		`"quoted"`, strings.Repeat("x", maxID),

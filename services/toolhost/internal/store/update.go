@@ -2,7 +2,7 @@ package store
 
 import "context"
 
-// Update replaces the meta of a session. It fails with ErrNotFound when there is no such session.
+// Update replaces the meta of a session. It fails with ErrNotFound if the session does not exist.
 // It returns nil only after the commit, and otherwise behaves as Commit.
 func (s *Store) Update(ctx context.Context, id string, meta []byte) error {
 	value := sessionValue(0, meta)

@@ -9,17 +9,17 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// writer puts the changes of requests into the running transaction. Only the committer uses it.
+// writer applies requests in the running transaction. Only the committer uses it.
 type writer struct {
 	store  *Store
 	bucket *bolt.Bucket
 	key    []byte // of the last operation; bbolt copies keys
 }
 
-// Create adds a session that holds meta and versions, with lastIndex as its highest index. It fails
-// with ErrExists, and changes nothing, when there is one of that id. It returns nil only after the
-// commit. When ctx ends first, it returns the context's error and the session may or may not be
-// made. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
+// Create creates a session with meta, versions and lastIndex as its highest index. It fails with
+// ErrExists, without a change, if the id exists. It returns nil only after the commit. If ctx ends
+// first, it returns the context's error, and the session may or may not be created. It keeps no
+// reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
 	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
 	return s.write(ctx, "create", id, func(w *writer) (rejected, err error) {
@@ -33,12 +33,12 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 	})
 }
 
-// Commit puts, in one transaction, outcome under index, the versions and the new meta into a
-// session. What is there under the same index, or the same table and index, is replaced. The
-// session's highest index becomes the highest of itself, index and lastIndex. It fails with
-// ErrNotFound, and changes nothing, when there is no such session. It returns nil only after the
-// commit. When ctx ends first, it returns the context's error and the commit may or may not happen:
-// ask for the Outcome. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed,
+// Commit stores, in one transaction, an outcome at an index, versions and the new meta of a
+// session. It replaces an outcome at the same index and versions of the same table and index. The
+// session's highest index becomes the maximum of itself, index and lastIndex. It fails with
+// ErrNotFound, without a change, if the session does not exist. It returns nil only after the
+// commit. If ctx ends first, it returns the context's error, and the commit may or may not happen;
+// Outcome shows which. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed,
 // *FatalError.
 func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
 	value, versions := sessionValue(max(index, lastIndex), meta), sealVersions(id, versions)
@@ -60,9 +60,9 @@ func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte,
 	})
 }
 
-// Delete removes everything of a session; without such a session it does nothing. It returns nil
-// only after the commit. When ctx ends first, it returns the context's error and the session may or
-// may not be gone. Other errors: ErrID, ErrClosed, *FatalError.
+// Delete deletes a session, if it exists. It returns nil only after the commit. If ctx ends first,
+// it returns the context's error, and the session may or may not be deleted. Other errors: ErrID,
+// ErrClosed, *FatalError.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	return s.write(ctx, "delete", id, func(w *writer) (rejected, err error) {
 		prefix := append([]byte(id), 0)
@@ -93,8 +93,8 @@ func (w *writer) putVersions(id string, versions []Version) error {
 	return nil
 }
 
-// sealVersions copies versions with their data, sealed: a caller that gives up waiting may reuse
-// its memory before the commit.
+// sealVersions returns sealed copies of versions, because a caller whose context ends may reuse its
+// memory before the commit.
 func sealVersions(id string, versions []Version) []Version {
 	versions = slices.Clone(versions)
 	var key []byte
@@ -105,8 +105,8 @@ func sealVersions(id string, versions []Version) []Version {
 	return versions
 }
 
-// write has apply run in the next transaction and waits for its commit. operation is for the
-// error's text.
+// write runs apply in the next transaction and waits for its commit. operation is for the text of
+// errors.
 func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (rejected, err error)) error {
 	err := checkID(id)
 	if err == nil {

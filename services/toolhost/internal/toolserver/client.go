@@ -27,8 +27,8 @@ const Flag = "--toolhost-tool-server"
 const (
 	// maxBody is the maximum size of an answer in bytes.
 	maxBody = 1 << 20
-	// maxTries is the maximum number of attempts of one call.
-	maxTries = 4
+	// maxAttempts is the maximum number of attempts of one call.
+	maxAttempts = 4
 	// minPause and maxPause bound the pauses between attempts, before a jitter of half a pause.
 	minPause, maxPause = 200 * time.Millisecond, 2 * time.Second
 	// maxStates is the maximum number of open connections to servers with a state per session.
@@ -355,7 +355,7 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 			last = err
 		}
 		return struct{}{}, err
-	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxTries), backoff.WithMaxElapsedTime(c.cfg.Timeout))
+	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(c.cfg.Timeout))
 	switch {
 	case err == nil:
 		return nil
