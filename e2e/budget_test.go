@@ -51,28 +51,28 @@ func (s summary) infrastructure() (n int) {
 // attempt runs the program and returns exit code and stderr.
 func attempt(t *testing.T, args ...string) (code int, stderr string) {
 	t.Helper()
-	var said strings.Builder
+	var output strings.Builder
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
-	cmd.Stderr = &said
+	cmd.Stderr = &output
 	err := cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		t.Fatal(err)
 	} else if ok {
 		code = exit.ExitCode()
 	}
-	return code, said.String()
+	return code, output.String()
 }
 
 // TestRateLimitedServer runs 200 concurrent rollouts with a server that answers 8 concurrent
 // requests and rejects the rest. The limiter adapts, and every rollout gets its score.
 func TestRateLimitedServer(t *testing.T) {
-	const room, rollouts = 8, 200
+	const concurrency, rollouts = 8, 200
 	server := startChatServer(t)
 	var running, refused atomic.Int32
 	full := make(chan struct{})
 	crowded := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer running.Add(-1)
-		if running.Add(1) > room {
+		if running.Add(1) > concurrency {
 			if refused.Add(1) == 1 {
 				close(full)
 			}
@@ -119,19 +119,19 @@ func TestSpendLimit(t *testing.T) {
 			args := append([]string{
 				"run", "--agent", "openai:m", "--base-url", dear.URL, "--trials", "12", "--parallel", "4", "--out", out, "turn_off_wifi",
 			}, place...)
-			code, said := attempt(t, append(args, "--spend-tokens", "20000")...)
-			first, asked := readSummary(t, out), server.asked.Load()
+			code, output := attempt(t, append(args, "--spend-tokens", "20000")...)
+			first, requests := readSummary(t, out), server.asked.Load()
 			if n := len(first.Scenarios); code != 1 || n == 0 || n >= rollouts || first.infrastructure() != 0 {
-				t.Errorf("exit code %d with %d rollouts, %d of them without a score, want 1 with some of %d:\n%s", code, n, first.infrastructure(), rollouts, said)
+				t.Errorf("exit code %d with %d rollouts, %d of them without a score, want 1 with some of %d:\n%s", code, n, first.infrastructure(), rollouts, output)
 			}
-			if !strings.Contains(said, "spend limit reached: ") || !strings.Contains(said, ": raise --spend-tokens; ") || !strings.Contains(said, ": then continue with --out "+out+" --resume") {
-				t.Errorf("stderr: got %q, want that the limit is reached and how to go on", said)
+			if !strings.Contains(output, "spend limit reached: ") || !strings.Contains(output, ": raise --spend-tokens; ") || !strings.Contains(output, ": then continue with --out "+out+" --resume") {
+				t.Errorf("stderr: got %q, want that the limit is reached and how to go on", output)
 			}
-			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "20000")...); code != 1 || server.asked.Load() != asked {
-				t.Errorf("with the same limit: got exit code %d and %d more requests, want 1 and none:\n%s", code, server.asked.Load()-asked, said)
+			if code, output = attempt(t, append(args, "--resume", "--spend-tokens", "20000")...); code != 1 || server.asked.Load() != requests {
+				t.Errorf("with the same limit: got exit code %d and %d more requests, want 1 and none:\n%s", code, server.asked.Load()-requests, output)
 			}
-			if code, said = attempt(t, append(args, "--resume", "--spend-tokens", "2000000")...); code != 0 {
-				t.Errorf("with a higher limit: got exit code %d, want 0:\n%s", code, said)
+			if code, output = attempt(t, append(args, "--resume", "--spend-tokens", "2000000")...); code != 0 {
+				t.Errorf("with a higher limit: got exit code %d, want 0:\n%s", code, output)
 			}
 			if got := readSummary(t, out); len(got.Scenarios) != rollouts || got.infrastructure() != 0 {
 				t.Errorf("rollouts at last: got %d, %d of them without a score, want %d with one", len(got.Scenarios), got.infrastructure(), rollouts)
@@ -150,10 +150,10 @@ func TestSpendUnknownPrice(t *testing.T) {
 	t.Setenv("OPENAI_BASE_URL", "")
 	redirectTLS(t, "api.openai.com")
 	out := filepath.Join(t.TempDir(), "out")
-	code, said := attempt(t, "run", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
+	code, output := attempt(t, "run", "--agent", "openai:unheard-of", "--spend-usd", "1", "--out", out, "turn_off_wifi")
 	want := "spend limit cannot be kept: the price of unheard-of is not known: give a table of prices that has it (--agentgw-price-file), " +
 		"or limit tokens too (--spend-tokens); 0 of 1 rollouts are done: then continue with --out " + out + " --resume\n"
-	if code != 1 || !strings.HasSuffix(said, want) {
-		t.Errorf("got exit code %d and %q, want 1 and %q at its end", code, said, want)
+	if code != 1 || !strings.HasSuffix(output, want) {
+		t.Errorf("got exit code %d and %q, want 1 and %q at its end", code, output, want)
 	}
 }

@@ -104,15 +104,15 @@ func TestLongChaos(t *testing.T) {
 	good := &turnQuota{}
 	good.open()
 	good.set(unlimited)
-	calm := filepath.Join(t.TempDir(), "calm")
+	baseline := filepath.Join(t.TempDir(), "calm")
 	runs := map[string][]string{}
 	for name, act := range map[string]agent.Func{"good": good.act, "hostile": misbehavingAgent} {
 		runs[name] = append(slices.Clone(chaosFlags), "--sweep-id", name, "--agent", serveAgent(t, act), "--out")
-		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(calm, name))...)
+		toolsandbox(t, append(slices.Clone(runs[name]), filepath.Join(baseline, name))...)
 	}
-	began := time.Now()
-	for n := *chaosPass; time.Since(began) < *chaosTime && !t.Failed(); n++ {
-		p := &pass{number: n, random: rand.New(rand.NewPCG(*chaosSeed, uint64(n))), calm: calm, dir: t.TempDir(), good: good}
+	start := time.Now()
+	for n := *chaosPass; time.Since(start) < *chaosTime && !t.Failed(); n++ {
+		p := &pass{number: n, random: rand.New(rand.NewPCG(*chaosSeed, uint64(n))), calm: baseline, dir: t.TempDir(), good: good}
 		p.choose()
 		p.play(t, runs)
 		if err := os.RemoveAll(p.dir); err != nil {
@@ -162,7 +162,7 @@ func (p *pass) String() string {
 // play runs both agents, injects the faults and checks the files.
 func (p *pass) play(t *testing.T, runs map[string][]string) {
 	t.Helper()
-	began := time.Now()
+	start := time.Now()
 	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: p.dir})
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func (p *pass) play(t *testing.T, runs map[string][]string) {
 	if turns := p.good.repeatedTurns(); len(turns) > 0 && !p.any(repays) {
 		t.Errorf("paid more than once: %v", turns)
 	}
-	t.Logf("%s: %s", p, time.Since(began))
+	t.Logf("%s: %s", p, time.Since(start))
 }
 
 // injectFaults injects the faults while the quota keeps the run from ending.
@@ -252,21 +252,21 @@ func (b *backgroundRun) over() bool {
 
 // finish waits for the end of a run and compares its files with the undisturbed run, after --resume
 // if needed.
-func (p *pass) finish(t *testing.T, calm string, run *backgroundRun) {
+func (p *pass) finish(t *testing.T, baseline string, run *backgroundRun) {
 	t.Helper()
 	p.watch(t, run)
 	if run.err == nil {
-		equalRuns(t, calm, run.out)
+		equalRuns(t, baseline, run.out)
 		return
 	}
-	said := run.printed.String()
-	if !p.any(loses) || !strings.Contains(said, "--resume") {
-		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(run.args, " "), run.err, said)
+	output := run.printed.String()
+	if !p.any(loses) || !strings.Contains(output, "--resume") {
+		t.Fatalf("toolsandbox %s: %v\n%s", strings.Join(run.args, " "), run.err, output)
 	}
-	if strings.Contains(said, "--resume plays") {
-		wantNamed(t, calm, run)
+	if strings.Contains(output, "--resume plays") {
+		wantNamed(t, baseline, run)
 	} // otherwise it stopped following its rollouts
-	resume(t, p.String(), calm, run.out, append(run.args, "--resume")...)
+	resume(t, p.String(), baseline, run.out, append(run.args, "--resume")...)
 }
 
 // watch waits for the end of a run. Meanwhile no service may end, except a tool host that finds
@@ -298,13 +298,13 @@ func (p *pass) watch(t *testing.T, run *backgroundRun) {
 
 // wantNamed checks an incomplete run: it has a result for each rollout, and rollouts whose files
 // differ from the undisturbed run have no score.
-func wantNamed(t *testing.T, calm string, run *backgroundRun) {
+func wantNamed(t *testing.T, baseline string, run *backgroundRun) {
 	t.Helper()
-	want, got := readSummary(t, calm), readSummary(t, run.out)
+	want, got := readSummary(t, baseline), readSummary(t, run.out)
 	if len(got.Scenarios) != len(want.Scenarios) {
 		t.Errorf("results: got %d, want %d\n%s", len(got.Scenarios), len(want.Scenarios), run.printed.String())
 	}
-	for _, wrong := range wrongFiles(t, calm, run.out) {
+	for _, wrong := range wrongFiles(t, baseline, run.out) {
 		name := filepath.Base(filepath.Dir(wrong))
 		if !slices.ContainsFunc(got.Scenarios, func(s summaryScenario) bool { return s.Name == name && s.Similarity == "" }) {
 			t.Errorf("%s is wrong, and has a score\n%s", wrong, run.printed.String())

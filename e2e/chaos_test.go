@@ -118,10 +118,10 @@ func TestLongOrchestratorKills(t *testing.T) {
 		return switchWifiOff(ctx, c)
 	})
 	flags := []string{"run", "--agent", plug, "--trials", strconv.Itoa(trials), "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, calm)...)
+	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, baseline)...)
 	patient.Store(true)
-	run := startRemote(t, services, append(flags, shaken)...)
+	run := startRemote(t, services, append(flags, disturbed)...)
 	killed := make(chan error, 1)
 	go func() {
 		defer close(enough)
@@ -145,7 +145,7 @@ func TestLongOrchestratorKills(t *testing.T) {
 	default:
 		t.Fatal("the run ended before the kills did")
 	}
-	equalRuns(t, calm, shaken)
+	equalRuns(t, baseline, disturbed)
 }
 
 // TestLongNATSOutage stops NATS for longer than any request waits, while a plug-in agent plays a
@@ -154,9 +154,9 @@ func TestLongNATSOutage(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, calm)...)
-	run := startRemote(t, services, append(flags, shaken)...)
+	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, baseline)...)
+	run := startRemote(t, services, append(flags, disturbed)...)
 	if !run.progress() {
 		t.Fatalf("the run ended at once\n%s", run.printed.String())
 	}
@@ -172,7 +172,7 @@ func TestLongNATSOutage(t *testing.T) {
 		t.Fatal(err)
 	}
 	run.succeed(t)
-	equalRuns(t, calm, shaken)
+	equalRuns(t, baseline, disturbed)
 	if !strings.Contains(run.printed.String(), `msg="waiting for service" peer=orchestrator`) {
 		t.Errorf("stderr: got\n%s\nwant what is waited for", run.printed.String())
 	}
@@ -184,8 +184,8 @@ func TestClientKilled(t *testing.T) {
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}
-	calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
-	toolsandbox(t, append(flags, calm)...)
+	baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
+	toolsandbox(t, append(flags, baseline)...)
 	run := startRemote(t, services, append(flags, broken)...)
 	for range 2 {
 		if !run.progress() {
@@ -199,7 +199,7 @@ func TestClientKilled(t *testing.T) {
 		t.Fatal("the killed run: got nil, want an error")
 	}
 	toolsandbox(t, append(append(flags, broken, "--resume"), services.ClientArgs()...)...)
-	equalRuns(t, calm, broken)
+	equalRuns(t, baseline, broken)
 }
 
 // pause waits during a fault.

@@ -129,17 +129,17 @@ func TestLongDamagedStores(t *testing.T) {
 	random := rand.New(rand.NewPCG(*chaosSeed, 0))
 	plug := serveAgent(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) { return answerByTurn(c), nil })
 	dir := t.TempDir()
-	calm := filepath.Join(dir, "calm")
+	baseline := filepath.Join(dir, "calm")
 	oracle, plugged := append(slices.Clone(chaosFlags), "--agent", "oracle"), append(slices.Clone(chaosFlags), "--agent", plug)
-	runs := map[string][]string{calm + ".oracle": oracle, calm + ".plugged": plugged}
+	runs := map[string][]string{baseline + ".oracle": oracle, baseline + ".plugged": plugged}
 	for out, flags := range runs {
 		toolsandbox(t, append(flags, "--out", out)...)
 	}
 	all := damages()
-	began := time.Now()
-	for n := 0; time.Since(began) < *chaosTime; n++ {
+	start := time.Now()
+	for n := 0; time.Since(start) < *chaosTime; n++ {
 		out, kind := filepath.Join(dir, fmt.Sprint("run", n)), []string{"oracle", "plugged"}[n%2]
-		flags := append(slices.Clone(runs[calm+"."+kind]), "--out", out)
+		flags := append(slices.Clone(runs[baseline+"."+kind]), "--out", out)
 		kill := random.IntN(40) // progress lines before the kill; none if there are fewer
 		killAt(t, kill, flags...)
 		chosen := []damage{all[random.IntN(len(all))], all[random.IntN(len(all))]}
@@ -149,7 +149,7 @@ func TestLongDamagedStores(t *testing.T) {
 				t.Fatalf("%s: %v", what, err)
 			}
 		}
-		resume(t, what, calm+"."+kind, out, append(flags, "--resume")...)
+		resume(t, what, baseline+"."+kind, out, append(flags, "--resume")...)
 		if t.Failed() {
 			return
 		}
@@ -194,7 +194,7 @@ func killAt(t *testing.T, progress int, args ...string) {
 
 // resume resumes a run until it exits with 0. After each resumption the existing files equal those
 // of the undisturbed run.
-func resume(t *testing.T, what, calm, out string, args ...string) {
+func resume(t *testing.T, what, baseline, out string, args ...string) {
 	t.Helper()
 	for range maxResumptions {
 		ctx, cancel := context.WithTimeout(t.Context(), resumeTimeout)
@@ -207,7 +207,7 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 		if strings.Contains(printed.String(), "no interrupted run") {
 			return // killed before the start
 		}
-		wrong := wrongFiles(t, calm, out)
+		wrong := wrongFiles(t, baseline, out)
 		if len(wrong) > 0 {
 			t.Errorf("%s: got %v and wrong files %v\n%s", what, err, wrong, printed.String())
 			return
@@ -215,7 +215,7 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 		var exit *exec.ExitError
 		switch {
 		case err == nil:
-			equalRuns(t, calm, out)
+			equalRuns(t, baseline, out)
 			return
 		case !errors.As(err, &exit) || exit.ExitCode() != 1 || late:
 			t.Errorf("%s: got %v, want exit code 0 or 1\n%s", what, err, printed.String())
@@ -227,7 +227,7 @@ func resume(t *testing.T, what, calm, out string, args ...string) {
 
 // wrongFiles returns the trajectory files that differ from the undisturbed run. Missing files are
 // not wrong.
-func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
+func wrongFiles(t *testing.T, baseline, out string) (wrong []string) {
 	t.Helper()
 	err := filepath.WalkDir(filepath.Join(out, "trajectories"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasPrefix(entry.Name(), ".") { // the prefix is that of partly written files
@@ -241,7 +241,7 @@ func wrongFiles(t *testing.T, calm, out string) (wrong []string) {
 		if err != nil {
 			return err
 		}
-		if want, err := os.ReadFile(filepath.Join(calm, name)); err != nil || !bytes.Equal(want, got) {
+		if want, err := os.ReadFile(filepath.Join(baseline, name)); err != nil || !bytes.Equal(want, got) {
 			wrong = append(wrong, name)
 		}
 		return nil

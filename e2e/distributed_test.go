@@ -55,13 +55,13 @@ func TestFourProcessesEqualOne(t *testing.T) {
 func TestLongKilledServices(t *testing.T) {
 	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, "--out", calm)...)
+	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, "--out", baseline)...)
 
 	services := start(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), append(append(flags, "--out", shaken), services.ClientArgs()...)...)
+	cmd := exec.CommandContext(ctx, filepath.Join(bin, "toolsandbox"), append(append(flags, "--out", disturbed), services.ClientArgs()...)...)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -92,8 +92,8 @@ func TestLongKilledServices(t *testing.T) {
 	if killed != len(victims) {
 		t.Fatalf("services killed: got %d, want %d", killed, len(victims))
 	}
-	equalRuns(t, calm, shaken)
-	summary, err := runfiles.ReadSummary(shaken)
+	equalRuns(t, baseline, disturbed)
+	summary, err := runfiles.ReadSummary(disturbed)
 	if err != nil {
 		t.Fatal(err)
 	}

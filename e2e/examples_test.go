@@ -110,8 +110,8 @@ func playExample(t *testing.T, name, file string, environment ...string) {
 			t.Errorf("%s: calls of each turn: got %v, want %v", scenario, got, want)
 		}
 	}
-	if left := model.outage(); left > 0 {
-		t.Errorf("requests that the model was to refuse: %d did not come", left)
+	if remaining := model.outage(); remaining > 0 {
+		t.Errorf("requests that the model was to refuse: %d did not come", remaining)
 	}
 }
 

@@ -26,8 +26,8 @@ func TestLongInterruptAndResume(t *testing.T) {
 	for name, signal := range map[string]os.Signal{"interrupt": os.Interrupt, "kill": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			flags := []string{"run", "--agent", "random", "--trials", "2", "--parallel", "2"}
-			calm, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
-			toolsandbox(t, append(flags, "--out", calm)...)
+			baseline, broken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "broken")
+			toolsandbox(t, append(flags, "--out", baseline)...)
 			stopped := interrupt(t, signal, append(flags, "--out", broken)...)
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
@@ -37,17 +37,17 @@ func TestLongInterruptAndResume(t *testing.T) {
 				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
 			}
 			toolsandbox(t, append(flags, "--out", broken, "--resume", "--parallel", "3")...)
-			equalRuns(t, calm, broken)
-			checkResumed(t, calm, broken, first)
+			equalRuns(t, baseline, broken)
+			checkResumed(t, baseline, broken, first)
 		})
 	}
 }
 
 // checkResumed checks the record of a run that was resumed once: it equals that of an uninterrupted
 // run, except for times and paths.
-func checkResumed(t *testing.T, calm, broken string, first *runfiles.Run) {
+func checkResumed(t *testing.T, baseline, broken string, first *runfiles.Run) {
 	t.Helper()
-	want, err := runfiles.ReadRun(calm)
+	want, err := runfiles.ReadRun(baseline)
 	if err != nil {
 		t.Fatal(err)
 	}

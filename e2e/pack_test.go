@@ -61,10 +61,10 @@ func TestLongTimerPack(t *testing.T) {
 func runWithKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n int) (service string, lose bool)) {
 	t.Helper()
 	flags = append(slices.Clone(flags), "--parallel", "8", "--out")
-	calm, shaken := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
-	toolsandbox(t, append(flags, calm)...)
+	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")
+	toolsandbox(t, append(flags, baseline)...)
 	services := startCluster(t, cfg)
-	run := startRemote(t, services, append(flags, shaken)...)
+	run := startRemote(t, services, append(flags, disturbed)...)
 	for n := range 6 {
 		if !run.progress() {
 			t.Fatalf("the run ended before a service was killed\n%s", run.printed.String())
@@ -79,7 +79,7 @@ func runWithKills(t *testing.T, cfg cluster.Config, flags []string, kill func(n 
 		}
 	}
 	run.succeed(t)
-	equalRuns(t, calm, shaken)
+	equalRuns(t, baseline, disturbed)
 }
 
 // killToolHost selects the tool host, and its disk every other time.

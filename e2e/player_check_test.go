@@ -66,9 +66,9 @@ func TestRemotePlayerCheck(t *testing.T) {
 	} {
 		out := filepath.Join(t.TempDir(), "out")
 		args := append([]string{"run", "--agent", player, "--out", out, "turn_off_wifi"}, services.ClientArgs()...)
-		code, said := attempt(t, args...)
-		if code != 1 || !strings.HasPrefix(said, "toolsandbox: --agent "+player+": ") || !strings.HasSuffix(said, want) || strings.Count(said, "\n") != 1 {
-			t.Errorf("got code %d and\n%s\nwant 1 and %s", code, said, want)
+		code, output := attempt(t, args...)
+		if code != 1 || !strings.HasPrefix(output, "toolsandbox: --agent "+player+": ") || !strings.HasSuffix(output, want) || strings.Count(output, "\n") != 1 {
+			t.Errorf("got code %d and\n%s\nwant 1 and %s", code, output, want)
 		}
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -97,8 +97,8 @@ func TestAttachedAwaited(t *testing.T) {
 	go func() {
 		attached <- agent.Attach(ctx, address, "mine", agent.Func(switchWifiOff), grpc.WithTransportCredentials(insecure.NewCredentials()))
 	}()
-	if code, shown := p.finish(t); code != 0 {
-		t.Errorf("got code %d and\n%s\nwant 0", code, shown)
+	if code, output := p.finish(t); code != 0 {
+		t.Errorf("got code %d and\n%s\nwant 0", code, output)
 	}
 	stop()
 	if err := <-attached; err != nil && !errors.Is(err, context.Canceled) {

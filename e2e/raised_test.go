@@ -18,9 +18,9 @@ import (
 // TestAgentRaises runs agents whose own code raises exceptions. Each rollout scores 0, is requested
 // once, and replays identically.
 func TestAgentRaises(t *testing.T) {
-	var asked atomic.Int32
+	var requests atomic.Int32
 	raise := agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
-		asked.Add(1)
+		requests.Add(1)
 		if c.Turn == 0 {
 			return agent.Call("set_wifi_status", map[string]any{"on": false}), nil
 		}
@@ -39,7 +39,7 @@ func TestAgentRaises(t *testing.T) {
 		"dialled": {"--agent", "grpc://" + listener.Addr().String()}, "attached": {"--agent", "attached:mine", "--attach-listen", gateway},
 	} {
 		t.Run(name, func(t *testing.T) {
-			asked.Store(0)
+			requests.Store(0)
 			out := filepath.Join(t.TempDir(), "out")
 			args := append([]string{"run", "--out", out, "turn_off_wifi"}, flags...)
 			toolsandbox(t, args...)
@@ -50,7 +50,7 @@ func TestAgentRaises(t *testing.T) {
 				}
 				toolsandbox(t, append(args, "--resume")...)
 			}
-			if n := asked.Load(); n != 2 {
+			if n := requests.Load(); n != 2 {
 				t.Errorf("got %d turns of the agent, want 2", n)
 			}
 			replay(t, out)

@@ -128,9 +128,9 @@ func TestReplayModels(t *testing.T) {
 				"turn_off_wifi", "is_cellular_on",
 			}, place...)...)
 			server.Close()
-			asked := server.asked.Load()
-			if lines := exchanges(t, out); lines != int(asked) || asked == 0 {
-				t.Errorf("exchanges: got %d lines, want %d, one a request", lines, asked)
+			requests := server.asked.Load()
+			if lines := exchanges(t, out); lines != int(requests) || requests == 0 {
+				t.Errorf("exchanges: got %d lines, want %d, one a request", lines, requests)
 			}
 			if err := os.RemoveAll(filepath.Join(out, ".toolsandbox", "nats")); err != nil { // a replay needs no data of the services
 				t.Fatal(err)
@@ -138,8 +138,8 @@ func TestReplayModels(t *testing.T) {
 			again := replay(t, out)
 			replay(t, again, services.ClientArgs()...)
 			replay(t, out, services.ClientArgs()...) // with the next id
-			if got := server.asked.Load(); got != asked {
-				t.Errorf("requests of replays: got %d, want none", got-asked)
+			if got := server.asked.Load(); got != requests {
+				t.Errorf("requests of replays: got %d, want none", got-requests)
 			}
 			printed := toolsandbox(t, "session", "exchanges", firstRollout(t, again), "--out", again)
 			if !strings.Contains(printed, `"path":"/chat/completions"`) || strings.Contains(printed, serviceKey) {
@@ -199,10 +199,10 @@ func TestReplayPlugin(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	var asked atomic.Int32
+	var requests atomic.Int32
 	go func() {
 		served <- agent.ServeListener(ctx, listener, agent.Func(func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
-			n := asked.Add(1)
+			n := requests.Add(1)
 			if c.Turn == 0 {
 				return agent.Call("set_wifi_status", map[string]any{"on": n%2 == 0}), nil
 			}
@@ -223,15 +223,15 @@ func TestReplayPlugin(t *testing.T) {
 
 // TestReplayServices replays a run without its hosted services.
 func TestReplayServices(t *testing.T) {
-	server, asked := startServices(t)
+	server, requests := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_TOOLHOST_SERVICE_URL", server.URL)
 	for _, services := range []string{"live", "record"} {
 		out := filepath.Join(t.TempDir(), services)
 		toolsandbox(t, "run", "--agent", "oracle", "--services", services, "--pack", writePack(t, exchange), "--out", out)
-		before := asked.Load()
+		before := requests.Load()
 		replay(t, replay(t, out))
-		if got := asked.Load(); got != before || got == 0 {
+		if got := requests.Load(); got != before || got == 0 {
 			t.Errorf("%s: requests: got %d before and %d after, want some and no more", services, before, got)
 		}
 	}
@@ -245,11 +245,11 @@ func TestReplayFailure(t *testing.T) {
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	const want = "2 of 2 rollouts have no score because of the infrastructure"
 	wantFailure(t, want, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi", "is_cellular_on")
-	asked := server.asked.Load()
+	requests := server.asked.Load()
 	wantFailure(t, want, "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
-	if got := server.asked.Load(); got != asked {
-		t.Errorf("requests: got %d, want %d", got, asked)
+	if got := server.asked.Load(); got != requests {
+		t.Errorf("requests: got %d, want %d", got, requests)
 	}
 }
 
@@ -268,7 +268,7 @@ func TestReplayMissing(t *testing.T) {
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
-	asked := server.asked.Load()
+	requests := server.asked.Load()
 	file := filepath.Join(out, ".toolsandbox", "recording", "0")
 	index := dropReply(t, file)
 	again := filepath.Join(t.TempDir(), "again")
@@ -285,8 +285,8 @@ func TestReplayMissing(t *testing.T) {
 	}
 	wantFailure(t, "1 rollouts of the run in "+out+" have no recording, among them one of turn_off_wifi: complete it",
 		"run", "--replay", out, "--out", filepath.Join(t.TempDir(), "third"))
-	if got := server.asked.Load(); got != asked {
-		t.Errorf("requests: got %d, want %d", got, asked)
+	if got := server.asked.Load(); got != requests {
+		t.Errorf("requests: got %d, want %d", got, requests)
 	}
 }
 

@@ -14,15 +14,15 @@ import (
 // run.
 func TestToolHostsLost(t *testing.T) {
 	flags := []string{"run", "--agent", "oracle", "--parallel", "8", "a*", "b*", "c*", "--out"}
-	calm := filepath.Join(t.TempDir(), "calm")
-	toolsandbox(t, append(flags, calm)...)
+	baseline := filepath.Join(t.TempDir(), "calm")
+	toolsandbox(t, append(flags, baseline)...)
 	for name, victims := range map[string][]string{
 		"one shard": {cluster.ToolHost}, "two shards": {cluster.SecondToolHost, cluster.ToolHost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			services := startCluster(t, cluster.Config{TwoShards: len(victims) == 2})
-			shaken := filepath.Join(t.TempDir(), "shaken")
-			run := startRemote(t, services, append(flags, shaken)...)
+			disturbed := filepath.Join(t.TempDir(), "shaken")
+			run := startRemote(t, services, append(flags, disturbed)...)
 			for n := range 4 {
 				if !run.progress() {
 					t.Fatalf("the run ended before a tool host was lost\n%s", run.printed.String())
@@ -33,7 +33,7 @@ func TestToolHostsLost(t *testing.T) {
 				}
 			}
 			run.succeed(t)
-			equalRuns(t, calm, shaken)
+			equalRuns(t, baseline, disturbed)
 		})
 	}
 }

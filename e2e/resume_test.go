@@ -77,19 +77,19 @@ func (m *unreliableModel) serve(t *testing.T, w http.ResponseWriter, r *http.Req
 	if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
 		t.Errorf("request to %s: %v", r.URL, err)
 	}
-	if left := m.left.Add(-1); left < 0 {
+	if remaining := m.left.Add(-1); remaining < 0 {
 		h := m.hangs.Load()
 		if h == nil {
 			http.Error(w, `{"error":{"message":"the key is wrong"}}`, http.StatusUnauthorized)
 			return
 		}
-		if left == -1 {
+		if remaining == -1 {
 			close(h.reached)
 		}
 		select {
 		case <-h.over:
 		case <-r.Context().Done():
-			if left == -1 {
+			if remaining == -1 {
 				close(h.left)
 			}
 			return
@@ -134,8 +134,8 @@ func TestLongResumeFailed(t *testing.T) {
 		"run", "--agent", "openai:m", "--user", "openai:n", "--base-url", server.URL + "/v1", "--trials", "3", "--parallel", "1",
 		"turn_off_wifi", "is_cellular_on",
 	}
-	calm := filepath.Join(t.TempDir(), "calm")
-	toolsandbox(t, append(flags, "--out", calm)...)
+	baseline := filepath.Join(t.TempDir(), "calm")
+	toolsandbox(t, append(flags, "--out", baseline)...)
 	paid := server.answered.Swap(0)
 	if paid < 24 {
 		t.Fatalf("requests of the calm run: got %d, want at least 24", paid)
@@ -157,12 +157,12 @@ func TestLongResumeFailed(t *testing.T) {
 			wantFailure(t, "rollouts have no score because of the infrastructure"+mend, again...)
 			killWhenHanging(t, server, 3, place == nil, again...)
 			toolsandbox(t, again...)
-			equalResults(t, calm, out)
+			equalResults(t, baseline, out)
 			if got := server.answered.Load(); got != paid {
 				t.Errorf("answers: got %d, want %d as in the calm run", got, paid)
 			}
 			toolsandbox(t, again...) // all rollouts have a score
-			equalResults(t, calm, replay(t, out))
+			equalResults(t, baseline, replay(t, out))
 			if got := server.answered.Load(); got != paid {
 				t.Errorf("answers after the replay: got %d, want %d", got, paid)
 			}
@@ -220,8 +220,8 @@ func TestResumePlugin(t *testing.T) {
 		}))
 	}()
 	flags := []string{"run", "--agent", "grpc://" + listener.Addr().String(), "--trials", "2", "turn_off_wifi", "--out"}
-	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
-	toolsandbox(t, append(flags, calm)...)
+	baseline, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, append(flags, baseline)...)
 	ill.Store(true)
 	wantFailure(t, "2 of 2 rollouts have no score because of the infrastructure", append(flags, out)...)
 	ill.Store(false)
@@ -230,7 +230,7 @@ func TestResumePlugin(t *testing.T) {
 	if err := <-served; err != nil {
 		t.Error(err)
 	}
-	equalRuns(t, calm, out)
+	equalRuns(t, baseline, out)
 	replay(t, out)
 }
 
@@ -239,13 +239,13 @@ func TestResumeCancelled(t *testing.T) {
 	services := start(t)
 	server := startUnreliableModel(t)
 	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}
-	calm, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
-	toolsandbox(t, append(flags, calm)...)
+	baseline, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, append(flags, baseline)...)
 	args := append(append(flags, out, "--sweep-id", "night"), services.ClientArgs()...)
 	hang := server.hang(3)
-	var said strings.Builder
+	var output strings.Builder
 	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), args...)
-	cmd.Stderr = &said
+	cmd.Stderr = &output
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -253,12 +253,12 @@ func TestResumeCancelled(t *testing.T) {
 	cancel(t, services, "night")
 	err := cmd.Wait()
 	server.end(hang) // afterwards, because rollouts could end before the cancellation
-	if err == nil || !strings.Contains(said.String(), "the sweep was cancelled with ") ||
-		!strings.Contains(said.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
-		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, said.String())
+	if err == nil || !strings.Contains(output.String(), "the sweep was cancelled with ") ||
+		!strings.Contains(output.String(), " of 4 rollouts scored: --out "+out+" --resume plays the others") {
+		t.Errorf("the cancelled run: got %v and\n%s\nwant a failure that says how it goes on", err, output.String())
 	}
 	toolsandbox(t, append(args, "--resume")...)
-	equalResults(t, calm, out)
+	equalResults(t, baseline, out)
 }
 
 func cancel(t *testing.T, services *cluster.Cluster, sweepID string) {

@@ -52,12 +52,12 @@ func TestReadmeAgents(t *testing.T) {
 			runAgent(t, test.command(t, file), address)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, "run", "--agent", "grpc://"+address, "--out", out, "turn_off_wifi")
-			said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+			conversation, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Contains(said, []byte(test.answer)) {
-				t.Errorf("conversation: got\n%s\nwant %q in it", said, test.answer)
+			if !bytes.Contains(conversation, []byte(test.answer)) {
+				t.Errorf("conversation: got\n%s\nwant %q in it", conversation, test.answer)
 			}
 		})
 	}
@@ -87,9 +87,9 @@ func TestPageAgents(t *testing.T) {
 			if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
 				t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
 			}
-			said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
-			if err != nil || !bytes.Contains(said, []byte("Wifi is off now.")) {
-				t.Errorf("conversation: got %v and\n%s\nwant that wifi is off", err, said)
+			conversation, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+			if err != nil || !bytes.Contains(conversation, []byte("Wifi is off now.")) {
+				t.Errorf("conversation: got %v and\n%s\nwant that wifi is off", err, conversation)
 			}
 		})
 	}
@@ -122,14 +122,14 @@ func TestPageUser(t *testing.T) {
 	if !strings.Contains(strings.ReplaceAll(printed, "  ", ""), "2/2") {
 		t.Errorf("table: got\n%s\nwant both milestones of turn_off_wifi reached", printed)
 	}
-	said, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
-	if err != nil || !bytes.Contains(said, []byte("Thanks!")) {
-		t.Errorf("conversation: got %v and\n%s\nwant a user that thanks", err, said)
+	conversation, err := os.ReadFile(filepath.Join(out, "trajectories", "turn_off_wifi", "conversation.json"))
+	if err != nil || !bytes.Contains(conversation, []byte("Thanks!")) {
+		t.Errorf("conversation: got %v and\n%s\nwant a user that thanks", err, conversation)
 	}
 	toolsandbox(t, "run", "--replay", out, "--out", again)
 	replayed, err := os.ReadFile(filepath.Join(again, "trajectories", "turn_off_wifi", "conversation.json"))
-	if err != nil || !bytes.Equal(said, replayed) {
-		t.Errorf("replay: got %v and\n%s\nwant\n%s", err, replayed, said)
+	if err != nil || !bytes.Equal(conversation, replayed) {
+		t.Errorf("replay: got %v and\n%s\nwant\n%s", err, replayed, conversation)
 	}
 }
 

@@ -55,15 +55,15 @@ func TestServerEnvironment(t *testing.T) {
 	if err != nil {
 		t.Fatalf("run: %v\n%s", err, printed)
 	}
-	said, err := os.ReadFile(filepath.Join(out, "trajectories", "tell_the_key", "conversation.json"))
+	conversation, err := os.ReadFile(filepath.Join(out, "trajectories", "tell_the_key", "conversation.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	sum := sha256.Sum256([]byte(key))
-	mustContain(t, "conversation", string(said), hex.EncodeToString(sum[:]), "DESK_KEY", "PATH", "[redacted]", "the key [redacted] does not open this door")
+	mustContain(t, "conversation", string(conversation), hex.EncodeToString(sum[:]), "DESK_KEY", "PATH", "[redacted]", "the key [redacted] does not open this door")
 	for _, text := range []string{"OTHER_KEY", key} {
-		if strings.Contains(string(said), text) {
-			t.Errorf("conversation: got\n%s\nwant no %s in it", said, text)
+		if strings.Contains(string(conversation), text) {
+			t.Errorf("conversation: got\n%s\nwant no %s in it", conversation, text)
 		}
 	}
 	for _, secret := range []string{key, argument} {

@@ -28,13 +28,13 @@ func TestServerState(t *testing.T) {
 		mustContain(t, args[0], string(printed), "cart/pack.yaml:4:5: cart keeps a state (state: session): parallel calls are made in the given order alone")
 	}
 	for name, total := range map[string]string{"cups_and_tea": "'items': 4", "two_cups_at_once": "'items': 2"} {
-		said, err := os.ReadFile(filepath.Join(out, "trajectories", name, "conversation.json"))
+		conversation, err := os.ReadFile(filepath.Join(out, "trajectories", name, "conversation.json"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		mustContain(t, name, string(said), total, "C-1")
-		if strings.Contains(string(said), "C-2") {
-			t.Errorf("%s: got\n%s\nwant a server that nobody else asks", name, said)
+		mustContain(t, name, string(conversation), total, "C-1")
+		if strings.Contains(string(conversation), "C-2") {
+			t.Errorf("%s: got\n%s\nwant a server that nobody else asks", name, conversation)
 		}
 		mustContain(t, "replay of the session", toolsandbox(t, "session", "replay", name, "--out", out), "are identical")
 	}

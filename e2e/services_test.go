@@ -29,11 +29,11 @@ const exchange = `exchange:
 `
 
 // startServices starts servers in place of the hosted services. The n-th answer contains n.
-func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) {
+func startServices(t *testing.T) (server *httptest.Server, requests *atomic.Int32) {
 	t.Helper()
-	asked = &atomic.Int32{}
+	requests = &atomic.Int32{}
 	server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		n := asked.Add(1)
+		n := requests.Add(1)
 		if got := r.Header.Get("X-RapidAPI-Key"); got != serviceKey {
 			t.Errorf("key: got %q, want %q", got, serviceKey)
 		}
@@ -44,7 +44,7 @@ func startServices(t *testing.T) (server *httptest.Server, asked *atomic.Int32) 
 		_, _ = fmt.Fprintf(w, `{"result": {"convertedAmount": %d.4}}`, n)
 	}))
 	t.Cleanup(server.Close)
-	return server, asked
+	return server, requests
 }
 
 // writePack writes a pack with one scenario.
@@ -60,7 +60,7 @@ func writePack(t *testing.T, text string) string {
 // TestHostedServices runs a scenario with live services, replays it without them, and runs it from
 // its recordings.
 func TestHostedServices(t *testing.T) {
-	server, asked := startServices(t)
+	server, requests := startServices(t)
 	t.Setenv("RAPID_API_KEY", serviceKey)
 	t.Setenv("TOOLSANDBOX_TOOLHOST_SERVICE_URL", server.URL)
 	pack, dir := writePack(t, exchange), t.TempDir()
@@ -71,7 +71,7 @@ func TestHostedServices(t *testing.T) {
 		return out
 	}
 	lived := play("live", "live", pack)
-	if got := asked.Load(); got != 2 {
+	if got := requests.Load(); got != 2 {
 		t.Errorf("requests of the live run: got %d, want 2: the batch asks the same thing twice", got)
 	}
 	server.Close()
@@ -89,7 +89,7 @@ func TestHostedServices(t *testing.T) {
 	for _, services := range []string{"recorded", "record"} {
 		equalRuns(t, lived, play(services, services, pack))
 	}
-	if got := asked.Load(); got != 2 {
+	if got := requests.Load(); got != 2 {
 		t.Errorf("requests: got %d, want none after the live run", got-2)
 	}
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -80,18 +80,18 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	eventually(t, "the sweep is played on", func() bool { return server.asked.Load() > from+10 })
 	command := strings.Fields(stop)
 	for range 2 {
-		if said := toolsandbox(t, command...); !strings.HasPrefix(said, "sweep night is cancelled: ") {
-			t.Errorf("%s: got %q, want that the sweep is cancelled", stop, said)
+		if output := toolsandbox(t, command...); !strings.HasPrefix(output, "sweep night is cancelled: ") {
+			t.Errorf("%s: got %q, want that the sweep is cancelled", stop, output)
 		}
 	}
 	// Requests in flight complete, then all rollouts end without further requests.
 	eventually(t, "all rollouts have ended", func() bool { return statesOf(t, services)["night"].Done == 30 })
-	asked := server.asked.Load()
+	requests := server.asked.Load()
 	quiet := time.NewTimer(5 * time.Second)
 	defer quiet.Stop()
 	<-quiet.C
-	if got := server.asked.Load(); got != asked {
-		t.Errorf("requests after the end: got %d more, want none", got-asked)
+	if got := server.asked.Load(); got != requests {
+		t.Errorf("requests after the end: got %d more, want none", got-requests)
 	}
 	if state := statesOf(t, services)["night"]; state.State != "cancelled" || state.Total != 30 || !slices.Equal(state.Agents, []string{"openai:m"}) {
 		t.Errorf("the cancelled sweep: got %+v, want it cancelled", state)
@@ -100,8 +100,8 @@ func TestLongInterruptedRemoteRunIsCancelled(t *testing.T) {
 	if state := statesOf(t, services)["night"]; state.State != "done" || state.Done != 30 {
 		t.Errorf("the sweep that went on: got %+v, want it done", state)
 	}
-	if said, want := toolsandbox(t, command...), "sweep night has ended: all 30 rollouts have a result, nothing is left to cancel\n"; said != want {
-		t.Errorf("cancel after the end: got %q, want %q", said, want)
+	if output, want := toolsandbox(t, command...), "sweep night has ended: all 30 rollouts have a result, nothing is left to cancel\n"; output != want {
+		t.Errorf("cancel after the end: got %q, want %q", output, want)
 	}
 	if state := statesOf(t, services)["night"]; state.State != "done" {
 		t.Errorf("a sweep that was cancelled after its end: got %+v, want it done", state)
@@ -132,8 +132,8 @@ func statesOf(t *testing.T, services *cluster.Cluster) map[string]sweepState {
 func TestSweepCommands(t *testing.T) {
 	services := start(t)
 	at := sweepFlags(services)
-	if said := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(said, "sweep") {
-		t.Errorf("an empty list: got %q, want its head", said)
+	if output := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(output, "sweep") {
+		t.Errorf("an empty list: got %q, want its head", output)
 	}
 	run := startRemote(t, services, "run", "--agent", "random", "--trials", "3", "--parallel", "2", "--sweep-id", "night", "--out", filepath.Join(t.TempDir(), "out"),
 		"--scenarios", "wifi_*,turn_*,add_*")
@@ -144,11 +144,11 @@ func TestSweepCommands(t *testing.T) {
 	for range 2 {
 		go func() {
 			cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"sweep", "watch", "night", "--json"}, at...)...)
-			said, err := cmd.Output()
+			output, err := cmd.Output()
 			if err != nil {
 				t.Errorf("watch: %v", err)
 			}
-			watched <- string(said)
+			watched <- string(output)
 		}()
 	}
 	run.succeed(t)
@@ -167,16 +167,16 @@ func TestSweepCommands(t *testing.T) {
 			t.Errorf("results of a watch: got %d of %d rollouts, want %d, each once", len(lines), len(rollouts), total)
 		}
 	}
-	if said := toolsandbox(t, append([]string{"sweep", "watch", "night"}, at...)...); !strings.HasPrefix(said, "sweep night has ended: "+strconv.Itoa(total)+" rollouts, ") {
-		t.Errorf("watch after the end: got %q, want that it has ended", said)
+	if output := toolsandbox(t, append([]string{"sweep", "watch", "night"}, at...)...); !strings.HasPrefix(output, "sweep night has ended: "+strconv.Itoa(total)+" rollouts, ") {
+		t.Errorf("watch after the end: got %q, want that it has ended", output)
 	}
-	if said := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(strings.Join(strings.Fields(said), " "), fmt.Sprintf("night done %d/%d random scripted ", total, total)) {
-		t.Errorf("list: got\n%s\nwant that the sweep is done", said)
+	if output := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(strings.Join(strings.Fields(output), " "), fmt.Sprintf("night done %d/%d random scripted ", total, total)) {
+		t.Errorf("list: got\n%s\nwant that the sweep is done", output)
 	}
 	scores := slices.Concat(at, []string{"--evaluator-addr", services.Address(cluster.Evaluator)})
-	if said := toolsandbox(t, append([]string{"sweep", "watch", "night", "--rollout", "0", "--json"}, scores...)...); !strings.HasPrefix(said, `{"rollout":"night.0",`) ||
-		!strings.HasSuffix(said, `"final":true}`+"\n") {
-		t.Errorf("watch of a rollout after its end: got %q, want its final score", said)
+	if output := toolsandbox(t, append([]string{"sweep", "watch", "night", "--rollout", "0", "--json"}, scores...)...); !strings.HasPrefix(output, `{"rollout":"night.0",`) ||
+		!strings.HasSuffix(output, `"final":true}`+"\n") {
+		t.Errorf("watch of a rollout after its end: got %q, want its final score", output)
 	}
 	wantFailure(t, "--rollout: night.999 has not started or does not exist", append([]string{"sweep", "watch", "night", "--rollout", "999"}, scores...)...)
 	for _, verb := range []string{"watch", "cancel"} {

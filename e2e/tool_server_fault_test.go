@@ -42,10 +42,10 @@ func TestToolServerOrder(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said := string(raw)
+	output := string(raw)
 	const raised = "ValueError: There is a note Old door code"
-	if first := strings.Index(said, raised); first < 0 || strings.Count(said, "There is a note") != strings.Count(said, raised) {
-		t.Errorf("conversation: got\n%s\nwant the order in which add_note raises %s", said, raised)
+	if first := strings.Index(output, raised); first < 0 || strings.Count(output, "There is a note") != strings.Count(output, raised) {
+		t.Errorf("conversation: got\n%s\nwant the order in which add_note raises %s", output, raised)
 	}
 	mustContain(t, "replay of the session", toolsandbox(t, "session", "replay", "write_anew", "--out", out), "are identical")
 	server.stop()

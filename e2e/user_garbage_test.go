@@ -45,23 +45,23 @@ func TestModelUserInvalidOutput(t *testing.T) {
 			continue // the provider has native calls
 		}
 		t.Run(m.player, func(t *testing.T) {
-			asked := 0
+			requests := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				answer := m.answer(userTurn{tool: "end_conversation", arguments: "{}"})
 				switch {
-				case asked < len(texts):
-					answer = fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[asked])
-				case asked == len(texts):
+				case requests < len(texts):
+					answer = fmt.Sprintf(`{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[requests])
+				case requests == len(texts):
 					answer = m.answer(userTurn{text: "The neighbour."})
 				}
-				asked++
+				requests++
 				_, _ = io.WriteString(w, answer)
 			}))
 			t.Cleanup(server.Close)
 			out := filepath.Join(t.TempDir(), "out")
 			toolsandbox(t, "run", "--agent", "unhelpful", "--user", m.player, "--user-base-url", server.URL, "--out", out, "which_mateo")
-			if got := entry(t, out); got.Failed() || asked != len(texts)+2 {
-				t.Errorf("%q: got %+v after %d requests, want a rollout without a failure after %d", texts, got, asked, len(texts)+2)
+			if got := entry(t, out); got.Failed() || requests != len(texts)+2 {
+				t.Errorf("%q: got %+v after %d requests, want a rollout without a failure after %d", texts, got, requests, len(texts)+2)
 			}
 		})
 	}

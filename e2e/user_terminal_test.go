@@ -69,7 +69,7 @@ func (p *terminalUser) enter(t *testing.T, lines ...string) {
 }
 
 // finish reads to the end and returns the run's error and all output.
-func (p *terminalUser) finish(t *testing.T) (code int, shown string) {
+func (p *terminalUser) finish(t *testing.T) (code int, output string) {
 	t.Helper()
 	if _, err := io.Copy(&p.seen, p.stdout); err != nil {
 		t.Fatal(err)
@@ -119,8 +119,8 @@ func TestPersonResumes(t *testing.T) {
 			p.readUntil(t, "> ")
 			p.sawText(t, "1/2 rollouts") // scored while the next one starts
 			stop(t, p)
-			if code, shown := p.finish(t); code == 0 || name != "kill" && !strings.Contains(shown, "interrupted with 1 of 2 rollouts done: continue with --out") {
-				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, shown)
+			if code, output := p.finish(t); code == 0 || name != "kill" && !strings.Contains(output, "interrupted with 1 of 2 rollouts done: continue with --out") {
+				t.Fatalf("stopped: got code %d and\n%s\nwant another and how to go on", code, output)
 			}
 			p = startTerminal(t, append(flags, "--resume")...)
 			p.readUntil(t, "Remove Mateo")
@@ -129,9 +129,9 @@ func TestPersonResumes(t *testing.T) {
 			p.readUntil(t, "you are the user")
 			p.readUntil(t, "> ")
 			p.enter(t, "end")
-			code, shown := p.finish(t)
-			if code != 0 || strings.Contains(shown, "Turn the wifi off") || !strings.Contains(strings.ReplaceAll(shown, " ", ""), "turn_off_wifi1.000") {
-				t.Errorf("resumed: got code %d and\n%s\nwant 0, and turn_off_wifi with its score from before", code, shown)
+			code, output := p.finish(t)
+			if code != 0 || strings.Contains(output, "Turn the wifi off") || !strings.Contains(strings.ReplaceAll(output, " ", ""), "turn_off_wifi1.000") {
+				t.Errorf("resumed: got code %d and\n%s\nwant 0, and turn_off_wifi with its score from before", code, output)
 			}
 		})
 	}

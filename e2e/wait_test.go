@@ -22,8 +22,8 @@ func TestServicesMissing(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code, shown := p.finish(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
-		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
+	if code, output := p.finish(t); code != 1 || !strings.HasSuffix(output, "toolsandbox: interrupted before the first rollout\n") {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, output)
 	}
 }
 
@@ -45,8 +45,8 @@ func TestAgentMissing(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if code, shown := p.finish(t); code != 0 || !strings.Contains(shown, "1/1 rollouts") {
-		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, shown)
+	if code, output := p.finish(t); code != 0 || !strings.Contains(output, "1/1 rollouts") {
+		t.Errorf("got code %d and\n%s\nwant 0, after the agent has come", code, output)
 	}
 }
 
@@ -59,8 +59,8 @@ func TestInterruptWhileWaiting(t *testing.T) {
 	if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
 		t.Fatal(err)
 	}
-	if code, shown := p.finish(t); code != 1 || !strings.HasSuffix(shown, "toolsandbox: interrupted before the first rollout\n") {
-		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, shown)
+	if code, output := p.finish(t); code != 1 || !strings.HasSuffix(output, "toolsandbox: interrupted before the first rollout\n") {
+		t.Errorf("interrupted: got code %d and\n%s\nwant 1, and that nothing was played", code, output)
 	}
 	toolsandbox(t, "run", "--agent", "oracle", "--out", out, "turn_off_wifi")
 }

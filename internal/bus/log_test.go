@@ -15,7 +15,7 @@ import (
 // TestReadInterleavedLogs reads interleaved logs.
 func TestReadInterleavedLogs(t *testing.T) {
 	b := natstest.Start(t)
-	ctx, begun := t.Context(), time.Now()
+	ctx, start := t.Context(), time.Now()
 	last, want := make(map[string]bus.Position), make(map[string][]string)
 	for n := range 12 {
 		id := fmt.Sprintf("s.%d", n%4%3) // s.0 has twice as many entries
@@ -42,8 +42,8 @@ func TestReadInterleavedLogs(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("entries of %s (-want +got):\n%s", id, diff)
 		}
-		if diff := cmp.Diff(last[id], log.End); diff != "" || !log.Updated.After(begun) {
-			t.Errorf("log of %s: updated %s, want after %s; end (-want +got):\n%s", id, log.Updated, begun, diff)
+		if diff := cmp.Diff(last[id], log.End); diff != "" || !log.Updated.After(start) {
+			t.Errorf("log of %s: updated %s, want after %s; end (-want +got):\n%s", id, log.Updated, start, diff)
 		}
 	}
 	if log, err := b.ReadLog(ctx, "s.3"); err != nil || len(log.Entries) != 0 || log.End.Sequence != 0 {

@@ -78,10 +78,10 @@ func TestQueuePerSweep(t *testing.T) {
 }
 
 // await waits until it has received all given sweeps.
-func await(t *testing.T, heard <-chan string, sweeps ...string) {
+func await(t *testing.T, received <-chan string, sweeps ...string) {
 	t.Helper()
 	for len(sweeps) > 0 { // the test's own time limit ends it
-		sweepID := <-heard
+		sweepID := <-received
 		if sweepID == "done" {
 			t.Error("heard of done, which has no job")
 		}
@@ -114,21 +114,21 @@ func TestFollowQueues(t *testing.T) {
 	}
 	for _, every := range []time.Duration{time.Hour, 20 * time.Millisecond} {
 		following, stop := context.WithCancel(ctx)
-		heard, ended := make(chan string), make(chan error, 1)
+		received, ended := make(chan string), make(chan error, 1)
 		go func() {
 			ended <- b.FollowQueues(following, every, func(sweepID string) {
 				select {
-				case heard <- sweepID:
+				case received <- sweepID:
 				case <-following.Done():
 				}
 			}, func(err error) { t.Errorf("look at all queues: got %v, want nil", err) })
 		}()
-		await(t, heard, "known", "new")
+		await(t, received, "known", "new")
 		if every == time.Hour {
 			if err := b.Enqueue(ctx, []*busv1.Job{job("later.0")}); err != nil {
 				t.Fatal(err)
 			}
-			await(t, heard, "later")
+			await(t, received, "later")
 		} else {
 			raw, err := proto.Marshal(job("silent.0"))
 			if err == nil {
@@ -137,7 +137,7 @@ func TestFollowQueues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			await(t, heard, "silent", "known")
+			await(t, received, "silent", "known")
 		}
 		stop()
 		if err := <-ended; err != nil {

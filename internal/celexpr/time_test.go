@@ -63,8 +63,8 @@ func TestTime(t *testing.T) {
 			t.Errorf("%s: %v", test.text, err)
 			continue
 		}
-		if shown := time.UnixMilli(int64(got * 1000)).In(newYork).Format(time.RFC3339Nano); shown != test.want {
-			t.Errorf("%s: got %s, want %s", test.text, shown, test.want)
+		if output := time.UnixMilli(int64(got * 1000)).In(newYork).Format(time.RFC3339Nano); output != test.want {
+			t.Errorf("%s: got %s, want %s", test.text, output, test.want)
 		}
 	}
 	if got, err := seconds(`now`, 1716399000.123456, newYork); got != 1716399000.123456 || err != nil {

@@ -133,19 +133,19 @@ func TestSplitRecords(t *testing.T) {
 	}
 	split := NewSplit(600, SplitSeed)
 	for name, want := range map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test} {
-		records, places := set.SplitRecords(name)
+		records, positions := set.SplitRecords(name)
 		if len(records) != len(want) {
 			t.Fatalf("%s: got %d records, want %d", name, len(records), len(want))
 		}
 		for i, at := range want {
-			if p := places[i]; records[i].ID != fmt.Sprint(at) || p.GetIndex() != int32(i) || p.GetTrainSize() != 250 || p.GetValSize() != 250 {
+			if p := positions[i]; records[i].ID != fmt.Sprint(at) || p.GetIndex() != int32(i) || p.GetTrainSize() != 250 || p.GetValSize() != 250 {
 				t.Errorf("%s: record %d: got %s at %v, want %d", name, i, records[i].ID, p, at)
 			}
 		}
 	}
-	records, places := set.SplitRecords(SplitAll)
-	if len(records) != 600 || records[5].ID != "5" || places[5].GetTrainSize() != 0 || places[5].GetIndex() != 5 {
-		t.Errorf("all: got %d records, the sixth %s at %v", len(records), records[5].ID, places[5])
+	records, positions := set.SplitRecords(SplitAll)
+	if len(records) != 600 || records[5].ID != "5" || positions[5].GetTrainSize() != 0 || positions[5].GetIndex() != 5 {
+		t.Errorf("all: got %d records, the sixth %s at %v", len(records), records[5].ID, positions[5])
 	}
 }
 

@@ -39,9 +39,9 @@ func exportAndLoad(t *testing.T, sets []DataSet) []DataSet {
 func scenariosOf(t *testing.T, set *DataSet, split SplitName) []*scenariov1.Scenario {
 	t.Helper()
 	var list []*scenariov1.Scenario
-	records, places := set.SplitRecords(split)
+	records, positions := set.SplitRecords(split)
 	for i := range records {
-		made, err := records[i].Scenario(places[i])
+		made, err := records[i].Scenario(positions[i])
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -67,11 +67,11 @@ func TestReadRunErrors(t *testing.T) {
 	if err := WriteRun(dir, &Run{SweepID: "s", SpecDigest: "d"}); err != nil {
 		t.Fatal(err)
 	}
-	whole := strings.TrimSpace(read(t, dir, RunFile))
+	complete := strings.TrimSpace(read(t, dir, RunFile))
 	path := filepath.Join(dir, RunFile)
-	contents := []string{"{}", "[]", "null", `{"sweep_id": 3}`, whole + "}", strings.Replace(whole, `"0001-`, `"1-`, 1)}
-	for cut := range len(whole) {
-		contents = append(contents, whole[:cut])
+	contents := []string{"{}", "[]", "null", `{"sweep_id": 3}`, complete + "}", strings.Replace(complete, `"0001-`, `"1-`, 1)}
+	for cut := range len(complete) {
+		contents = append(contents, complete[:cut])
 	}
 	for _, content := range contents {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {

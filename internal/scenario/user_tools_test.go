@@ -38,8 +38,8 @@ func TestUserTools(t *testing.T) {
 	if diff := cmp.Diff(want, setup.GetUserScript()[0], protocmp.Transform()); diff != "" {
 		t.Errorf("the script's first turn (-want +got):\n%s", diff)
 	}
-	told := &evaluationv1.User{Goal: "Wifi off.", Knowledge: []string{"It is late."}, Tools: []string{"set_wifi_status"}}
-	if diff := cmp.Diff(told, loaded[0].Scenario.GetEvaluation().GetUser(), protocmp.Transform()); diff != "" {
+	userSpec := &evaluationv1.User{Goal: "Wifi off.", Knowledge: []string{"It is late."}, Tools: []string{"set_wifi_status"}}
+	if diff := cmp.Diff(userSpec, loaded[0].Scenario.GetEvaluation().GetUser(), protocmp.Transform()); diff != "" {
 		t.Errorf("what the user was told (-want +got):\n%s", diff)
 	}
 	var instruction string

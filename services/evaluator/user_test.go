@@ -37,10 +37,10 @@ func evaluationWithUser() *evaluationv1.Evaluation {
 }
 
 // entriesOf returns the log of a conversation.
-func entriesOf(rollout *busv1.Rollout, said []*worldv1.Message, end *busv1.End) []*busv1.LogEntry {
+func entriesOf(rollout *busv1.Rollout, messages []*worldv1.Message, end *busv1.End) []*busv1.LogEntry {
 	versions := []*worldv1.TableVersion{versionAt(0)}
-	entries := []*busv1.LogEntry{{Start: &busv1.Start{Rollout: rollout, Messages: said[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}}}
-	for _, m := range said[1:] {
+	entries := []*busv1.LogEntry{{Start: &busv1.Start{Rollout: rollout, Messages: messages[:1], Versions: versions, MaxMessages: 30}, Claim: &busv1.Claim{}}}
+	for _, m := range messages[1:] {
 		entries = append(entries, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{m}, Versions: versions}}})
 	}
 	entries[len(entries)-1].End = end

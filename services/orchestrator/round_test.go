@@ -45,7 +45,7 @@ func (i *installation) jobs(t *testing.T) string {
 	}
 	var jobs []string
 	for {
-		if left, err := i.Bus().Queued(t.Context(), "s"); err != nil || left == 0 {
+		if remaining, err := i.Bus().Queued(t.Context(), "s"); err != nil || remaining == 0 {
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -473,8 +473,8 @@ func TestGetTrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if begun, updated := got.GetBegun().AsTime(), got.GetUpdated().AsTime(); !begun.Before(updated) || time.Since(begun) > time.Minute {
-		t.Errorf("times: got %v and %v, want two of just now, in order", begun, updated)
+	if start, updated := got.GetBegun().AsTime(), got.GetUpdated().AsTime(); !start.Before(updated) || time.Since(start) > time.Minute {
+		t.Errorf("times: got %v and %v, want two of just now, in order", start, updated)
 	}
 	if string(got.GetLogDigest()) != string(last.Digest) {
 		t.Errorf("digest: got %x, want that of the last entry, %x", got.GetLogDigest(), last.Digest)

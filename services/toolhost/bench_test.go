@@ -76,9 +76,9 @@ func BenchmarkExecute(b *testing.B) {
 				var took latencies
 				index := int32(len(setup.GetMessages())) + 1
 				for b.Loop() {
-					began := time.Now()
+					start := time.Now()
 					run(b, client, "s", index, call(index-1, worldv1.Role_ROLE_AGENT, source))
-					took = append(took, time.Since(began))
+					took = append(took, time.Since(start))
 					index += 2
 				}
 				took.report(b)
@@ -132,9 +132,9 @@ func BenchmarkBatch(b *testing.B) {
 			for b.Loop() {
 				id := fmt.Sprintf("batch.%d", len(took))
 				create(b, client, id, setup)
-				began := time.Now()
+				start := time.Now()
 				run(b, client, id, first+int32(len(calls)), calls...)
-				took = append(took, time.Since(began))
+				took = append(took, time.Since(start))
 			}
 			took.report(b)
 		})
@@ -189,11 +189,11 @@ func BenchmarkCreate(b *testing.B) {
 				for b.Loop() {
 					number++
 					request.SessionId = fmt.Sprintf("create.%d", number)
-					began := time.Now()
+					start := time.Now()
 					if _, err := client.CreateSession(b.Context(), request); err != nil {
 						b.Fatal(err)
 					}
-					took = append(took, time.Since(began))
+					took = append(took, time.Since(start))
 				}
 				b.ReportMetric(float64((cpu(b)-before).Microseconds())/float64(b.N), "cpu-µs/session")
 				took.report(b)

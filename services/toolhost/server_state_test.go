@@ -90,15 +90,15 @@ func TestServerState(t *testing.T) {
 	wantAnswers(t, "another call in a fork", say(t, c.client, "f", 5, "print(count_up(by=10))"), "{'count': 11}")
 	wantAnswers(t, "the session behind the fork", say(t, c.client, "s", 11, one), "{'count': 7}")
 
-	asked := c.asked.Load()
+	requests := c.asked.Load()
 	fork("r", 1, true)
 	wantAnswers(t, "replayed call", say(t, c.client, "r", 3, one), "{'count': 1}")
 	wantAnswers(t, "replayed calls", say(t, c.client, "r", 6, one, one), "{'count': 2}", "{'count': 3}")
 	_, err := c.client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "r", Index: 8, Calls: []*worldv1.Message{call(7, worldv1.Role_ROLE_AGENT, "count_up(by=2)")}})
 	wantCode(t, "another call in a replay", err, codes.InvalidArgument)
 	wantErrorText(t, err, "session r asks nothing of servers, and session s did not make the same request")
-	if got := c.asked.Load(); got != asked {
-		t.Errorf("calls of the server while forks replayed: got %d more, want none", got-asked)
+	if got := c.asked.Load(); got != requests {
+		t.Errorf("calls of the server while forks replayed: got %d more, want none", got-requests)
 	}
 }
 

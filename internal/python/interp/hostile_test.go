@@ -207,9 +207,9 @@ func TestHostilePrograms(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			began := time.Now()
+			start := time.Now()
 			got := runText(source)
-			took := time.Since(began)
+			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			if took > maxTime {
 				t.Errorf("%.60q took %v, want at most %v", source, took, maxTime)

@@ -200,9 +200,9 @@ func FuzzRun(f *testing.F) {
 		f.Add(source[:min(len(source), 2000)])
 	}
 	f.Fuzz(func(t *testing.T, source string) {
-		began := time.Now()
+		start := time.Now()
 		got := runText(source)
-		if took := time.Since(began); took > 10*time.Second {
+		if took := time.Since(start); took > 10*time.Second {
 			t.Errorf("%q took %v", source, took)
 		}
 		if strings.Contains(got, "SystemError") && !strings.Contains(source, "Error") {

@@ -31,11 +31,11 @@ func Example() {
 	}
 	served := make(chan error, 1)
 	go func() { served <- agent.ServeListener(ctx, listener, wifi) }()
-	for _, said := range []*agentv1.Message{
+	for _, message := range []*agentv1.Message{
 		{Speaker: agentv1.Speaker_SPEAKER_USER, Text: "Is wifi on?"},
 		{Speaker: agentv1.Speaker_SPEAKER_TOOL, Text: "True"},
 	} {
-		answer, err := askOnce(ctx, listener.Addr().String(), said)
+		answer, err := askOnce(ctx, listener.Addr().String(), message)
 		fmt.Printf("calls=%d text=%q error=%v\n", len(answer.GetCalls()), answer.GetText(), err)
 	}
 	cancel()
@@ -47,11 +47,11 @@ func Example() {
 }
 
 // askOnce does what the gateway does.
-func askOnce(ctx context.Context, address string, said *agentv1.Message) (*agentv1.ActResponse, error) {
+func askOnce(ctx context.Context, address string, message *agentv1.Message) (*agentv1.ActResponse, error) {
 	conn, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = conn.Close() }()
-	return agentv1.NewAgentServiceClient(conn).Act(ctx, &agentv1.ActRequest{ConversationId: "1", Messages: []*agentv1.Message{said}})
+	return agentv1.NewAgentServiceClient(conn).Act(ctx, &agentv1.ActRequest{ConversationId: "1", Messages: []*agentv1.Message{message}})
 }

@@ -174,11 +174,11 @@ func TestAttachWithHungTurns(t *testing.T) {
 	case <-time.After(soon):
 		t.Fatalf("the agent did not come back within %s", soon)
 	}
-	begun := time.Now()
+	start := time.Now()
 	if err := left(); err != nil {
 		t.Errorf("Attach: got %v, want nil", err)
 	}
-	if took := time.Since(begun); took > soon {
+	if took := time.Since(start); took > soon {
 		t.Errorf("Attach returned after %s, want it within some 5 s", took)
 	}
 }
@@ -225,11 +225,11 @@ func TestServeWithHungTurn(t *testing.T) {
 		answered <- err
 	}()
 	<-entered
-	begun := time.Now()
+	start := time.Now()
 	if err := stop(); err != nil {
 		t.Errorf("stop: got %v, want no error", err)
 	}
-	if took := time.Since(begun); took > soon {
+	if took := time.Since(start); took > soon {
 		t.Errorf("Serve returned after %s, want it within some 6 s", took)
 	}
 	if err := <-answered; status.Code(err) != codes.Unavailable {

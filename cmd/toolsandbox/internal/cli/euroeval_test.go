@@ -45,13 +45,13 @@ func newRecordServer(t *testing.T, answers map[string]string) *recordServer {
 		s.mu.Lock()
 		s.bodies = append(s.bodies, body)
 		s.mu.Unlock()
-		said := "I have no idea."
+		output := "I have no idea."
 		for question, answer := range s.answers {
 			if strings.Contains(string(raw), question) {
-				said = answer
+				output = answer
 			}
 		}
-		content, err := json.Marshal(said)
+		content, err := json.Marshal(output)
 		if err != nil {
 			t.Error(err)
 		}

@@ -137,9 +137,9 @@ func TestPlayerCheck(t *testing.T) { //nolint:tparallel // it sets variables, so
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
-			began := time.Now()
+			start := time.Now()
 			code := Main(append([]string{"run", "--out", out, "--wait", "0s", "turn_off_wifi", "add_plumber"}, test.args...), &stdout, &stderr)
-			if took := time.Since(began); code != 1 || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || took > playerCheckLimit {
+			if took := time.Since(start); code != 1 || stdout.Len() > 0 || strings.Count(stderr.String(), "\n") != 1 || took > playerCheckLimit {
 				t.Errorf("got code %d after %s, %q and\n%s\nwant 1 within %s, and one line", code, took, &stdout, &stderr, playerCheckLimit)
 			}
 			for _, want := range test.want {
@@ -230,18 +230,18 @@ func (w writerFunc) Write(raw []byte) (int, error) {
 
 // TestPlayerCheckOfModel checks that the check of a model connects to its server without a request.
 func TestPlayerCheckOfModel(t *testing.T) {
-	asked := 0
+	requests := 0
 	answer := chatHandler(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		requests++
 		answer(w, r)
 	}))
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
 	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--out", out, "turn_off_wifi"}
 	var stdout, stderr bytes.Buffer
-	if code := Main(args, &stdout, &stderr); code != 0 || asked != 2 {
-		t.Fatalf("got code %d and %d requests, want 0 and one for each turn:\n%s%s", code, asked, &stdout, &stderr)
+	if code := Main(args, &stdout, &stderr); code != 0 || requests != 2 {
+		t.Fatalf("got code %d and %d requests, want 0 and one for each turn:\n%s%s", code, requests, &stdout, &stderr)
 	}
 	server.Close()
 	if code := Main(append(args, "--resume"), &stdout, &stderr); code != 0 {

@@ -19,9 +19,9 @@ import (
 
 // command runs the command line and returns exit code and output.
 func command(args ...string) (code int, stdout, stderr string) {
-	var out, said bytes.Buffer
-	code = Main(args, &out, &said)
-	return code, out.String(), said.String()
+	var out, output bytes.Buffer
+	code = Main(args, &out, &output)
+	return code, out.String(), output.String()
 }
 
 func mustRun(t *testing.T, args ...string) (stdout string) {
@@ -206,11 +206,11 @@ func TestLongDamagedFiles(t *testing.T) {
 	args := []string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}
 	mustRun(t, args...)
 	for _, file := range []string{"out/trajectories/turn_off_wifi/execution_context.json", "out/result_summary.json"} {
-		whole, err := os.ReadFile(file)
+		complete, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, content := range []string{"", string(whole[:len(whole)/2]), "NaN"} {
+		for _, content := range []string{"", string(complete[:len(complete)/2]), "NaN"} {
 			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -224,8 +224,8 @@ func TestLongDamagedFiles(t *testing.T) {
 		}
 		mustRun(t, append(args, "--resume")...)
 		again, err := os.ReadFile(file)
-		if err != nil || !bytes.Equal(whole, again) {
-			t.Errorf("%s after --resume: got %s and %v, want %s", file, again, err, whole)
+		if err != nil || !bytes.Equal(complete, again) {
+			t.Errorf("%s after --resume: got %s and %v, want %s", file, again, err, complete)
 		}
 	}
 	record, err := os.ReadFile("out/run.json")

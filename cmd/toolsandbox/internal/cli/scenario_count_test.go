@@ -76,9 +76,9 @@ func TestBuiltInCounts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs, ours := countScenarios(scenario.Expand(scenarios.All(), nil)), countScenarios(chosen)
-	if ours.Base < theirs.Base || ours.Scenarios < theirs.Scenarios {
-		t.Errorf("got %d base scenarios and %d in all, want at least %d and %d", ours.Base, ours.Scenarios, theirs.Base, theirs.Scenarios)
+	original, builtIn := countScenarios(scenario.Expand(scenarios.All(), nil)), countScenarios(chosen)
+	if builtIn.Base < original.Base || builtIn.Scenarios < original.Scenarios {
+		t.Errorf("got %d base scenarios and %d in all, want at least %d and %d", builtIn.Base, builtIn.Scenarios, original.Base, original.Scenarios)
 	}
 	number := func(counts []count, name string) int {
 		for _, c := range counts {
@@ -88,14 +88,14 @@ func TestBuiltInCounts(t *testing.T) {
 		}
 		return 0
 	}
-	for _, c := range theirs.Categories {
-		if got := number(ours.Categories, c.Name); got < c.Count {
+	for _, c := range original.Categories {
+		if got := number(builtIn.Categories, c.Name); got < c.Count {
 			t.Errorf("category %s: got %d, want at least %d", c.Name, got, c.Count)
 		}
 	}
 	const fewest = 3
-	for _, c := range theirs.Tools {
-		if got, want := number(ours.Tools, c.Name), max(c.Count, fewest); got < want {
+	for _, c := range original.Tools {
+		if got, want := number(builtIn.Tools, c.Name), max(c.Count, fewest); got < want {
 			t.Errorf("base scenarios that need %s: got %d, want at least %d", c.Name, got, want)
 		}
 	}

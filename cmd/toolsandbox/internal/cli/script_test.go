@@ -48,9 +48,9 @@ func TestScripts(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			var stdout, stderr bytes.Buffer
 			code := Main(append([]string{"run", "--out", out}, strings.Fields(test.args)...), &stdout, &stderr)
-			said, _, _ := strings.Cut(stderr.String(), "1/") // progress follows
-			if code != test.code || said != test.want {
-				t.Errorf("got code %d and\n%s\nwant %d and\n%s", code, said, test.code, test.want)
+			output, _, _ := strings.Cut(stderr.String(), "1/") // progress follows
+			if code != test.code || output != test.want {
+				t.Errorf("got code %d and\n%s\nwant %d and\n%s", code, output, test.code, test.want)
 			}
 			if _, err := os.Stat(out); (err == nil) != (code == 0) {
 				t.Errorf("directory: got %v, want one only if something was played", err)

@@ -44,8 +44,8 @@ func givenOptions(t *testing.T, args []string, environment map[string]string, fi
 // TestRemoteFlags checks that --remote rejects each flag without effect, from command line,
 // environment and file. The error names the flag and the remedy.
 func TestRemoteFlags(t *testing.T) {
-	values, wanted := remoteValues(), remoteFlags()
-	if diff := cmp.Diff(slices.Sorted(maps.Keys(wanted)), slices.Sorted(maps.Keys(values))); diff != "" {
+	values, wantFlags := remoteValues(), remoteFlags()
+	if diff := cmp.Diff(slices.Sorted(maps.Keys(wantFlags)), slices.Sorted(maps.Keys(values))); diff != "" {
 		t.Fatalf("flags (-refused +tested):\n%s", diff)
 	}
 	for name, value := range values {
@@ -60,7 +60,7 @@ func TestRemoteFlags(t *testing.T) {
 				return givenOptions(t, []string{"--remote=" + remote}, nil, fmt.Sprintf("%s: %s\n", name, value))
 			},
 		} {
-			want := fmt.Sprintf("%s: given, but --remote ignores it here: %s", how, wanted[name])
+			want := fmt.Sprintf("%s: given, but --remote ignores it here: %s", how, wantFlags[name])
 			err := options("true").rejectUnused()
 			if got := fmt.Sprint(err); !errors.Is(err, process.ErrUsage) || !hasEnd(got, want) {
 				t.Errorf("got %v, want %s", err, want)

@@ -64,7 +64,7 @@ func TestRecordingsRoundTrip(t *testing.T) {
 		"  clock: {now: 2025-01-02T09:00:00, time_zone: Europe/Berlin}\n" +
 		"  tables: {setting: [{cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 52.52, longitude: 13.405}]}\n" +
 		"  milestones: {told: {says: Hello.}}\n"
-	compared, left := 0, 0
+	compared, remaining := 0, 0
 	for _, tool := range []string{"search_lat_lon", "search_location_around_lat_lon", "search_weather_around_lat_lon", "search_stock", "convert_currency"} {
 		file := vectortest.Dir(t, filepath.Join("tools", "calls", tool+".jsonl"))
 		vectortest.Lines(t, file, func(line int, raw []byte) {
@@ -82,7 +82,7 @@ func TestRecordingsRoundTrip(t *testing.T) {
 			}
 			asked := vector.API[0]
 			if strings.Contains(string(raw), "0000000000000000000") {
-				left++
+				remaining++
 				return // YAML cannot represent the int
 			}
 			text := recordingsOf(t, answer(0, asked.URL, string(asked.Params), string(asked.Response)))
@@ -98,8 +98,8 @@ func TestRecordingsRoundTrip(t *testing.T) {
 			compared++
 		})
 	}
-	if compared == 0 || left > compared/10 {
-		t.Errorf("%d answers compared, %d left out, want most compared", compared, left)
+	if compared == 0 || remaining > compared/10 {
+		t.Errorf("%d answers compared, %d left out, want most compared", compared, remaining)
 	}
 }
 

@@ -44,7 +44,7 @@ func request() *agentv1.ActRequest {
 }
 
 // play runs one turn with the given input and returns the answer and the output.
-func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActResponse, shown string, err error) {
+func play(t *testing.T, role worldv1.Role, input string) (answer *agentv1.ActResponse, output string, err error) {
 	t.Helper()
 	var out bytes.Buffer
 	ctx, left := context.WithCancel(t.Context())
@@ -105,15 +105,15 @@ func TestTurns(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, shown, err := play(t, test.role, test.input)
+			got, output, err := play(t, test.role, test.input)
 			if status.Code(err) != test.code {
-				t.Fatalf("error: got %v, want %v; shown:\n%s", err, test.code, shown)
+				t.Fatalf("error: got %v, want %v; shown:\n%s", err, test.code, output)
 			}
 			if diff := cmp.Diff(test.want, got, protocmp.Transform()); diff != "" {
-				t.Errorf("answer (-want +got):\n%s\nshown:\n%s", diff, shown)
+				t.Errorf("answer (-want +got):\n%s\nshown:\n%s", diff, output)
 			}
-			if !strings.Contains(shown, test.shown) {
-				t.Errorf("shown: got\n%s\nwant in it\n%s", shown, test.shown)
+			if !strings.Contains(output, test.shown) {
+				t.Errorf("shown: got\n%s\nwant in it\n%s", output, test.shown)
 			}
 		})
 	}
@@ -138,7 +138,7 @@ func TestBothRoles(t *testing.T) {
 		defer func() { _ = conn.Close(); _ = served.Close() }()
 		clients[role] = agentv1.NewAgentServiceClient(conn)
 	}
-	said := func(texts ...string) (list []*agentv1.Message) {
+	message := func(texts ...string) (list []*agentv1.Message) {
 		for _, text := range texts {
 			list = append(list, &agentv1.Message{Speaker: agentv1.Speaker_SPEAKER_USER, Text: text})
 		}
@@ -150,11 +150,11 @@ func TestBothRoles(t *testing.T) {
 		messages     []*agentv1.Message
 		want         string
 	}{
-		{agent, "c", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
-		{user, "c", said("A", "B"), "\n═══ a conversation, you are the user ═══\n       agent │ A\n       agent │ B\n(help lists the commands)\n> "},
-		{agent, "c", said("A", "C"), "\n─── you are the agent ───\n        user │ C\n> "},
-		{agent, "c", said("A", "C", "D"), "        user │ D\n> "},
-		{agent, "d", said("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
+		{agent, "c", message("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
+		{user, "c", message("A", "B"), "\n═══ a conversation, you are the user ═══\n       agent │ A\n       agent │ B\n(help lists the commands)\n> "},
+		{agent, "c", message("A", "C"), "\n─── you are the agent ───\n        user │ C\n> "},
+		{agent, "c", message("A", "C", "D"), "        user │ D\n> "},
+		{agent, "d", message("A"), "\n═══ a conversation, you are the agent ═══\n        user │ A\n(help lists the commands)\n> "},
 	} {
 		out.Reset()
 		_, err := clients[turn.role].Act(t.Context(), &agentv1.ActRequest{ConversationId: turn.conversation, Messages: turn.messages})

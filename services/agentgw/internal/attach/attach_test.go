@@ -79,15 +79,15 @@ func serve(t *testing.T, r replica, self string) (leave func()) {
 	var running sync.WaitGroup
 	running.Go(func() {
 		for {
-			asked, err := stream.Recv()
+			request, err := stream.Recv()
 			if err != nil {
 				return
 			}
-			answer := &agentv1.AttachAnswer{RequestId: asked.GetRequestId()}
-			if asked.GetRequest().GetConversationId() == "bad" {
+			answer := &agentv1.AttachAnswer{RequestId: request.GetRequestId()}
+			if request.GetRequest().GetConversationId() == "bad" {
 				answer.Error = "no model"
 			} else {
-				answer.Response = &agentv1.ActResponse{Text: self + " " + asked.GetRequest().GetConversationId()}
+				answer.Response = &agentv1.ActResponse{Text: self + " " + request.GetRequest().GetConversationId()}
 			}
 			if stream.Send(&agentv1.AttachRequest{Kind: &agentv1.AttachRequest_Answer{Answer: answer}}) != nil {
 				return

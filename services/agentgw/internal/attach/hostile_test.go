@@ -39,11 +39,11 @@ func answer(id int64, text string) *agentv1.AttachRequest {
 
 func receive(t *testing.T, stream agentv1.AttachService_AttachClient) *agentv1.AttachResponse {
 	t.Helper()
-	asked, err := stream.Recv()
+	request, err := stream.Recv()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return asked
+	return request
 }
 
 // TestUnsolicitedAnswers uses a stream with a full window that sends unsolicited answers. Its turns
@@ -83,9 +83,9 @@ func askedContext(t *testing.T, stream agentv1.AttachService_AttachClient) conte
 	t.Helper()
 	var group sync.WaitGroup
 	group.Go(func() {
-		asked, err := stream.Recv()
+		request, err := stream.Recv()
 		if err == nil {
-			err = stream.Send(answer(asked.GetRequestId(), "first"))
+			err = stream.Send(answer(request.GetRequestId(), "first"))
 		}
 		if err != nil {
 			t.Error(err)
@@ -120,8 +120,8 @@ func TestLateAnswers(t *testing.T) {
 		text, err := act(t, r, "slow")
 		got <- fmt.Sprint(text, err)
 	}()
-	asked := receive(t, stream)
-	if err := stream.Send(answer(asked.GetRequestId(), "in time ")); err != nil {
+	request := receive(t, stream)
+	if err := stream.Send(answer(request.GetRequestId(), "in time ")); err != nil {
 		t.Fatal(err)
 	}
 	if text := <-got; text != "in time <nil>" {
@@ -144,14 +144,14 @@ func TestWrongAnswers(t *testing.T) {
 			}
 		})
 	}
-	var asked []*agentv1.AttachResponse
+	var request []*agentv1.AttachResponse
 	for range 3 {
-		asked = append(asked, receive(t, stream))
+		request = append(request, receive(t, stream))
 	}
-	for i := len(asked) - 1; i >= 0; i-- { // the last first
-		text := "to " + asked[i].GetRequest().GetConversationId()
+	for i := len(request) - 1; i >= 0; i-- { // the last first
+		text := "to " + request[i].GetRequest().GetConversationId()
 		for _, message := range []*agentv1.AttachRequest{
-			answer(77, "for another stream"), answer(-1, "for nobody"), answer(asked[i].GetRequestId(), text), answer(asked[i].GetRequestId(), "twice"),
+			answer(77, "for another stream"), answer(-1, "for nobody"), answer(request[i].GetRequestId(), text), answer(request[i].GetRequestId(), "twice"),
 		} {
 			if err := stream.Send(message); err != nil {
 				t.Fatal(err)
@@ -171,7 +171,7 @@ func TestUnsendableRequest(t *testing.T) {
 		text, err := act(t, r, "beside")
 		beside <- fmt.Sprint(text, err)
 	}()
-	asked := receive(t, stream)
+	request := receive(t, stream)
 	for name, request := range map[string]*agentv1.ActRequest{
 		"no UTF-8": {ConversationId: "\xff"},
 		"too long": {ConversationId: "x", Messages: []*agentv1.Message{{Text: strings.Repeat("x", 2<<20)}}},
@@ -182,7 +182,7 @@ func TestUnsendableRequest(t *testing.T) {
 		}
 		cancel()
 	}
-	if err := stream.Send(answer(asked.GetRequestId(), "alive ")); err != nil {
+	if err := stream.Send(answer(request.GetRequestId(), "alive ")); err != nil {
 		t.Fatal(err)
 	}
 	if got := <-beside; got != "alive <nil>" {
@@ -225,8 +225,8 @@ func TestNoAnswer(t *testing.T) {
 		_, err := r.Act(ctx, "mine", &agentv1.ActRequest{ConversationId: "x"})
 		ended <- err
 	}()
-	if asked := receive(t, stream); asked.GetTimeoutMs() < 1 || asked.GetTimeoutMs() > testTimeout.Milliseconds() {
-		t.Errorf("its time: got %d ms, want what was left of %d", asked.GetTimeoutMs(), testTimeout.Milliseconds())
+	if request := receive(t, stream); request.GetTimeoutMs() < 1 || request.GetTimeoutMs() > testTimeout.Milliseconds() {
+		t.Errorf("its time: got %d ms, want what was left of %d", request.GetTimeoutMs(), testTimeout.Milliseconds())
 	}
 	cancel() // it was asked, so its time may be over
 	if err := <-ended; !errors.Is(err, attach.ErrNoAnswer) {

@@ -32,11 +32,11 @@ func (noRelay) Serve(string, int, func(context.Context, []byte) []byte) (func() 
 func TestNotice(t *testing.T) {
 	var log bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
-		began := time.Now()
+		start := time.Now()
 		registry := attach.New(noRelay{}, 1<<20, attach.InitialBackoff)
 		registry.SetLogger(slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
 			if a.Key == slog.TimeKey {
-				return slog.Duration("at", a.Value.Time().Sub(began).Round(time.Second))
+				return slog.Duration("at", a.Value.Time().Sub(start).Round(time.Second))
 			}
 			return a
 		}})))

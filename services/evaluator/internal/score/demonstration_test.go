@@ -17,8 +17,8 @@ func TestDemonstrationsDoNotCount(t *testing.T) {
 		shown(User, ExecutionEnvironment, "buy()"),
 		answer,
 	}, chat("hello", "no").Messages...)}
-	wanted := []Constraint{say("I have bought milk"), callConstraint(trace), say("Is there milk?")}
-	for i, constraint := range wanted {
+	want := []Constraint{say("I have bought milk"), callConstraint(trace), say("Is there milk?")}
+	for i, constraint := range want {
 		graph := compile(t, constraint)
 		got := Score(trajectory, graph, nil)
 		if got.TurnCount != 2 {

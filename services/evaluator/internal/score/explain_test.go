@@ -153,12 +153,12 @@ func TestExplainRows(t *testing.T) {
 		if node.Best != nil {
 			got = node.Best.Constraints[0]
 		}
-		var wanted []int
+		var want []int
 		var found, rows []*worldv1.Row
 		for i, row := range got.GetRows() {
-			wanted, found = append(wanted, int(row.GetWanted())), append(found, row.GetFound())
+			want, found = append(want, int(row.GetWanted())), append(found, row.GetFound())
 			if row.Wanted == nil {
-				wanted[i] = -1
+				want[i] = -1
 			}
 		}
 		for _, row := range test.found {
@@ -166,7 +166,7 @@ func TestExplainRows(t *testing.T) {
 		}
 		for field, diff := range map[string]string{
 			"problem": cmp.Diff(test.problem, got.Problem),
-			"wanted":  cmp.Diff(test.wanted, wanted),
+			"wanted":  cmp.Diff(test.wanted, want),
 			"found":   cmp.Diff(rows, found, protocmp.Transform()),
 			"changes": cmp.Diff(test.changes, got.GetChanges(), cmpopts.EquateEmpty(), protocmp.Transform()),
 		} {

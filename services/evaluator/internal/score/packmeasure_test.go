@@ -222,17 +222,17 @@ func packTable(rows int, own string, name func(i int) string) (*Trajectory, Cons
 func packTableAt(messages, rows int, own string, name func(i int) string) (*Trajectory, Constraint) {
 	trajectory := chat(slices.Repeat([]string{"hello"}, messages)...)
 	var found [][]Value
-	var wanted []Value
+	var want []Value
 	for i := range rows {
 		found = append(found, person(fmt.Sprint(i), name(i)))
-		wanted = append(wanted, String(name(i)))
+		want = append(want, String(name(i)))
 	}
 	var versions []Version
 	for index := range trajectory.Messages {
 		versions = append(versions, Version{Index: index, Rows: found})
 	}
 	store(trajectory, world.Contact, versions)
-	return trajectory, packConstraint(Snapshot, world.Contact, "name", own, wanted...)
+	return trajectory, packConstraint(Snapshot, world.Contact, "name", own, want...)
 }
 
 // TestPackMeasureIsCached checks that equal values are compared once.

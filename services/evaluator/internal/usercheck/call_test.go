@@ -15,8 +15,8 @@ import (
 )
 
 // flagged returns the flags as "rule: evidence".
-func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) (list []string) {
-	for _, flag := range check(told, view, said...) {
+func flagged(userSpec *evaluationv1.User, view []*worldv1.Message, messages ...*worldv1.Message) (list []string) {
+	for _, flag := range check(userSpec, view, messages...) {
 		list = append(list, flag.GetRule()+": "+flag.GetEvidence())
 	}
 	return list
@@ -24,8 +24,8 @@ func flagged(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.
 
 // TestCalls checks calls of a user, with arguments of any depth.
 func TestCalls(t *testing.T) {
-	told := baker()
-	told.Tools = []string{"send_message", "allow_action"}
+	userSpec := baker()
+	userSpec.Tools = []string{"send_message", "allow_action"}
 	for name, test := range map[string]struct {
 		tool, arguments string
 		want            []string
@@ -50,7 +50,7 @@ func TestCalls(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := message(user, environment, sandbox.ComposeSource("call_1", test.tool, python.Repr(arguments)))
-			if diff := cmp.Diff(test.want, flagged(told, view("Done."), said)); diff != "" {
+			if diff := cmp.Diff(test.want, flagged(userSpec, view("Done."), said)); diff != "" {
 				t.Errorf("Check (-want +got):\n%s", diff)
 			}
 		})
@@ -59,8 +59,8 @@ func TestCalls(t *testing.T) {
 
 // TestUnasked checks consents of a user after texts of the agent and after earlier consents.
 func TestUnasked(t *testing.T) {
-	told := baker()
-	told.Tools = []string{"allow_action"}
+	userSpec := baker()
+	userSpec.Tools = []string{"allow_action"}
 	allow := func(action string) *worldv1.Message { return parseCall("allow_action " + action) }
 	result := message(environment, user, "None")
 	for name, test := range map[string]struct {
@@ -80,7 +80,7 @@ func TestUnasked(t *testing.T) {
 		"no words": {view("Who?"), []*worldv1.Message{allow("— * —")}, []string{"unasked: — * —"}},
 		"nothing":  {view("Who?"), []*worldv1.Message{parseCall("allow_action")}, nil},
 	} {
-		if diff := cmp.Diff(test.want, flagged(told, test.view, test.said...)); diff != "" {
+		if diff := cmp.Diff(test.want, flagged(userSpec, test.view, test.said...)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -106,13 +106,13 @@ func TestUserToolReports(t *testing.T) {
 
 // TestManyConsents checks that thousands of consents are checked fast.
 func TestManyConsents(t *testing.T) {
-	told := baker()
-	told.Tools = []string{"allow_action"}
-	var said []*worldv1.Message
+	userSpec := baker()
+	userSpec.Tools = []string{"allow_action"}
+	var messages []*worldv1.Message
 	for i := range 5000 {
-		said = append(said, parseCall(fmt.Sprintf("allow_action remove %d", i)), message(agent, user, "May I?"))
+		messages = append(messages, parseCall(fmt.Sprintf("allow_action remove %d", i)), message(agent, user, "May I?"))
 	}
-	if got := flagged(told, view(strings.Repeat("May I remove him? ", 900)), said...); got != nil {
+	if got := flagged(userSpec, view(strings.Repeat("May I remove him? ", 900)), messages...); got != nil {
 		t.Errorf("got %d flags, want none: each was asked for", len(got))
 	}
 }

@@ -26,15 +26,15 @@ func TestGoalLeaks(t *testing.T) {
 	goals := 0
 	for _, one := range loaded {
 		setup := one.Scenario.GetSetup()
-		told := one.Scenario.GetEvaluation().GetUser()
-		goal := told.GetGoal()
+		userSpec := one.Scenario.GetEvaluation().GetUser()
+		goal := userSpec.GetGoal()
 		if len(strings.Fields(goal)) < long {
 			continue
 		}
 		goals++
 		view := slices.Concat(initialScene(one.Scenario).view, []*worldv1.Message{message(agent, user, "Can you tell me more?")})
 		leaks := func(text string) bool {
-			return slices.ContainsFunc(flagged(told, view, message(user, agent, text)), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
+			return slices.ContainsFunc(flagged(userSpec, view, message(user, agent, text)), func(flag string) bool { return strings.HasPrefix(flag, usercheck.Leak) })
 		}
 		if !leaks(goal) {
 			unseen = append(unseen, setup.GetName())

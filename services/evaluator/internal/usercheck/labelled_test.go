@@ -39,13 +39,13 @@ type judgedMessage struct {
 
 // initialScene returns the scene at the start of a scenario.
 func initialScene(s *scenariov1.Scenario) scene {
-	begun := scene{told: s.GetEvaluation().GetUser()}
+	initial := scene{told: s.GetEvaluation().GetUser()}
 	for _, m := range s.GetSetup().GetMessages() {
 		if m.GetSender() == user || m.GetRecipient() == user {
-			begun.view = append(begun.view, m)
+			initial.view = append(initial.view, m)
 		}
 	}
-	return begun
+	return initial
 }
 
 // catalogue returns the scenes at the start of the built-in scenarios.
@@ -151,8 +151,8 @@ func readLabelled(t *testing.T, name string) (list []judgedMessage, conversation
 			t.Fatalf("%s:%d: there is no such scenario", file, i+1)
 		}
 		if speaker == "ok" || speaker == "bad" {
-			said, _ := parseMessage(speaker, content)
-			list = append(list, judgedMessage{scene: at, line: i + 1, said: said, broken: make(map[string]string)})
+			message, _ := parseMessage(speaker, content)
+			list = append(list, judgedMessage{scene: at, line: i + 1, said: message, broken: make(map[string]string)})
 			continue
 		}
 		if !at.add(speaker, content) {
@@ -253,7 +253,7 @@ func TestPrecisionOnJudgedMessages(t *testing.T) {
 
 // play follows each turn of the oracle with a turn of the user's script. It calls look with the
 // messages that the user sees and sends.
-func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []*worldv1.Message)) {
+func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, messages []*worldv1.Message)) {
 	script := setup.GetUserScript()
 	for _, turn := range setup.GetOracleScript() {
 		if turn.GetSay() == "" {
@@ -261,16 +261,16 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, said []
 		}
 		view = append(view[:len(view):len(view)], message(agent, user, turn.GetSay()))
 		for speaks := true; speaks && len(script) > 0; script = script[1:] {
-			var said []*worldv1.Message
+			var messages []*worldv1.Message
 			for _, call := range script[0].GetCalls() {
 				arguments, _ := python.ParseJSON(call.GetArgumentsJson())
-				said = append(said, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr(arguments))))
+				messages = append(messages, message(user, environment, sandbox.ComposeSource("call_1", call.GetTool(), python.Repr(arguments))))
 			}
-			if speaks = len(said) > 0; !speaks {
-				said = append(said, message(user, agent, script[0].GetSay()))
+			if speaks = len(messages) > 0; !speaks {
+				messages = append(messages, message(user, agent, script[0].GetSay()))
 			}
-			look(view, said)
-			view = append(view[:len(view):len(view)], said...)
+			look(view, messages)
+			view = append(view[:len(view):len(view)], messages...)
 		}
 	}
 }
@@ -285,10 +285,10 @@ func TestCatalogue(t *testing.T) {
 	turns := 0
 	var got []string
 	for _, one := range loaded {
-		setup, begun := one.Scenario.GetSetup(), initialScene(one.Scenario)
-		play(setup, begun.view, func(view, said []*worldv1.Message) {
+		setup, initial := one.Scenario.GetSetup(), initialScene(one.Scenario)
+		play(setup, initial.view, func(view, messages []*worldv1.Message) {
 			turns++
-			for _, flag := range check(begun.told, view, said...) {
+			for _, flag := range check(initial.told, view, messages...) {
 				got = append(got, setup.GetName()+": "+flag.GetRule()+": "+flag.GetEvidence())
 			}
 		})
@@ -319,16 +319,16 @@ func TestConfirmationVariants(t *testing.T) {
 		if variant.Suffix != scenario.ConfirmationSuffix {
 			continue
 		}
-		begun := initialScene(variant.Scenario())
-		play(variant.Scenario().GetSetup(), begun.view, func(view, said []*worldv1.Message) {
-			if said[0].GetCall().GetTool() != scenario.AllowTool {
+		initial := initialScene(variant.Scenario())
+		play(variant.Scenario().GetSetup(), initial.view, func(view, messages []*worldv1.Message) {
+			if messages[0].GetCall().GetTool() != scenario.AllowTool {
 				return
 			}
 			allowed++
-			if got := flagged(begun.told, view, said...); got != nil {
+			if got := flagged(initial.told, view, messages...); got != nil {
 				t.Errorf("%s, asked: got %q, want no flag", variant.Name, got)
 			}
-			early := flagged(begun.told, append(slices.Clone(begun.view), message(agent, user, "Which one do you mean?")), said...)
+			early := flagged(initial.told, append(slices.Clone(initial.view), message(agent, user, "Which one do you mean?")), messages...)
 			if len(early) == 0 || !strings.HasPrefix(early[0], "unasked: ") {
 				t.Errorf("%s, not asked: got %q, want the flag unasked", variant.Name, early)
 			}

@@ -38,8 +38,8 @@ func baker() *evaluationv1.User {
 }
 
 // check returns the flags of messages after a conversation.
-func check(told *evaluationv1.User, view []*worldv1.Message, said ...*worldv1.Message) []*busv1.UserFlag {
-	return usercheck.Check(told, slices.Concat(view, said), len(view))
+func check(userSpec *evaluationv1.User, view []*worldv1.Message, messages ...*worldv1.Message) []*busv1.UserFlag {
+	return usercheck.Check(userSpec, slices.Concat(view, messages), len(view))
 }
 
 // view returns the baker's conversation, followed by texts of the agent.
@@ -136,8 +136,8 @@ func TestEarlyEndCountsOnce(t *testing.T) {
 
 // TestFlagsAreBounded checks that a trajectory has at most MaxFlags flags.
 func TestFlagsAreBounded(t *testing.T) {
-	said := slices.Repeat([]*worldv1.Message{message(user, agent, "How can I help you?")}, 2*usercheck.MaxFlags)
-	if got := len(check(baker(), view("Who?"), said...)); got != usercheck.MaxFlags {
+	messages := slices.Repeat([]*worldv1.Message{message(user, agent, "How can I help you?")}, 2*usercheck.MaxFlags)
+	if got := len(check(baker(), view("Who?"), messages...)); got != usercheck.MaxFlags {
 		t.Errorf("Check: got %d flags, want %d", got, usercheck.MaxFlags)
 	}
 }
@@ -159,9 +159,9 @@ func TestHugeMessages(t *testing.T) {
 		"times": strings.Repeat("five to ", 1<<17), "letters": strings.Repeat("Zürich ", 1<<17), "doubles": strings.Repeat("double ", 1<<17), "amounts": strings.Repeat("about 12.5 ", 1<<16),
 	} {
 		t.Run(name, func(t *testing.T) {
-			begun := time.Now()
+			start := time.Now()
 			check(baker(), view(text, text), message(user, agent, text), message(user, environment, ends))
-			if took := time.Since(begun); took > 10*time.Second {
+			if took := time.Since(start); took > 10*time.Second {
 				t.Errorf("Check: got %v for 1 MB, want less than 10 s", took)
 			}
 		})
@@ -171,12 +171,12 @@ func TestHugeMessages(t *testing.T) {
 // TestHugeTrajectory checks a conversation of the maximum size, 4 MiB. Only the first 512 KiB are
 // read.
 func TestHugeTrajectory(t *testing.T) {
-	var said []*worldv1.Message
+	var messages []*worldv1.Message
 	for i := range 256 {
 		words := fmt.Sprintf("The baker is 030%d.", 1000+i) + strings.Repeat(" ", 16<<10)
-		said = append(said, message(user, agent, words), message(agent, user, words))
+		messages = append(messages, message(user, agent, words), message(agent, user, words))
 	}
-	if got := len(check(baker(), view("Who?"), said...)); got == 0 || got > 36 {
+	if got := len(check(baker(), view("Who?"), messages...)); got == 0 || got > 36 {
 		t.Errorf("Check: got %d flags, want one for each of the user's messages that are read", got)
 	}
 }
@@ -188,11 +188,11 @@ func TestHugeCall(t *testing.T) {
 		list[i] = python.DictOf(python.Item{Key: "name", Value: python.Str("Emil")}, python.Item{Key: "at", Value: python.Int(int64(i % 10))})
 	}
 	source := sandbox.ComposeSource("call_1", "send_message", python.Repr(python.DictOf(python.Item{Key: "to", Value: python.List(list...)})))
-	begun := time.Now()
-	told := baker()
-	told.Tools = []string{"send_message"}
-	flags := check(told, view("Done."), message(user, environment, source))
-	if took := time.Since(begun); took > 10*time.Second || len(flags) > 0 {
+	start := time.Now()
+	userSpec := baker()
+	userSpec.Tools = []string{"send_message"}
+	flags := check(userSpec, view("Done."), message(user, environment, source))
+	if took := time.Since(start); took > 10*time.Second || len(flags) > 0 {
 		t.Errorf("Check: got %v and %v for %d MB, want no flag in less than 10 s", flags, took, len(source)>>20)
 	}
 }

@@ -113,13 +113,13 @@ def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str,
     """
     return ",".join(names) + str(rates["a"]) + str(rows)
 `)
-	shown := catalogue.Find("act").WithoutAugmentations().GetParametersJson()
+	output := catalogue.Find("act").WithoutAugmentations().GetParametersJson()
 	for _, want := range []string{
 		`"names": {"type": "array", "items": {"type": "string"}, "description": "Names."}`,
 		`"rates": {"type": "object", "additionalProperties": {"type": "number"}`, `"rows": {"type": "array", "items": {"type": "object"}`,
 	} {
-		if !strings.Contains(shown, want) {
-			t.Errorf("schema: got %s, want it to have %s", shown, want)
+		if !strings.Contains(output, want) {
+			t.Errorf("schema: got %s, want it to have %s", output, want)
 		}
 	}
 	for arguments, want := range map[string]string{
