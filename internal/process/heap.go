@@ -30,8 +30,9 @@ const (
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
 	heapInterval, idleRate = 500 * time.Millisecond, 4 << 20
-	// idleGarbage is the number of bytes beyond the live heap from which an idle process collects. Many rollouts that wait for a model together wake up together: a collection between
-	// two waves slows down neither.
+	// idleGarbage is the number of bytes beyond the live heap from which an idle process collects.
+	// Many rollouts that wait for a model together wake up together: a collection between two waves
+	// slows down neither.
 	idleGarbage = 128 << 20
 )
 

@@ -42,21 +42,22 @@
 //     their comparisons with matched nodes: table versions and messages. For automatic guardrails
 //     this is only the version that all of a node's guardrails require, or that they require
 //     different ones. Each such state is solved once.
-//   - If each node of a component depends on at most one other open node, the component is a forest. V is
-//     then the sum of the best sums of its trees, computed from the leaves by the index of the
-//     parent.
+//   - If each node of a component depends on at most one other open node, the component is a
+//     forest. V is then the sum of the best sums of its trees, computed from the leaves by the
+//     index of the parent.
 //   - Otherwise the search chooses a forest. It replaces each other dependence by its best case
 //     over the other node's indices. This gives an upper bound of V for each index of a root. The
 //     search tries the indices of one node in the order of these bounds, until the next bound does
 //     not exceed the best sum found. It omits an index if an earlier one gives at least the same
 //     similarity and the other nodes of the component see the same versions there.
 //
-// Sums are compared with a tolerance of 1e-11. This is far below any difference between sums of 32-bit
-// similarities except rounding, so the order of addition does not matter for equal sums.
+// Sums are compared with a tolerance of 1e-11. This is far below any difference between sums of
+// 32-bit similarities except rounding, so the order of addition does not matter for equal sums.
 //
-// The number of states of a component is the product of what its nodes distinguish at matched nodes. For
-// a given graph it is polynomial in the number of messages. Package graphwidth limits the degree
-// when the graph is compiled. A search that still needs too much work fails with ErrWork.
+// The number of states of a component is the product of what its nodes distinguish at matched
+// nodes. For a given graph it is polynomial in the number of messages. Package graphwidth limits
+// the degree when the graph is compiled. A search that still needs too much work fails with
+// ErrWork.
 //
 // The original fails if it tries a node before its reference, when the reference is not a
 // predecessor. In this package such a reference is a predecessor for matching, but not for the
