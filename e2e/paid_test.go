@@ -189,7 +189,7 @@ func recordedAnswers(t *testing.T, client orchestratorv1.OrchestratorServiceClie
 			if response, err = stream.Recv(); err != nil {
 				break
 			}
-			tries := response.GetItem().GetTurn().GetExchange().GetTries()
+			tries := response.GetItem().GetTurn().GetExchange().GetAttempts()
 			if n := len(tries); n > 0 && tries[n-1].GetFailure() == "" {
 				seen[response.GetItem().GetIndex()] = true
 			}

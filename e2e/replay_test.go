@@ -179,10 +179,10 @@ func exchanges(t *testing.T, run string) (lines int) {
 		}
 		for line := range strings.Lines(string(raw)) {
 			var exchange struct {
-				Request struct{ Model string }
-				Tries   []struct{ Status int }
+				Request  struct{ Model string }
+				Attempts []struct{ Status int }
 			}
-			if err := json.Unmarshal([]byte(line), &exchange); err != nil || exchange.Request.Model == "" || len(exchange.Tries) != 1 || exchange.Tries[0].Status != 200 {
+			if err := json.Unmarshal([]byte(line), &exchange); err != nil || exchange.Request.Model == "" || len(exchange.Attempts) != 1 || exchange.Attempts[0].Status != 200 {
 				t.Errorf("%s: got %s (%v), want a request to a model and one try that succeeded", file, line, err)
 			}
 			lines++

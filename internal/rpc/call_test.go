@@ -131,8 +131,8 @@ func TestServiceRepeats(t *testing.T) {
 			var calls atomic.Int32
 			l.serve(t, &orchestrator{trajectory: func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error) {
 				n := calls.Add(1)
-				if rpc.Repeated(ctx) != (n > 1) {
-					t.Errorf("call %d: repeated is %v, want %v", n, rpc.Repeated(ctx), n > 1)
+				if rpc.IsRetry(ctx) != (n > 1) {
+					t.Errorf("call %d: repeated is %v, want %v", n, rpc.IsRetry(ctx), n > 1)
 				}
 				if n < 3 {
 					return nil, status.Error(codes.Unavailable, "busy")

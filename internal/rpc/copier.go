@@ -68,7 +68,7 @@ func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*wo
 		}
 	case *agentgwv1.RespondResponse:
 		if to, ok := to.(*agentgwv1.RespondResponse); ok {
-			to.Failure, to.Usage, to.Hold = proto.CloneOf(from.GetFailure()), proto.CloneOf(from.GetUsage()), proto.CloneOf(from.GetHold())
+			to.Failure, to.Usage, to.Throttled = proto.CloneOf(from.GetFailure()), proto.CloneOf(from.GetUsage()), proto.CloneOf(from.GetThrottled())
 			return &to.Messages, from.GetMessages()
 		}
 	case *toolhostv1.ExecuteRequest:

@@ -13,20 +13,20 @@ func (n *Node) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	failed, ok := status.FromError(err)
+	st, ok := status.FromError(err)
 	if !ok {
-		failed = status.FromContextError(err)
+		st = status.FromContextError(err)
 	}
 	if n.nats == nil || n.nats.IsConnected() {
-		return failed.Err()
+		return st.Err()
 	}
-	switch failed.Code() {
+	switch st.Code() {
 	case codes.Unavailable, codes.DeadlineExceeded, codes.Internal, codes.Unknown:
 	default:
-		return failed.Err()
+		return st.Err()
 	}
-	stated := failed.Proto()
-	stated.Code = int32(codes.Unavailable)
-	stated.Message += fmt.Sprintf(": NATS at %s cannot be reached from there", redact(n.cfg.NATSURL))
-	return status.FromProto(stated).Err()
+	detailed := st.Proto()
+	detailed.Code = int32(codes.Unavailable)
+	detailed.Message += fmt.Sprintf(": NATS at %s cannot be reached from there", redact(n.cfg.NATSURL))
+	return status.FromProto(detailed).Err()
 }

@@ -51,9 +51,9 @@ type channel struct {
 	ctx   context.Context // ends when the channel is closed
 	close context.CancelFunc
 
-	mu     sync.Mutex
-	served *handlers     // nil while the service does not serve
-	change chan struct{} // closed when served changes
+	mu       sync.Mutex
+	handlers *handlers     // nil while the service does not serve
+	change   chan struct{} // closed when served changes
 }
 
 func newChannel(s Service, logger *slog.Logger) *channel {
@@ -64,22 +64,22 @@ func newChannel(s Service, logger *slog.Logger) *channel {
 // Invoke implements grpc.ClientConnInterface.
 func (c *channel) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	return c.waits.invoke(ctx, c, func(ctx context.Context) error {
-		served, err := c.wait(ctx)
+		current, err := c.wait(ctx)
 		if err != nil {
 			return err
 		}
-		return served.Invoke(ctx, method, request, response, opts...)
+		return current.Invoke(ctx, method, request, response, opts...)
 	})
 }
 
 // NewStream implements grpc.ClientConnInterface.
 func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return c.waits.open(ctx, c, desc, func(ctx context.Context) (grpc.ClientStream, error) {
-		served, err := c.wait(ctx)
+		current, err := c.wait(ctx)
 		if err != nil {
 			return nil, err
 		}
-		return served.NewStream(ctx, desc, method, opts...)
+		return current.NewStream(ctx, desc, method, opts...)
 	})
 }
 
@@ -90,7 +90,7 @@ func (c *channel) GetState() connectivity.State {
 	switch {
 	case c.ctx.Err() != nil:
 		return connectivity.Shutdown
-	case c.served == nil:
+	case c.handlers == nil:
 		return connectivity.Connecting
 	}
 	return connectivity.Ready
@@ -106,10 +106,10 @@ func (c *channel) Close() error {
 func (c *channel) wait(ctx context.Context) (*handlers, error) {
 	for {
 		c.mu.Lock()
-		served, change := c.served, c.change
+		current, change := c.handlers, c.change
 		c.mu.Unlock()
-		if served != nil {
-			return served, nil
+		if current != nil {
+			return current, nil
 		}
 		select {
 		case <-change:
@@ -125,7 +125,7 @@ func (c *channel) wait(ctx context.Context) (*handlers, error) {
 func (c *channel) serve(h *handlers) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.served = h
+	c.handlers = h
 	close(c.change)
 	c.change = make(chan struct{})
 }

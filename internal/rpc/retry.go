@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// tryTimeout bounds one try of a call without a deadline. It exceeds the time that a service waits
-	// for NATS, so that the service can report that. A try that times out is followed by one with
-	// twice the timeout.
-	tryTimeout = time.Minute
+	// attemptTimeout bounds one try of a call without a deadline. It exceeds the time that a service
+	// waits for NATS, so that the service can report that. A try that times out is followed by one
+	// with twice the timeout.
+	attemptTimeout = time.Minute
 	// initialBackoff and maxBackoff bound the exponential backoff between tries.
 	initialBackoff = 100 * time.Millisecond
 	maxBackoff     = time.Second
 	// unlimited exceeds the duration of any call.
 	unlimited = time.Duration(math.MaxInt64)
-	// maxTries bounds the tries of a service's call. The caller of the service retries too.
-	maxTries = 5
+	// maxAttempts bounds the tries of a service's call. The caller of the service retries too.
+	maxAttempts = 5
 	// stableAfter is how long a stream has to last to count as recovered.
 	stableAfter = time.Minute
 )
@@ -34,8 +34,8 @@ const (
 // header.
 const attemptsHeader = "grpc-previous-rpc-attempts"
 
-// Repeated reports whether the handled call is a retry, so that its work may be done already.
-func Repeated(ctx context.Context) bool {
+// IsRetry reports whether the handled call is a retry, so that its work may be done already.
+func IsRetry(ctx context.Context) bool {
 	return len(metadata.ValueFromIncomingContext(ctx, attemptsHeader)) > 0
 }
 
@@ -45,18 +45,18 @@ func isRetryable(code codes.Code) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
-// repeat retries a call until it is answered or not retryable: a client's call until its patience
+// retry retries a call until it is answered or not retryable: a client's call until its patience
 // ends, a service's call a few times. try gets the timeout of the try.
-func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
-	limit, wait := tryTimeout, initialBackoff
-	for tries := 1; ; tries++ {
+func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
+	limit, delay := attemptTimeout, initialBackoff
+	for attempts := 1; ; attempts++ {
 		longest := limit
 		if !c.deadline.IsZero() {
 			longest = min(limit, time.Until(c.deadline))
 		}
 		attempt := ctx
-		if tries > 1 {
-			attempt = metadata.AppendToOutgoingContext(ctx, attemptsHeader, strconv.Itoa(tries-1))
+		if attempts > 1 {
+			attempt = metadata.AppendToOutgoingContext(ctx, attemptsHeader, strconv.Itoa(attempts-1))
 		}
 		err := try(attempt, longest)
 		if err == nil {
@@ -66,21 +66,21 @@ func (c *call) repeat(ctx context.Context, try func(ctx context.Context, limit t
 		if code == codes.Unavailable {
 			c.recordFailure(err)
 		}
-		if !c.mayRepeat(code, tries) || !c.deadline.IsZero() && time.Until(c.deadline) <= wait || !pause(ctx, wait) {
+		if !c.canRetry(code, attempts) || !c.deadline.IsZero() && time.Until(c.deadline) <= delay || !pause(ctx, delay) {
 			return err
 		}
 		if code == codes.DeadlineExceeded {
 			limit *= 2
 		}
-		wait = min(2*wait, maxBackoff)
+		delay = min(2*delay, maxBackoff)
 	}
 }
 
-func (c *call) mayRepeat(code codes.Code, tries int) bool {
-	if c.waits.patience > 0 {
+func (c *call) canRetry(code codes.Code, attempts int) bool {
+	if c.waits.maxWait > 0 {
 		return isRetryable(code)
 	}
-	return code == codes.Unavailable && tries < maxTries
+	return code == codes.Unavailable && attempts < maxAttempts
 }
 
 // pause waits. It returns false if ctx ends first.
@@ -109,7 +109,7 @@ type retryStream struct {
 	request any
 	stream  grpc.ClientStream // nil before the first try
 	close   context.CancelFunc
-	begun   time.Time // time of the first message, zero before
+	started time.Time // time of the first message, zero before
 }
 
 // SendMsg implements grpc.ClientStream. Each try sends the request.
@@ -142,7 +142,7 @@ func (r *retryStream) Trailer() metadata.MD {
 
 // RecvMsg implements grpc.ClientStream.
 func (r *retryStream) RecvMsg(message any) error {
-	if r.begun.IsZero() {
+	if r.started.IsZero() {
 		return r.first(message)
 	}
 	err := r.stream.RecvMsg(message)
@@ -150,7 +150,7 @@ func (r *retryStream) RecvMsg(message any) error {
 		r.close()
 	}
 	if r.ctx.Err() == nil && isRetryable(status.Code(err)) {
-		return &brokenError{waits: r.waits, after: time.Since(r.begun), err: err}
+		return &brokenError{waits: r.waits, after: time.Since(r.started), err: err}
 	}
 	return err
 }
@@ -159,11 +159,11 @@ func (r *retryStream) RecvMsg(message any) error {
 func (r *retryStream) first(message any) error {
 	c := r.waits.begin(r.ctx, r.conn)
 	empty := false
-	err := c.end(c.repeat(r.ctx, func(ctx context.Context, limit time.Duration) error {
-		if r.waits.patience == 0 {
+	err := c.end(c.retry(r.ctx, func(ctx context.Context, limit time.Duration) error {
+		if r.waits.maxWait == 0 {
 			limit = unlimited // the caller's context bounds a service's stream
 		}
-		err := r.try(ctx, limit, message)
+		err := r.attempt(ctx, limit, message)
 		if empty = errors.Is(err, io.EOF); empty {
 			return nil
 		}
@@ -173,17 +173,17 @@ func (r *retryStream) first(message any) error {
 		return io.EOF
 	}
 	if err == nil {
-		r.begun = time.Now()
+		r.started = time.Now()
 	}
 	return err
 }
 
-// try opens the stream and waits for its first message.
-func (r *retryStream) try(ctx context.Context, limit time.Duration, message any) error {
+// attempt opens the stream and waits for its first message.
+func (r *retryStream) attempt(ctx context.Context, limit time.Duration, message any) error {
 	ctx, r.close = context.WithCancel(ctx)
-	late := time.AfterFunc(limit, r.close)
+	timer := time.AfterFunc(limit, r.close)
 	err := r.receive(ctx, message)
-	inTime := late.Stop()
+	inTime := timer.Stop()
 	if err == nil && inTime {
 		return nil
 	}
@@ -251,7 +251,7 @@ func Follow[T any](ctx context.Context, open func(context.Context) (grpc.ServerS
 // than the client waits.
 func (e *brokenError) shouldReopen(ctx context.Context, since time.Time) bool {
 	lasts := time.Since(since)
-	if lasts >= e.waits.patience {
+	if lasts >= e.waits.maxWait {
 		return false
 	}
 	if lasts >= noticeAfter {

@@ -41,7 +41,7 @@ func TestClientRepeats(t *testing.T) {
 					return nil
 				}}
 				service.reached.Store(true)
-				client, _ := service.client(t, &waitReporter{address: "127.0.0.1:7404", client: true, patience: 10 * time.Minute})
+				client, _ := service.client(t, &waitReporter{address: "127.0.0.1:7404", client: true, maxWait: 10 * time.Minute})
 				_, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{})
 				if status.Code(err) != test.want || tries.Load() != test.tries || test.text != "" && status.Convert(err).Message() != test.text {
 					t.Errorf("got %v after %d tries, want %v %q after %d", err, tries.Load(), test.want, test.text, test.tries)
@@ -62,7 +62,7 @@ func TestClientWaitsForAnswers(t *testing.T) {
 			return ctx.Err()
 		}}
 		service.reached.Store(true)
-		client, _ := service.client(t, &waitReporter{address: "127.0.0.1:7404", client: true, patience: 10 * time.Minute})
+		client, _ := service.client(t, &waitReporter{address: "127.0.0.1:7404", client: true, maxWait: 10 * time.Minute})
 		began := time.Now()
 		_, err := client.Check(t.Context(), &healthv1.HealthCheckRequest{})
 		if took := time.Since(began).Round(time.Second); status.Code(err) != codes.DeadlineExceeded || took != 10*time.Minute || tries.Load() != 4 {
@@ -114,7 +114,7 @@ func TestFollow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := &numbered{breaks: test.breaks}
 				service.reached.Store(true)
-				client, _ := serveHealth(t, service, &service.reached, &waitReporter{address: "127.0.0.1:7404", client: true, patience: 10 * time.Minute})
+				client, _ := serveHealth(t, service, &service.reached, &waitReporter{address: "127.0.0.1:7404", client: true, maxWait: 10 * time.Minute})
 				var read []int
 				began := time.Now()
 				err := Follow(t.Context(), func(ctx context.Context) (grpc.ServerStreamingClient[healthv1.HealthCheckResponse], error) {
@@ -137,7 +137,7 @@ func TestFollowEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		service := &numbered{breaks: func(_, n int) error { return map[bool]error{n == 5: status.Error(codes.Unavailable, "away")}[true] }}
 		service.reached.Store(true)
-		client, _ := serveHealth(t, service, &service.reached, &waitReporter{client: true, patience: time.Minute})
+		client, _ := serveHealth(t, service, &service.reached, &waitReporter{client: true, maxWait: time.Minute})
 		ctx, cancel := context.WithCancel(t.Context())
 		open := func(ctx context.Context) (grpc.ServerStreamingClient[healthv1.HealthCheckResponse], error) {
 			return client.Watch(ctx, &healthv1.HealthCheckRequest{})

@@ -52,11 +52,11 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if reflected, ok := srv.(reflection.GRPCServer); ok && n.cfg.Reflection { // the memory transport has no reflection
 		reflection.Register(reflected)
 	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve() }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- srv.Serve() }()
 	n.Logger(s).Info("serving", "address", srv.Address())
 	select {
-	case err := <-served:
+	case err := <-serveErr:
 		return fmt.Errorf("%s: serve: %w", s, err)
 	case <-ctx.Done():
 	}
@@ -74,7 +74,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 		srv.Stop()
 		<-stopped
 	}
-	if err := <-served; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+	if err := <-serveErr; err != nil && !errors.Is(err, grpc.ErrServerStopped) {
 		return fmt.Errorf("%s: serve: %w", s, err)
 	}
 	return nil
@@ -119,7 +119,7 @@ func (g *guard) validate(request any) error {
 	if !ok {
 		return nil
 	}
-	if part := unchecked(message); part == nil || g.validator.Validate(part, g.skip) == nil {
+	if remaining := unchecked(message); remaining == nil || g.validator.Validate(remaining, g.skip) == nil {
 		return nil
 	}
 	if err := g.validator.Validate(message, g.skip); err != nil { // its paths begin at the request

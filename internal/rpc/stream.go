@@ -22,7 +22,7 @@ func (h *handlers) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 	if h.client.handler != nil {
 		ctx = h.client.begin(ctx, method)
 	}
-	began := time.Now()
+	start := time.Now()
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (h *handlers) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 		defer close(p.ended)
 		p.err = h.stream(bounded, method, m, p)
 		if h.client.handler != nil {
-			h.client.end(ctx, began, p.err)
+			h.client.end(ctx, start, p.err)
 		}
 	})
 	return &clientStream{pipe: p, ctx: ctx, closeSend: sync.OnceFunc(func() { close(p.requests) })}, nil
@@ -43,7 +43,7 @@ func (h *handlers) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 func (h *handlers) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
-		defer func(began time.Time) { h.server.end(ctx, began, err) }(time.Now())
+		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
 	}
 	return h.callError(h.guard.stream(m.service, &serverStream{pipe: p, ctx: ctx}, nil, m.stream))
 }
@@ -81,12 +81,12 @@ func (s *clientStream) CloseSend() error {
 
 // SendMsg implements grpc.ClientStream.
 func (s *clientStream) SendMsg(message any) error {
-	own, err := s.copier.Clone(message)
+	copied, err := s.copier.Clone(message)
 	if err != nil {
 		return err
 	}
 	select {
-	case s.requests <- own:
+	case s.requests <- copied:
 		return nil
 	case <-s.ended:
 		return s.outcome()
@@ -137,12 +137,12 @@ func (s *serverStream) Context() context.Context { return s.ctx }
 
 // SendMsg implements grpc.ServerStream.
 func (s *serverStream) SendMsg(message any) error {
-	own, err := s.copier.Clone(message)
+	copied, err := s.copier.Clone(message)
 	if err != nil {
 		return err
 	}
 	select {
-	case s.responses <- own:
+	case s.responses <- copied:
 		return nil
 	case <-s.ctx.Done():
 		return status.FromContextError(s.ctx.Err()).Err()

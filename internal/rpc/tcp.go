@@ -94,7 +94,7 @@ func (t *tcp) dial(s Service) ([]conn, error) {
 	for _, address := range t.cfg.addresses(s) {
 		w := &waitReporter{service: s, address: address, client: t.cfg.Remote, logger: t.logger}
 		if w.client {
-			w.patience = t.cfg.Wait
+			w.maxWait = t.cfg.Wait
 		}
 		options := append(clientOptions(t.cfg, t.telemetry, w), grpc.WithTransportCredentials(creds))
 		target := address
@@ -160,13 +160,13 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 // redact removes user names and passwords from NATS URLs.
 func redact(urls string) string {
 	options := strings.Split(urls, ",")
-	for i, part := range options {
-		if at := strings.LastIndex(part, "@"); at >= 0 {
+	for i, text := range options {
+		if at := strings.LastIndex(text, "@"); at >= 0 {
 			scheme := ""
-			if colon := strings.Index(part, "://"); colon >= 0 {
-				scheme = part[:colon+3]
+			if colon := strings.Index(text, "://"); colon >= 0 {
+				scheme = text[:colon+3]
 			}
-			options[i] = scheme + part[at+1:]
+			options[i] = scheme + text[at+1:]
 		}
 	}
 	return strings.Join(options, ",")

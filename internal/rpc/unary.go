@@ -41,13 +41,13 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	own, err := h.copier.Clone(request)
+	copied, err := h.copier.Clone(request)
 	if err != nil {
 		return err
 	}
 	if h.client.handler != nil {
 		ctx = h.client.begin(ctx, method)
-		defer func(began time.Time) { h.client.end(ctx, began, err) }(time.Now())
+		defer func(start time.Time) { h.client.end(ctx, start, err) }(time.Now())
 	}
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
@@ -56,7 +56,7 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 	answered := make(chan answer, 1)
 	h.goroutines.run(func() {
 		defer leave()
-		response, err := h.handle(bounded, method, m, own)
+		response, err := h.handle(bounded, method, m, copied)
 		answered <- answer{response, err}
 	})
 	select {
@@ -71,14 +71,14 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 }
 
 // handle runs a handler with a request that it owns.
-func (h *handlers) handle(ctx context.Context, method string, m registered, own any) (response any, err error) {
+func (h *handlers) handle(ctx context.Context, method string, m registered, request any) (response any, err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
-		defer func(began time.Time) { h.server.end(ctx, began, err) }(time.Now())
+		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
 	}
 	decode := func(any) error { return nil } // the interceptor has the request
 	response, err = m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
-		return h.guard.unary(ctx, own, info, handler)
+		return h.guard.unary(ctx, request, info, handler)
 	})
 	if err != nil {
 		return nil, h.callError(err)
@@ -112,6 +112,6 @@ func (o observer) begin(ctx context.Context, method string) context.Context {
 	return ctx
 }
 
-func (o observer) end(ctx context.Context, began time.Time, err error) {
-	o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: began, EndTime: time.Now(), Error: err})
+func (o observer) end(ctx context.Context, start time.Time, err error) {
+	o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
 }

@@ -30,9 +30,9 @@ type waitReporter struct {
 	address string
 	// client is set if the process is a client. It then also logs slow calls.
 	client bool
-	// patience is how long a client retries a call without a deadline of its own. 0 disables retries.
-	patience time.Duration
-	logger   *slog.Logger
+	// maxWait is how long a client retries a call without a deadline of its own. 0 disables retries.
+	maxWait time.Duration
+	logger  *slog.Logger
 
 	waiting atomic.Bool // a wait was logged, and its end was not
 
@@ -54,7 +54,7 @@ func (w *waitReporter) stream(ctx context.Context, desc *grpc.StreamDesc, conn *
 // invoke invokes a unary call.
 func (w *waitReporter) invoke(ctx context.Context, conn connection, try func(context.Context) error) error {
 	c := w.begin(ctx, conn)
-	return c.end(c.repeat(ctx, func(ctx context.Context, limit time.Duration) error {
+	return c.end(c.retry(ctx, func(ctx context.Context, limit time.Duration) error {
 		if _, limited := ctx.Deadline(); !limited {
 			bounded, cancel := context.WithTimeout(ctx, limit)
 			defer cancel()
@@ -94,8 +94,8 @@ type connection interface{ GetState() connectivity.State }
 func (w *waitReporter) begin(ctx context.Context, conn connection) *call {
 	c := &call{waits: w, conn: conn, began: time.Now()}
 	var limited bool
-	if c.deadline, limited = ctx.Deadline(); !limited && w.patience > 0 {
-		c.deadline = c.began.Add(w.patience)
+	if c.deadline, limited = ctx.Deadline(); !limited && w.maxWait > 0 {
+		c.deadline = c.began.Add(w.maxWait)
 	}
 	if w.client || conn.GetState() != connectivity.Ready {
 		c.mu.Lock()
@@ -175,7 +175,7 @@ func (c *call) end(err error) error {
 		return withMessage(err, func(said string) string {
 			return fmt.Sprintf("%s at %s cannot be reached: %s: start it or give another --%s-addr", c.waits.service, c.waits.address, said, c.waits.service)
 		})
-	case c.waits.patience > 0 && isRetryable(code):
+	case c.waits.maxWait > 0 && isRetryable(code):
 		return withMessage(err, func(said string) string {
 			if code == codes.DeadlineExceeded && c.reason != "" {
 				said = c.reason
@@ -188,9 +188,9 @@ func (c *call) end(err error) error {
 
 // withMessage returns a gRPC error with another message.
 func withMessage(err error, message func(said string) string) error {
-	stated := status.Convert(err).Proto()
-	stated.Message = message(stated.GetMessage())
-	return status.FromProto(stated).Err()
+	detailed := status.Convert(err).Proto()
+	detailed.Message = message(detailed.GetMessage())
+	return status.FromProto(detailed).Err()
 }
 
 // log logs a wait unless a recent line covers it. since is when the call began.

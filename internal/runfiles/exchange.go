@@ -57,18 +57,18 @@ func PrintExchanges(w io.Writer, exchanges []Exchange) error {
 
 // exchangeJSON is an exchange for programs.
 type exchangeJSON struct {
-	Index        int        `json:"index"`
-	Provider     string     `json:"provider"`
-	Model        string     `json:"model"`
-	Path         string     `json:"path"`
-	Request      any        `json:"request"`
-	RequestBytes *int64     `json:"request_bytes,omitempty"`
-	Tries        []tryJSON  `json:"tries"`
-	Usage        *usageJSON `json:"usage,omitempty"`
+	Index        int           `json:"index"`
+	Provider     string        `json:"provider"`
+	Model        string        `json:"model"`
+	Path         string        `json:"path"`
+	Request      any           `json:"request"`
+	RequestBytes *int64        `json:"request_bytes,omitempty"`
+	Attempts     []attemptJSON `json:"attempts"`
+	Usage        *usageJSON    `json:"usage,omitempty"`
 }
 
-// tryJSON is an attempt.
-type tryJSON struct {
+// attemptJSON is an attempt.
+type attemptJSON struct {
 	Status      int32  `json:"status"`
 	Answer      any    `json:"answer,omitempty"`
 	AnswerBytes *int64 `json:"answer_bytes,omitempty"`
@@ -88,13 +88,13 @@ func exchangeLine(exchange Exchange) ([]byte, error) {
 	line := exchangeJSON{
 		Index: exchange.Index, Provider: data.GetProvider(), Model: data.GetModel(), Path: data.GetPath(),
 		Request: body(data.GetRequest(), data.GetRequestBytes()), RequestBytes: truncated(data.GetRequest(), data.GetRequestBytes()),
-		Tries: make([]tryJSON, len(data.GetTries())),
+		Attempts: make([]attemptJSON, len(data.GetAttempts())),
 	}
-	for i, try := range data.GetTries() {
-		line.Tries[i] = tryJSON{Status: try.GetStatus(), Failure: try.GetFailure()}
-		if try.GetAnswerBytes() > 0 {
-			line.Tries[i].Answer = body(try.GetAnswer(), try.GetAnswerBytes())
-			line.Tries[i].AnswerBytes = truncated(try.GetAnswer(), try.GetAnswerBytes())
+	for i, attempt := range data.GetAttempts() {
+		line.Attempts[i] = attemptJSON{Status: attempt.GetStatus(), Failure: attempt.GetFailure()}
+		if attempt.GetAnswerBytes() > 0 {
+			line.Attempts[i].Answer = body(attempt.GetAnswer(), attempt.GetAnswerBytes())
+			line.Attempts[i].AnswerBytes = truncated(attempt.GetAnswer(), attempt.GetAnswerBytes())
 		}
 	}
 	if u := data.GetUsage(); u != nil {

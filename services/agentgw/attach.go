@@ -53,13 +53,13 @@ func (s *Server) serveAttached(ctx context.Context, cfg Config, log *slog.Logger
 	s.agents.SetLogger(log)
 	srv := grpc.NewServer(options...)
 	agentv1.RegisterAttachServiceServer(srv, s.agents)
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
+	serveErr := make(chan error, 1)
+	go func() { serveErr <- srv.Serve(listener) }()
 	select {
-	case err = <-served:
+	case err = <-serveErr:
 	case <-ctx.Done():
 		srv.Stop()
-		err = <-served
+		err = <-serveErr
 	}
 	s.agents.Wait()
 	if err != nil && !errors.Is(err, grpc.ErrServerStopped) {

@@ -154,11 +154,11 @@ func TestSpendLimitThrottles(t *testing.T) {
 		held    bool
 	}{{"s.0", 1200, 1, false}, {"s.1", 1200, 2, false}, {"s.2", 1200, 2, true}, {"other.0", 1200, 3, false}, {"s.2", 5000, 4, false}, {"s.1", 1, 4, false}} {
 		got := respond(test.rollout, test.limit)
-		if got.GetHold().GetSpent() != test.held || test.held != (len(got.GetMessages()) == 0) || asked.Load() != test.asked {
+		if got.GetThrottled().GetSpendLimitReached() != test.held || test.held != (len(got.GetMessages()) == 0) || asked.Load() != test.asked {
 			t.Errorf("%d. turn, of %s: got %v after %d requests, want it held: %t, after %d", n, test.rollout, got, asked.Load(), test.held, test.asked)
 		}
-		if test.held && !strings.Contains(got.GetHold().GetDetail(), "spend limit reached: 1000 tokens of 1200 tokens") {
-			t.Errorf("reason: got %q, want what was spent of what", got.GetHold().GetDetail())
+		if test.held && !strings.Contains(got.GetThrottled().GetDetail(), "spend limit reached: 1000 tokens of 1200 tokens") {
+			t.Errorf("reason: got %q, want what was spent of what", got.GetThrottled().GetDetail())
 		}
 	}
 }
@@ -186,7 +186,7 @@ func TestBusyBudgetThrottles(t *testing.T) {
 	ctx, stop := context.WithTimeout(t.Context(), 3*time.Second) // it is held when half of that is over
 	defer stop()
 	got, err := server.Respond(ctx, turnRequest("s.1", address))
-	if hold := got.GetHold(); err != nil || hold == nil || hold.GetSpent() || asked.Load() != 1 || ctx.Err() != nil {
+	if hold := got.GetThrottled(); err != nil || hold == nil || hold.GetSpendLimitReached() || asked.Load() != 1 || ctx.Err() != nil {
 		t.Errorf("the second turn: got %v, %v after %d requests, want a hold in time after 1", got, err, asked.Load())
 	}
 	close(leave)

@@ -16,7 +16,7 @@ import (
 // wantThrottled expects a turn that did not begin and may begin later.
 func wantThrottled(t *testing.T, what string, got *agentgwv1.RespondResponse, err error) {
 	t.Helper()
-	if hold := got.GetHold(); err != nil || hold == nil || hold.GetSpent() || hold.GetDetail() != errCancelled.Error() {
+	if hold := got.GetThrottled(); err != nil || hold == nil || hold.GetSpendLimitReached() || hold.GetDetail() != errCancelled.Error() {
 		t.Errorf("%s: got %v, %v, want a hold because %q", what, got, err, errCancelled)
 	}
 }

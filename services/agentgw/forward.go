@@ -78,9 +78,9 @@ var errReplicaGone = errors.New("the replica that owns the key is gone")
 
 // waitForOwner waits until the set of replicas changes, or for ownerRetryPause if the owner is
 // known.
-func waitForOwner(ctx context.Context, changed <-chan struct{}, known bool) error {
+func waitForOwner(ctx context.Context, changed <-chan struct{}, hasOwner bool) error {
 	var soon <-chan time.Time
-	if known {
+	if hasOwner {
 		timer := time.NewTimer(ownerRetryPause)
 		defer timer.Stop()
 		soon = timer.C
@@ -150,9 +150,9 @@ func (s *Server) serveForwarded() (stop func() error, err error) {
 		if err == nil {
 			response, err = s.playHere(ctx, req)
 		}
-		said := status.Convert(err)
-		turn := &agentgwv1.ForwardedTurn{Response: response, Code: int32(said.Code()), Message: said.Message()}
-		for _, detail := range said.Details() {
+		st := status.Convert(err)
+		turn := &agentgwv1.ForwardedTurn{Response: response, Code: int32(st.Code()), Message: st.Message()}
+		for _, detail := range st.Details() {
 			if failure, ok := detail.(*agentgwv1.Failure); ok {
 				turn.Failure = failure
 			}

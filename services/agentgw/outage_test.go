@@ -35,7 +35,7 @@ func TestShortOutage(t *testing.T) {
 	play := func(rollout string) error {
 		for {
 			got, err := server.Respond(t.Context(), turnRequest(rollout, address))
-			if err != nil || got.GetHold() == nil {
+			if err != nil || got.GetThrottled() == nil {
 				return err
 			}
 		}
@@ -95,7 +95,7 @@ func TestLongRetryAfter(t *testing.T) {
 				ctx, stop := context.WithTimeout(t.Context(), test.turn)
 				got, err := server.Respond(ctx, turnRequest(fmt.Sprint("s.", n), address))
 				stop()
-				if err != nil || (got.GetHold() != nil) != (held != "") || !strings.HasPrefix(got.GetHold().GetDetail(), held) {
+				if err != nil || (got.GetThrottled() != nil) != (held != "") || !strings.HasPrefix(got.GetThrottled().GetDetail(), held) {
 					t.Errorf("turn %d: got %v, %v, want it held with %q, if that is something", n, got, err, held)
 				}
 			}

@@ -46,31 +46,31 @@ func (s *Server) recordedTurn(
 		return nil, err
 	}
 	defer end()
-	var known *agentgwv1.RecordedTurn
+	var stored *agentgwv1.RecordedTurn
 	var revision uint64
 	if !isFresh(ctx, req) {
-		if known, revision, err = s.turn(ctx, key); err != nil {
+		if stored, revision, err = s.turn(ctx, key); err != nil {
 			return nil, err
 		}
 	}
-	if answersRequest(known.GetReply(), req) {
-		return response(known.GetReply()), nil
+	if answersRequest(stored.GetReply(), req) {
+		return response(stored.GetReply()), nil
 	}
 	if req.GetReplay() {
 		detail := fmt.Sprintf("replay: nothing is recorded for message %d of rollout %s", req.GetIndex(), req.GetRolloutId())
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
 	}
-	made, err := ask(known)
-	reply := made.GetReply()
+	recorded, err := ask(stored)
+	reply := recorded.GetReply()
 	if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
 		failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
 	}
-	kept, recordErr := s.storeTurn(ctx, req, &agentgwv1.RecordedTurn{Reply: recordable(reply), Exchange: made.GetExchange(), Spent: made.GetSpent()}, known, revision)
+	storedTurn, recordErr := s.storeTurn(ctx, req, &agentgwv1.RecordedTurn{Reply: recordable(reply), Exchange: recorded.GetExchange(), Cost: recorded.GetCost()}, stored, revision)
 	if recordErr != nil {
 		return nil, errors.Join(err, recordErr)
 	}
-	if kept.GetReply() != nil {
-		reply, err = kept.GetReply(), nil
+	if storedTurn.GetReply() != nil {
+		reply, err = storedTurn.GetReply(), nil
 		if req.GetPlayer().GetModel() != nil {
 			s.remember(key, reply)
 		}
@@ -99,7 +99,7 @@ func recordable(reply *agentgwv1.Reply) *agentgwv1.Reply {
 // isFresh reports whether this is the first request for the turn: the caller says so, and gRPC did
 // not repeat the call.
 func isFresh(ctx context.Context, req *agentgwv1.RespondRequest) bool {
-	return req.GetFresh() && !req.GetReplay() && !rpc.Repeated(ctx)
+	return req.GetFresh() && !req.GetReplay() && !rpc.IsRetry(ctx)
 }
 
 // answersRequest reports whether a recorded reply answers the conversation of a request. A log that
@@ -112,27 +112,27 @@ func answersRequest(reply *agentgwv1.Reply, req *agentgwv1.RespondRequest) bool 
 // stored, and returns the stored turn. It stores paid turns even if the caller is gone. It does not
 // store a turn without reply and exchange.
 func (s *Server) storeTurn(
-	ctx context.Context, req *agentgwv1.RespondRequest, made, known *agentgwv1.RecordedTurn, revision uint64,
+	ctx context.Context, req *agentgwv1.RespondRequest, recorded, stored *agentgwv1.RecordedTurn, revision uint64,
 ) (*agentgwv1.RecordedTurn, error) {
-	if made.GetReply() == nil && made.GetExchange() == nil {
-		return made, nil
+	if recorded.GetReply() == nil && recorded.GetExchange() == nil {
+		return recorded, nil
 	}
 	ctx = context.WithoutCancel(ctx)
-	if made.GetReply() != nil {
-		made.Reply.ConversationDigest = req.GetConversationDigest()
+	if recorded.GetReply() != nil {
+		recorded.Reply.ConversationDigest = req.GetConversationDigest()
 	}
-	added := spentOf(made)
-	added.Tokens, added.Micros = added.Tokens-spentOf(known).Tokens, added.Micros-spentOf(known).Micros
+	added := spentOf(recorded)
+	added.Tokens, added.Micros = added.Tokens-spentOf(stored).Tokens, added.Micros-spentOf(stored).Micros
 	for {
-		raw, err := proto.Marshal(made)
+		raw, err := proto.Marshal(recorded)
 		if err != nil {
 			return nil, fmt.Errorf("encode turn: %w", err)
 		}
 		err = s.recorder.RecordTurn(ctx, bus.TurnRecord{
-			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spentOf(made), Added: added, Recorder: s.replica,
+			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spentOf(recorded), Added: added, Recorder: s.replica,
 		})
 		if err == nil {
-			return made, nil
+			return recorded, nil
 		}
 		if !errors.Is(err, bus.ErrExists) {
 			return nil, fmt.Errorf("%w: %w", errRecord, err)
@@ -149,13 +149,13 @@ func (s *Server) storeTurn(
 		}
 		revision = at
 		if all := added.Plus(spentOf(stored)); all != (bus.Spent{}) {
-			made.Spent = &agentgwv1.Spent{Tokens: all.Tokens, Micros: all.Micros}
+			recorded.Cost = &agentgwv1.Cost{Tokens: all.Tokens, Micros: all.Micros}
 		}
 	}
 }
 
 func spentOf(t *agentgwv1.RecordedTurn) bus.Spent {
-	return bus.Spent{Tokens: t.GetSpent().GetTokens(), Micros: t.GetSpent().GetMicros()}
+	return bus.Spent{Tokens: t.GetCost().GetTokens(), Micros: t.GetCost().GetMicros()}
 }
 
 // turn returns the record of a turn with its revision, nil if there is none.

@@ -54,7 +54,7 @@ func TestExchange(t *testing.T) {
 	answer = strings.ReplaceAll(answer, modelKey, "[key]")
 	want := &agentgwv1.Exchange{
 		Provider: openaiModel, Model: "m", Path: "/chat/completions", Request: []byte(f.bodies[0]), RequestBytes: int64(len(f.bodies[0])),
-		Tries: []*agentgwv1.Try{
+		Attempts: []*agentgwv1.Attempt{
 			{Status: 503, Failure: "HTTP 503: busy with [key]"},
 			{Status: 200, Answer: []byte(answer), AnswerBytes: int64(len(answer))},
 		},
@@ -81,14 +81,14 @@ func TestExchangeContinues(t *testing.T) {
 	if got, err := client.Respond(t.Context(), request); status.Code(err) != codes.Aborted {
 		t.Fatalf("got %v and %v, want ABORTED", got, err)
 	}
-	if got := len(exchangeOf(t, b, request).GetTries()); got != 2 {
+	if got := len(exchangeOf(t, b, request).GetAttempts()); got != 2 {
 		t.Errorf("after the failure: got %d tries, want 2", got)
 	}
 	response, err := client.Respond(t.Context(), request)
 	if err != nil || sandbox.Content(response.GetMessages()[0]) != "anew" {
 		t.Fatalf("got %v and %v, want an answer", response, err)
 	}
-	tries := exchangeOf(t, b, request).GetTries()
+	tries := exchangeOf(t, b, request).GetAttempts()
 	if len(tries) != 3 || tries[0].GetFailure() == "" || tries[2].GetFailure() != "" {
 		t.Errorf("after the answer: got %v, want two failures and the answer", tries)
 	}
@@ -142,7 +142,7 @@ func TestExchangeIsTruncated(t *testing.T) {
 			t.Errorf("%s: got an answer of %d, want %d", c.name, got, c.answered)
 		}
 		got := exchangeOf(t, b, request)
-		try := got.GetTries()[0]
+		try := got.GetAttempts()[0]
 		if kept := len(got.GetRequest()) + len(try.GetAnswer()); kept > limit {
 			t.Errorf("%s: got %d bytes, want at most %d", c.name, kept, limit)
 		}

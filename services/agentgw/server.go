@@ -152,7 +152,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	err = throttleIfCancelled(turn, err)
 	end()
 	if throttled, isThrottled := errors.AsType[*model.Throttled](err); isThrottled {
-		response, err = &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: throttled.Spent, Detail: throttled.Error()}}, nil
+		response, err = &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: throttled.Spent, Detail: throttled.Error()}}, nil
 	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
@@ -243,8 +243,8 @@ func (s *Server) toolsOf(ctx context.Context, req *agentgwv1.RespondRequest) (*t
 	case digest == "":
 		return turn.AnyTools(), nil
 	}
-	if known, ok := s.tools.Get(digest); ok {
-		return known, nil
+	if cached, ok := s.tools.Get(digest); ok {
+		return cached, nil
 	}
 	set, err := s.recorder.Tools(ctx, digest)
 	if errors.Is(err, bus.ErrNotFound) {
@@ -287,31 +287,31 @@ func (s *Server) startSpan(ctx context.Context, req *agentgwv1.RespondRequest) (
 
 // statusError returns an error with its gRPC code and, where it is known, its failure class.
 func statusError(err error) error {
-	said := status.New(code(err), err.Error())
+	st := status.New(code(err), err.Error())
 	var class agentgwv1.FailureClass
-	failure, asked := errors.AsType[*provider.Failure](err)
+	failure, ok := errors.AsType[*provider.Failure](err)
 	switch {
-	case asked:
+	case ok:
 		class = failure.Class()
 	case errors.Is(err, plugin.ErrUnavailable):
 		class = agentgwv1.FailureClass_FAILURE_CLASS_NETWORK
 	case errors.Is(err, plugin.ErrTimeout), errors.Is(err, plugin.ErrRetriesExhausted):
 		class = agentgwv1.FailureClass_FAILURE_CLASS_PROVIDER
 	default:
-		return said.Err()
+		return st.Err()
 	}
-	return withFailure(said, &agentgwv1.Failure{Class: class})
+	return withFailure(st, &agentgwv1.Failure{Class: class})
 }
 
 // withFailure returns a status as an error with the failure as detail, if it is not nil.
-func withFailure(said *status.Status, failure *agentgwv1.Failure) error {
+func withFailure(st *status.Status, failure *agentgwv1.Failure) error {
 	if failure == nil {
-		return said.Err()
+		return st.Err()
 	}
-	if detailed, err := said.WithDetails(failure); err == nil {
-		said = detailed
+	if detailed, err := st.WithDetails(failure); err == nil {
+		st = detailed
 	}
-	return said.Err()
+	return st.Err()
 }
 
 // code maps errors to gRPC codes. The first matching row counts.

@@ -141,7 +141,7 @@ func TestTurnAtTwoGateways(t *testing.T) {
 		t.Errorf("the answers of two gateways differ:\n%s", diff)
 	}
 	text := sandbox.Content(one.response.GetMessages()[0])
-	tries := exchangeOf(t, b, request).GetTries()
+	tries := exchangeOf(t, b, request).GetAttempts()
 	if len(tries) != 1 || string(tries[0].GetAnswer()) != textAnswer(openaiModel, text) {
 		t.Errorf("got tries %v in the record, want the one that said %q", tries, text)
 	}

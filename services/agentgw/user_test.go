@@ -71,7 +71,7 @@ func TestFailingUser(t *testing.T) {
 		if text := strings.Join(got, ", then "); text != test.want {
 			t.Errorf("%s, compat %t: got %s, want %s", test.role, test.compat, text, test.want)
 		}
-		if n, tries := f.count(), exchangeOf(t, b, request).GetTries(); len(tries) != n || (tries[0].GetFailure() != "") != (n == 2) {
+		if n, tries := f.count(), exchangeOf(t, b, request).GetAttempts(); len(tries) != n || (tries[0].GetFailure() != "") != (n == 2) {
 			t.Errorf("%s, compat %t: got tries %v, want %d, the first one marked as failed if there is another", test.role, test.compat, tries, n)
 		}
 	}

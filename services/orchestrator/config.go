@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-const minLongBytes = 1 << 20
+const minConversationMemory = 1 << 20
 
 // Config is the configuration of an orchestrator.
 type Config struct {
@@ -24,9 +24,9 @@ type Config struct {
 	RespondTimeout time.Duration
 	// ExecuteTimeout bounds one execution of tools.
 	ExecuteTimeout time.Duration
-	// LongBytes bounds the total memory of conversations of more than 256 KiB. One of up to 1 MiB
-	// counts as 1 MiB, a longer one as its sweep's byte limit.
-	LongBytes int64
+	// ConversationMemory bounds the total memory of conversations of more than 256 KiB. One of up to 1
+	// MiB counts as 1 MiB, a longer one as its sweep's byte limit.
+	ConversationMemory int64
 	// Attempts is the number of attempts of a rollout when a service or provider fails.
 	Attempts int
 	// ResultTimeout bounds the wait of an ended rollout for its result.
@@ -36,14 +36,14 @@ type Config struct {
 // DefaultConfig returns settings that suit scripted players and models.
 func DefaultConfig() Config {
 	return Config{
-		Name:           "orchestrator",
-		Parallel:       64,
-		Lease:          10 * time.Second,
-		RespondTimeout: 2 * time.Minute,
-		ExecuteTimeout: 30 * time.Second,
-		LongBytes:      64 << 20,
-		Attempts:       5,
-		ResultTimeout:  15 * time.Minute,
+		Name:               "orchestrator",
+		Parallel:           64,
+		Lease:              10 * time.Second,
+		RespondTimeout:     2 * time.Minute,
+		ExecuteTimeout:     30 * time.Second,
+		ConversationMemory: 64 << 20,
+		Attempts:           5,
+		ResultTimeout:      15 * time.Minute,
 	}
 }
 
@@ -54,7 +54,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "lease of a rollout: time without progress until another process takes it over")
 	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "timeout of one execution of tools")
-	fs.Int64Var(&c.LongBytes, "orchestrator-long-bytes", c.LongBytes, "concurrent bytes of conversations over 256 KiB in this process; up to 1 MiB one counts 1 MiB, beyond that its sweep's --max-rollout-bytes")
+	fs.Int64Var(&c.ConversationMemory, "orchestrator-conversation-memory", c.ConversationMemory, "concurrent bytes of conversations over 256 KiB in this process; up to 1 MiB one counts 1 MiB, beyond that its sweep's --max-rollout-bytes")
 	fs.IntVar(&c.Attempts, "orchestrator-attempts", c.Attempts, "attempts of a rollout when a service or a provider fails")
 	fs.DurationVar(&c.ResultTimeout, "orchestrator-result-timeout", c.ResultTimeout, "longest time that a finished rollout waits for its score")
 }
@@ -82,8 +82,8 @@ func (c Config) Validate() error {
 	if c.ResultTimeout <= 0 {
 		errs = append(errs, fmt.Errorf("--orchestrator-result-timeout: %s given, expected more than 0", c.ResultTimeout))
 	}
-	if c.LongBytes < minLongBytes {
-		errs = append(errs, fmt.Errorf("--orchestrator-long-bytes: %d given, expected at least %d", c.LongBytes, minLongBytes))
+	if c.ConversationMemory < minConversationMemory {
+		errs = append(errs, fmt.Errorf("--orchestrator-conversation-memory: %d given, expected at least %d", c.ConversationMemory, minConversationMemory))
 	}
 	if c.Attempts < 1 {
 		errs = append(errs, fmt.Errorf("--orchestrator-attempts: %d given, expected at least 1", c.Attempts))

@@ -28,14 +28,14 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator
 		return toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, sessionID))
 	}
 	player := worker.New(worker.Config{
-		Name:           cfg.Name,
-		Parallel:       cfg.Parallel,
-		Lease:          cfg.Lease,
-		RespondTimeout: cfg.RespondTimeout,
-		ExecuteTimeout: cfg.ExecuteTimeout,
-		LongBytes:      cfg.LongBytes,
-		Attempts:       cfg.Attempts,
-		ResultTimeout:  cfg.ResultTimeout,
+		Name:               cfg.Name,
+		Parallel:           cfg.Parallel,
+		Lease:              cfg.Lease,
+		RespondTimeout:     cfg.RespondTimeout,
+		ExecuteTimeout:     cfg.ExecuteTimeout,
+		ConversationMemory: cfg.ConversationMemory,
+		Attempts:           cfg.Attempts,
+		ResultTimeout:      cfg.ResultTimeout,
 	}, worker.Peers{
 		Bus:      stores,
 		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(rpc.AgentGateway)),

@@ -420,7 +420,7 @@ func contactLog(rollout *busv1.Rollout, digest []byte) []*busv1.LogEntry {
 	return []*busv1.LogEntry{
 		{
 			Start: &busv1.Start{Rollout: rollout, Messages: say(0, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT), MaxMessages: 9},
-			Claim: &busv1.Claim{Begun: timestamppb.Now()},
+			Claim: &busv1.Claim{Started: timestamppb.Now()},
 		},
 		{Turns: []*busv1.Turn{{Messages: say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}},
 		{Turns: []*busv1.Turn{{
@@ -473,13 +473,13 @@ func TestGetTrajectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if start, updated := got.GetBegun().AsTime(), got.GetUpdated().AsTime(); !start.Before(updated) || time.Since(start) > time.Minute {
+	if start, updated := got.GetStarted().AsTime(), got.GetUpdated().AsTime(); !start.Before(updated) || time.Since(start) > time.Minute {
 		t.Errorf("times: got %v and %v, want two of just now, in order", start, updated)
 	}
 	if string(got.GetLogDigest()) != string(last.Digest) {
 		t.Errorf("digest: got %x, want that of the last entry, %x", got.GetLogDigest(), last.Digest)
 	}
-	got.Begun, got.Updated, got.LogDigest = nil, nil, nil
+	got.Started, got.Updated, got.LogDigest = nil, nil, nil
 	messages := slices.Concat(entries[0].GetStart().GetMessages(), entries[1].GetTurns()[0].GetMessages(), entries[2].GetTurns()[0].GetMessages())
 	messages[1] = proto.CloneOf(messages[1])
 	messages[1].ConversationActive = proto.Bool(false)

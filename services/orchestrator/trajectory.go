@@ -59,7 +59,7 @@ func (s *server) trajectory(ctx context.Context, id string) (*orchestratorv1.Get
 		StartingMessages: int32(state.Starting()),
 		Tables:           tables,
 		End:              state.End(),
-		Begun:            log.Entries[0].GetClaim().GetBegun(),
+		Started:          log.Entries[0].GetClaim().GetStarted(),
 		Updated:          timestamppb.New(log.Updated),
 		Usage:            state.Usage(),
 		LogDigest:        log.End.Digest,

@@ -100,8 +100,8 @@ func Parse(role worldv1.Role, text string) (*agentgwv1.Player, error) {
 		}
 	}
 	hint := ""
-	if near := nearest(text, all); near != "" {
-		hint = fmt.Sprintf("; did you mean %q?", near)
+	if nearestName := nearest(text, all); nearestName != "" {
+		hint = fmt.Sprintf("; did you mean %q?", nearestName)
 	}
 	return nil, fmt.Errorf("unknown %s %q; expected one of %s%s", roleText(role), text, strings.Join(known, ", "), hint)
 }

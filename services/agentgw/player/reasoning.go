@@ -27,26 +27,26 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	if model == nil {
 		return fmt.Errorf("--reasoning-effort, --thinking-budget: given, but player %q is no model", p.GetName())
 	}
-	takes := provider.Reasoning{}
-	if spec, known := providers.Named(providers.All(nil), model.GetProvider()); known {
-		takes = spec.Reasoning
+	accepted := provider.Reasoning{}
+	if spec, ok := providers.Named(providers.All(nil), model.GetProvider()); ok {
+		accepted = spec.Reasoning
 	}
 	switch {
-	case effort != "" && len(takes.Efforts) == 0:
-		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), hintIf(takes.Budget, "; expected --thinking-budget"))
-	case effort != "" && !slices.Contains(takes.Efforts, effort):
-		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(takes.Efforts, ", "))
-	case budget != 0 && !takes.Budget:
-		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), hintIf(len(takes.Efforts) > 0, "; expected --reasoning-effort"))
+	case effort != "" && len(accepted.Efforts) == 0:
+		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), hintIf(accepted.Budget, "; expected --thinking-budget"))
+	case effort != "" && !slices.Contains(accepted.Efforts, effort):
+		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(accepted.Efforts, ", "))
+	case budget != 0 && !accepted.Budget:
+		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), hintIf(len(accepted.Efforts) > 0, "; expected --reasoning-effort"))
 	case effort != "" && budget != 0:
 		return fmt.Errorf("--reasoning-effort and --thinking-budget: both given, expected one of them")
 	case budget < 0 || budget > maxBudget:
 		return fmt.Errorf("--thinking-budget: %d given, expected 1 to %d tokens", budget, maxBudget)
-	case model.Temperature != nil && effort != effortNone && !takes.Temperature:
+	case model.Temperature != nil && effort != effortNone && !accepted.Temperature:
 		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
-	case budget != 0 && budget < takes.MinBudget:
-		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, takes.MinBudget)
-	case budget != 0 && takes.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
+	case budget != 0 && budget < accepted.MinBudget:
+		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, accepted.MinBudget)
+	case budget != 0 && accepted.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
 		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of --thinking-budget, which are a part of them", model.GetMaxTokens(), budget)
 	}
 	model.ReasoningEffort, model.ThinkingBudget = effort, budget

@@ -192,7 +192,7 @@ func (m *meter) aloneTimes(ctx context.Context, report *Report) error {
 func times(ctx context.Context, prepared *sweep.Sweep, results []*busv1.Result) (p50, p99 float64, err error) {
 	var millis []float64
 	err = sample(ctx, prepared, results, func(trajectory *orchestratorv1.GetTrajectoryResponse) {
-		took := trajectory.GetUpdated().AsTime().Sub(trajectory.GetBegun().AsTime())
+		took := trajectory.GetUpdated().AsTime().Sub(trajectory.GetStarted().AsTime())
 		millis = append(millis, float64(took)/float64(time.Millisecond))
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ type sessionSource struct {
 }
 
 func newSessionSource() *sessionSource {
-	return &sessionSource{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("place", pflag.ContinueOnError)}
+	return &sessionSource{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("session", pflag.ContinueOnError)}
 }
 
 func (p *sessionSource) register(flags *pflag.FlagSet) {

@@ -152,7 +152,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	default:
 		return runfiles.Rollout{}, report.Row{}, err
 	}
-	started, updated := trajectory.GetBegun().AsTime(), trajectory.GetUpdated().AsTime()
+	started, updated := trajectory.GetStarted().AsTime(), trajectory.GetUpdated().AsTime()
 	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
 		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
 	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither

@@ -135,15 +135,15 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	}
 	outcome.RetryAfter, outcome.Charged, outcome.Reason = failure.RetryAfter, failure.Charged, failure.Error()
 	q.spent = q.spent.Plus(done(outcome))
-	refused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
-	if refused && q.lastRefusal == nil {
+	isRefused := outcome.Class == ratelimit.Throttled || outcome.Class == ratelimit.Overloaded
+	if isRefused && q.lastRefusal == nil {
 		q.firstRefused = time.Now()
 	}
-	if refused {
+	if isRefused {
 		q.lastRefusal = failure
 	}
 	return retry.Outcome{
-		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && refused && failure.Retryable,
+		Err: err, Retryable: failure.Retryable, RetryAfter: failure.RetryAfter, Throttled: q.cfg.Budget != nil && isRefused && failure.Retryable,
 		Expected: time.Since(sent), // a slow request is slow again: do not pay twice for an answer that comes too late
 	}
 }
@@ -155,12 +155,12 @@ func (q *attempt) timeoutFor(ctx context.Context) time.Duration {
 	if !limited {
 		return q.timeout
 	}
-	left := time.Until(deadline)
-	left -= min(replyMargin, left/10)
-	if left > time.Second {
-		left = left.Truncate(time.Second)
+	remaining := time.Until(deadline)
+	remaining -= min(replyMargin, remaining/10)
+	if remaining > time.Second {
+		remaining = remaining.Truncate(time.Second)
 	}
-	return min(q.timeout, left)
+	return min(q.timeout, remaining)
 }
 
 // deferRefusal returns a *Throttled for a refusal during an outage, which hits all requests.
@@ -185,8 +185,8 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if deadline, limited := ctx.Deadline(); limited {
-		left := time.Until(deadline)
-		waiting, cancel = context.WithTimeout(ctx, max(left-q.timeout, min(left/2, maxWait)))
+		remaining := time.Until(deadline)
+		waiting, cancel = context.WithTimeout(ctx, max(remaining-q.timeout, min(remaining/2, maxWait)))
 	}
 	defer cancel()
 	permit, err := q.cfg.Budget.Acquire(waiting, q.budget)

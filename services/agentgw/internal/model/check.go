@@ -48,8 +48,8 @@ func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.D
 
 // spec returns a model's provider.
 func (p *Player) spec(model *agentgwv1.Model) (*provider.Spec, error) {
-	spec, known := providers.Named(p.cfg.Providers, model.GetProvider())
-	if !known {
+	spec, ok := providers.Named(p.cfg.Providers, model.GetProvider())
+	if !ok {
 		return nil, fmt.Errorf("unknown provider %q, expected one of %s", model.GetProvider(), strings.Join(providers.Names(p.cfg.Providers), ", "))
 	}
 	return spec, nil

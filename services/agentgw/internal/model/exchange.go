@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	// maxTries is how many tries of an exchange are stored. The last ones count.
-	maxTries = 20
+	// maxAttempts is how many tries of an exchange are stored. The last ones count.
+	maxAttempts = 20
 	// maxUnreadable bounds the stored bytes of an answer that cannot be decoded.
 	maxUnreadable = 4 << 10
 )
@@ -44,7 +44,7 @@ func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpo
 	request := wire.Redact(r.Body, to.Secret)
 	return &exchange{codec: codec, secret: to.Secret, limit: limit, record: &agentgwv1.Exchange{
 		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
-		Tries: earlier.GetTries(),
+		Attempts: earlier.GetAttempts(),
 	}}
 }
 
@@ -53,7 +53,7 @@ func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpo
 // played answer equals the recorded one.
 func (x *exchange) addTry(body []byte, err error) (*provider.Answer, error) {
 	var answer *provider.Answer
-	try := &agentgwv1.Try{}
+	try := &agentgwv1.Attempt{}
 	if err == nil {
 		body = wire.Redact(body, x.secret)
 		try.Status, try.Answer = http.StatusOK, body
@@ -69,14 +69,14 @@ func (x *exchange) addTry(body []byte, err error) (*provider.Answer, error) {
 	if failure, ok := errors.AsType[*provider.Failure](err); ok && try.GetStatus() == 0 {
 		try.Status = int32(failure.Status)
 	}
-	x.record.Tries = append(x.record.Tries, try)
+	x.record.Attempts = append(x.record.Attempts, try)
 	return answer, err
 }
 
 // finish returns the exchange, nil if there was no try. answer is the one that counts, nil if there
 // is none.
 func (x *exchange) finish(answer *provider.Answer) *agentgwv1.Exchange {
-	if len(x.record.GetTries()) == 0 {
+	if len(x.record.GetAttempts()) == 0 {
 		return nil
 	}
 	x.truncate()
@@ -89,14 +89,14 @@ func (x *exchange) finish(answer *provider.Answer) *agentgwv1.Exchange {
 // truncate bounds the exchange. A too long answer keeps its beginning. The request gets the
 // remaining bytes.
 func (x *exchange) truncate() {
-	x.record.Tries = x.record.GetTries()[max(len(x.record.GetTries())-maxTries, 0):]
-	room := x.limit
-	for i := len(x.record.GetTries()) - 1; i >= 0; i-- {
-		try := x.record.GetTries()[i]
-		try.Answer = cut(try.GetAnswer(), room)
-		room -= len(try.GetAnswer())
+	x.record.Attempts = x.record.GetAttempts()[max(len(x.record.GetAttempts())-maxAttempts, 0):]
+	remaining := x.limit
+	for i := len(x.record.GetAttempts()) - 1; i >= 0; i-- {
+		try := x.record.GetAttempts()[i]
+		try.Answer = cut(try.GetAnswer(), remaining)
+		remaining -= len(try.GetAnswer())
 	}
-	x.record.Request = cut(x.record.GetRequest(), room)
+	x.record.Request = cut(x.record.GetRequest(), remaining)
 }
 
 func cut(body []byte, limit int) []byte { return body[:min(len(body), max(limit, 0))] }

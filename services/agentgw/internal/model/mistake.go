@@ -15,12 +15,12 @@ const maxMistakes = 5
 func countMistakes(view []*worldv1.Message, role worldv1.Role, tools *turn.Tools) int {
 	count, inTurn, used := 0, false, false
 	for i := len(view) - 1; i >= 0; i-- {
-		own := view[i].GetSender() == role
-		if own {
+		isOwn := view[i].GetSender() == role
+		if isOwn {
 			inTurn = true
 			used = used || !isUnusable(view[i], tools)
 		}
-		if inTurn && (!own || i == 0) {
+		if inTurn && (!isOwn || i == 0) {
 			if used {
 				return count
 			}
@@ -40,7 +40,7 @@ func isUnusable(m *worldv1.Message, tools *turn.Tools) bool {
 	}
 	args, err := sandbox.Arguments(call)
 	_, object := args.AsDict()
-	if spelled, ok := args.AsStr(); ok && sandbox.IsObject(spelled) {
+	if text, ok := args.AsStr(); ok && sandbox.IsObject(text) {
 		object = true
 	}
 	return err != nil || !object || !tools.Knows(call.GetTool())

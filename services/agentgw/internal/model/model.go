@@ -133,24 +133,24 @@ func (p *Player) Respond(
 	if err != nil {
 		return nil, err
 	}
-	answer, made, err := p.ask(ctx, req, spec, query, earlier)
-	failure, refused := errors.AsType[*provider.Failure](err)
+	answer, recorded, err := p.ask(ctx, req, spec, query, earlier)
+	failure, isFailure := errors.AsType[*provider.Failure](err)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return made, ctx.Err()
-	case refused:
-		made.Reply, err = p.replyToFailure(model, failure)
+		return recorded, ctx.Err()
+	case isFailure:
+		recorded.Reply, err = p.replyToFailure(model, failure)
 	case err == nil:
-		if made.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, made.GetReply().GetFailure()) {
-			tries := made.GetExchange().GetTries()
+		if recorded.Reply = p.compose(req, spec, tools, answer); UserSimulatorFault(req, recorded.GetReply().GetFailure()) {
+			tries := recorded.GetExchange().GetAttempts()
 			last := tries[len(tries)-1]
-			last.Failure = strings.ToValidUTF8(made.GetReply().GetFailure().GetDetail(), "?")
+			last.Failure = strings.ToValidUTF8(recorded.GetReply().GetFailure().GetDetail(), "?")
 		}
 	}
-	if failure := made.GetReply().GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
+	if failure := recorded.GetReply().GetFailure(); failure != nil && req.GetRole() == worldv1.Role_ROLE_USER {
 		failure.Detail = "the simulated user: " + failure.GetDetail()
 	}
-	return made, err
+	return recorded, err
 }
 
 // query builds the query to the model.
@@ -176,10 +176,10 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 		return query, nil
 	}
 	query.Native = make(map[int32][]byte)
-	own := false
+	hasOwn := false
 	for _, entry := range query.Transcript {
 		speaks := entry.Kind == conversation.ToolCall || entry.Kind == conversation.Assistant
-		if begins := speaks && !own; begins {
+		if begins := speaks && !hasOwn; begins {
 			past, err := history(ctx, req.GetRolloutId(), entry.Index)
 			if err != nil {
 				return nil, err
@@ -188,7 +188,7 @@ func (p *Player) query(ctx context.Context, req *agentgwv1.RespondRequest, tools
 				query.Native[entry.Index] = past.Native
 			}
 		}
-		own = speaks
+		hasOwn = speaks
 	}
 	return query, nil
 }
@@ -233,12 +233,12 @@ func (p *Player) ask(
 	if q.answer != nil {
 		err = nil
 	}
-	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetSpent().GetTokens(), Micros: earlier.GetSpent().GetMicros()})
-	made := &agentgwv1.RecordedTurn{Exchange: said.finish(q.answer)}
+	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetCost().GetTokens(), Micros: earlier.GetCost().GetMicros()})
+	recorded := &agentgwv1.RecordedTurn{Exchange: said.finish(q.answer)}
 	if spent != (ratelimit.Cost{}) {
-		made.Spent = &agentgwv1.Spent{Tokens: spent.Tokens, Micros: spent.Micros}
+		recorded.Cost = &agentgwv1.Cost{Tokens: spent.Tokens, Micros: spent.Micros}
 	}
-	return q.answer, made, err
+	return q.answer, recorded, err
 }
 
 // replyToFailure returns an error for a provider failure that may pass, else a reply that ends the

@@ -193,7 +193,7 @@ func compose(req *agentgwv1.RespondRequest, tools *turn.Tools, answer *agentv1.A
 	}
 	calls := make([]turn.Call, len(answer.GetCalls()))
 	for i, call := range answer.GetCalls() {
-		calls[i] = turn.Call{ID: &call.Id, IDRule: turn.CountID, Name: call.GetName(), Arguments: call.GetArgumentsJson()}
+		calls[i] = turn.Call{ID: &call.Id, IDRule: turn.IndexID, Name: call.GetName(), Arguments: call.GetArgumentsJson()}
 	}
 	messages, _, err := composer.Calls(calls, tools)
 	return messages, err

@@ -38,7 +38,7 @@ func TestArgumentsComeBackAsJSON(t *testing.T) {
 		`{"n": NaN}`:                `{"n": "NaN"}`,
 	} {
 		composer := turn.Composer{Role: worldv1.Role_ROLE_AGENT}
-		made, _, err := composer.Calls([]turn.Call{{IDRule: turn.CountID, Tool: "tool", Arguments: written}}, turn.AnyTools())
+		made, _, err := composer.Calls([]turn.Call{{IDRule: turn.IndexID, Tool: "tool", Arguments: written}}, turn.AnyTools())
 		if err != nil {
 			t.Fatal(err)
 		}

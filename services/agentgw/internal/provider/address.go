@@ -69,11 +69,11 @@ func keyOf(getenv func(string) string, name string) (string, error) {
 	return key, sendable(key, fmt.Sprintf("%s%s, %s", name, fileSuffix, path))
 }
 
-// sendable returns an error if the key, which was read from where, cannot be sent in a header.
-func sendable(key, where string) error {
+// sendable returns an error if the key, which was read from source, cannot be sent in a header.
+func sendable(key, source string) error {
 	control := func(r rune) bool { return r < ' ' && r != '\t' || r == '\x7f' }
 	if strings.ContainsFunc(key, control) {
-		return fmt.Errorf("the key in %s has a line break or another control character within it, expected one key on one line", where)
+		return fmt.Errorf("the key in %s has a line break or another control character within it, expected one key on one line", source)
 	}
 	return nil
 }

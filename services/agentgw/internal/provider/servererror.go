@@ -12,15 +12,15 @@ import (
 var errorReasons = []string{"error", "abort", "insufficient_system_resource"}
 
 // ServerError returns the failure that a server reports in an answer with a status of success, nil
-// if it reports none. The content of such an answer is not the model's turn. whole is the raw error
-// of the answer, within that of its first choice, and reason the raw finish reason. Each is nil if
-// absent.
-func ServerError(whole, within, reason json.RawMessage) error {
+// if it reports none. The content of such an answer is not the model's turn. answerError
+// is the raw error of the answer, choiceError that of its first choice, and reason the raw finish
+// reason. Each is nil if absent.
+func ServerError(answerError, choiceError, reason json.RawMessage) error {
 	switch end := FinishReason(reason); {
-	case !IsEmpty(whole):
-		return fmt.Errorf("the server failed: %s", errorText(whole))
-	case !IsEmpty(within):
-		return fmt.Errorf("the server failed within it: %s", errorText(within))
+	case !IsEmpty(answerError):
+		return fmt.Errorf("the server failed: %s", errorText(answerError))
+	case !IsEmpty(choiceError):
+		return fmt.Errorf("the server failed within it: %s", errorText(choiceError))
 	case slices.Contains(errorReasons, end):
 		return fmt.Errorf("the server failed within it: finish_reason %s", end)
 	}
@@ -48,17 +48,17 @@ func IsEmpty(raw json.RawMessage) bool {
 
 // errorText returns an error's code and message, or all of it if it has another form.
 func errorText(raw json.RawMessage) string {
-	var said struct {
+	var fields struct {
 		Code    json.RawMessage `json:"code"` // a number or a word
 		Message string          `json:"message"`
 	}
-	if json.Unmarshal(raw, &said) != nil || said.Message == "" {
+	if json.Unmarshal(raw, &fields) != nil || fields.Message == "" {
 		return excerpt(string(raw))
 	}
-	if IsEmpty(said.Code) {
-		return excerpt(said.Message)
+	if IsEmpty(fields.Code) {
+		return excerpt(fields.Message)
 	}
-	return excerpt(strings.Trim(string(said.Code), `"`) + ": " + said.Message)
+	return excerpt(strings.Trim(string(fields.Code), `"`) + ": " + fields.Message)
 }
 
 // excerpt returns the beginning of a text on one line.

@@ -9,11 +9,11 @@ import (
 const maxValues = 1 << 16
 
 // Unmarshal decodes an answer's body. It fails if the body has more than maxValues values.
-func Unmarshal(body []byte, into any) error {
+func Unmarshal(body []byte, target any) error {
 	if n := values(body); n > maxValues {
 		return fmt.Errorf("%d values, expected at most %d", n, maxValues)
 	}
-	return json.Unmarshal(body, into)
+	return json.Unmarshal(body, target)
 }
 
 // values estimates the number of values in JSON: opening brackets and commas outside of strings.

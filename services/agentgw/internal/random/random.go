@@ -44,7 +44,7 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 	calls := make([]turn.Call, 1+draw.IntN(maxCalls))
 	for i := range calls {
 		tool := list[draw.IntN(len(list))]
-		calls[i] = turn.Call{IDRule: turn.CountID, Tool: tool.GetExecutionName(), Arguments: draw.arguments(tool.GetParametersJson())}
+		calls[i] = turn.Call{IDRule: turn.IndexID, Tool: tool.GetExecutionName(), Arguments: draw.arguments(tool.GetParametersJson())}
 	}
 	messages, _, err := composer.Calls(calls, tools)
 	return messages, err

@@ -35,7 +35,7 @@ func (d drawer) object(schema python.Value, depth int) python.Value {
 	result := &python.Dict{}
 	properties, _ := field(schema, "properties").AsDict()
 	for _, property := range properties.Items() {
-		if wanted := required[property.Key]; wanted || d.IntN(2) == 0 {
+		if isRequired := required[property.Key]; isRequired || d.IntN(2) == 0 {
 			result.Set(property.Key, d.value(property.Value, depth+1))
 		}
 	}
@@ -81,11 +81,11 @@ func (d drawer) value(schema python.Value, depth int) python.Value {
 }
 
 // kind returns a type name: the given one, one of the given list, or any scalar one.
-func (d drawer) kind(given python.Value) string {
-	if kind, ok := given.AsStr(); ok {
+func (d drawer) kind(declared python.Value) string {
+	if kind, ok := declared.AsStr(); ok {
 		return kind
 	}
-	if kinds, _ := given.AsList(); len(kinds) > 0 {
+	if kinds, _ := declared.AsList(); len(kinds) > 0 {
 		kind, _ := kinds[d.IntN(len(kinds))].AsStr()
 		return kind
 	}

@@ -25,11 +25,11 @@ func wordsOf(view []*worldv1.Message) []string {
 	for _, word := range words {
 		seen[word] = true
 	}
-	left := maxScanned
-	for i := len(view) - 1; i >= 0 && left > 0; i-- {
+	remaining := maxScanned
+	for i := len(view) - 1; i >= 0 && remaining > 0; i-- {
 		text := sandbox.Content(view[i])
-		text = text[:min(len(text), left)]
-		left -= len(text)
+		text = text[:min(len(text), remaining)]
+		remaining -= len(text)
 		for word := range strings.FieldsFuncSeq(text, separates) {
 			word = strings.Trim(word, ".-:'")
 			if word == "" || len(word) > maxWord || seen[word] {

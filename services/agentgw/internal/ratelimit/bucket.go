@@ -34,18 +34,18 @@ func (b *bucket) wait(now time.Time, need int64, share float64) time.Duration {
 	flow := float64(max(b.limit-burst+1, (b.limit+1)/2)) * share / window.Seconds()
 	b.rate.SetBurstAt(now, int(burst))
 	b.rate.SetLimitAt(now, rate.Limit(flow))
-	short := float64(need) - b.rate.TokensAt(now)
-	if short <= 0 {
+	missing := float64(need) - b.rate.TokensAt(now)
+	if missing <= 0 {
 		return 0
 	}
-	return time.Duration(short/flow*float64(time.Second)) + time.Millisecond
+	return time.Duration(missing/flow*float64(time.Second)) + time.Millisecond
 }
 
 // take takes n, even if the bucket holds less: later needs wait for the rest. Negative n refunds.
 func (b *bucket) take(now time.Time, n int64) {
 	for n = min(max(n, -b.limit), b.limit); n != 0; {
-		part := min(n, int64(b.rate.Burst()))
-		b.rate.ReserveN(now, int(part))
-		n -= part
+		amount := min(n, int64(b.rate.Burst()))
+		b.rate.ReserveN(now, int(amount))
+		n -= amount
 	}
 }

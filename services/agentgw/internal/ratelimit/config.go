@@ -104,12 +104,12 @@ type Limits map[string]Limit
 func (l *Limits) Set(text string) error {
 	merged, specs := Limits{}, providers.All(nil)
 	maps.Copy(merged, *l)
-	for one := range strings.SplitSeq(text, ";") {
-		name, rest, ok := strings.Cut(strings.TrimSpace(one), "=")
+	for entry := range strings.SplitSeq(text, ";") {
+		name, rest, ok := strings.Cut(strings.TrimSpace(entry), "=")
 		if !ok || name == "" {
-			return fmt.Errorf("%q given, expected PROVIDER=LIMITS as in openai=rpm:600,concurrency:64", one)
+			return fmt.Errorf("%q given, expected PROVIDER=LIMITS as in openai=rpm:600,concurrency:64", entry)
 		}
-		if spec, known := providers.Named(specs, name); known {
+		if spec, ok := providers.Named(specs, name); ok {
 			name = spec.Account()
 		} else if name != anyProvider {
 			names := slices.Sorted(slices.Values(append(providers.Names(specs), anyProvider)))

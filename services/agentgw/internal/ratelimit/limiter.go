@@ -72,7 +72,7 @@ type Permit struct {
 // Acquire waits until a request may begin. The caller calls Done on the permit. The error is
 // ErrSpent, ErrOutage, ErrBreakerOpen or ErrQueueFull, or that of ctx or of the recordings.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
-	asked := time.Now()
+	start := time.Now()
 	p, err := l.enqueue(ctx, r)
 	if err == nil {
 		select {
@@ -85,7 +85,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget of %s: %w", r.Key.Provider, err)
 	}
-	l.meters.waits.Record(ctx, time.Since(asked).Seconds(), p.budget.labels)
+	l.meters.waits.Record(ctx, time.Since(start).Seconds(), p.budget.labels)
 	return p, nil
 }
 
@@ -114,7 +114,7 @@ func (l *Limiter) enqueue(ctx context.Context, r Request) (*Permit, error) {
 
 // abandon removes a request whose caller is gone, and returns why it waited. It returns nil if the
 // request has begun meanwhile.
-func (l *Limiter) abandon(p *Permit, gone error) error {
+func (l *Limiter) abandon(p *Permit, cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := p.budget
@@ -123,7 +123,7 @@ func (l *Limiter) abandon(p *Permit, gone error) error {
 		return p.err
 	}
 	b.dispatch(time.Now())
-	return fmt.Errorf("%d requests wait for their turn%s: %w", waiting, b.outage.lastReason(), gone)
+	return fmt.Errorf("%d requests wait for their turn%s: %w", waiting, b.outage.lastReason(), cause)
 }
 
 // Done reports the outcome of the request and returns its cost. Call it exactly once.
@@ -158,5 +158,5 @@ func (l *Limiter) InOutage(key Key, since time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.budgets[key]
-	return b != nil && !b.outage.began.IsZero() && !b.outage.began.After(since)
+	return b != nil && !b.outage.start.IsZero() && !b.outage.start.After(since)
 }

@@ -35,7 +35,7 @@ func (b *budget) newBreaker(cfg Config) *gobreaker.TwoStepCircuitBreaker[any] {
 
 // outage is a time in which a provider answers no request under a key. The zero value is none.
 type outage struct {
-	began, blockedUntil time.Time // first refusal or failure; end of the pause or of the open breaker at the last one
+	start, blockedUntil time.Time // first refusal or failure; end of the pause or of the open breaker at the last one
 	requests            int       // refused or failed ones
 	reason              string    // of the last one
 	waitingSince        map[Run]time.Time
@@ -43,7 +43,7 @@ type outage struct {
 
 // addRun starts the wait of a run, unless it waits already.
 func (o *outage) addRun(now time.Time, r Run) {
-	if _, waits := o.waitingSince[r]; !waits && !o.began.IsZero() {
+	if _, waits := o.waitingSince[r]; !waits && !o.start.IsZero() {
 		o.waitingSince[r] = now
 	}
 }
@@ -70,11 +70,11 @@ func later(a, b time.Time) time.Time {
 // mayWait reports whether a run may keep waiting: it has not waited in the outage for MaxWait.
 func (b *budget) mayWait(now time.Time, r Run) bool {
 	since, waits := b.outage.waitingSince[r]
-	known := b.outage.blockedUntil
-	if now.Before(known) {
-		known = now
+	until := b.outage.blockedUntil
+	if now.Before(until) {
+		until = now
 	}
-	return !waits || known.Sub(since) < b.limiter.cfg.MaxWait
+	return !waits || until.Sub(since) < b.limiter.cfg.MaxWait
 }
 
 // waitError returns the error of a run's request that may not wait, nil if it may. A run waits for
@@ -86,7 +86,7 @@ func (b *budget) waitError(now time.Time, r Run) error {
 		return nil
 	case closed:
 		return fmt.Errorf("%w: in %s %d requests were refused or failed and none was answered%s",
-			ErrOutage, now.Sub(b.outage.began).Round(time.Second), b.outage.requests, b.outage.lastReason())
+			ErrOutage, now.Sub(b.outage.start).Round(time.Second), b.outage.requests, b.outage.lastReason())
 	}
 	next := max(b.openUntil.Sub(now), 0).Round(time.Millisecond)
 	return fmt.Errorf("%w, tried again in %s%s", ErrBreakerOpen, next, b.outage.lastReason())
@@ -95,14 +95,14 @@ func (b *budget) waitError(now time.Time, r Run) error {
 // recordRefusal records that a request of a run was refused or failed. It fails queued requests
 // that may wait no longer, and logs at intervals.
 func (b *budget) recordRefusal(now time.Time, r Run, o Outcome) {
-	if b.outage.began.IsZero() {
-		b.outage.began, b.outage.waitingSince = now, make(map[Run]time.Time)
+	if b.outage.start.IsZero() {
+		b.outage.start, b.outage.waitingSince = now, make(map[Run]time.Time)
 	}
 	b.outage.addRun(now, r)
 	b.outage.blockedUntil = later(now, b.blockedUntil())
 	b.outage.requests++
 	b.outage.reason = cmp.Or(o.Reason, b.outage.reason)
-	lasted, blocked := now.Sub(b.outage.began), b.outage.blockedUntil.Sub(now)
+	lasted, blocked := now.Sub(b.outage.start), b.outage.blockedUntil.Sub(now)
 	if now.Before(b.openUntil) || lasted >= b.limiter.cfg.MaxWait {
 		b.queue.fail(func(p *Permit) error { return b.waitError(now, p.request.Run) })
 	}
@@ -111,7 +111,7 @@ func (b *budget) recordRefusal(now time.Time, r Run, o Outcome) {
 	}
 	b.lastLogged = now
 	if b.loggedOutage.IsZero() {
-		b.loggedOutage = b.outage.began
+		b.loggedOutage = b.outage.start
 	}
 	b.limiter.logger.Warn("provider does not answer", "provider", b.key.Provider, "reason", b.outage.reason,
 		"for", lasted.Round(time.Second), "next_request", blocked.Round(time.Second))

@@ -41,13 +41,13 @@ func (q *queue) push(p *Permit, limit int) bool {
 // sweep that it is asked about.
 func (q *queue) next(eligible func(p *Permit) bool) *Permit {
 	var next *Permit
-	var least float64
+	var minShare float64
 	for name, s := range q.sweeps {
-		if len(s.waiting) == 0 || next != nil && (s.served > least || s.served == least && name > next.request.Run.Sweep) {
+		if len(s.waiting) == 0 || next != nil && (s.served > minShare || s.served == minShare && name > next.request.Run.Sweep) {
 			continue
 		}
 		if first := s.waiting[0]; eligible(first) {
-			next, least = first, s.served
+			next, minShare = first, s.served
 		}
 	}
 	return next
@@ -74,11 +74,11 @@ func (q *queue) remove(p *Permit) bool {
 	return true
 }
 
-// fail fails the queued requests for which why returns an error.
-func (q *queue) fail(why func(p *Permit) error) {
+// fail fails the queued requests for which reason returns an error.
+func (q *queue) fail(reason func(p *Permit) error) {
 	for _, s := range q.sweeps {
 		s.waiting = slices.DeleteFunc(s.waiting, func(p *Permit) bool {
-			if p.err = why(p); p.err != nil {
+			if p.err = reason(p); p.err != nil {
 				q.n--
 				close(p.ready)
 			}

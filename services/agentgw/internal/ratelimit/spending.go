@@ -91,12 +91,12 @@ func (s *sweepSpend) admits(p *Permit) (now bool, err error) {
 	if s == nil {
 		return true, nil
 	}
-	least := Cost{1, 1} // any request needs at least that
+	minCost := Cost{1, 1} // any request needs at least that
 	if s.running == 0 {
-		least = Cost{max(p.expected.Tokens, 1), max(p.expected.Micros, 1)}
+		minCost = Cost{max(p.expected.Tokens, 1), max(p.expected.Micros, 1)}
 	}
-	if !s.spent.Plus(least).fitsIn(s.limit) {
-		return false, spendError(s.spent, s.limit, least)
+	if !s.spent.Plus(minCost).fitsIn(s.limit) {
+		return false, spendError(s.spent, s.limit, minCost)
 	}
 	return p.usage.mayRun() && s.spent.Plus(s.expected).Plus(p.expected).fitsIn(s.limit), nil
 }

@@ -40,7 +40,7 @@ func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Messa
 func call(composer turn.Composer, tools *turn.Tools, scripted ...*worldv1.ToolCall) ([]*worldv1.Message, error) {
 	calls := make([]turn.Call, len(scripted))
 	for i, s := range scripted {
-		calls[i] = turn.Call{ID: s.Id, IDRule: turn.CountID, Tool: s.GetTool(), Arguments: cmp.Or(s.GetArgumentsJson(), "{}")}
+		calls[i] = turn.Call{ID: s.Id, IDRule: turn.IndexID, Tool: s.GetTool(), Arguments: cmp.Or(s.GetArgumentsJson(), "{}")}
 	}
 	messages, _, err := composer.Calls(calls, tools)
 	return messages, err

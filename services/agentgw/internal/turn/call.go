@@ -32,11 +32,11 @@ const (
 	// KeepID keeps the id as it is. It may be empty, no identifier, or nil, which leaves the message's
 	// column null.
 	KeepID IDRule = iota
-	// DrawID derives a UUID from the message's index for a call without an id. The source's variables
-	// are named after the tool.
-	DrawID
-	// CountID replaces a missing or unprintable id by call_<message index>.
-	CountID
+	// DeriveID derives a UUID from the message's index for a call without an id. The source's
+	// variables are named after the tool.
+	DeriveID
+	// IndexID replaces a missing or unprintable id by call_<message index>.
+	IndexID
 )
 
 // Call is one call as a role writes it.
@@ -68,9 +68,9 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 		}
 	}
 	for i, call := range calls {
-		stated, mistake := tools.resolve(call)
-		if wrong := call.setArguments(stated); mistake == nil {
-			mistake = wrong
+		toolCall, mistake := tools.resolve(call)
+		if argumentMistake := call.setArguments(toolCall); mistake == nil {
+			mistake = argumentMistake
 		}
 		if mistake != nil && c.Compat && mistake.raised {
 			return nil, mistake, mistake
@@ -80,12 +80,12 @@ func (c Composer) Calls(calls []Call, tools *Tools) (messages []*worldv1.Message
 		}
 		usable = usable || mistake == nil
 		index := c.Index + int32(i)
-		call.setID(stated, index, taken)
-		if c.Role == worldv1.Role_ROLE_USER && !tools.HasUserTools() && call.IDRule != CountID {
-			hideID(stated)
+		call.setID(toolCall, index, taken)
+		if c.Role == worldv1.Role_ROLE_USER && !tools.HasUserTools() && call.IDRule != IndexID {
+			hideID(toolCall)
 		}
 		m := c.toEnvironment(index)
-		m.Body = &worldv1.Message_Call{Call: stated}
+		m.Body = &worldv1.Message_Call{Call: toolCall}
 		messages = append(messages, m)
 	}
 	if usable {
@@ -162,7 +162,7 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 	}
 	call.ArgumentsJson = text
 	_, object := args.AsDict()
-	if spelled, ok := args.AsStr(); object || ok && sandbox.IsObject(spelled) {
+	if str, ok := args.AsStr(); object || ok && sandbox.IsObject(str) {
 		return nil
 	}
 	return &Mistake{Exception: exceptionType, Detail: fmt.Sprintf("arguments of %s: a JSON object expected, got %s", call.GetName(), args.TypeName())}
@@ -173,12 +173,12 @@ func (c Call) setArguments(call *worldv1.ToolCall) *Mistake {
 func (c Call) setID(call *worldv1.ToolCall, index int32, taken map[string]bool) {
 	call.Id = c.ID
 	switch {
-	case c.IDRule == DrawID:
+	case c.IDRule == DeriveID:
 		call.Variable = &call.Tool
 		if c.ID == nil {
 			call.Id = proto.String(uuid.NewSHA1(uuid.NameSpaceURL, []byte("call:"+strconv.Itoa(int(index)))).String())
 		}
-	case c.IDRule == CountID && (c.ID == nil || *c.ID == "" || strings.ContainsFunc(*c.ID, unprintable)):
+	case c.IDRule == IndexID && (c.ID == nil || *c.ID == "" || strings.ContainsFunc(*c.ID, unprintable)):
 		call.Id = proto.String(freeID(index, taken))
 	}
 	if call.Id != nil && !fitsSource(*call.Id) {

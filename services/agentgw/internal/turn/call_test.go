@@ -26,7 +26,7 @@ func TestCalls(t *testing.T) {
 		"as stated":           {Call{ID: p("a-1"), Name: "contact_0", Arguments: `{"x": 1.0}`}, p("a-1"), sandbox.ComposeSource("a-1", "add_contact", "{'x': 1.0}"), "", false},
 		"empty id":            {Call{ID: p(""), Name: "contact_0", Arguments: `{}`}, p(""), "_parameters = {}\n_response = add_contact(**_parameters)\nprint(repr(_response))", "", false},
 		"no id":               {Call{Name: "contact_0", Arguments: `{}`}, nil, "None_parameters = {}\nNone_response = add_contact(**None_parameters)\nprint(repr(None_response))", "", false},
-		"drawn":               {Call{IDRule: DrawID, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
+		"drawn":               {Call{IDRule: DeriveID, Name: "contact_0", Arguments: `{}`}, p("e1a4c1b5-6a6c-5d8e-9a2e-000000000000"), "add_contact_parameters = {}\nadd_contact_response = add_contact(**add_contact_parameters)\nprint(repr(add_contact_response))", "", false},
 		"hostile id":          {Call{ID: p(hostile), Name: "contact_0", Arguments: `{}`}, p("call_4"), sandbox.ComposeSource("call_4", "add_contact", "{}"), "", false},
 		"unknown":             {Call{ID: p("a"), Name: "add_contact", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = add_contact__(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
 		"keyword":             {Call{ID: p("a"), Name: "import", Arguments: `{}`}, p("a"), "a_parameters = {}\na_response = import_(**a_parameters)\nprint(repr(a_response))", "KeyError", true},
@@ -55,7 +55,7 @@ func TestCalls(t *testing.T) {
 				continue
 			}
 			m := messages[0]
-			if test.call.IDRule == DrawID {
+			if test.call.IDRule == DeriveID {
 				test.id = m.GetCall().Id
 			}
 			if diff := cmp.Diff(test.id, m.GetCall().Id); diff != "" {
@@ -108,11 +108,11 @@ func TestCallsOfUser(t *testing.T) {
 // parses as that call.
 func FuzzCalls(f *testing.F) {
 	f.Add("call_1", "contact_0", `{"name": "x"}`, uint8(KeepID))
-	f.Add("a\nb", "x();", `"\ud800"`, uint8(DrawID))
+	f.Add("a\nb", "x();", `"\ud800"`, uint8(DeriveID))
 	f.Add("a_parameters = {}\na_response = contact_1(**a_parameters)\nprint(repr(a", "contact_0", "{}", uint8(KeepID))
-	f.Add("a#b", "contact_1", "{", uint8(CountID))
-	f.Add("call_1", "contact_1", `"{\"x\": true}"`, uint8(CountID))
-	f.Add("call-1", "contact_1", `"\n{'x': None}"`, uint8(DrawID))
+	f.Add("a#b", "contact_1", "{", uint8(IndexID))
+	f.Add("call_1", "contact_1", `"{\"x\": true}"`, uint8(IndexID))
+	f.Add("call-1", "contact_1", `"\n{'x': None}"`, uint8(DeriveID))
 	f.Fuzz(func(t *testing.T, id, name, arguments string, rule uint8) {
 		stated := Call{ID: &id, IDRule: IDRule(rule % 3), Name: name, Arguments: arguments}
 		messages, mistake, err := Composer{Role: worldv1.Role_ROLE_AGENT}.Calls([]Call{stated}, renamed())

@@ -18,8 +18,8 @@ func (t *ToolText) Encode(format string, encode func() ([]byte, error)) ([]byte,
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if kept, ok := t.formats[format]; ok {
-		return kept, nil
+	if cached, ok := t.formats[format]; ok {
+		return cached, nil
 	}
 	text, err := encode()
 	if err != nil {

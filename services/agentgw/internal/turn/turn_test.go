@@ -102,7 +102,7 @@ func TestMistakes(t *testing.T) {
 func TestCountedIDs(t *testing.T) {
 	var calls []Call
 	for _, id := range []*string{p("a-1"), p(""), nil, p("call_5"), p("a\nb"), p(strings.Repeat("x", 5000))} {
-		calls = append(calls, Call{ID: id, IDRule: CountID, Name: "contact_0", Arguments: "{}"})
+		calls = append(calls, Call{ID: id, IDRule: IndexID, Name: "contact_0", Arguments: "{}"})
 	}
 	messages, _, err := Composer{Role: worldv1.Role_ROLE_AGENT, Index: 4}.Calls(calls, renamed())
 	if err != nil {

@@ -24,9 +24,9 @@ func infrastructureEnd(cause error) *busv1.End {
 	if !errors.As(cause, &called) {
 		return end
 	}
-	said := called.GRPCStatus()
-	end.Detail = strings.Replace(end.GetDetail(), called.Error(), said.Message(), 1)
-	for _, detail := range said.Details() {
+	st := called.GRPCStatus()
+	end.Detail = strings.Replace(end.GetDetail(), called.Error(), st.Message(), 1)
+	for _, detail := range st.Details() {
 		if failure, ok := detail.(*agentgwv1.Failure); ok {
 			end.FailureClass = failure.GetClass()
 		}

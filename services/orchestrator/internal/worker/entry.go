@@ -30,7 +30,7 @@ func (r *runner) append(ctx context.Context, entry *busv1.LogEntry) error {
 	if err := r.state.Apply(entry); err != nil {
 		return fmt.Errorf("rollout %s: %w", r.rollout.GetId(), err)
 	}
-	r.asked = false
+	r.requested = false
 	waits := r.state.End() == nil && (entry.GetClaim() == nil || entry.GetStart() != nil)
 	if waits {
 		speaker, over := r.state.Next()
@@ -92,5 +92,5 @@ func isComputed(player *agentgwv1.Player) bool {
 // the first to play the rollout and has not asked for the turn, and the log was its own within
 // ownershipWindow. The log itself proves nothing, because it may have lost its tail.
 func (r *runner) isFresh() bool {
-	return r.first && !r.asked && !r.rollout.GetReplay() && time.Since(r.appended) < ownershipWindow
+	return r.first && !r.requested && !r.rollout.GetReplay() && time.Since(r.appended) < ownershipWindow
 }

@@ -41,7 +41,7 @@ func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause 
 	}
 	round, ended := lastRound(log.Entries)
 	if round > delivery.Round {
-		return errPlayedAgain
+		return errReplaced
 	}
 	end := infrastructureEnd(fmt.Errorf("too little is stored of the rollout to play it on: %w", cause))
 	if over := ended && round == delivery.Round; log.End.Sequence > 0 && !over {

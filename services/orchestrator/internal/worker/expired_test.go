@@ -156,8 +156,8 @@ func TestWrittenOffInALaterRound(t *testing.T) {
 	if _, err := s.Append(t.Context(), "s.0", &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, last); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.failExpired(t.Context(), delivery, errThrottled); !errors.Is(err, errPlayedAgain) {
-		t.Errorf("in a later round: got %v, want %v", err, errPlayedAgain)
+	if err := w.failExpired(t.Context(), delivery, errThrottled); !errors.Is(err, errReplaced) {
+		t.Errorf("in a later round: got %v, want %v", err, errReplaced)
 	}
 	if _, err := s.RoundResult(t.Context(), "s.0", 0); err == nil {
 		t.Error("result of the earlier round: got one, want none")

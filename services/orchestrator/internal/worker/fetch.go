@@ -23,25 +23,25 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 func (w *Worker) fetch(ctx context.Context, sweepID string) {
 	var queue *bus.Queue
 	for {
-		n, heard, ok := w.scheduler.capacity(ctx, sweepID)
+		n, announcements, ok := w.scheduler.capacity(ctx, sweepID)
 		if !ok {
 			return
 		}
-		left, err := w.fetchSome(ctx, sweepID, &queue, n)
+		more, err := w.fetchSome(ctx, sweepID, &queue, n)
 		if err != nil && ctx.Err() == nil {
 			w.peers.Logger.Warn("cannot fetch jobs, trying again", "sweep", sweepID, "error", err)
 			queue = nil // the server may have removed its consumer
 			pause(ctx, time.Second)
 		}
-		if !left && err == nil && w.scheduler.detach(sweepID, heard) {
+		if !more && err == nil && w.scheduler.detach(sweepID, announcements) {
 			return
 		}
 	}
 }
 
-// fetchSome fetches up to n jobs of a sweep and opens the queue if it is nil. left is false if the
+// fetchSome fetches up to n jobs of a sweep and opens the queue if it is nil. more is false if the
 // sweep has no job, here or elsewhere.
-func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (left bool, err error) {
+func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queue, n int) (more bool, err error) {
 	if *queue == nil {
 		if *queue, err = w.peers.Bus.OpenQueue(ctx, sweepID, w.cfg.Lease); err != nil {
 			return true, err
@@ -55,8 +55,8 @@ func (w *Worker) fetchSome(ctx context.Context, sweepID string, queue **bus.Queu
 	if err != nil || len(deliveries) > 0 {
 		return true, err
 	}
-	if left, err = w.peers.Bus.HasJobs(ctx, sweepID); !left || err != nil {
-		return left, err
+	if more, err = w.peers.Bus.HasJobs(ctx, sweepID); !more || err != nil {
+		return more, err
 	}
 	reset, err := w.peers.Bus.ResetJobs(ctx, sweepID)
 	if reset {

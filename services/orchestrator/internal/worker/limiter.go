@@ -26,9 +26,9 @@ func newLimiter() limiter {
 	return limiter{active: semaphore.NewWeighted(int64(activePerCore * runtime.GOMAXPROCS(0)))}
 }
 
-// take acquires the semaphore. The only error is that of ctx. release is idempotent and is called
-// automatically after activeLimit.
-func (l limiter) take(ctx context.Context) (release func(), err error) {
+// acquire acquires the semaphore. The only error is that of ctx. release is idempotent and is
+// called automatically after activeLimit.
+func (l limiter) acquire(ctx context.Context) (release func(), err error) {
 	if err := l.active.Acquire(ctx, 1); err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (l limiter) take(ctx context.Context) (release func(), err error) {
 // acquire acquires the limiter.
 func (r *runner) acquire(ctx context.Context) (err error) {
 	r.release()
-	r.deactivate, err = r.limiter.take(ctx)
+	r.deactivate, err = r.limiter.acquire(ctx)
 	return err
 }
 

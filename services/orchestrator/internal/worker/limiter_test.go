@@ -49,7 +49,7 @@ func TestLimiterIsHeldLong(t *testing.T) {
 		first() // too late: its hand is another's by now
 		ended, end := context.WithTimeout(t.Context(), activeLimit/2)
 		defer end()
-		if _, err := h.take(ended); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := h.acquire(ended); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("while nobody is done: got %v, want %v", err, context.DeadlineExceeded)
 		}
 		second()
@@ -60,7 +60,7 @@ func TestLimiterIsHeldLong(t *testing.T) {
 // take takes a hand and fails the test if that fails.
 func take(t *testing.T, h limiter) (release func()) {
 	t.Helper()
-	release, err := h.take(t.Context())
+	release, err := h.acquire(t.Context())
 	if err != nil {
 		t.Error(err)
 		return func() {}

@@ -11,9 +11,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// longBytes is the size from which a conversation is long. Short ones are not limited: thousands
+// largeBytes is the size from which a conversation is long. Short ones are not limited: thousands
 // may wait for their models at once.
-const longBytes = 256 << 10
+const largeBytes = 256 << 10
 
 // askingDivisor limits the conversations that are in requests to players to a part of the memory.
 // Each exists several times then: here, at the gateway and at the player.
@@ -53,7 +53,7 @@ func (r *runner) memoryNeed() int64 {
 		longest = rollout.DefaultMaxBytes
 	}
 	switch {
-	case r.state != nil && r.state.Bytes() <= longBytes:
+	case r.state != nil && r.state.Bytes() <= largeBytes:
 		return 0
 	case r.state != nil && r.state.Bytes() <= mediumBytes:
 		return min(mediumBytes, longest)
@@ -115,7 +115,7 @@ func (r *runner) releaseMemory() {
 // ask waits until the conversation may be sent to its player. That time does not count towards the
 // player's timeout.
 func (r *runner) ask(ctx context.Context) (answered func(), err error) {
-	if r.state.Bytes() <= longBytes {
+	if r.state.Bytes() <= largeBytes {
 		return func() {}, nil
 	}
 	return r.asking.acquire(ctx, r.state.Bytes())

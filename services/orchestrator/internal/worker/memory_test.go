@@ -42,7 +42,7 @@ func (s *stage) enqueueLimited(t *testing.T, maxBytes int64) (ids []string) {
 // to their end.
 func TestByteLimitEndsRollouts(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", longBytes/2+1)
+	text := strings.Repeat("x", largeBytes/2+1)
 	var long, most atomic.Int32
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		if req.GetTurn() > 1 {
@@ -53,14 +53,14 @@ func TestByteLimitEndsRollouts(t *testing.T) {
 		}
 		return answer(req, text), nil
 	}
-	ids := s.enqueueLimited(t, 3*longBytes)
-	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 4 * longBytes }, nil))
+	ids := s.enqueueLimited(t, 3*largeBytes)
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 4 * largeBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		end := state.End()
 		if end.GetReason() != busv1.EndReason_END_REASON_MODEL_FAILURE || end.GetExceptionType() != rollout.TooLarge {
 			t.Errorf("end of %s: got %v, want %s as a failure of the model", id, end, rollout.TooLarge)
 		}
-		if got := state.Bytes(); got <= 3*longBytes || got > 4*longBytes {
+		if got := state.Bytes(); got <= 3*largeBytes || got > 4*largeBytes {
 			t.Errorf("bytes of %s: got %d, want the limit and one message at most", id, got)
 		}
 	}
@@ -92,12 +92,12 @@ func TestMemoryLimit(t *testing.T) {
 // ever, and none loses or repeats a message.
 func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", longBytes)
+	text := strings.Repeat("x", largeBytes)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		return answer(req, text), nil
 	}
 	ids := s.enqueueLimited(t, 2*mediumBytes)
-	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.LongBytes = 2 * mediumBytes }, nil))
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 2 * mediumBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		if end := state.End(); end.GetExceptionType() != rollout.TooLarge || state.Claims() != 1 || len(state.Messages()) != 9 {
 			t.Errorf("%s: got %v, %d claims and %d messages, want %s, 1 and 9", id, end, state.Claims(), len(state.Messages()), rollout.TooLarge)
@@ -108,8 +108,8 @@ func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 // TestStopWithoutMessages stops a worker while a conversation waits without its messages.
 func TestStopWithoutMessages(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", longBytes)
-	w := s.worker(t, func(cfg *Config) { cfg.LongBytes = mediumBytes }, nil)
+	text := strings.Repeat("x", largeBytes)
+	w := s.worker(t, func(cfg *Config) { cfg.ConversationMemory = mediumBytes }, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	taken := make(chan error, 1)

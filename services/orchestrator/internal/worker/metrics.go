@@ -21,7 +21,7 @@ type metrics struct {
 
 func newMetrics() (metrics, error) {
 	meter := otel.Meter("orchestrator")
-	ended, err := meter.Int64Counter("toolsandbox.rollouts.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
+	endedCounter, err := meter.Int64Counter("toolsandbox.rollouts.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
 	if err != nil {
 		return metrics{}, err
 	}
@@ -31,13 +31,13 @@ func newMetrics() (metrics, error) {
 		return metrics{}, err
 	}
 	running, err := meter.Int64UpDownCounter("toolsandbox.rollouts.running", metric.WithDescription("Rollouts that this process plays."))
-	return metrics{ended: ended, duration: duration, running: running}, err
+	return metrics{ended: endedCounter, duration: duration, running: running}, err
 }
 
 // start records that a rollout starts, and returns the function that records its end. end is nil if
 // the rollout did not end here.
 func (m metrics) start(ctx context.Context) func(end *busv1.End) {
-	began := time.Now()
+	start := time.Now()
 	m.running.Add(ctx, 1)
 	return func(end *busv1.End) {
 		m.running.Add(ctx, -1)
@@ -46,6 +46,6 @@ func (m metrics) start(ctx context.Context) func(end *busv1.End) {
 		}
 		reason := strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_"))
 		m.ended.Add(ctx, 1, metric.WithAttributes(attribute.String("reason", reason)))
-		m.duration.Record(ctx, time.Since(began).Seconds())
+		m.duration.Record(ctx, time.Since(start).Seconds())
 	}
 }

@@ -26,18 +26,18 @@ import (
 // runner plays one rollout.
 type runner struct {
 	*Worker
-	delivery *bus.Delivery
-	rollout  *busv1.Rollout
-	setup    *setupv1.Setup
-	tools    roleTools
-	state    *rollout.State
-	limit    *agentgwv1.SpendLimit
-	session  *toolhostv1.CreateSessionResponse
-	end      bus.Position // of the log
-	resumed  bool         // a log existed before this delivery
-	digests  map[worldv1.Role]viewDigest
-	first    bool // this delivery is the first to play the rollout
-	asked    bool // this delivery has asked for the coming turn
+	delivery  *bus.Delivery
+	rollout   *busv1.Rollout
+	setup     *setupv1.Setup
+	tools     roleTools
+	state     *rollout.State
+	limit     *agentgwv1.SpendLimit
+	session   *toolhostv1.CreateSessionResponse
+	end       bus.Position // of the log
+	resumed   bool         // a log existed before this delivery
+	digests   map[worldv1.Role]viewDigest
+	first     bool // this delivery is the first to play the rollout
+	requested bool // this delivery has asked for the coming turn
 
 	deactivate func() // releases the limiter, nil if it is not held
 	freeMemory func() // releases heldBytes, nil if it is 0
@@ -132,7 +132,7 @@ func (r *runner) takenOver(ctx context.Context, err error) error {
 }
 
 func (r *runner) newClaim() *busv1.Claim {
-	return &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round, Begun: timestamppb.Now()}
+	return &busv1.Claim{Worker: r.cfg.Name, Round: r.delivery.Round, Started: timestamppb.Now()}
 }
 
 // takeOver continues an existing log, or opens a new one. sessionErr says why there is no session.
@@ -193,7 +193,7 @@ func (r *runner) resume(ctx context.Context, log *bus.Log, claim *busv1.Claim, s
 	r.state, r.end, r.resumed = state, log.End, true
 	switch {
 	case state.Round() > claim.GetRound():
-		return errPlayedAgain
+		return errReplaced
 	case state.End() != nil && state.Round() == claim.GetRound():
 		return nil
 	}
@@ -295,7 +295,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	if err != nil {
 		return nil, nil, err
 	}
-	r.asked = true
+	r.requested = true
 	r.release()
 	answered, err := r.ask(ctx)
 	if err != nil {
@@ -316,7 +316,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleName(role), err)
 	}
-	if hold := response.GetHold(); hold != nil {
+	if hold := response.GetThrottled(); hold != nil {
 		return nil, nil, r.throttled(ctx, hold)
 	}
 	if failure := response.GetFailure(); failure != nil {

@@ -60,7 +60,7 @@ func TestRollout(t *testing.T) {
 			End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
 		},
 	}
-	if diff := cmp.Diff(want, s.entries(t, "s.0"), protocmp.Transform(), protocmp.IgnoreFields(&busv1.LogEntry{}, "number", "previous", "digest"), protocmp.IgnoreFields(&busv1.Claim{}, "begun")); diff != "" {
+	if diff := cmp.Diff(want, s.entries(t, "s.0"), protocmp.Transform(), protocmp.IgnoreFields(&busv1.LogEntry{}, "number", "previous", "digest"), protocmp.IgnoreFields(&busv1.Claim{}, "started")); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
 	if got, want := toolhostv1.HostedServices(services.Load()), s.rollout("s.0").GetHostedServices(); got != want {

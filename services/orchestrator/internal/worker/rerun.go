@@ -2,5 +2,5 @@ package worker
 
 import "errors"
 
-// errPlayedAgain: the job of a later round has taken the rollout over, so this job is obsolete.
-var errPlayedAgain = errors.New("the rollout is played again in a later round")
+// errReplaced: the job of a later round has taken the rollout over, so this job is obsolete.
+var errReplaced = errors.New("the rollout is played again in a later round")

@@ -37,7 +37,7 @@ func TestFenceOfRounds(t *testing.T) {
 			})
 			expected := bus.ErrFenced
 			if call == 0 {
-				expected = errPlayedAgain
+				expected = errReplaced
 			}
 			if err := slow.play(t.Context(), delivery); !errors.Is(err, expected) {
 				t.Errorf("the stalled worker: got %v, want %v", err, expected)

@@ -33,7 +33,7 @@ type endedRollout struct {
 func (w *Worker) awaitResult(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if _, waits := w.waiting[delivery]; !waits && slices.Contains(w.held[delivery.Rollout.GetId()], delivery) {
+	if _, waits := w.waiting[delivery]; !waits && slices.Contains(w.deliveries[delivery.Rollout.GetId()], delivery) {
 		w.waiting[delivery] = time.Now()
 	}
 }
@@ -49,14 +49,14 @@ func (w *Worker) requestResults(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		late := w.overdue()
-		if len(late) == 0 {
+		overdue := w.overdue()
+		if len(overdue) == 0 {
 			continue
 		}
-		first := late[0].delivery.Rollout.GetId()
-		w.peers.Logger.Warn("waiting for results", "rollouts", len(late), "first", first, "stream", w.peers.Bus.LogStream(first),
-			"longest", time.Since(late[0].since).Round(time.Second))
-		for _, waits := range late[:min(len(late), resultBatch)] {
+		first := overdue[0].delivery.Rollout.GetId()
+		w.peers.Logger.Warn("waiting for results", "rollouts", len(overdue), "first", first, "stream", w.peers.Bus.LogStream(first),
+			"longest", time.Since(overdue[0].since).Round(time.Second))
+		for _, waits := range overdue[:min(len(overdue), resultBatch)] {
 			if err := w.requestResult(ctx, waits); err != nil && ctx.Err() == nil {
 				w.peers.Logger.Warn("result not asked for, trying again", "rollout", waits.delivery.Rollout.GetId(), "error", err)
 			}
@@ -79,16 +79,16 @@ func (r *runner) requestScore(ctx context.Context) error {
 func (w *Worker) overdue() []endedRollout {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var late []endedRollout
+	var overdue []endedRollout
 	for delivery, since := range w.waiting {
 		if time.Since(since) >= w.resultWait {
-			late = append(late, endedRollout{delivery, since})
+			overdue = append(overdue, endedRollout{delivery, since})
 		}
 	}
-	slices.SortFunc(late, func(a, b endedRollout) int {
+	slices.SortFunc(overdue, func(a, b endedRollout) int {
 		return cmp.Or(a.since.Compare(b.since), cmp.Compare(a.delivery.Rollout.GetId(), b.delivery.Rollout.GetId()))
 	})
-	return late
+	return overdue
 }
 
 // requestResult requests scoring of a rollout whose log has ended. It requeues a rollout whose log

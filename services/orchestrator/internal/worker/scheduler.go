@@ -16,8 +16,8 @@ import (
 // Jobs also carry the limit at the time they were queued, which may be older. So a job's limit
 // counts only until the worker has received one. A lower limit stops no running rollout.
 type scheduler struct {
-	play  func(*bus.Delivery) // starts a rollout and returns; done reports its end
-	ahead int                 // jobs that may wait here for a slot
+	play       func(*bus.Delivery) // starts a rollout and returns; done reports its end
+	maxWaiting int                 // jobs that may wait here for a slot
 
 	mu       sync.Mutex
 	free     int
@@ -41,7 +41,7 @@ type sweepQueue struct {
 
 // newScheduler returns a scheduler with n free slots. Set play before offering jobs.
 func newScheduler(n, ahead int) *scheduler {
-	return &scheduler{ahead: ahead, free: n, limits: make(map[string]int), sweeps: make(map[string]*sweepQueue)}
+	return &scheduler{maxWaiting: ahead, free: n, limits: make(map[string]int), sweeps: make(map[string]*sweepQueue)}
 }
 
 // queueOf returns a sweep's queue. The caller holds mu.
@@ -55,7 +55,7 @@ func (s *scheduler) queueOf(sweepID string) *sweepQueue {
 // limit returns the largest number of concurrent rollouts of a sweep, 0 for no limit. The caller
 // holds mu.
 func (s *scheduler) limit(sweepID string, q *sweepQueue) int {
-	if limit, told := s.limits[sweepID]; told {
+	if limit, ok := s.limits[sweepID]; ok {
 		return limit
 	}
 	return q.queuedLimit
@@ -78,11 +78,11 @@ func (s *scheduler) attach(sweepID string) bool {
 
 // detach reports whether the caller may stop fetching, after it found no job since capacity
 // returned announcements.
-func (s *scheduler) detach(sweepID string, heard int) bool {
+func (s *scheduler) detach(sweepID string, announcements int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.queueOf(sweepID)
-	if q.announcements != heard {
+	if q.announcements != announcements {
 		return false // jobs were announced since
 	}
 	q.fetched = false
@@ -96,18 +96,18 @@ func (s *scheduler) detach(sweepID string, heard int) bool {
 
 // capacity waits until more jobs of a sweep may be fetched. It returns their number, and the
 // argument for detach. ok is false if ctx ends first.
-func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, heard int, ok bool) {
+func (s *scheduler) capacity(ctx context.Context, sweepID string) (n, announcements int, ok bool) {
 	for ctx.Err() == nil {
 		s.mu.Lock()
 		q := s.queueOf(sweepID)
-		ahead := max(s.ahead/max(s.fetching, 1), 1)
+		ahead := max(s.maxWaiting/max(s.fetching, 1), 1)
 		if limit := s.limit(sweepID, q); limit > 0 {
 			ahead = min(ahead, limit)
 		}
-		n, heard = ahead-len(q.waiting), q.announcements
+		n, announcements = ahead-len(q.waiting), q.announcements
 		s.mu.Unlock()
 		if n > 0 {
-			return n, heard, true
+			return n, announcements, true
 		}
 		select {
 		case <-q.wake:

@@ -45,8 +45,8 @@ func (r *runner) checkBudget(ctx context.Context) error {
 
 // throttled returns errThrottled, or errSpent after publishing that for workers and watchers of the
 // sweep.
-func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Hold) error {
-	if !hold.GetSpent() {
+func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error {
+	if !hold.GetSpendLimitReached() {
 		return errThrottled
 	}
 	err := r.peers.Bus.UpdateControl(ctx, r.rollout.GetSweepId(), func(control *busv1.SweepControl) bool {
@@ -85,8 +85,8 @@ func (w *Worker) parkJob(ctx context.Context, delivery *bus.Delivery) {
 		w.peers.Logger.Debug("rollout parked", "rollout", id, "reason", control.GetExhausted())
 		return
 	}
-	again := &busv1.Job{Rollout: delivery.Rollout, Parallel: int32(delivery.Parallel), Round: delivery.Round}
-	if err := w.peers.Bus.Enqueue(ctx, []*busv1.Job{again}); err != nil {
+	parked := &busv1.Job{Rollout: delivery.Rollout, Parallel: int32(delivery.Parallel), Round: delivery.Round}
+	if err := w.peers.Bus.Enqueue(ctx, []*busv1.Job{parked}); err != nil {
 		w.peers.Logger.Warn("job not queued again: create its sweep again", "rollout", id, "error", err)
 	}
 }

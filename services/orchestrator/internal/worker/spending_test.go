@@ -39,7 +39,7 @@ func TestSpentSweepIsSetAside(t *testing.T) {
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		asked.Add(1)
 		if req.GetSpendLimit().GetTokens() == low.GetTokens() && req.GetTurn() > 0 {
-			return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Spent: true, Detail: "10 of 10 tokens"}}, nil
+			return &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: true, Detail: "10 of 10 tokens"}}, nil
 		}
 		return nil, nil
 	}
@@ -76,7 +76,7 @@ func TestHeldTurnIsAskedAgain(t *testing.T) {
 	var asked atomic.Int32
 	s.gateway.respond = func(context.Context, *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		if asked.Add(1) <= 4 {
-			return &agentgwv1.RespondResponse{Hold: &agentgwv1.Hold{Detail: "no room"}}, nil
+			return &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{Detail: "no room"}}, nil
 		}
 		return nil, nil
 	}

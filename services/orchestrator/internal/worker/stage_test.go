@@ -104,7 +104,7 @@ type intercept func(ctx context.Context, method string, invoke func() error) err
 // worker returns a worker with connections of its own. change and between may be nil.
 func (s *stage) worker(t *testing.T, change func(*Config), between intercept) *Worker {
 	t.Helper()
-	cfg := Config{Name: "w", Parallel: 4, Lease: lease, RespondTimeout: patience, ExecuteTimeout: patience, LongBytes: 64 << 20, Attempts: 3, ResultTimeout: patience}
+	cfg := Config{Name: "w", Parallel: 4, Lease: lease, RespondTimeout: patience, ExecuteTimeout: patience, ConversationMemory: 64 << 20, Attempts: 3, ResultTimeout: patience}
 	if change != nil {
 		change(&cfg)
 	}

@@ -24,11 +24,11 @@ const minTurnSlack = time.Minute
 // turnLimit returns the timeout of a player's turn: the configured one, extended so that an answer
 // within the player's own timeout fits.
 func (c Config) turnLimit(player *agentgwv1.Player) time.Duration {
-	asked := time.Duration(max(player.GetModel().GetTimeoutMs(), player.GetPlugin().GetTimeoutMs())) * time.Millisecond
-	if asked == 0 {
+	timeout := time.Duration(max(player.GetModel().GetTimeoutMs(), player.GetPlugin().GetTimeoutMs())) * time.Millisecond
+	if timeout == 0 {
 		return c.RespondTimeout
 	}
-	return max(c.RespondTimeout, asked+max(minTurnSlack, asked/5))
+	return max(c.RespondTimeout, timeout+max(minTurnSlack, timeout/5))
 }
 
 // toolSet is a list of tools that is stored on the bus under its digest. The zero value has no

@@ -34,8 +34,8 @@ type Config struct {
 	// RespondTimeout bounds one turn at the agent gateway, unless its player has a longer timeout.
 	// ExecuteTimeout bounds one request to a tool host.
 	RespondTimeout, ExecuteTimeout time.Duration
-	// LongBytes bounds the total memory of long conversations.
-	LongBytes int64
+	// ConversationMemory bounds the total memory of long conversations.
+	ConversationMemory int64
 	// Attempts is the number of attempts of a rollout before it ends as an infrastructure failure.
 	Attempts int
 	// ResultTimeout bounds the wait of an ended rollout for its result before it ends as an
@@ -90,10 +90,10 @@ type Worker struct {
 	lookEvery    time.Duration
 	resultWait   time.Duration
 
-	mu       sync.Mutex
-	held     map[string][]*bus.Delivery     // unacknowledged, by rollout: one per round
-	controls map[string]*busv1.SweepControl // by sweep
-	waiting  map[*bus.Delivery]time.Time    // ended rollouts without a result, since when
+	mu         sync.Mutex
+	deliveries map[string][]*bus.Delivery     // unacknowledged, by rollout: one per round
+	controls   map[string]*busv1.SweepControl // by sweep
+	waiting    map[*bus.Delivery]time.Time    // ended rollouts without a result, since when
 }
 
 // New returns a worker. Run starts it.
@@ -102,13 +102,13 @@ func New(cfg Config, peers Peers) *Worker {
 	w := &Worker{
 		cfg:         cfg,
 		peers:       peers,
-		held:        make(map[string][]*bus.Delivery),
+		deliveries:  make(map[string][]*bus.Delivery),
 		controls:    make(map[string]*busv1.SweepControl),
 		resultWait:  resultWait,
 		waiting:     make(map[*bus.Delivery]time.Time),
 		limiter:     newLimiter(),
-		memory:      newMemoryLimit(cfg.LongBytes),
-		asking:      newMemoryLimit(max(cfg.LongBytes/askingDivisor, 1)),
+		memory:      newMemoryLimit(cfg.ConversationMemory),
+		asking:      newMemoryLimit(max(cfg.ConversationMemory/askingDivisor, 1)),
 		storedTools: stored,
 		scheduler:   newScheduler(cfg.Parallel, min(max(cfg.Parallel/4, 1), maxBacklog)),
 		fetchWait:   fetchWait,
@@ -127,12 +127,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, 4)
+	errCh := make(chan error, 4)
 	var group sync.WaitGroup
 	start := func(run func(context.Context) error) {
 		group.Go(func() {
 			if err := run(ctx); err != nil && ctx.Err() == nil {
-				failed <- err
+				errCh <- err
 				stop()
 			}
 		})
@@ -148,7 +148,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	group.Wait()
 	w.releaseAll()
 	select {
-	case err := <-failed:
+	case err := <-errCh:
 		return err
 	default:
 		return nil
@@ -173,7 +173,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Another worker owns the rollout. If it dies, the job is redelivered after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
-	case errors.Is(err, errPlayedAgain), errors.Is(err, errWrittenOff):
+	case errors.Is(err, errReplaced), errors.Is(err, errWrittenOff):
 		w.finish(id, delivery.Round)
 	case errors.Is(err, errSpent):
 		w.parkJob(ctx, delivery)
@@ -240,14 +240,14 @@ func (w *Worker) hold(delivery *bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	id := delivery.Rollout.GetId()
-	earlier := slices.DeleteFunc(w.held[id], func(d *bus.Delivery) bool {
+	earlier := slices.DeleteFunc(w.deliveries[id], func(d *bus.Delivery) bool {
 		if d.Round == delivery.Round {
 			delete(w.waiting, d)
 			return true
 		}
 		return false
 	})
-	w.held[id] = append(earlier, delivery)
+	w.deliveries[id] = append(earlier, delivery)
 }
 
 // drop removes a delivery. A later delivery of the same job stays held.
@@ -256,21 +256,21 @@ func (w *Worker) drop(delivery *bus.Delivery) {
 }
 
 // remove removes and returns the deliveries of a rollout that match.
-func (w *Worker) remove(rolloutID string, which func(*bus.Delivery) bool) (taken []*bus.Delivery) {
+func (w *Worker) remove(rolloutID string, match func(*bus.Delivery) bool) (taken []*bus.Delivery) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	left := slices.DeleteFunc(w.held[rolloutID], func(d *bus.Delivery) bool {
-		if which(d) {
+	remaining := slices.DeleteFunc(w.deliveries[rolloutID], func(d *bus.Delivery) bool {
+		if match(d) {
 			delete(w.waiting, d)
 			taken = append(taken, d)
 			return true
 		}
 		return false
 	})
-	if len(left) == 0 {
-		delete(w.held, rolloutID)
+	if len(remaining) == 0 {
+		delete(w.deliveries, rolloutID)
 	} else {
-		w.held[rolloutID] = left
+		w.deliveries[rolloutID] = remaining
 	}
 	return taken
 }
@@ -278,7 +278,7 @@ func (w *Worker) remove(rolloutID string, which func(*bus.Delivery) bool) (taken
 func (w *Worker) snapshot() []*bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.Concat(slices.Collect(maps.Values(w.held))...)
+	return slices.Concat(slices.Collect(maps.Values(w.deliveries))...)
 }
 
 // finish acknowledges the held jobs of a rollout up to a round. An earlier round may never get a

@@ -116,7 +116,7 @@ func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (b
 	span.SetAttributes(attribute.Int("http.response.status_code", a.status), attribute.Int("http.request.resend_count", a.attempts-1))
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())
-		c.cfg.Logger.WarnContext(ctx, "hosted service failed", "host", target.Host, "status", a.status, "tries", a.attempts, "cause", a.cause, "error", err)
+		c.cfg.Logger.WarnContext(ctx, "hosted service failed", "host", target.Host, "status", a.status, "attempts", a.attempts, "cause", a.cause, "error", err)
 	}
 	return body, err
 }

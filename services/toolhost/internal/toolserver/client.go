@@ -362,11 +362,11 @@ func (c *Client) retry(parent context.Context, name string, do func(context.Cont
 	case parent.Err() != nil:
 		return fmt.Errorf("ask tool server %s: %w", name, context.Cause(parent))
 	case errors.Is(last, ErrProtocol), errors.Is(last, ErrUnknown):
-		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "tries", tries, "error", last)
+		c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 		return last
 	case ctx.Err() != nil:
 		last = fmt.Errorf("no answer within %s: %w", c.cfg.Timeout, last)
 	}
-	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "tries", tries, "error", last)
+	c.cfg.Logger.WarnContext(parent, "tool server failed", "server", name, "attempts", tries, "error", last)
 	return fmt.Errorf("%w: %s at %s: %w", ErrUnavailable, name, c.cfg.Targets[name], last)
 }

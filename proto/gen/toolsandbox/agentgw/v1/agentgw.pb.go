@@ -343,32 +343,32 @@ func (x *SpendLimit) GetCostMicros() int64 {
 	return 0
 }
 
-// Hold is the reason why a turn was throttled. Nothing failed.
-type Hold struct {
+// Throttled is the reason why a turn has not begun yet. Nothing failed.
+type Throttled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sweep has reached its spend limit: none of its turns begins until the limit is raised.
 	// Otherwise the provider's budget has no room yet: ask again.
-	Spent bool `protobuf:"varint,1,opt,name=spent,proto3" json:"spent,omitempty"`
+	SpendLimitReached bool `protobuf:"varint,1,opt,name=spend_limit_reached,json=spendLimitReached,proto3" json:"spend_limit_reached,omitempty"`
 	// What the turn waits for, for people.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Hold) Reset() {
-	*x = Hold{}
+func (x *Throttled) Reset() {
+	*x = Throttled{}
 	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Hold) String() string {
+func (x *Throttled) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Hold) ProtoMessage() {}
+func (*Throttled) ProtoMessage() {}
 
-func (x *Hold) ProtoReflect() protoreflect.Message {
+func (x *Throttled) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_agentgw_v1_agentgw_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -380,19 +380,19 @@ func (x *Hold) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Hold.ProtoReflect.Descriptor instead.
-func (*Hold) Descriptor() ([]byte, []int) {
+// Deprecated: Use Throttled.ProtoReflect.Descriptor instead.
+func (*Throttled) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_agentgw_proto_rawDescGZIP(), []int{2}
 }
 
-func (x *Hold) GetSpent() bool {
+func (x *Throttled) GetSpendLimitReached() bool {
 	if x != nil {
-		return x.Spent
+		return x.SpendLimitReached
 	}
 	return false
 }
 
-func (x *Hold) GetDetail() string {
+func (x *Throttled) GetDetail() string {
 	if x != nil {
 		return x.Detail
 	}
@@ -549,14 +549,14 @@ func (x *Usage) GetCostMicros() int64 {
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The new messages with consecutive indices from the request's index. Empty only with a failure
-	// or a hold, or if the last message of the view comes from SYSTEM, which needs no reply.
+	// or is throttled, or if the last message of the view comes from SYSTEM, which needs no reply.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The rollout cannot continue.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`
 	// Usage of the turn. Unset if the player is no model.
 	Usage *Usage `protobuf:"bytes,3,opt,name=usage,proto3" json:"usage,omitempty"`
 	// The turn was throttled. Nothing was recorded.
-	Hold          *Hold `protobuf:"bytes,4,opt,name=hold,proto3" json:"hold,omitempty"`
+	Throttled     *Throttled `protobuf:"bytes,4,opt,name=throttled,proto3" json:"throttled,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -612,9 +612,9 @@ func (x *RespondResponse) GetUsage() *Usage {
 	return nil
 }
 
-func (x *RespondResponse) GetHold() *Hold {
+func (x *RespondResponse) GetThrottled() *Throttled {
 	if x != nil {
-		return x.Hold
+		return x.Throttled
 	}
 	return nil
 }
@@ -650,9 +650,9 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +
 	"\vcost_micros\x18\x02 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\n" +
-	"costMicros\"4\n" +
-	"\x04Hold\x12\x14\n" +
-	"\x05spent\x18\x01 \x01(\bR\x05spent\x12\x16\n" +
+	"costMicros\"S\n" +
+	"\tThrottled\x12.\n" +
+	"\x13spend_limit_reached\x18\x01 \x01(\bR\x11spendLimitReached\x12\x16\n" +
 	"\x06detail\x18\x02 \x01(\tR\x06detail\"\x84\x01\n" +
 	"\aFailure\x12:\n" +
 	"\x05class\x18\x01 \x01(\x0e2$.toolsandbox.agentgw.v1.FailureClassR\x05class\x12%\n" +
@@ -665,12 +665,12 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\xee\x01\n" +
+	"\f_cost_micros\"\xfd\x01\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
-	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x120\n" +
-	"\x04hold\x18\x04 \x01(\v2\x1c.toolsandbox.agentgw.v1.HoldR\x04hold*\xb1\x01\n" +
+	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12?\n" +
+	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled*\xb1\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +
@@ -700,7 +700,7 @@ var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(FailureClass)(0),       // 0: toolsandbox.agentgw.v1.FailureClass
 	(*RespondRequest)(nil),  // 1: toolsandbox.agentgw.v1.RespondRequest
 	(*SpendLimit)(nil),      // 2: toolsandbox.agentgw.v1.SpendLimit
-	(*Hold)(nil),            // 3: toolsandbox.agentgw.v1.Hold
+	(*Throttled)(nil),       // 3: toolsandbox.agentgw.v1.Throttled
 	(*Failure)(nil),         // 4: toolsandbox.agentgw.v1.Failure
 	(*Usage)(nil),           // 5: toolsandbox.agentgw.v1.Usage
 	(*RespondResponse)(nil), // 6: toolsandbox.agentgw.v1.RespondResponse
@@ -721,7 +721,7 @@ var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
 	9,  // 7: toolsandbox.agentgw.v1.RespondResponse.messages:type_name -> toolsandbox.world.v1.Message
 	4,  // 8: toolsandbox.agentgw.v1.RespondResponse.failure:type_name -> toolsandbox.agentgw.v1.Failure
 	5,  // 9: toolsandbox.agentgw.v1.RespondResponse.usage:type_name -> toolsandbox.agentgw.v1.Usage
-	3,  // 10: toolsandbox.agentgw.v1.RespondResponse.hold:type_name -> toolsandbox.agentgw.v1.Hold
+	3,  // 10: toolsandbox.agentgw.v1.RespondResponse.throttled:type_name -> toolsandbox.agentgw.v1.Throttled
 	1,  // 11: toolsandbox.agentgw.v1.AgentGatewayService.Respond:input_type -> toolsandbox.agentgw.v1.RespondRequest
 	6,  // 12: toolsandbox.agentgw.v1.AgentGatewayService.Respond:output_type -> toolsandbox.agentgw.v1.RespondResponse
 	12, // [12:13] is the sub-list for method output_type

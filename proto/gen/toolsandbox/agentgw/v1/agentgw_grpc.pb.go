@@ -33,7 +33,7 @@ type AgentGatewayServiceClient interface {
 	// Respond returns the next messages of a role. Idempotent by (rollout_id, index): a repeated
 	// request gets the recorded reply, so it never pays twice. Safe to retry at any time. A mistake
 	// of the model is a response (failure), not an error. So is a turn that its budget throttles
-	// (hold), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
+	// (throttled), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
 	// field violates its rule), NOT_FOUND (tool_set_digest names no stored tools), UNAVAILABLE (the
 	// plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed
 	// in all attempts of the player, or a plug-in was reached but could not answer: retry later),
@@ -68,7 +68,7 @@ type AgentGatewayServiceServer interface {
 	// Respond returns the next messages of a role. Idempotent by (rollout_id, index): a repeated
 	// request gets the recorded reply, so it never pays twice. Safe to retry at any time. A mistake
 	// of the model is a response (failure), not an error. So is a turn that its budget throttles
-	// (hold), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
+	// (throttled), and, as a failure, one that was throttled for too long. Errors: INVALID_ARGUMENT (a
 	// field violates its rule), NOT_FOUND (tool_set_digest names no stored tools), UNAVAILABLE (the
 	// plug-in cannot be reached, or too many are connected: retry), ABORTED (a model provider failed
 	// in all attempts of the player, or a plug-in was reached but could not answer: retry later),

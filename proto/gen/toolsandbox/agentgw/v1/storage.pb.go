@@ -170,7 +170,7 @@ type RecordedTurn struct {
 	// The exchange with a model provider. Unset if none was asked.
 	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
 	// The cost of all requests about the turn so far, including failed ones.
-	Spent         *Spent `protobuf:"bytes,3,opt,name=spent,proto3" json:"spent,omitempty"`
+	Cost          *Cost `protobuf:"bytes,3,opt,name=cost,proto3" json:"cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -219,16 +219,16 @@ func (x *RecordedTurn) GetExchange() *Exchange {
 	return nil
 }
 
-func (x *RecordedTurn) GetSpent() *Spent {
+func (x *RecordedTurn) GetCost() *Cost {
 	if x != nil {
-		return x.Spent
+		return x.Cost
 	}
 	return nil
 }
 
-// Spent is the cost of requests to a model provider, estimated where the provider did not report
+// Cost is the cost of requests to a model provider, estimated where the provider did not report
 // it.
-type Spent struct {
+type Cost struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Tokens of input and output.
 	Tokens int64 `protobuf:"varint,1,opt,name=tokens,proto3" json:"tokens,omitempty"`
@@ -238,20 +238,20 @@ type Spent struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Spent) Reset() {
-	*x = Spent{}
+func (x *Cost) Reset() {
+	*x = Cost{}
 	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Spent) String() string {
+func (x *Cost) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Spent) ProtoMessage() {}
+func (*Cost) ProtoMessage() {}
 
-func (x *Spent) ProtoReflect() protoreflect.Message {
+func (x *Cost) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -263,19 +263,19 @@ func (x *Spent) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Spent.ProtoReflect.Descriptor instead.
-func (*Spent) Descriptor() ([]byte, []int) {
+// Deprecated: Use Cost.ProtoReflect.Descriptor instead.
+func (*Cost) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Spent) GetTokens() int64 {
+func (x *Cost) GetTokens() int64 {
 	if x != nil {
 		return x.Tokens
 	}
 	return 0
 }
 
-func (x *Spent) GetMicros() int64 {
+func (x *Cost) GetMicros() int64 {
 	if x != nil {
 		return x.Micros
 	}
@@ -369,8 +369,8 @@ type Exchange struct {
 	Request []byte `protobuf:"bytes,4,opt,name=request,proto3" json:"request,omitempty"`
 	// Length of the whole body.
 	RequestBytes int64 `protobuf:"varint,5,opt,name=request_bytes,json=requestBytes,proto3" json:"request_bytes,omitempty"`
-	// The tries, oldest first. Only the last ones if there are many.
-	Tries []*Try `protobuf:"bytes,6,rep,name=tries,proto3" json:"tries,omitempty"`
+	// The attempts, oldest first. Only the last ones if there are many.
+	Attempts []*Attempt `protobuf:"bytes,6,rep,name=attempts,proto3" json:"attempts,omitempty"`
 	// Usage of the answer as the provider reports it.
 	Usage         *Usage `protobuf:"bytes,7,opt,name=usage,proto3" json:"usage,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -442,9 +442,9 @@ func (x *Exchange) GetRequestBytes() int64 {
 	return 0
 }
 
-func (x *Exchange) GetTries() []*Try {
+func (x *Exchange) GetAttempts() []*Attempt {
 	if x != nil {
-		return x.Tries
+		return x.Attempts
 	}
 	return nil
 }
@@ -457,7 +457,7 @@ func (x *Exchange) GetUsage() *Usage {
 }
 
 // Try is one request of an exchange.
-type Try struct {
+type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The HTTP status. 0 if there was no response.
 	Status int32 `protobuf:"varint,1,opt,name=status,proto3" json:"status,omitempty"`
@@ -465,26 +465,26 @@ type Try struct {
 	Answer []byte `protobuf:"bytes,2,opt,name=answer,proto3" json:"answer,omitempty"`
 	// Length of the whole body.
 	AnswerBytes int64 `protobuf:"varint,3,opt,name=answer_bytes,json=answerBytes,proto3" json:"answer_bytes,omitempty"`
-	// The reason why the try failed, with the message of an error body. Empty if it succeeded.
+	// The reason why the attempt failed, with the message of an error body. Empty if it succeeded.
 	Failure       string `protobuf:"bytes,4,opt,name=failure,proto3" json:"failure,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Try) Reset() {
-	*x = Try{}
+func (x *Attempt) Reset() {
+	*x = Attempt{}
 	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Try) String() string {
+func (x *Attempt) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Try) ProtoMessage() {}
+func (*Attempt) ProtoMessage() {}
 
-func (x *Try) ProtoReflect() protoreflect.Message {
+func (x *Attempt) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_agentgw_v1_storage_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -496,33 +496,33 @@ func (x *Try) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Try.ProtoReflect.Descriptor instead.
-func (*Try) Descriptor() ([]byte, []int) {
+// Deprecated: Use Attempt.ProtoReflect.Descriptor instead.
+func (*Attempt) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_storage_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *Try) GetStatus() int32 {
+func (x *Attempt) GetStatus() int32 {
 	if x != nil {
 		return x.Status
 	}
 	return 0
 }
 
-func (x *Try) GetAnswer() []byte {
+func (x *Attempt) GetAnswer() []byte {
 	if x != nil {
 		return x.Answer
 	}
 	return nil
 }
 
-func (x *Try) GetAnswerBytes() int64 {
+func (x *Attempt) GetAnswerBytes() int64 {
 	if x != nil {
 		return x.AnswerBytes
 	}
 	return 0
 }
 
-func (x *Try) GetFailure() string {
+func (x *Attempt) GetFailure() string {
 	if x != nil {
 		return x.Failure
 	}
@@ -542,28 +542,28 @@ const file_toolsandbox_agentgw_v1_storage_proto_rawDesc = "" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12/\n" +
 	"\x13conversation_digest\x18\x04 \x01(\fR\x12conversationDigest\x12\x1a\n" +
 	"\bprovider\x18\x0f \x01(\tR\bprovider\x12\x16\n" +
-	"\x06native\x18\x10 \x01(\fR\x06native\"\xb6\x01\n" +
+	"\x06native\x18\x10 \x01(\fR\x06native\"\xb3\x01\n" +
 	"\fRecordedTurn\x123\n" +
 	"\x05reply\x18\x01 \x01(\v2\x1d.toolsandbox.agentgw.v1.ReplyR\x05reply\x12<\n" +
-	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\x123\n" +
-	"\x05spent\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.SpentR\x05spent\"7\n" +
-	"\x05Spent\x12\x16\n" +
+	"\bexchange\x18\x02 \x01(\v2 .toolsandbox.agentgw.v1.ExchangeR\bexchange\x120\n" +
+	"\x04cost\x18\x03 \x01(\v2\x1c.toolsandbox.agentgw.v1.CostR\x04cost\"6\n" +
+	"\x04Cost\x12\x16\n" +
 	"\x06tokens\x18\x01 \x01(\x03R\x06tokens\x12\x16\n" +
 	"\x06micros\x18\x02 \x01(\x03R\x06micros\"\xbd\x01\n" +
 	"\rForwardedTurn\x12C\n" +
 	"\bresponse\x18\x01 \x01(\v2'.toolsandbox.agentgw.v1.RespondResponseR\bresponse\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x18\n" +
 	"\amessage\x18\x03 \x01(\tR\amessage\x129\n" +
-	"\afailure\x18\x04 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\xf7\x01\n" +
+	"\afailure\x18\x04 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\"\x81\x02\n" +
 	"\bExchange\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
 	"\x04path\x18\x03 \x01(\tR\x04path\x12\x18\n" +
 	"\arequest\x18\x04 \x01(\fR\arequest\x12#\n" +
-	"\rrequest_bytes\x18\x05 \x01(\x03R\frequestBytes\x121\n" +
-	"\x05tries\x18\x06 \x03(\v2\x1b.toolsandbox.agentgw.v1.TryR\x05tries\x123\n" +
-	"\x05usage\x18\a \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"r\n" +
-	"\x03Try\x12\x16\n" +
+	"\rrequest_bytes\x18\x05 \x01(\x03R\frequestBytes\x12;\n" +
+	"\battempts\x18\x06 \x03(\v2\x1f.toolsandbox.agentgw.v1.AttemptR\battempts\x123\n" +
+	"\x05usage\x18\a \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\"v\n" +
+	"\aAttempt\x12\x16\n" +
 	"\x06status\x18\x01 \x01(\x05R\x06status\x12\x16\n" +
 	"\x06answer\x18\x02 \x01(\fR\x06answer\x12!\n" +
 	"\fanswer_bytes\x18\x03 \x01(\x03R\vanswerBytes\x12\x18\n" +
@@ -587,10 +587,10 @@ var file_toolsandbox_agentgw_v1_storage_proto_goTypes = []any{
 	(*ToolSet)(nil),         // 0: toolsandbox.agentgw.v1.ToolSet
 	(*Reply)(nil),           // 1: toolsandbox.agentgw.v1.Reply
 	(*RecordedTurn)(nil),    // 2: toolsandbox.agentgw.v1.RecordedTurn
-	(*Spent)(nil),           // 3: toolsandbox.agentgw.v1.Spent
+	(*Cost)(nil),            // 3: toolsandbox.agentgw.v1.Cost
 	(*ForwardedTurn)(nil),   // 4: toolsandbox.agentgw.v1.ForwardedTurn
 	(*Exchange)(nil),        // 5: toolsandbox.agentgw.v1.Exchange
-	(*Try)(nil),             // 6: toolsandbox.agentgw.v1.Try
+	(*Attempt)(nil),         // 6: toolsandbox.agentgw.v1.Attempt
 	(*v1.Tool)(nil),         // 7: toolsandbox.world.v1.Tool
 	(*v1.Message)(nil),      // 8: toolsandbox.world.v1.Message
 	(*Failure)(nil),         // 9: toolsandbox.agentgw.v1.Failure
@@ -604,10 +604,10 @@ var file_toolsandbox_agentgw_v1_storage_proto_depIdxs = []int32{
 	10, // 3: toolsandbox.agentgw.v1.Reply.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	1,  // 4: toolsandbox.agentgw.v1.RecordedTurn.reply:type_name -> toolsandbox.agentgw.v1.Reply
 	5,  // 5: toolsandbox.agentgw.v1.RecordedTurn.exchange:type_name -> toolsandbox.agentgw.v1.Exchange
-	3,  // 6: toolsandbox.agentgw.v1.RecordedTurn.spent:type_name -> toolsandbox.agentgw.v1.Spent
+	3,  // 6: toolsandbox.agentgw.v1.RecordedTurn.cost:type_name -> toolsandbox.agentgw.v1.Cost
 	11, // 7: toolsandbox.agentgw.v1.ForwardedTurn.response:type_name -> toolsandbox.agentgw.v1.RespondResponse
 	9,  // 8: toolsandbox.agentgw.v1.ForwardedTurn.failure:type_name -> toolsandbox.agentgw.v1.Failure
-	6,  // 9: toolsandbox.agentgw.v1.Exchange.tries:type_name -> toolsandbox.agentgw.v1.Try
+	6,  // 9: toolsandbox.agentgw.v1.Exchange.attempts:type_name -> toolsandbox.agentgw.v1.Attempt
 	10, // 10: toolsandbox.agentgw.v1.Exchange.usage:type_name -> toolsandbox.agentgw.v1.Usage
 	11, // [11:11] is the sub-list for method output_type
 	11, // [11:11] is the sub-list for method input_type

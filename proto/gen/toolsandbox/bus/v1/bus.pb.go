@@ -865,8 +865,8 @@ type Claim struct {
 	// The version of each table after the starting messages, if the start lacks them because there
 	// was no session.
 	Versions []*v12.TableVersion `protobuf:"bytes,4,rep,name=versions,proto3" json:"versions,omitempty"`
-	// The time when the worker began, for people. Nothing reproducible depends on it.
-	Begun         *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=begun,proto3" json:"begun,omitempty"`
+	// The time when the worker started, for people. Nothing reproducible depends on it.
+	Started       *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=started,proto3" json:"started,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -929,9 +929,9 @@ func (x *Claim) GetVersions() []*v12.TableVersion {
 	return nil
 }
 
-func (x *Claim) GetBegun() *timestamppb.Timestamp {
+func (x *Claim) GetStarted() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Begun
+		return x.Started
 	}
 	return nil
 }
@@ -1758,13 +1758,13 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\fmax_messages\x18\x04 \x01(\x05R\vmaxMessages\x121\n" +
 	"\x05clock\x18\x05 \x01(\v2\x1b.toolsandbox.setup.v1.ClockR\x05clock\x12\x1e\n" +
 	"\bnext_due\x18\x06 \x01(\x01H\x00R\anextDue\x88\x01\x01B\v\n" +
-	"\t_next_due\"\xc1\x01\n" +
+	"\t_next_due\"\xc5\x01\n" +
 	"\x05Claim\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
-	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x120\n" +
-	"\x05begun\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\"\xb1\x03\n" +
+	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb1\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
@@ -1916,7 +1916,7 @@ var file_toolsandbox_bus_v1_bus_proto_depIdxs = []int32{
 	23, // 16: toolsandbox.bus.v1.Start.versions:type_name -> toolsandbox.world.v1.TableVersion
 	24, // 17: toolsandbox.bus.v1.Start.clock:type_name -> toolsandbox.setup.v1.Clock
 	23, // 18: toolsandbox.bus.v1.Claim.versions:type_name -> toolsandbox.world.v1.TableVersion
-	25, // 19: toolsandbox.bus.v1.Claim.begun:type_name -> google.protobuf.Timestamp
+	25, // 19: toolsandbox.bus.v1.Claim.started:type_name -> google.protobuf.Timestamp
 	22, // 20: toolsandbox.bus.v1.Turn.messages:type_name -> toolsandbox.world.v1.Message
 	23, // 21: toolsandbox.bus.v1.Turn.versions:type_name -> toolsandbox.world.v1.TableVersion
 	26, // 22: toolsandbox.bus.v1.Turn.usage:type_name -> toolsandbox.agentgw.v1.Usage

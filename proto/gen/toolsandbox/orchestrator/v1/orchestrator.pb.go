@@ -798,7 +798,7 @@ type GetTrajectoryResponse struct {
 	// The end. Unset while the rollout runs.
 	End *v13.End `protobuf:"bytes,5,opt,name=end,proto3" json:"end,omitempty"`
 	// When the first worker began, by its clock.
-	Begun *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=begun,proto3" json:"begun,omitempty"`
+	Started *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=started,proto3" json:"started,omitempty"`
 	// When the last entry of its log was stored.
 	Updated *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=updated,proto3" json:"updated,omitempty"`
 	// Usage of model turns, in order.
@@ -879,9 +879,9 @@ func (x *GetTrajectoryResponse) GetEnd() *v13.End {
 	return nil
 }
 
-func (x *GetTrajectoryResponse) GetBegun() *timestamppb.Timestamp {
+func (x *GetTrajectoryResponse) GetStarted() *timestamppb.Timestamp {
 	if x != nil {
-		return x.Begun
+		return x.Started
 	}
 	return nil
 }
@@ -1465,14 +1465,14 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x05sweep\x18\x01 \x01(\v2&.toolsandbox.orchestrator.v1.SweepInfoR\x05sweep\"e\n" +
 	"\x14GetTrajectoryRequest\x12M\n" +
 	"\n" +
-	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x88\x05\n" +
+	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\"\x8c\x05\n" +
 	"\x15GetTrajectoryResponse\x125\n" +
 	"\arollout\x18\x01 \x01(\v2\x1b.toolsandbox.bus.v1.RolloutR\arollout\x129\n" +
 	"\bmessages\x18\x02 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12+\n" +
 	"\x11starting_messages\x18\x03 \x01(\x05R\x10startingMessages\x123\n" +
 	"\x06tables\x18\x04 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12)\n" +
-	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x120\n" +
-	"\x05begun\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x05begun\x124\n" +
+	"\x03end\x18\x05 \x01(\v2\x17.toolsandbox.bus.v1.EndR\x03end\x124\n" +
+	"\astarted\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\x124\n" +
 	"\aupdated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\aupdated\x123\n" +
 	"\x05usage\x18\t \x03(\v2\x1d.toolsandbox.bus.v1.TurnUsageR\x05usage\x12\x1d\n" +
 	"\n" +
@@ -1592,7 +1592,7 @@ var file_toolsandbox_orchestrator_v1_orchestrator_proto_depIdxs = []int32{
 	27, // 12: toolsandbox.orchestrator.v1.GetTrajectoryResponse.messages:type_name -> toolsandbox.world.v1.Message
 	28, // 13: toolsandbox.orchestrator.v1.GetTrajectoryResponse.tables:type_name -> toolsandbox.world.v1.Table
 	29, // 14: toolsandbox.orchestrator.v1.GetTrajectoryResponse.end:type_name -> toolsandbox.bus.v1.End
-	30, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.begun:type_name -> google.protobuf.Timestamp
+	30, // 15: toolsandbox.orchestrator.v1.GetTrajectoryResponse.started:type_name -> google.protobuf.Timestamp
 	30, // 16: toolsandbox.orchestrator.v1.GetTrajectoryResponse.updated:type_name -> google.protobuf.Timestamp
 	31, // 17: toolsandbox.orchestrator.v1.GetTrajectoryResponse.usage:type_name -> toolsandbox.bus.v1.TurnUsage
 	20, // 18: toolsandbox.orchestrator.v1.GetTrajectoryResponse.times:type_name -> toolsandbox.orchestrator.v1.GetTrajectoryResponse.TimesEntry

@@ -69,13 +69,13 @@ func (r *reader) content(message *response) {
 	}
 	blocks := r.blocks(message.Content)
 	stop := r.text("stop_reason", message.StopReason)
-	cut := stop == stopMaxTokens || stop == stopContextWindow
+	truncated := stop == stopMaxTokens || stop == stopContextWindow
 	var text strings.Builder
 	reasoned := false
 	for i := range blocks {
 		switch b := &blocks[i]; b.kind {
 		case typeUse:
-			r.answer.Calls = append(r.answer.Calls, r.call(b, cut && i == len(blocks)-1))
+			r.answer.Calls = append(r.answer.Calls, r.call(b, truncated && i == len(blocks)-1))
 		case typeText:
 			text.WriteString(b.text)
 		case typeThinking, typeRedacted:
@@ -139,8 +139,8 @@ func (r *reader) blocks(content json.RawMessage) []readBlock {
 }
 
 // call reads a call and keeps its arguments verbatim.
-func (r *reader) call(b *readBlock, cut bool) turn.Call {
-	call := turn.Call{Name: r.text("name", b.Name), Arguments: "null", Truncated: cut}
+func (r *reader) call(b *readBlock, truncated bool) turn.Call {
+	call := turn.Call{Name: r.text("name", b.Name), Arguments: "null", Truncated: truncated}
 	if present(b.ID) {
 		id := r.text("id", b.ID)
 		call.ID = &id
@@ -174,8 +174,8 @@ func (r *reader) native(content json.RawMessage, blocks []readBlock) {
 func present(field json.RawMessage) bool { return len(field) > 0 && string(field) != "null" }
 
 // object decodes an object.
-func (r *reader) object(name string, raw json.RawMessage, into any) {
-	if json.Unmarshal(raw, into) != nil {
+func (r *reader) object(name string, raw json.RawMessage, target any) {
+	if json.Unmarshal(raw, target) != nil {
 		r.fail("%s: expected an object", name)
 	}
 }

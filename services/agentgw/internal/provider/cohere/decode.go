@@ -44,10 +44,10 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 		return nil, fmt.Errorf("%w: a chat answer whose message cannot be read: %w", provider.ErrAnswer, err)
 	}
 	answer := &provider.Answer{Usage: read.usage(), Calls: reply.calls(read.FinishReason == finishMaxTokens)}
-	text, said, reasoned := reply.text()
+	text, hasText, reasoned := reply.text()
 	switch {
 	case len(answer.Calls) > 0:
-	case said:
+	case hasText:
 		answer.Text = text
 	default:
 		answer.EmptyReason = "the answer has neither text nor calls: " + read.FinishReason
@@ -73,14 +73,14 @@ func isComplete(reason string) bool {
 }
 
 // calls returns the message's calls. The last call of a truncated answer may be incomplete.
-func (m *responseMessage) calls(cut bool) []turn.Call {
+func (m *responseMessage) calls(truncated bool) []turn.Call {
 	var list []turn.Call
-	for i, made := range m.ToolCalls {
-		read := turn.Call{ID: made.ID, Arguments: noArguments, Truncated: cut && i == len(m.ToolCalls)-1}
-		if made.Function.Name != nil {
-			read.Name = *made.Function.Name
+	for i, call := range m.ToolCalls {
+		read := turn.Call{ID: call.ID, Arguments: noArguments, Truncated: truncated && i == len(m.ToolCalls)-1}
+		if call.Function.Name != nil {
+			read.Name = *call.Function.Name
 		}
-		if written := made.Function.Arguments; written != nil && *written != "" {
+		if written := call.Function.Arguments; written != nil && *written != "" {
 			read.Arguments = *written
 		}
 		list = append(list, read)
@@ -90,28 +90,28 @@ func (m *responseMessage) calls(cut bool) []turn.Call {
 
 // text joins the message's texts. It also reports whether there are texts and whether there is
 // reasoning.
-func (m *responseMessage) text() (text string, said, reasoned bool) {
+func (m *responseMessage) text() (text string, hasText, reasoned bool) {
 	var joined strings.Builder
 	for _, p := range m.Content {
 		switch p.Type {
 		case typeText:
 			if p.Text != nil {
-				said = true
+				hasText = true
 				joined.WriteString(*p.Text)
 			}
 		case typeThinking:
 			reasoned = reasoned || !p.empty()
 		}
 	}
-	return joined.String(), said, reasoned
+	return joined.String(), hasText, reasoned
 }
 
 // canReplay reports whether the provider accepts the calls in later requests: with ids, names, and
 // objects as arguments.
 func canReplay(calls []turn.Call) bool {
-	for _, made := range calls {
+	for _, call := range calls {
 		var object map[string]json.RawMessage
-		if made.ID == nil || *made.ID == "" || made.Name == "" || json.Unmarshal([]byte(made.Arguments), &object) != nil || object == nil {
+		if call.ID == nil || *call.ID == "" || call.Name == "" || json.Unmarshal([]byte(call.Arguments), &object) != nil || object == nil {
 			return false
 		}
 	}
@@ -121,18 +121,18 @@ func canReplay(calls []turn.Call) bool {
 // native returns the part of a message that the provider wants back. parts are the decoded parts of
 // raw.
 func native(raw json.RawMessage, parts []part) ([]byte, error) {
-	var kept nativeMessage
-	if err := json.Unmarshal(raw, &kept); err != nil {
+	var result nativeMessage
+	if err := json.Unmarshal(raw, &result); err != nil {
 		return nil, err
 	}
-	content := make([]json.RawMessage, 0, len(kept.Content))
-	for i, written := range kept.Content {
+	content := make([]json.RawMessage, 0, len(result.Content))
+	for i, written := range result.Content {
 		if !parts[i].empty() {
 			content = append(content, written)
 		}
 	}
-	kept.Role, kept.Content = roleAssistant, content
-	return json.Marshal(kept)
+	result.Role, result.Content = roleAssistant, content
+	return json.Marshal(result)
 }
 
 // usage returns the token counts. Billed units would leave out what is not charged.
@@ -149,9 +149,9 @@ func (r *response) usage() *agentgwv1.Usage {
 
 // tokens bounds a token count so that sums do not overflow.
 func tokens(n *float64) int64 {
-	const most = 1 << 40
+	const maximum = 1 << 40
 	if n == nil {
 		return 0
 	}
-	return int64(max(min(*n, most), 0))
+	return int64(max(min(*n, maximum), 0))
 }

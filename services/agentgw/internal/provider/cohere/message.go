@@ -25,7 +25,7 @@ func messages(q *provider.Query) []any {
 		if entry.Kind != conversation.ToolCall {
 			calling = nil
 		}
-		if raw, known := q.Native[entry.Index]; known && entry.FromModel() {
+		if raw, ok := q.Native[entry.Index]; ok && entry.FromModel() {
 			if n, ok := matchCalls(raw, q.Transcript[i:]); ok {
 				list = append(list, json.RawMessage(raw))
 				calling = nil
@@ -70,14 +70,14 @@ func matchCalls(raw []byte, rest []conversation.Entry) (entries int, ok bool) {
 	if err := json.Unmarshal(raw, &turn); err != nil {
 		return 0, false
 	}
-	made := 0
-	for made < len(rest) && rest[made].Kind == conversation.ToolCall {
-		if made >= len(turn.ToolCalls) || turn.ToolCalls[made].ID != callID(rest[made]) {
+	count := 0
+	for count < len(rest) && rest[count].Kind == conversation.ToolCall {
+		if count >= len(turn.ToolCalls) || turn.ToolCalls[count].ID != callID(rest[count]) {
 			return 0, false
 		}
-		made++
+		count++
 	}
-	return max(made, 1), made == len(turn.ToolCalls)
+	return max(count, 1), count == len(turn.ToolCalls)
 }
 
 // hasCall reports whether the entries before a result contain its call.

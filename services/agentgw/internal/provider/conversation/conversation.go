@@ -78,7 +78,7 @@ func AgentView(view []*worldv1.Message) []Entry {
 		case m.GetSender() == agent && m.GetRecipient() == worldv1.Role_ROLE_USER:
 			entries = append(entries, text(Assistant, m))
 		case m.GetRecipient() != agent:
-		case tells(m):
+		case isEvent(m):
 			entries = append(entries, notification(m))
 		case m.GetSender() == environment:
 			entries = append(entries, result(m, entries))
@@ -105,7 +105,7 @@ func UserView(view []*worldv1.Message, hasTools bool) []Entry {
 		case from == user && to == environment:
 			open = append(open, call(m))
 			continue
-		case to == user && tells(m):
+		case to == user && isEvent(m):
 			entries = append(entries, notification(m))
 		case from == environment && to == user:
 			if hasTools {
@@ -128,10 +128,10 @@ func text(kind Kind, m *worldv1.Message) Entry {
 	return Entry{Kind: kind, Index: m.GetIndex(), Text: m.GetText()}
 }
 
-// tells says whether a message is an event's: answers of the environment are results.
-func tells(m *worldv1.Message) bool {
-	_, said := m.GetBody().(*worldv1.Message_Text)
-	return said && m.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
+// isEvent says whether a message is an event's: answers of the environment are results.
+func isEvent(m *worldv1.Message) bool {
+	_, isText := m.GetBody().(*worldv1.Message_Text)
+	return isText && m.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
 }
 
 func notification(m *worldv1.Message) Entry {
@@ -142,18 +142,18 @@ func notification(m *worldv1.Message) Entry {
 func call(m *worldv1.Message) Entry {
 	id, name := sandbox.Answering(m)
 	entry := Entry{Kind: ToolCall, Index: m.GetIndex(), RowID: id}
-	made := m.GetCall()
-	if made == nil {
+	c := m.GetCall()
+	if c == nil {
 		entry.Name, entry.Code = sourceName, sandbox.Content(m)
 		entry.Arguments = python.DictOf(python.Item{Key: sourceArgument, Value: python.Str(entry.Code)})
 	} else {
-		entry.Name, entry.ID, entry.Arguments = made.GetTool(), noID, arguments(made)
+		entry.Name, entry.ID, entry.Arguments = c.GetTool(), noID, arguments(c)
 	}
 	if id != nil {
 		entry.ID = *id
 	}
-	if made != nil && made.Variable != nil {
-		entry.ID = made.GetVariable()
+	if c != nil && c.Variable != nil {
+		entry.ID = c.GetVariable()
 	}
 	if name != nil {
 		entry.Name = *name
@@ -168,14 +168,14 @@ func arguments(call *worldv1.ToolCall) python.Value {
 	if err != nil {
 		return python.Str(call.GetArgumentsText())
 	}
-	spelled, ok := value.AsStr()
-	if !ok || !sandbox.IsObject(spelled) {
+	text, ok := value.AsStr()
+	if !ok || !sandbox.IsObject(text) {
 		return value
 	}
-	if object, err := python.ParseJSON(spelled); err == nil {
+	if object, err := python.ParseJSON(text); err == nil {
 		return object
 	}
-	if object, err := syntax.ParseLiteral(strings.TrimSpace(spelled)); err == nil {
+	if object, err := syntax.ParseLiteral(strings.TrimSpace(text)); err == nil {
 		return object
 	}
 	return value
@@ -194,17 +194,17 @@ func result(m *worldv1.Message, before []Entry) Entry {
 		entry.ID = answer.GetId()
 	}
 	for i := len(before) - 1; i >= 0; i-- {
-		made := before[i]
-		if made.Kind != ToolCall || (made.RowID == nil) != (answer.Id == nil) || made.RowID != nil && *made.RowID != answer.GetId() {
+		c := before[i]
+		if c.Kind != ToolCall || (c.RowID == nil) != (answer.Id == nil) || c.RowID != nil && *c.RowID != answer.GetId() {
 			continue
 		}
 		if answer.Id == nil || answer.Name == nil {
-			entry.ID = made.ID
+			entry.ID = c.ID
 		}
 		if answer.Name == nil {
-			entry.Name = made.Name
+			entry.Name = c.Name
 		}
-		if traces := answer.GetTraces(); made.Code == "" && !entry.Failed && len(traces) == 1 {
+		if traces := answer.GetTraces(); c.Code == "" && !entry.Failed && len(traces) == 1 {
 			entry.Value = &traces[0].ResultJson
 		}
 		break

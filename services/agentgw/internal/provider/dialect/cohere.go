@@ -22,8 +22,8 @@ const (
 // valid. Everything else is text.
 func parseCohere(said string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
-	if inner, begun := strings.CutPrefix(said, cohereBegin); begun {
-		if inner, ended := strings.CutSuffix(inner, cohereEnd); ended {
+	if inner, ok := strings.CutPrefix(said, cohereBegin); ok {
+		if inner, ok := strings.CutSuffix(inner, cohereEnd); ok {
 			r.cohere(inner)
 			return &r.answer
 		}
@@ -108,7 +108,7 @@ func actionFault(entry python.Value) (fault, exception string) {
 	if _, named := object.Get(keyTool); !named {
 		return "action_without_tool_name", exceptionKey
 	}
-	if _, given := object.Get(keyParameter); !given {
+	if _, ok := object.Get(keyParameter); !ok {
 		return "action_without_parameters", exceptionKey
 	}
 	return "", ""

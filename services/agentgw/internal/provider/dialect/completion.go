@@ -77,15 +77,15 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 // usage decodes the token counts. It returns nil if none is a number. Servers of all kinds write
 // it.
 func usage(raw json.RawMessage) *agentgwv1.Usage {
-	var counted struct {
+	var counts struct {
 		Prompt     json.RawMessage `json:"prompt_tokens"`
 		Completion json.RawMessage `json:"completion_tokens"`
 	}
-	if err := json.Unmarshal(raw, &counted); err != nil {
+	if err := json.Unmarshal(raw, &counts); err != nil {
 		return nil
 	}
-	input, read := tokens(counted.Prompt)
-	output, wrote := tokens(counted.Completion)
+	input, read := tokens(counts.Prompt)
+	output, wrote := tokens(counts.Completion)
 	if !read && !wrote {
 		return nil
 	}
@@ -95,12 +95,12 @@ func usage(raw json.RawMessage) *agentgwv1.Usage {
 // tokens decodes a number, which may be quoted, and bounds it so that sums do not overflow.
 // Negative counts become 0, because they would refund budgets.
 func tokens(raw json.RawMessage) (int64, bool) {
-	const most = 1 << 40
+	const maximum = 1 << 40
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) || math.IsNaN(n) {
 		return 0, false
 	}
-	return int64(max(min(n, most), 0)), true
+	return int64(max(min(n, maximum), 0)), true
 }
 
 // reader collects the calls of an answer.

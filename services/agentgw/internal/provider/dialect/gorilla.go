@@ -15,11 +15,11 @@ const gorillaMarker = "<<function>>"
 
 // parseGorilla parses calls as Python expressions. If any piece is no call, the whole answer is
 // text. An argument that JSON cannot represent empties the answer, as in the original.
-func parseGorilla(said string) *provider.Answer {
+func parseGorilla(text string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n) }}
 	names := map[string]string{"FN_CALL_DELIMITER": gorillaMarker}
 	unencodable := false
-	for piece := range strings.SplitSeq(said, gorillaMarker) {
+	for piece := range strings.SplitSeq(text, gorillaMarker) {
 		if piece = python.Strip(piece); piece == "" {
 			continue
 		}
@@ -28,7 +28,7 @@ func parseGorilla(said string) *provider.Answer {
 		case errors.Is(err, expression.ErrNoJSON):
 			unencodable = true
 		case err != nil:
-			return &provider.Answer{Text: said}
+			return &provider.Answer{Text: text}
 		default:
 			r.add(call.Tool, call.Arguments)
 		}
@@ -37,7 +37,7 @@ func parseGorilla(said string) *provider.Answer {
 	case unencodable:
 		return &provider.Answer{EmptyReason: expression.ErrNoJSON.Error()}
 	case len(r.answer.Calls) == 0:
-		return &provider.Answer{Text: said}
+		return &provider.Answer{Text: text}
 	default:
 		return &r.answer
 	}

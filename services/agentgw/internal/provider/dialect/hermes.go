@@ -18,9 +18,9 @@ const (
 )
 
 // parseHermes parses calls between tags. It drops text beside calls, as every other provider does.
-func parseHermes(said string) *provider.Answer {
+func parseHermes(text string) *provider.Answer {
 	r := reader{id: func(n int, _ string) string { return "call_" + strconv.Itoa(n+1) }}
-	rest := said
+	rest := text
 	for {
 		_, after, found := strings.Cut(rest, hermesBegin)
 		if !found {
@@ -35,7 +35,7 @@ func parseHermes(said string) *provider.Answer {
 		rest = next
 	}
 	if len(r.answer.Calls) == 0 {
-		r.answer.Text = said
+		r.answer.Text = text
 	}
 	return &r.answer
 }

@@ -89,8 +89,8 @@ func add(codecs map[string]Codec, file, path, text string) error {
 	if err != nil {
 		return templateError(err)
 	}
-	c, known := codec(strings.TrimSuffix(file, suffix), parsed)
-	if !known {
+	c, ok := codec(strings.TrimSuffix(file, suffix), parsed)
+	if !ok {
 		return fmt.Errorf("template %s: expected one of hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl, plain.tmpl", path)
 	}
 	codecs[strings.TrimSuffix(file, suffix)] = c

@@ -52,11 +52,11 @@ func join(a, b string) string {
 
 // parseMistral parses a list of calls after a marker. The list ends at the first closing bracket,
 // as in the original.
-func parseMistral(said string) *provider.Answer {
+func parseMistral(text string) *provider.Answer {
 	r := reader{id: func(_ int, tool string) string { return tool }}
-	_, after, found := strings.Cut(said, mistralMarker)
+	_, after, found := strings.Cut(text, mistralMarker)
 	if !found {
-		return &provider.Answer{Text: said}
+		return &provider.Answer{Text: text}
 	}
 	list, _, _ := strings.Cut(after, "]")
 	if len(list) < len(after) {
@@ -71,7 +71,7 @@ func parseMistral(said string) *provider.Answer {
 	}
 	entries, _ := value.AsList()
 	if slices.ContainsFunc(entries, incomplete) {
-		return &provider.Answer{Text: said}
+		return &provider.Answer{Text: text}
 	}
 	for _, entry := range entries {
 		source := python.JSON(entry)

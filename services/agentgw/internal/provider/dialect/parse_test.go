@@ -11,19 +11,19 @@ import (
 )
 
 // summary formats an answer on one line.
-func summary(said *provider.Answer) string {
+func summary(text *provider.Answer) string {
 	var b strings.Builder
-	if said.Raised != nil {
-		fmt.Fprintf(&b, "%s ", said.Raised.Exception)
+	if text.Raised != nil {
+		fmt.Fprintf(&b, "%s ", text.Raised.Exception)
 	}
-	for _, call := range said.Calls {
+	for _, call := range text.Calls {
 		fmt.Fprintf(&b, "%s=%s(%s)", *call.ID, call.Name, call.Arguments)
 	}
-	if len(said.Calls) == 0 {
-		fmt.Fprintf(&b, "%q", said.Text)
+	if len(text.Calls) == 0 {
+		fmt.Fprintf(&b, "%q", text.Text)
 	}
-	if said.EmptyReason != "" {
-		b.WriteString(" nothing: " + said.EmptyReason)
+	if text.EmptyReason != "" {
+		b.WriteString(" nothing: " + text.EmptyReason)
 	}
 	return b.String()
 }
@@ -75,12 +75,12 @@ func TestFaults(t *testing.T) {
 	}
 	codecs := load(t, "")
 	for _, test := range tests {
-		said, err := codecs[test.dialect].Decode(fmt.Appendf(nil, `{"choices": [{"text": %s, "finish_reason": "stop"}]}`, python.JSON(python.Str(test.said))))
+		text, err := codecs[test.dialect].Decode(fmt.Appendf(nil, `{"choices": [{"text": %s, "finish_reason": "stop"}]}`, python.JSON(python.Str(test.said))))
 		if err != nil {
 			t.Errorf("%s %q: %v", test.dialect, test.said, err)
 			continue
 		}
-		if got := summary(said); got != test.want {
+		if got := summary(text); got != test.want {
 			t.Errorf("%s %q: got %s, want %s", test.dialect, test.said, got, test.want)
 		}
 	}
@@ -111,11 +111,11 @@ func TestDecode(t *testing.T) {
 	}
 	codec := load(t, "")[Hermes]
 	for body, want := range tests {
-		said, err := codec.Decode([]byte(body))
+		text, err := codec.Decode([]byte(body))
 		got := "unreadable"
 		if err == nil {
-			got = summary(said)
-			if u := said.Usage; u != nil {
+			got = summary(text)
+			if u := text.Usage; u != nil {
 				got += fmt.Sprintf(" %d+%d", u.GetInputTokens(), u.GetOutputTokens())
 			} else if strings.Contains(body, "usage") {
 				got += " unknown"
@@ -147,15 +147,15 @@ func TestHostile(t *testing.T) {
 		"broken encoding": "<tool_call>\xff\xfe</tool_call>[TOOL_CALLS]\xff]<<function>>f(a='\xff')",
 	}
 	codecs := load(t, "")
-	for name, said := range tests {
+	for name, text := range tests {
 		for dialect, codec := range codecs {
-			answer := codec.parse(said)
+			answer := codec.parse(text)
 			size := len(answer.Text)
 			for _, call := range answer.Calls {
 				size += len(call.Arguments) + len(call.Name)
 			}
-			if limit := 8*len(said) + 4<<20; size > limit {
-				t.Errorf("%s, %s: got %d bytes of %d, want at most %d", name, dialect, size, len(said), limit)
+			if limit := 8*len(text) + 4<<20; size > limit {
+				t.Errorf("%s, %s: got %d bytes of %d, want at most %d", name, dialect, size, len(text), limit)
 			}
 		}
 	}
@@ -169,16 +169,16 @@ func FuzzDecode(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	f.Fuzz(func(t *testing.T, said string) {
+	f.Fuzz(func(t *testing.T, text string) {
 		for name, codec := range codecs {
-			answer := codec.parse(said)
+			answer := codec.parse(text)
 			if len(answer.Calls) > 0 && answer.Text != "" {
-				t.Errorf("%s %q: got calls and the text %q", name, said, answer.Text)
+				t.Errorf("%s %q: got calls and the text %q", name, text, answer.Text)
 			}
 			for _, call := range answer.Calls {
 				_, err := python.ParseJSON(call.Arguments)
 				if call.ID == nil || err != nil {
-					t.Errorf("%s %q: got %+v and %v, want an id and JSON", name, said, call, err)
+					t.Errorf("%s %q: got %+v and %v, want an id and JSON", name, text, call, err)
 				}
 			}
 		}

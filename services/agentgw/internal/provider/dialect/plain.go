@@ -35,14 +35,14 @@ func parsePlain(said string) *provider.Answer {
 			break
 		}
 		line = strings.TrimSpace(strings.TrimPrefix(line, plainSelf))
-		made, calls := strings.CutPrefix(line, plainCall)
+		callText, calls := strings.CutPrefix(line, plainCall)
 		switch {
 		case calls:
 			_, from, _ := strings.Cut(rest, plainCall)
 			if object, behind, ok := cutJSON(from); ok {
-				made, after = object, behind
+				callText, after = object, behind
 			}
-			r.hermes(strings.TrimSpace(made))
+			r.hermes(strings.TrimSpace(callText))
 		case strings.HasSuffix(line, plainEnd):
 			r.add(endTool, (&python.Dict{}).Value())
 			return &r.answer // ignore text after the end

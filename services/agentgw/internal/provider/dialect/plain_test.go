@@ -6,7 +6,7 @@ import (
 
 func TestParsePlain(t *testing.T) {
 	const ends = "end_conversation {}; "
-	for said, want := range map[string]string{
+	for text, want := range map[string]string{
 		"":                              "",
 		" It's Emil. \n":                "It's Emil.",
 		"YOU: It's Emil.":               "It's Emil.",
@@ -29,13 +29,13 @@ func TestParsePlain(t *testing.T) {
 		"[CALL] {\n\"name\": \"a\"\nASSISTANT: Well":                                                                `tool_call_is_no_json "{"; `,
 		"[CALL] set_wifi_status": `tool_call_is_no_json "set_wifi_status"; `,
 	} {
-		answer := parsePlain(said)
+		answer := parsePlain(text)
 		got := answer.Text
 		for _, call := range answer.Calls {
 			got += call.Name + " " + call.Arguments + "; "
 		}
 		if got != want {
-			t.Errorf("parsePlain(%q): got %q, want %q", said, got, want)
+			t.Errorf("parsePlain(%q): got %q, want %q", text, got, want)
 		}
 	}
 }
@@ -44,9 +44,9 @@ func FuzzParsePlain(f *testing.F) {
 	f.Add("Thanks!\n[END]")
 	f.Add("[CALL] {\n\"name\": \"a\", \"arguments\": {}}\nASSISTANT: Well")
 	f.Add(`[CALL] {"name": "a", "arguments": {"b": [1, "x"]}}`)
-	f.Fuzz(func(t *testing.T, said string) {
-		if answer := parsePlain(said); answer.Text != "" && len(answer.Calls) > 0 {
-			t.Errorf("parsePlain(%q): got a text and %d calls, want one of them", said, len(answer.Calls))
+	f.Fuzz(func(t *testing.T, text string) {
+		if answer := parsePlain(text); answer.Text != "" && len(answer.Calls) > 0 {
+			t.Errorf("parsePlain(%q): got a text and %d calls, want one of them", text, len(answer.Calls))
 		}
 	})
 }

@@ -118,13 +118,13 @@ func newPrompt(q *provider.Query) *Prompt {
 		case conversation.Assistant:
 			p.Turns = append(p.Turns, Turn{Kind: kindAssistant, Text: entry.Text})
 		case conversation.ToolCall:
-			made := Call{Name: entry.Name, Arguments: arguments(entry), Key: key(entry), id: entry.ID}
-			open = append(open, made)
+			call := Call{Name: entry.Name, Arguments: arguments(entry), Key: key(entry), id: entry.ID}
+			open = append(open, call)
 			if n := len(p.Turns); n == 0 || p.Turns[n-1].Kind != kindCall {
 				p.Turns = append(p.Turns, Turn{Kind: kindCall})
 			}
 			turn := &p.Turns[len(p.Turns)-1]
-			turn.Calls = append(turn.Calls, made)
+			turn.Calls = append(turn.Calls, call)
 		case conversation.Result:
 			turn := Turn{Kind: kindResult, Text: entry.Text, Name: entry.Name, Key: key(entry), Value: result(entry.Text)}
 			if i := slices.IndexFunc(open, func(c Call) bool { return c.id == entry.ID }); i >= 0 {

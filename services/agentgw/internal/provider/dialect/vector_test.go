@@ -25,8 +25,8 @@ type vector struct {
 
 // raisedLater reports whether the original raises the exception when it looks up the tool, outside
 // of this package.
-func raisedLater(said *provider.Answer, exception string) bool {
-	return exception == exceptionKey && said.Raised == nil && len(said.Calls) > 0
+func raisedLater(text *provider.Answer, exception string) bool {
+	return exception == exceptionKey && text.Raised == nil && len(text.Calls) > 0
 }
 
 // TestVectors compares with the original's results.
@@ -44,7 +44,7 @@ func TestVectors(t *testing.T) {
 				return
 			}
 			compared++
-			said, err := codecs[name].Decode(v.Response)
+			text, err := codecs[name].Decode(v.Response)
 			if err != nil {
 				t.Errorf("%s:%d %s: %v", file, line, v.Case, err)
 				return
@@ -56,16 +56,16 @@ func TestVectors(t *testing.T) {
 				if err := json.Unmarshal(v.Result, &failed); err != nil {
 					t.Fatalf("%s:%d: %v", file, line, err)
 				}
-				if raisedLater(said, failed.Type) {
+				if raisedLater(text, failed.Type) {
 					return
 				}
-				if said.Raised == nil || said.Raised.Exception != failed.Type {
-					t.Errorf("%s:%d %s: got %+v, want a %s", file, line, v.Case, said.Raised, failed.Type)
+				if text.Raised == nil || text.Raised.Exception != failed.Type {
+					t.Errorf("%s:%d %s: got %+v, want a %s", file, line, v.Case, text.Raised, failed.Type)
 				}
 				return
 			}
-			if diff := cmp.Diff(wanted(t, v.Result), made(t, said)); diff != "" || said.Raised != nil {
-				t.Errorf("%s:%d %s: raised %v (-want +got):\n%s", file, line, v.Case, said.Raised, diff)
+			if diff := cmp.Diff(wanted(t, v.Result), made(t, text)); diff != "" || text.Raised != nil {
+				t.Errorf("%s:%d %s: raised %v (-want +got):\n%s", file, line, v.Case, text.Raised, diff)
 			}
 		})
 		if compared < 10 {
@@ -100,13 +100,13 @@ func wanted(t *testing.T, raw json.RawMessage) []row {
 	return list
 }
 
-func made(t *testing.T, said *provider.Answer) []row {
+func made(t *testing.T, text *provider.Answer) []row {
 	t.Helper()
-	if len(said.Calls) == 0 {
-		return []row{{Content: said.Text}}
+	if len(text.Calls) == 0 {
+		return []row{{Content: text.Text}}
 	}
 	var list []row
-	for _, call := range said.Calls {
+	for _, call := range text.Calls {
 		arguments, err := python.ParseJSON(call.Arguments)
 		if err != nil {
 			t.Fatal(err)

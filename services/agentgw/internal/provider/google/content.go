@@ -74,8 +74,8 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 		if native && entry.Kind == conversation.ToolCall {
 			continue // part of the native turn
 		}
-		raw, known := q.Native[entry.Index]
-		if native = known && entry.FromModel(); !native {
+		raw, ok := q.Native[entry.Index]
+		if native = ok && entry.FromModel(); !native {
 			s.add(entry)
 			continue
 		}
@@ -92,22 +92,22 @@ func (c Codec) contents(q *provider.Query) ([]content, error) {
 // turn only the last text or the last run of results, here with the events after it. It refuses
 // more than one message before the model's first turn, so all of those stay.
 func sessionEntries(transcript []conversation.Entry) []conversation.Entry {
-	kept := make([]conversation.Entry, 0, len(transcript))
-	begun, turn := false, 0 // whether the model has spoken, and the index in kept after its last turn
+	entries := make([]conversation.Entry, 0, len(transcript))
+	hasSpoken, turn := false, 0 // whether the model has spoken, and the index in entries after its last turn
 	for _, entry := range transcript {
-		joins := len(kept) > turn && (entry.Notification != "" || entry.Kind == conversation.Result && kept[len(kept)-1].Kind == conversation.Result)
+		joins := len(entries) > turn && (entry.Notification != "" || entry.Kind == conversation.Result && entries[len(entries)-1].Kind == conversation.Result)
 		switch {
 		case entry.Kind == conversation.System: // system has the leading ones; later ones are not sent
 			continue
-		case begun && !entry.FromModel() && !joins:
-			kept = kept[:turn]
+		case hasSpoken && !entry.FromModel() && !joins:
+			entries = entries[:turn]
 		}
-		kept = append(kept, entry)
+		entries = append(entries, entry)
 		if entry.FromModel() {
-			begun, turn = true, len(kept)
+			hasSpoken, turn = true, len(entries)
 		}
 	}
-	return kept
+	return entries
 }
 
 // orderResults returns a transcript whose results follow the order of their calls. Without ids only
@@ -125,12 +125,12 @@ func orderResults(transcript []conversation.Entry) []conversation.Entry {
 		if !cloned {
 			transcript, cloned = slices.Clone(transcript), true
 		}
-		place := make(map[string]int, calls)
+		index := make(map[string]int, calls)
 		for i, entry := range transcript[first-calls : first] {
-			place[entry.CallID()] = i - calls // negative: results of unknown calls, at 0, come last
+			index[entry.CallID()] = i - calls // negative: results of unknown calls, at 0, come last
 		}
 		slices.SortStableFunc(transcript[first:first+results], func(a, b conversation.Entry) int {
-			return cmp.Compare(place[a.CallID()], place[b.CallID()])
+			return cmp.Compare(index[a.CallID()], index[b.CallID()])
 		})
 	}
 	return transcript

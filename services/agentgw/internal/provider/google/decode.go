@@ -51,14 +51,14 @@ func (Codec) Decode(body []byte) (*provider.Answer, error) {
 }
 
 // usage translates the token counts. It returns nil if there are none.
-func usage(counted *usageMetadata) *agentgwv1.Usage {
-	if counted == nil {
+func usage(metadata *usageMetadata) *agentgwv1.Usage {
+	if metadata == nil {
 		return nil
 	}
-	thoughts := int64(counted.ThoughtsTokenCount)
+	thoughts := int64(metadata.ThoughtsTokenCount)
 	return &agentgwv1.Usage{
-		InputTokens: int64(counted.PromptTokenCount), CachedTokens: int64(counted.CachedContentTokenCount),
-		OutputTokens: int64(counted.CandidatesTokenCount) + thoughts, ReasoningTokens: thoughts,
+		InputTokens: int64(metadata.PromptTokenCount), CachedTokens: int64(metadata.CachedContentTokenCount),
+		OutputTokens: int64(metadata.CandidatesTokenCount) + thoughts, ReasoningTokens: thoughts,
 	}
 }
 
@@ -89,12 +89,12 @@ func canReplay(parts []part) bool {
 // collect reads the parts of a candidate. Calls take precedence over text.
 func collect(answer *provider.Answer, parts []part) {
 	var text strings.Builder
-	said := false
+	hasText := false
 	for i := range parts {
 		p := &parts[i]
 		switch call := p.FunctionCall; {
 		case call != nil && (call.Name != "" || call.arguments() != ""):
-			made := turn.Call{IDRule: turn.DrawID, Name: call.Name, Arguments: call.arguments()}
+			made := turn.Call{IDRule: turn.DeriveID, Name: call.Name, Arguments: call.arguments()}
 			if made.Arguments == "" {
 				made.Arguments = "{}"
 			}
@@ -103,13 +103,13 @@ func collect(answer *provider.Answer, parts []part) {
 			}
 			answer.Calls = append(answer.Calls, made)
 		case p.Text != nil && !p.Thought:
-			said = true
+			hasText = true
 			text.WriteString(*p.Text)
 		}
 	}
 	switch {
 	case len(answer.Calls) > 0:
-	case said:
+	case hasText:
 		answer.Text = text.String()
 		answer.EmptyText = answer.Text == "" && len(parts) == 1
 	default:

@@ -167,13 +167,13 @@ func TestDecode(t *testing.T) {
 		"numbers keep their types": {
 			parts(`[{"functionCall":{"name":"f","args":{"z":5,"a":5.0}}}]`),
 			provider.Answer{
-				Calls:  []turn.Call{{IDRule: turn.DrawID, Name: "f", Arguments: `{"z":5,"a":5.0}`}},
+				Calls:  []turn.Call{{IDRule: turn.DeriveID, Name: "f", Arguments: `{"z":5,"a":5.0}`}},
 				Native: []byte(`[{"functionCall":{"name":"f","args":{"z":5,"a":5.0}}}]`),
 			},
 		},
 		"own id": {
 			parts(`[{"functionCall":{"id":"x","name":"f"}}]`),
-			provider.Answer{Calls: []turn.Call{{ID: id("x"), IDRule: turn.DrawID, Name: "f", Arguments: "{}"}}, Native: []byte(`[{"functionCall":{"id":"x","name":"f"}}]`)},
+			provider.Answer{Calls: []turn.Call{{ID: id("x"), IDRule: turn.DeriveID, Name: "f", Arguments: "{}"}}, Native: []byte(`[{"functionCall":{"id":"x","name":"f"}}]`)},
 		},
 		"thoughts": {
 			parts(`[{"text":"hm","thought":true},{"text":"a"},{"text":"b"}]`),
@@ -181,11 +181,11 @@ func TestDecode(t *testing.T) {
 		},
 		"no object": {
 			parts(`[{"functionCall":{"id":"","name":"f","args":[1, 2]}},{"functionCall":{"id":null,"name":"f","args":null}},{"text":"beside"}]`),
-			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Name: "f", Arguments: "[1, 2]"}, {IDRule: turn.DrawID, Name: "f", Arguments: "{}"}}},
+			provider.Answer{Calls: []turn.Call{{IDRule: turn.DeriveID, Name: "f", Arguments: "[1, 2]"}, {IDRule: turn.DeriveID, Name: "f", Arguments: "{}"}}},
 		},
 		"no name": {
 			parts(`[{"functionCall":{"name":"","args":{"a":1}},"thoughtSignature":"x"}]`),
-			provider.Answer{Calls: []turn.Call{{IDRule: turn.DrawID, Arguments: `{"a":1}`}}},
+			provider.Answer{Calls: []turn.Call{{IDRule: turn.DeriveID, Arguments: `{"a":1}`}}},
 		},
 		"null":          {parts(`null`), provider.Answer{EmptyReason: "the answer's candidate has no parts: STOP"}},
 		"null for all":  {parts(`[{"text":null,"functionCall":null}]`), provider.Answer{EmptyReason: "the answer's candidate has neither text nor calls: STOP"}},

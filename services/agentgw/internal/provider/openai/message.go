@@ -9,7 +9,7 @@ import (
 func messages(q *provider.Query) []any {
 	list := make([]any, 0, len(q.Transcript))
 	var open *calling
-	var kept native // of the turn that begins at first
+	var turnNative native // of the turn that begins at first
 	var first int32
 	for _, entry := range q.Transcript {
 		if entry.Kind != conversation.ToolCall {
@@ -30,12 +30,12 @@ func messages(q *provider.Query) []any {
 			list = append(list, answered)
 		case conversation.ToolCall:
 			if open == nil {
-				kept, first = nativeOf(q, entry), entry.Index
-				open = &calling{Role: roleAssistant, reasoningFields: kept.reasoningFields}
+				turnNative, first = nativeOf(q, entry), entry.Index
+				open = &calling{Role: roleAssistant, reasoningFields: turnNative.reasoningFields}
 				list = append(list, open)
 			}
-			made := call{ID: entry.ID, Function: function{Name: ToolName(q, entry), Arguments: Arguments(q, entry)}, Type: typeFunction}
-			open.ToolCalls = append(open.ToolCalls, kept.withExtras(entry.Index-first, made))
+			c := call{ID: entry.ID, Function: function{Name: ToolName(q, entry), Arguments: Arguments(q, entry)}, Type: typeFunction}
+			open.ToolCalls = append(open.ToolCalls, turnNative.withExtras(entry.Index-first, c))
 		}
 	}
 	return list

@@ -64,8 +64,8 @@ func extras(calls []map[string]json.RawMessage) []map[string]json.RawMessage {
 // not know.
 func nativeOf(q *provider.Query, first conversation.Entry) native {
 	var n native
-	raw, known := q.Native[first.Index]
-	if !known || q.Official || q.Compat || json.Unmarshal(raw, &n) != nil {
+	raw, ok := q.Native[first.Index]
+	if !ok || q.Official || q.Compat || json.Unmarshal(raw, &n) != nil {
 		return native{}
 	}
 	return n
@@ -78,22 +78,22 @@ type callWithExtras struct {
 }
 
 // withExtras returns the n-th call of the turn with its extra fields.
-func (n *native) withExtras(number int32, made call) any {
+func (n *native) withExtras(number int32, c call) any {
 	if number < 0 || int(number) >= len(n.Calls) || len(n.Calls[number]) == 0 {
-		return &made
+		return &c
 	}
-	return &callWithExtras{call: made, extra: n.Calls[number]}
+	return &callWithExtras{call: c, extra: n.Calls[number]}
 }
 
 // MarshalJSON implements json.Marshaler.
 func (e *callWithExtras) MarshalJSON() ([]byte, error) {
-	ours, err := Encode(&e.call)
+	base, err := Encode(&e.call)
 	if err != nil {
 		return nil, err
 	}
-	theirs, err := json.Marshal(e.extra)
+	extra, err := json.Marshal(e.extra)
 	if err != nil {
 		return nil, err
 	}
-	return append(append(ours[:len(ours)-1], ','), theirs[1:]...), nil
+	return append(append(base[:len(base)-1], ','), extra[1:]...), nil
 }

@@ -34,9 +34,9 @@ func decode(body []byte) (*provider.Answer, error) {
 	if read.Output == nil {
 		return nil, errors.New("no list of output items")
 	}
-	said := outputReader{}
+	r := outputReader{}
 	for i, raw := range *read.Output {
-		if err := said.add(raw); err != nil {
+		if err := r.add(raw); err != nil {
 			return nil, fmt.Errorf("item %d of the output: %w", i, err)
 		}
 	}
@@ -44,21 +44,21 @@ func decode(body []byte) (*provider.Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := &provider.Answer{Calls: said.calls, Usage: usage}
+	answer := &provider.Answer{Calls: r.calls, Usage: usage}
 	switch {
-	case len(said.calls) > 0:
-	case said.hasText:
-		answer.Text = said.text.String()
+	case len(r.calls) > 0:
+	case r.hasText:
+		answer.Text = r.text.String()
 	default:
 		answer.EmptyReason = "the answer has neither text nor calls"
 		if read.Incomplete != nil {
 			answer.EmptyReason += ": " + cmp.Or(provider.FinishReason(read.Incomplete.Reason), statusIncomplete)
 		}
 	}
-	if answer.EmptyReason != "" || !said.reasoned || said.unsendable {
+	if answer.EmptyReason != "" || !r.reasoned || r.unsendable {
 		return answer, nil
 	}
-	answer.Native, err = json.Marshal(said.native)
+	answer.Native, err = json.Marshal(r.native)
 	return answer, err
 }
 
@@ -110,9 +110,9 @@ func (t *outputReader) add(raw json.RawMessage) error {
 	default:
 		return nil
 	}
-	kept, err := withoutNulls(raw)
+	cleaned, err := withoutNulls(raw)
 	t.reasoned = t.reasoned || len(t.pending) > 0
-	t.native = append(append(t.native, t.pending...), kept)
+	t.native = append(append(t.native, t.pending...), cleaned)
 	t.pending = nil
 	return err
 }
@@ -139,8 +139,8 @@ func (t *outputReader) call(raw json.RawMessage) error {
 		call.Name = *name
 	}
 	t.calls = append(t.calls, call)
-	stated := bytes.HasPrefix(item.Arguments, []byte(`"`))
-	t.unsendable = t.unsendable || id == nil || *id == "" || !openai.ValidName(call.Name) || !stated
+	isText := bytes.HasPrefix(item.Arguments, []byte(`"`))
+	t.unsendable = t.unsendable || id == nil || *id == "" || !openai.ValidName(call.Name) || !isText
 	return nil
 }
 
@@ -177,8 +177,8 @@ func (t *outputReader) reasoning(raw json.RawMessage) error {
 	if err != nil || encrypted == nil || *encrypted == "" {
 		return err
 	}
-	kept, err := withoutNulls(raw)
-	t.pending = append(t.pending, kept)
+	cleaned, err := withoutNulls(raw)
+	t.pending = append(t.pending, cleaned)
 	return err
 }
 

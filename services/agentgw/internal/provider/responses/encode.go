@@ -57,7 +57,7 @@ func input(q *provider.Query) ([]any, error) {
 			continue // part of the native turn
 		}
 		native = false
-		if raw, known := q.Native[entry.Index]; known && entry.FromModel() {
+		if raw, ok := q.Native[entry.Index]; ok && entry.FromModel() {
 			var own []json.RawMessage
 			if err := json.Unmarshal(raw, &own); err != nil {
 				return nil, fmt.Errorf("recorded turn: %w", err)

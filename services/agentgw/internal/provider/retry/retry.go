@@ -79,11 +79,11 @@ func lastsLonger(ctx context.Context, d time.Duration) bool {
 	return ctx.Err() == nil && (!limited || time.Until(deadline) > d)
 }
 
-// wait returns the wait before attempt n+1: the asked one plus up to a quarter of it, or half to
-// all of the exponential backoff.
-func (p Policy) wait(n int, asked time.Duration) time.Duration {
-	if asked > 0 {
-		return asked + time.Duration(p.Jitter()*float64(asked)/4)
+// wait returns the wait before attempt n+1: the requested one plus up to a quarter of it, or half
+// to all of the exponential backoff.
+func (p Policy) wait(n int, requested time.Duration) time.Duration {
+	if requested > 0 {
+		return requested + time.Duration(p.Jitter()*float64(requested)/4)
 	}
 	wait := min(p.InitialWait<<min(n-1, 10), maxWait)
 	return wait/2 + time.Duration(p.Jitter()*float64(wait)/2)

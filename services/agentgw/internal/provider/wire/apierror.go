@@ -57,7 +57,7 @@ type apiError struct {
 
 // parseAPIError decodes the body of an error response, whatever its form.
 func parseAPIError(raw []byte) apiError {
-	said := apiError{text: string(raw)}
+	parsed := apiError{text: string(raw)}
 	var list []json.RawMessage
 	if len(raw) <= maxErrorBytes && json.Unmarshal(raw, &list) == nil && len(list) > 0 {
 		raw = list[0] // Google's, at its address for clients of OpenAI
@@ -68,18 +68,18 @@ func parseAPIError(raw []byte) apiError {
 		Choices json.RawMessage `json:"choices"`
 	}
 	if json.Unmarshal(raw, &body) != nil {
-		said.text = cmp.Or(body.Message, said.text)
-		return said
+		parsed.text = cmp.Or(body.Message, parsed.text)
+		return parsed
 	}
 	if provider.IsEmpty(body.Error) {
 		body.Error = choiceError(body.Choices)
 	}
 	if provider.IsEmpty(body.Error) || len(body.Error) > maxErrorBytes {
-		said.text = cmp.Or(body.Message, said.text)
-		return said
+		parsed.text = cmp.Or(body.Message, parsed.text)
+		return parsed
 	}
-	said.read(body.Error)
-	return said
+	parsed.read(body.Error)
+	return parsed
 }
 
 // choiceError returns the error of the first choice, nil if there is none. OpenRouter reports the
@@ -164,11 +164,11 @@ func excerpt(text, secret string) string {
 		return noDetails
 	}
 	if len(text) > maxExcerpt {
-		cut := maxExcerpt
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
+		end := maxExcerpt
+		for end > 0 && !utf8.RuneStart(text[end]) {
+			end--
 		}
-		text = text[:cut] + "…"
+		text = text[:end] + "…"
 	}
 	return text
 }

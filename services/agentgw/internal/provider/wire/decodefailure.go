@@ -21,12 +21,12 @@ const (
 // is no answer. If the body contains an error, the failure equals that of the same error with the
 // status that it implies. Otherwise it is retryable.
 func DecodeFailure(body []byte, err error, secret string) *provider.Failure {
-	said := parseAPIError(body)
-	if !said.structured {
+	parsed := parseAPIError(body)
+	if !parsed.structured {
 		return &provider.Failure{Retryable: true, Detail: excerpt(err.Error(), secret) + preview(body, secret)}
 	}
-	status := said.status()
-	failure := said.failure(status, secret)
+	status := parsed.status()
+	failure := parsed.failure(status, secret)
 	if status == 0 {
 		failure.Retryable = !failure.NoCredit
 		failure.Detail = "the answer is an error: " + failure.Detail
@@ -67,14 +67,14 @@ func statusOf(word string) int {
 // preview returns the beginning of a body on one line. It redacts the key before it truncates.
 func preview(body []byte, secret string) string {
 	body = Redact(body, secret)
-	cut := len(body) > maxPreview
-	shown := []rune(strings.Join(strings.Fields(string(body[:min(len(body), maxPreview)])), " "))
-	if len(shown) == 0 {
+	truncated := len(body) > maxPreview
+	runes := []rune(strings.Join(strings.Fields(string(body[:min(len(body), maxPreview)])), " "))
+	if len(runes) == 0 {
 		return ": it is empty"
 	}
 	end := ""
-	if cut || len(shown) > maxPreviewRunes {
+	if truncated || len(runes) > maxPreviewRunes {
 		end = "…"
 	}
-	return fmt.Sprintf(": %q%s", string(shown[:min(len(shown), maxPreviewRunes)]), end)
+	return fmt.Sprintf(": %q%s", string(runes[:min(len(runes), maxPreviewRunes)]), end)
 }

@@ -55,10 +55,10 @@ func encodings(secret string) []encoding {
 	var all []encoding
 	add := func(text string, begins, ends bool) {
 		slashes := strings.ReplaceAll(text, "/", `\/`)
-		for _, spelled := range []string{
+		for _, variant := range []string{
 			text, slashes, strings.ReplaceAll(text, "=", `\u003d`), strings.ReplaceAll(slashes, "=", `\u003d`), url.QueryEscape(text), url.PathEscape(text),
 		} {
-			if f := (encoding{spelled, begins, ends}); !slices.Contains(all, f) {
+			if f := (encoding{variant, begins, ends}); !slices.Contains(all, f) {
 				all = append(all, f)
 			}
 		}

@@ -145,8 +145,8 @@ func reason(err error) string { return cause(err).Error() }
 // failureOf returns the failure of a response without a status of success.
 func failureOf(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // a partial body is useful too
-	said := parseAPIError(raw)
-	failure := said.failure(response.StatusCode, to.Secret)
+	parsed := parseAPIError(raw)
+	failure := parsed.failure(response.StatusCode, to.Secret)
 	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")
 	}
@@ -175,8 +175,8 @@ func redirectHint(response *http.Response, to provider.Endpoint, r *provider.Req
 	}
 	at.User, at.RawQuery, at.ForceQuery, at.Fragment = nil, "", false, ""
 	path, _, _ := strings.Cut(r.Path, "?")
-	base, whole := strings.CutSuffix(at.String(), path)
-	if whole && base != to.BaseURL {
+	base, ok := strings.CutSuffix(at.String(), path)
+	if ok && base != to.BaseURL {
 		return fmt.Sprintf("it redirects to %s, which nobody follows: give this address as --base-url", excerpt(base, to.Secret))
 	}
 	return fmt.Sprintf("it redirects to %s, which nobody follows: if the provider is there, give its address as --base-url", excerpt(at.String(), to.Secret))

@@ -109,10 +109,10 @@ func programsOf(arguments []syntax.Argument) ([]*syntax.Module, error) {
 }
 
 // arguments returns the dict of a call's arguments.
-func arguments(of []syntax.Argument, values []python.Value) python.Value {
+func arguments(args []syntax.Argument, values []python.Value) python.Value {
 	named := &python.Dict{}
 	var list []python.Value
-	for i, argument := range of {
+	for i, argument := range args {
 		switch {
 		case argument.Name != "":
 			named.Set(argument.Name, values[i])
