@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -238,7 +239,8 @@ func identifyingArguments(call *worldv1.ToolCall, exact map[string]bool) string 
 		return "" // the script's own check says so
 	}
 	var fields []string
-	for name, value := range sortedArguments(arguments) {
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		value := arguments[name]
 		if exact[name] {
 			fields = append(fields, jsonString(name)+": "+string(value))
 		}

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -46,8 +47,8 @@ func consentOptions() Options {
 	opts.Tools = append(opts.Tools, "remove_contact", AllowTool)
 	opts.Known = func(tool string) bool { return slices.Contains(opts.Tools, tool) }
 	opts.shapes = map[string]*toolShape{
-		"remove_contact": {types: map[string]string{"person_id": "string"}, names: []string{"person_id"}},
-		AllowTool:        {types: map[string]string{"action": "string", "scope": "string", "minutes": "number", "arguments": "object"}},
+		"remove_contact": {parameters: []parameter.Parameter{{Name: "person_id", Type: "string"}}, names: []string{"person_id"}},
+		AllowTool:        {parameters: []parameter.Parameter{{Name: "action", Type: "string"}, {Name: "scope", Type: "string"}, {Name: "minutes", Type: "number"}, {Name: "arguments", Type: "object"}}},
 	}
 	opts.Confirm = []*setupv1.ConfirmedTool{
 		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "add_contact", Action: "add a contact"},

@@ -14,8 +14,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -183,28 +183,14 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 // arguments reads a schema as "name: type" in its order, with a question mark after optional names.
 // An invalid schema has none.
 func arguments(schema string) []string {
-	read, err := python.ParseJSON(schema)
-	if err != nil {
-		return nil
-	}
-	properties, _ := fieldOf(read, "properties").AsDict()
-	if properties == nil {
-		return nil
-	}
-	required := make(map[string]bool)
-	names, _ := fieldOf(read, "required").AsList()
-	for _, name := range names {
-		text, _ := name.AsStr()
-		required[text] = true
-	}
+	parameters, _ := parameter.Read(schema)
 	var lines []string
-	for _, property := range properties.Items() {
-		kind, _ := fieldOf(property.Value, "type").AsStr()
+	for _, p := range parameters {
 		mark := "?"
-		if required[property.Key] {
+		if p.Required {
 			mark = ""
 		}
-		lines = append(lines, property.Key+mark+": "+kind)
+		lines = append(lines, p.Name+mark+": "+p.Type)
 	}
 	return lines
 }
@@ -226,14 +212,4 @@ func wrap(texts []string, width int) string {
 		line += len(text)
 	}
 	return b.String()
-}
-
-// fieldOf returns a field of a JSON object, null if there is none.
-func fieldOf(v python.Value, name string) python.Value {
-	dict, ok := v.AsDict()
-	if !ok {
-		return python.None()
-	}
-	field, _ := dict.Get(name)
-	return field
 }

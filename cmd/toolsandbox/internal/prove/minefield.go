@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -81,8 +82,8 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 			var given []argument
 			if info := s.tools[t.Tool]; info != nil {
 				for _, p := range info.parameters {
-					if value, ok := t.Arguments[p.name]; ok {
-						given = append(given, argument{p.name, string(value)})
+					if value, ok := t.Arguments[p.Name]; ok {
+						given = append(given, argument{p.Name, string(value)})
 					}
 				}
 			}
@@ -162,7 +163,7 @@ func (s *candidate) given(tool string, row *evaluationv1.TargetRow) []argument {
 		if name == "recipient_phone_number" {
 			name = "phone_number"
 		}
-		if !slices.ContainsFunc(info.parameters, func(p parameter) bool { return p.name == name }) {
+		if !slices.ContainsFunc(info.parameters, func(p parameter.Parameter) bool { return p.Name == name }) {
 			continue
 		}
 		switch v := cell.GetValue().GetKind().(type) {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -195,8 +196,8 @@ func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]
 	for _, info := range list.GetTools() {
 		known := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
 			agent: slices.Contains(info.GetVisibleTo(), worldv1.Role_ROLE_AGENT)}
-		if known.parameters, err = decodeParameters(info.GetTool().GetParametersJson()); err != nil {
-			return nil, fmt.Errorf("tool %s: %w", known.name, err)
+		if known.parameters, err = parameter.Read(info.GetTool().GetParametersJson()); err != nil {
+			return nil, fmt.Errorf("parameters of tool %s: %w", known.name, err)
 		}
 		tools[known.name] = known
 	}
