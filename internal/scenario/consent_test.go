@@ -58,7 +58,7 @@ func consentOptions() Options {
 
 func loadConsent(t *testing.T, text string) *scenariov1.Scenario {
 	t.Helper()
-	loaded, err := Load(files(text, testWorld), consentOptions())
+	loaded, err := readPack(files(text, testWorld), consentOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +233,14 @@ func TestBadConsent(t *testing.T) {
 		{"the agent calls it", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]", "- allow_action: {action: remove a contact}",
 			"the agent cannot call allow_action, only the user can"},
 	} {
-		_, err := Load(files(edit(t, gated, test.old, test.replacement), testWorld), consentOptions())
+		_, err := readPack(files(edit(t, gated, test.old, test.replacement), testWorld), consentOptions())
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q in it", test.name, err, test.want)
 		}
 	}
 	pack := files(testScenario, testWorld)
 	pack["schema.yaml"] = &fstest.MapFile{Data: []byte("tables: [{name: consent, columns: [{name: id, type: text}]}]\n")}
-	if _, err := Load(pack, consentOptions()); err == nil || !strings.Contains(err.Error(), "schema.yaml:1:10: tables[0]: consent is the table of what the user allows") {
+	if _, err := readPack(pack, consentOptions()); err == nil || !strings.Contains(err.Error(), "schema.yaml:1:10: tables[0]: consent is the table of what the user allows") {
 		t.Errorf("a table of that name: got %v, want a mistake", err)
 	}
 	made := variantOf(loadConsent(t, consentScenario))

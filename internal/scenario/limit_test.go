@@ -143,7 +143,7 @@ func TestIrregularFiles(t *testing.T) {
 			if err := c.make(path); err != nil {
 				t.Fatal(err)
 			}
-			_, err := LoadDir(dir, testOptions())
+			_, err := readPack(directory(dir), testOptions())
 			if got, want := errorText(err), name+":1:1: document: "+c.want; got != want {
 				t.Errorf("%s as %s:\ngot  %s\nwant %s", name, c.kind, got, want)
 			}
@@ -179,7 +179,7 @@ func TestLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if loaded, err := LoadDir(dir, testOptions()); err != nil || len(loaded) != 1 {
+	if loaded, err := readPack(directory(dir), testOptions()); err != nil || len(loaded) != 1 {
 		t.Errorf("got %d scenarios and %v, want 1", len(loaded), err)
 	}
 }
