@@ -118,8 +118,6 @@ func (c *checker) fillsTrace(path, text string, names []string) {
 		arguments[name] = json.RawMessage("null")
 	}
 	for _, t := range traces(text) {
-		if t.Tool != nil {
-			c.arguments(path, *t.Tool, arguments, false)
-		}
+		c.arguments(path, t.Tool, arguments, false)
 	}
 }

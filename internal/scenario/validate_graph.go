@@ -366,19 +366,32 @@ func (c *checker) column(path string, schema world.Table, name string) int {
 	return at
 }
 
-// wantedTrace is a tool trace in a target.
-type wantedTrace struct {
-	Tool      *string                     `json:"tool_name"`
-	Arguments *map[string]json.RawMessage `json:"arguments"`
+// WantedCall is a tool trace in a target.
+type WantedCall struct {
+	Tool      string                     `json:"tool_name"`
+	Arguments map[string]json.RawMessage `json:"arguments"`
+}
+
+// WantedCalls returns the calls that a constraint accepts. An invalid tool trace wants none.
+func WantedCalls(c *evaluationv1.Constraint) []WantedCall {
+	var calls []WantedCall
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			if cell.GetColumn() == toolTraceColumn {
+				calls = append(calls, traces(cell.GetValue().GetText())...)
+			}
+		}
+	}
+	return calls
 }
 
 // traces decodes expected tool traces, one object or a list of alternatives; nil for other values.
-func traces(text string) []wantedTrace {
+func traces(text string) []WantedCall {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
 	}
-	out := []wantedTrace{}
+	out := []WantedCall{}
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		return nil
 	}
@@ -398,11 +411,11 @@ func (c *checker) trace(path string, value *worldv1.Value) {
 		c.fail(path, "lists no tool trace")
 	}
 	for _, t := range wanted {
-		if t.Tool == nil || t.Arguments == nil || *t.Arguments == nil {
+		if t.Tool == "" || t.Arguments == nil {
 			c.fail(path, "a tool trace needs tool_name and arguments: %s", brief(value.GetText()))
 			continue
 		}
-		c.tool(path, *t.Tool)
-		c.arguments(path, *t.Tool, *t.Arguments, false)
+		c.tool(path, t.Tool)
+		c.arguments(path, t.Tool, t.Arguments, false)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -78,7 +79,7 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 		for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
 			out = append(out, &worldv1.Turn{Say: text})
 		}
-		for _, t := range traces(c) {
+		for _, t := range scenario.WantedCalls(c) {
 			var given []argument
 			if info := s.tools[t.Tool]; info != nil {
 				for _, p := range info.parameters {
