@@ -1,13 +1,12 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
@@ -50,8 +49,6 @@ type player struct {
 
 // play plays experiments to their end and sets their results.
 func (p *player) play(ctx context.Context, experiments []*experiment) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var scripted, unhelpful []*experiment
 	for _, e := range experiments {
 		if e.unhelpful {
@@ -60,26 +57,14 @@ func (p *player) play(ctx context.Context, experiments []*experiment) error {
 			scripted = append(scripted, e)
 		}
 	}
-	limit := make(chan struct{}, sweeps)
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	var first error
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sweeps)
 	for _, list := range [][]*experiment{scripted, unhelpful} {
 		for part := range slices.Chunk(list, batch) {
-			limit <- struct{}{}
-			group.Go(func() {
-				defer func() { <-limit }()
-				if err := p.sweep(ctx, part); err != nil {
-					cancel()
-					mu.Lock()
-					first = cmp.Or(first, err)
-					mu.Unlock()
-				}
-			})
+			group.Go(func() error { return p.sweep(ctx, part) })
 		}
 	}
-	group.Wait()
-	return first
+	return group.Wait()
 }
 
 // sweep plays experiments with the same agent in one sweep.
