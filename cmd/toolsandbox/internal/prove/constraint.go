@@ -92,17 +92,16 @@ func (s *candidate) wants(st *step, sort func(wanted string) bool) bool {
 
 // checkConstraints reports constraints that always hold.
 func (s *candidate) checkConstraints() {
-	for i, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
-		for j, c := range node.GetConstraints() {
-			if vacuous(c) {
-				s.fail(ruleMilestone, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
-			}
-		}
-	}
-	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
-		for j, c := range node.GetConstraints() {
-			if vacuous(c) {
-				s.fail(ruleMinefield, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+	evaluation := s.scenario.GetEvaluation()
+	for _, part := range []struct {
+		rule  string
+		graph *evaluationv1.Graph
+	}{{ruleMilestone, evaluation.GetMilestones()}, {ruleMinefield, evaluation.GetMinefields()}} {
+		for i, node := range part.graph.GetNodes() {
+			for j, c := range node.GetConstraints() {
+				if vacuous(c) {
+					s.fail(part.rule, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+				}
 			}
 		}
 	}

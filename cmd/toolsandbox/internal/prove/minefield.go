@@ -74,31 +74,24 @@ func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 // steps returns turns that may meet a constraint.
 func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 	var calls []*worldv1.ToolCall
-	if c.GetTable() == tableSandbox {
-		var out []*worldv1.Turn
-		for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
-			out = append(out, &worldv1.Turn{Say: text})
-		}
-		for _, t := range scenario.WantedCalls(c) {
-			var given []argument
-			if info := s.tools[t.Tool]; info != nil {
-				for _, p := range info.parameters {
-					if value, ok := t.Arguments[p.Name]; ok {
-						given = append(given, argument{p.Name, string(value)})
-					}
+	var out []*worldv1.Turn
+	for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
+		out = append(out, &worldv1.Turn{Say: text})
+	}
+	for _, t := range scenario.WantedCalls(c) {
+		var given []argument
+		if info := s.tools[t.Tool]; info != nil {
+			for _, p := range info.parameters {
+				if value, ok := t.Arguments[p.Name]; ok {
+					given = append(given, argument{p.Name, string(value)})
 				}
 			}
-			calls = append(calls, s.filled(t.Tool, given)...)
 		}
-		for _, call := range calls {
-			out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
-		}
-		return out
+		calls = append(calls, s.filled(t.Tool, given)...)
 	}
 	for _, row := range c.GetTarget() {
 		calls = append(calls, s.changes(c, row)...)
 	}
-	var out []*worldv1.Turn
 	for _, call := range calls {
 		out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
 	}
