@@ -97,9 +97,7 @@ func acceptedValue(option, v python.Value) bool {
 		b, _ := v.AsStr()
 		return a == b || standardText(a) == standardText(b)
 	case v.Kind() == python.KindList:
-		a, _ := option.AsList()
-		b, _ := v.AsList()
-		return slices.EqualFunc(a, b, acceptedValue)
+		return option.EqualFunc(v, acceptedValue)
 	case v.Kind() == python.KindDict:
 		a, _ := option.AsDict()
 		b, _ := v.AsDict()
@@ -148,25 +146,5 @@ func standardText(text string) string {
 
 // strictlyEqual is Python's == except that a bool equals only a bool, also inside lists and dicts.
 func strictlyEqual(v, w python.Value) bool {
-	if (v.Kind() == python.KindBool) != (w.Kind() == python.KindBool) {
-		return false
-	}
-	switch v.Kind() {
-	case python.KindList:
-		a, _ := v.AsList()
-		b, ok := w.AsList()
-		return ok && slices.EqualFunc(a, b, strictlyEqual)
-	case python.KindDict:
-		a, _ := v.AsDict()
-		b, ok := w.AsDict()
-		if !ok || a.Len() != b.Len() {
-			return false
-		}
-		return !slices.ContainsFunc(a.Items(), func(item python.Item) bool {
-			other, ok := b.Get(item.Key)
-			return !ok || !strictlyEqual(item.Value, other)
-		})
-	default:
-		return v.Equal(w)
-	}
+	return (v.Kind() == python.KindBool) == (w.Kind() == python.KindBool) && v.EqualFunc(w, strictlyEqual)
 }
