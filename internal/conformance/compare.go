@@ -128,8 +128,7 @@ func (c *comparison) versions(want, got []*worldv1.Table) {
 		return cmp.Or(world.Builtin().Place(a.name)-world.Builtin().Place(b.name), int(a.index)-int(b.index))
 	})
 	for _, key := range keys {
-		w, g := versionText(wanted, key), versionText(found, key)
-		c.text(tableAt(key.name, key.index), w, g)
+		c.text(fmt.Sprintf("%s at %d", key.name, key.index), versionText(wanted, key), versionText(found, key))
 	}
 }
 

@@ -41,7 +41,8 @@ func (r *Runner) replay(ctx context.Context, scenarios scenarioLookup, lines []l
 			outcomes = append(outcomes, outcome{line: l.number, differences: errorDifference(err)})
 			continue
 		}
-		if tool := r.missing(toolsOf(t.Scenario)); tool != "" {
+		selection := t.Scenario.GetSetup().GetTools()
+		if tool := r.missing(slices.Concat(selection.GetAllow(), selection.GetDeny())); tool != "" {
 			outcomes = append(outcomes, outcome{line: l.number, missing: tool})
 			continue
 		}

@@ -53,19 +53,12 @@ func (r *Runner) runRole(ctx context.Context, k roleKind, l line) outcome {
 			skipped[i] = p.skipped
 			for j := range differences[i] {
 				d := &differences[i][j]
-				d.Field = c.Case + modeText(compat) + ": " + d.Field
+				d.Field = c.Case + map[bool]string{true: " with compat"}[compat] + ": " + d.Field
 			}
 		})
 	}
 	group.Wait()
 	return outcome{unchecked: c.Expect == expectFault || skipped[0] || skipped[1], differences: slices.Concat(differences[:]...)}
-}
-
-func modeText(compat bool) string {
-	if compat {
-		return " with compat"
-	}
-	return ""
 }
 
 // roleRun is a run of one case in one mode.
