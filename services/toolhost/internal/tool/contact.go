@@ -53,7 +53,7 @@ func contactTools() []*Tool {
 				return python.None(), removeRows(w, contactTable, "person_id", args.Value("person_id"))
 			},
 		},
-		{
+		searching(contactTable, map[string]float64{"name": contactCutoff, "relationship": contactCutoff}, checkGivenPhone, Tool{
 			Name: "search_contacts", Module: contactModule, ReadOnly: true, Unchecked: true,
 			Description: "Finds contacts that fit all of the given fields. Name and relationship may differ a little in spelling.",
 			Params: []Param{
@@ -63,14 +63,7 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "Relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
-			Check: func(args Args) error {
-				if err := checkGivenPhone(args); err != nil {
-					return err
-				}
-				return contactSearch().check(args)
-			},
-			Answer: func(w *session.World, args Args) python.Value { return contactSearch().run(w, args) },
-		},
+		}),
 	}
 }
 
@@ -123,17 +116,4 @@ func modifyContact(_ context.Context, w *session.World, args Args) (python.Value
 		}
 	}
 	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), givenChanges(contactTable, args, contactFields())...)
-}
-
-func contactSearch() search {
-	return search{
-		table: contactTable,
-		filters: []filter{
-			{column: "person_id", param: "person_id"},
-			{column: "name", param: "name", cutoff: contactCutoff},
-			{column: "phone_number", param: "phone_number"},
-			{column: "relationship", param: "relationship", cutoff: contactCutoff},
-			{column: "is_self", param: "is_self"},
-		},
-	}
 }
