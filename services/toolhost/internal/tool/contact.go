@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -100,9 +99,8 @@ func checkSingleSelf(w *session.World, id python.Value) error {
 func contactFields() []string { return []string{"name", "phone_number", "relationship", "is_self"} }
 
 func checkModifyContact(args Args) error {
-	if !anyGiven(args, contactFields()) {
-		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
-			strings.Join(contactFields(), ", ")+"] in order to modify contact")
+	if err := needFields(args, "contact", contactFields()); err != nil {
+		return err
 	}
 	return checkGivenPhone(args)
 }

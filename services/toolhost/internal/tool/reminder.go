@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -107,11 +106,7 @@ func checkModifyReminder(args Args) error {
 	if err := inReminderRange(args); err != nil {
 		return err
 	}
-	if !anyGiven(args, reminderFields()) {
-		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
-			strings.Join(reminderFields(), ", ")+"] in order to modify reminder")
-	}
-	return nil
+	return needFields(args, "reminder", reminderFields())
 }
 
 func modifyReminder(_ context.Context, w *session.World, args Args) (python.Value, error) {

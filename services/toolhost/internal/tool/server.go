@@ -133,10 +133,7 @@ func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python
 
 // declaredRows returns rows in the format of Python tools.
 func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
-	columns := make([]python.Value, len(read.GetColumns()))
-	for i, column := range read.GetColumns() {
-		columns[i] = python.Str(column)
-	}
+	columns := texts(read.GetColumns())
 	of := []python.Value{python.Str(read.GetTable())}
 	if len(columns) > 0 {
 		of = append(of, python.List(columns...))
