@@ -236,19 +236,9 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 	if err != nil {
 		return nil, err
 	}
-	l := &openSession{
-		setup:     start,
-		world:     start.world,
-		newest:    start.newest,
-		lastIndex: record.GetLastIndex(),
-		parent:    record.GetParentId(),
-		forkedAt:  record.GetForkedAt(),
-		forks:     record.GetForks(),
-		services:  record.GetHostedServices(),
-		replay:    record.GetReplay(),
-		digest:    record.GetDigest(),
-	}
-	l.world.SetFrame(start.frame(l.services))
+	l := start.newSession(record.GetHostedServices(), record.GetReplay())
+	l.lastIndex, l.digest = record.GetLastIndex(), record.GetDigest()
+	l.parent, l.forkedAt, l.forks = record.GetParentId(), record.GetForkedAt(), record.GetForks()
 	ever, blank := make(map[string]bool), make(map[string]bool)
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()
@@ -273,11 +263,10 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 // history calls visit for every version after the start, including those shared with parents, in
 // any order.
 func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*worldv1.Table)) error {
-	until := record.GetLastIndex()
-	for {
+	return h.lineage(id, record, record.GetLastIndex(), func(id string, until int32) (more bool, err error) {
 		stored, err := h.store.Load(id)
 		if err != nil {
-			return fmt.Errorf("read history: %w", err)
+			return false, fmt.Errorf("read history: %w", err)
 		}
 		for _, version := range stored.Versions {
 			if version.Index > until {
@@ -285,12 +274,21 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 			}
 			table := &worldv1.Table{}
 			if err := proto.Unmarshal(version.Data, table); err != nil {
-				return fmt.Errorf("read history of %s: %w", id, err)
+				return false, fmt.Errorf("read history of %s: %w", id, err)
 			}
 			visit(table)
 		}
-		if record.GetParentId() == "" {
-			return nil
+		return true, nil
+	})
+}
+
+// lineage visits a session and its ancestors, each with the last index up to which it counts, while
+// visit returns more.
+func (h *Host) lineage(id string, record *toolhostv1.SessionRecord, until int32, visit func(id string, until int32) (more bool, err error)) error {
+	for {
+		more, err := visit(id, until)
+		if err != nil || !more || record.GetParentId() == "" {
+			return err
 		}
 		id, until = record.GetParentId(), min(until, record.GetForkedAt())
 		if record, err = h.record(id); err != nil {
@@ -302,29 +300,23 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 // versionAt returns the version of a table at a message, including those shared with parents.
 // Before the first version it returns the first; it is nil if the table has none.
 func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*worldv1.Table, error) {
-	parent, forkedAt := l.parent, l.forkedAt
-	for {
-		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), at)
-		if err != nil {
-			return nil, err
+	var table *worldv1.Table
+	err := h.lineage(id, &toolhostv1.SessionRecord{ParentId: l.parent, ForkedAt: l.forkedAt}, at, func(id string, until int32) (more bool, err error) {
+		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), until)
+		if !ok || err != nil {
+			at = until
+			return true, err
 		}
-		if ok {
-			table := &worldv1.Table{}
-			if err := proto.Unmarshal(data, table); err != nil {
-				return nil, fmt.Errorf("read table %s of %s: %w", name, id, err)
-			}
-			return table, nil
+		table = &worldv1.Table{}
+		if err := proto.Unmarshal(data, table); err != nil {
+			return false, fmt.Errorf("read table %s of %s: %w", name, id, err)
 		}
-		if parent == "" {
-			return l.setup.versionAt(name, at), nil
-		}
-		id, at = parent, min(at, forkedAt)
-		record, err := h.record(id)
-		if err != nil {
-			return nil, err
-		}
-		parent, forkedAt = record.GetParentId(), record.GetForkedAt()
+		return false, nil
+	})
+	if table == nil && err == nil {
+		table = l.setup.versionAt(name, at)
 	}
+	return table, err
 }
 
 // record reads the stored record of a session, deleted or not.

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -402,19 +403,7 @@ func (r *Read) finds(where Where) bool {
 
 // Same says whether conflicts with the effects of more runs are the same.
 func (c *Conflicts) Same(other *Conflicts) bool {
-	return mapsEqual(c.selectors, other.selectors) && mapsEqual(c.lasting, other.lasting)
-}
-
-func mapsEqual[V comparable](a, b map[string]V) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, value := range a {
-		if other, ok := b[name]; !ok || other != value {
-			return false
-		}
-	}
-	return true
+	return maps.Equal(c.selectors, other.selectors) && maps.Equal(c.lasting, other.lasting)
 }
 
 // AppendAnswers appends a text of the answers to the questions. Where it is the same in two worlds,
