@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -264,11 +265,8 @@ func decode(status int, body, address string) (string, *python.Exception) {
 // couldNotLook says whether a status tells of the key, the quota or the moment rather than of what
 // was asked.
 func couldNotLook(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,
-		http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]int{
+		http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,
+		http.StatusRequestTimeout, http.StatusTooManyRequests,
+	}, status)
 }
