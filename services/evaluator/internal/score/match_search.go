@@ -102,9 +102,6 @@ func (m *matcher) search(part uint64, last int, threshold float64) float64 {
 		}
 	}
 	m.stack = m.stack[:start]
-	if m.solved == nil {
-		m.solved = make(map[string]outcome)
-	}
 	m.solved[string(m.state(part, last))] = outcome{best, best > threshold}
 	return best
 }

@@ -80,9 +80,6 @@ func (m *packMeasures) compareCells(own *measure.Function, wanted, found Value) 
 		return known.similarity, known.err
 	}
 	similarity, err := m.call(own, wanted.python(), found.python())
-	if m.known == nil {
-		m.known = make(map[cellPair]comparison)
-	}
 	m.known[key] = comparison{similarity, err}
 	return similarity, err
 }
