@@ -57,7 +57,7 @@ func (c *check) findLeak(text string) string {
 		return evidence
 	}
 	runs := c.runs(tokens(text))
-	var touched units
+	touched := units{words: make(map[int]int)}
 	for _, r := range runs {
 		end := r.said[len(r.said)-1].end
 		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
@@ -83,9 +83,6 @@ type units struct {
 }
 
 func (u *units) add(unit int) {
-	if u.words == nil {
-		u.words = make(map[int]int)
-	}
 	u.words[unit]++
 	u.count++
 }
@@ -143,21 +140,11 @@ func (c *check) runs(said []token) []run {
 // saidBefore reports whether a run of words was said before.
 func (c *check) saidBefore(said []token) bool {
 	for i := 0; i+len(said) <= len(c.spoken); i++ {
-		if beginsWith(c.spoken[i:], said) {
+		if slices.EqualFunc(c.spoken[i:i+len(said)], said, func(spoken string, t token) bool { return spoken == swapPerson(t.word) }) {
 			return true
 		}
 	}
 	return false
-}
-
-// beginsWith reports whether a list, which is long enough, begins with a run of words.
-func beginsWith(spoken []string, said []token) bool {
-	for i, t := range said {
-		if spoken[i] != swapPerson(t.word) {
-			return false
-		}
-	}
-	return true
 }
 
 // addressesUser reports whether the run contains a word that addresses or mentions the simulated
