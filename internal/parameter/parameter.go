@@ -18,6 +18,14 @@ type Parameter struct {
 	Schema python.Value
 }
 
+// String returns the name, with a question mark if it is optional, and the type.
+func (p Parameter) String() string {
+	if p.Required {
+		return p.Name + ": " + p.Type
+	}
+	return p.Name + "?: " + p.Type
+}
+
 // Read returns the parameters in the JSON text of a schema, as Of does. It fails if the text is no
 // JSON object.
 func Read(text string) ([]Parameter, error) {
