@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -56,6 +58,20 @@ func Plain(v *worldv1.Value) python.Value {
 	}
 }
 
+// Literal writes a cell for people; a text is quoted.
+func Literal(v *worldv1.Value) string {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return strconv.FormatBool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return strconv.FormatFloat(kind.Number, 'f', -1, 64)
+	case *worldv1.Value_Text:
+		return strconv.Quote(kind.Text)
+	default:
+		return "null"
+	}
+}
+
 // Cell returns the cell that holds a value; null for one that no cell holds.
 func Cell(v python.Value) *worldv1.Value {
 	switch v.Kind() {
@@ -94,10 +110,5 @@ func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
 	if len(m.GetVisibleTo()) == 0 {
 		return m.GetSender() == role || m.GetRecipient() == role
 	}
-	for _, r := range m.GetVisibleTo() {
-		if r == role {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.GetVisibleTo(), role)
 }

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -148,16 +147,11 @@ func rolesOf(info *toolhostv1.ToolInfo) []string {
 
 // toolTable lays out tools for people, with their descriptions if described.
 func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
 	header := table.Row{"tool", "module", "visible to", "needs", "read-only", "arguments"}
 	if described {
 		header = append(header, "what it does")
 	}
-	t.AppendHeader(header)
+	t := report.NewTable(header)
 	for _, info := range tools {
 		needs := append([]string{}, info.GetNeeds()...)
 		for _, need := range info.GetDefaultNeeds() {
@@ -186,11 +180,7 @@ func arguments(schema string) []string {
 	parameters, _ := parameter.Read(schema)
 	var lines []string
 	for _, p := range parameters {
-		mark := "?"
-		if p.Required {
-			mark = ""
-		}
-		lines = append(lines, p.Name+mark+": "+p.Type)
+		lines = append(lines, p.String())
 	}
 	return lines
 }
