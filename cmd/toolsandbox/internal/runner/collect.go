@@ -73,7 +73,13 @@ func newCollector(
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
-	c := &collector{spec: spec, served: sweep.Served(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+	c := &collector{
+		spec: spec, served: sweep.Served(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
+		directory: directory, record: record, telemetry: traces,
+	}
+	for _, scenario := range spec.Scenarios {
+		c.scenarios[scenario.GetSetup().GetName()] = scenario
+	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(parting, c.stop) })
 	return c

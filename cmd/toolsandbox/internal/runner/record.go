@@ -20,7 +20,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
@@ -51,10 +50,8 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // specDigest identifies what is played: scenarios by their digest, players before they get an
 // address here.
 func specDigest(spec sweep.Spec, scenarios string) (string, error) {
-	digest, _, err := bus.Digest(&orchestratorv1.SweepSpec{
-		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
-		Replay: spec.Recording != nil,
-	})
+	spec.MaxBytes = 0 // the digest does not cover it
+	digest, _, err := bus.Digest(spec.WithoutScenarios())
 	if err != nil {
 		return "", err
 	}

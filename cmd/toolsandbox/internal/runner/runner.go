@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,6 +33,9 @@ import (
 
 // flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
+
+// originalPrefix may begin a player's name, as in the original.
+const originalPrefix = "RoleImplType."
 
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
@@ -115,23 +119,17 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.telemetry.RegisterFlags(flags)
 }
 
-// checkSweepID validates --sweep-id; empty derives one.
-func (o *Options) checkSweepID() error {
-	if o.sweepID == "" {
-		return nil
-	}
-	return sweep.CheckID("--sweep-id", o.sweepID)
-}
-
 // prepare checks the flags and returns the sweep's specification.
 func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
-	if err := o.checkSweepID(); err != nil {
-		return sweep.Spec{}, err
+	if o.sweepID != "" {
+		if err := sweep.CheckID("--sweep-id", o.sweepID); err != nil {
+			return sweep.Spec{}, err
+		}
 	}
 	if err := o.refuseUnused(); err != nil {
 		return sweep.Spec{}, err
 	}
-	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
+	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
 		specify = o.again
@@ -417,13 +415,4 @@ func (o *Options) verdict(collector *collector) error {
 		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", part.rollouts, collector.total(), part.why, part.advice))
 	}
 	return errors.Join(errs...)
-}
-
-// scenarioOf indexes scenarios by name.
-func scenarioOf(scenarios []*scenariov1.Scenario) map[string]*scenariov1.Scenario {
-	index := make(map[string]*scenariov1.Scenario, len(scenarios))
-	for _, s := range scenarios {
-		index[s.GetSetup().GetName()] = s
-	}
-	return index
 }
