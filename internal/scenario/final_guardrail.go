@@ -93,11 +93,9 @@ func userToolCalls(tools *setupv1.ToolSelection) []*worldv1.Turn {
 // countChanges returns the number of calls in a script that may change a table.
 func countChanges(script []*worldv1.Turn, table string) int {
 	count := 0
-	for _, turn := range script {
-		for _, call := range turn.GetCalls() {
-			if changedTable(call.GetTool()) == table {
-				count++
-			}
+	for call := range Calls(script...) {
+		if changedTable(call.GetTool()) == table {
+			count++
 		}
 	}
 	return count
