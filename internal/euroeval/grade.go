@@ -209,14 +209,10 @@ func gradeArguments(description, accepted python.Value, arguments *python.Dict) 
 // requiredNames returns parameters.required of a description. None means that Grade compares every
 // argument of the answer.
 func requiredNames(description python.Value) (python.Value, error) {
-	d, ok := description.AsDict()
-	if !ok {
+	if _, ok := description.AsDict(); !ok {
 		return python.None(), noAttribute(description, "get")
 	}
-	parameters, _ := d.Get("parameters")
-	fields, _ := parameters.AsDict()
-	required, _ := fields.Get("required")
-	return required, nil
+	return description.Field("parameters").Field("required"), nil
 }
 
 // contains is Python's in operator for a list, dict or text.
