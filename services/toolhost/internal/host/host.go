@@ -246,7 +246,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest.index(name) {
 			l.newest, l.sizes = l.newest.withTables(table), l.sizes.withTables(table)
-			l.world.Load(name, session.Decode(table.GetRows()), false)
+			l.world.Load(name, session.Decode(table.GetRows()))
 		}
 	})
 	if err != nil {

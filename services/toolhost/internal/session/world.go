@@ -27,7 +27,7 @@ type table struct {
 	// before holds the rows that a version written by the current execution replaced.
 	before []Row
 	// stored says whether there is any version; ever whether any had a row, blank whether any had
-	// none.
+	// none. A table without a version counts as one without rows.
 	stored, ever, blank bool
 	// written says whether a call of the current execution wrote the table.
 	written bool
@@ -104,12 +104,11 @@ func (w *World) Rows(name string) []Row {
 	return w.table(name).rows
 }
 
-// Load sets a table's rows as they were stored, without counting as a write. ever says whether any
-// version up to this one had a row. It is for the owner of a world, as are Recall, Settle,
+// Load sets a table's rows as they were stored, without counting as a write. It is for the owner of a world, as are Recall, Settle,
 // SetDrawn, SetNow and what says which versions there are: calls do not use them.
-func (w *World) Load(name string, rows []Row, ever bool) {
+func (w *World) Load(name string, rows []Row) {
 	t := w.change(name)
-	*t = table{rows: rows, stored: true, ever: ever || t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
+	*t = table{rows: rows, stored: true, ever: t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}
 }
 
 // Recall adds what is known about the versions that were not loaded: whether any had a row, and
@@ -121,10 +120,6 @@ func (w *World) Recall(name string, ever, blank bool) {
 
 // Ever says whether any version of the table had a row.
 func (w *World) Ever(name string) bool { return w.table(name).ever }
-
-// Blank says whether any version of the table had no row. A table without a version counts as one
-// without rows.
-func (w *World) Blank(name string) bool { return w.table(name).blank }
 
 // Write replaces a table's rows. It takes ownership of the slice. A call that changes only some of
 // them says so with Append, Remove or Update: it is then in the way of fewer calls.
