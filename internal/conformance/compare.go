@@ -82,7 +82,7 @@ func (c *comparison) message(want, got *worldv1.Message) {
 	c.text(at+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
 	c.optionalText(at+"tool_call_exception", wanted.Exception, row.Exception)
 	c.texts(at+"tool_trace", wanted.ToolTrace, row.ToolTrace)
-	c.texts(at+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
+	c.texts(at+"visible_to", world.RoleTexts(want.GetVisibleTo()), world.RoleTexts(got.GetVisibleTo()))
 }
 
 func flagText(flag *bool) string {
@@ -90,14 +90,6 @@ func flagText(flag *bool) string {
 		return null
 	}
 	return strconv.FormatBool(*flag)
-}
-
-func roleTexts(roles []worldv1.Role) []string {
-	var texts []string
-	for _, role := range roles {
-		texts = append(texts, world.RoleText(role))
-	}
-	return texts
 }
 
 // messages compares lists of messages up to the first difference.

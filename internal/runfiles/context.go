@@ -166,7 +166,7 @@ func messageRow(m *worldv1.Message) object {
 		{"conversation_active", m.ConversationActive},
 		{"tool_call_exception", row.Exception},
 		{"tool_trace", nullIfEmpty(row.ToolTrace)},
-		{"visible_to", nullIfEmpty(roleTexts(m.GetVisibleTo()))},
+		{"visible_to", nullIfEmpty(world.RoleTexts(m.GetVisibleTo()))},
 	}
 }
 
@@ -175,12 +175,4 @@ func roleValue(role worldv1.Role) any {
 		return nil
 	}
 	return world.RoleText(role)
-}
-
-func roleTexts(roles []worldv1.Role) []string {
-	var out []string
-	for _, role := range roles {
-		out = append(out, world.RoleText(role))
-	}
-	return out
 }

@@ -26,6 +26,15 @@ func newRoleTexts() map[worldv1.Role]string {
 // unknown role.
 func RoleText(role worldv1.Role) string { return roleTexts[role] }
 
+// RoleTexts returns the texts of roles.
+func RoleTexts(roles []worldv1.Role) []string {
+	var texts []string
+	for _, role := range roles {
+		texts = append(texts, RoleText(role))
+	}
+	return texts
+}
+
 // RoleByText is the inverse of RoleText; ok is false for an unknown name.
 func RoleByText(text string) (role worldv1.Role, ok bool) {
 	number, ok := worldv1.Role_value[rolePrefix+text]
