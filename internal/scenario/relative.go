@@ -79,44 +79,36 @@ func (v *value) what() string {
 }
 
 // resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
-// replaces now and local times. It does not change extractors.
-func (r *reader) resolve(v *value, clock *setupv1.Clock) {
-	if v == nil || r.resolveExpression(v, clock) {
+// replaces now and local times. It does not change extractors. In recorded answers it replaces
+// expressions only.
+func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
+	if v == nil {
+		return
+	}
+	if source := v.expression(); source != nil {
+		r.resolveTime(v, source, clock)
 		return
 	}
 	for _, item := range v.list {
-		r.resolve(item, clock)
+		r.resolve(item, clock, recorded)
 	}
 	for i := range v.fields {
 		switch held := v.fields[i].value; {
-		case v.fields[i].key == "extractor":
-		case held.shape == shapeText && isTimestamp(v.fields[i].key):
+		case !recorded && v.fields[i].key == "extractor":
+		case !recorded && held.shape == shapeText && isTimestamp(v.fields[i].key):
 			r.resolvePlain(held, clock)
 		default:
-			r.resolve(held, clock)
+			r.resolve(held, clock, recorded)
 		}
-	}
-}
-
-// resolveRecorded is resolve for recorded answers. Their texts do not change.
-func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
-	if v == nil || r.resolveExpression(v, clock) {
-		return
-	}
-	for _, item := range v.list {
-		r.resolveRecorded(item, clock)
-	}
-	for i := range v.fields {
-		r.resolveRecorded(v.fields[i].value, clock)
 	}
 }
 
 // resolveTimes replaces the expressions in a scenario, except in its tables, by times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
 	for _, part := range rolloutParts(v) {
-		r.resolve(part, clock)
+		r.resolve(part, clock, false)
 	}
-	r.resolveRecorded(v.get("recordings"), clock)
+	r.resolve(v.get("recordings"), clock, true)
 }
 
 // rolloutParts returns the parts of a scenario, except its tables, that name rows and contain
@@ -149,16 +141,6 @@ func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
 		v.setTime(seconds)
 	}
-}
-
-// resolveExpression replaces the mapping of an expression by a time. It returns false for any other
-// value.
-func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
-	source := v.expression()
-	if source != nil {
-		r.resolveTime(v, source, clock)
-	}
-	return source != nil
 }
 
 // setTime replaces a value by a time in POSIX seconds.

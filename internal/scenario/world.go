@@ -168,7 +168,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	if !r.checkShape(v, shapeMapping) {
 		return
 	}
-	r.resolve(v, into.clock)
+	r.resolve(v, into.clock, false)
 	r.names(u, into, v).resolve(v)
 	var edits []*tableEdit
 	for i := range v.fields {
