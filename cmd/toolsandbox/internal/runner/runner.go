@@ -9,7 +9,6 @@ import (
 	"io"
 	"path/filepath"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -299,18 +298,8 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 
 // play creates the sweep and collects its results.
 func (o *Options) play(ctx context.Context, running *standalone.Engine, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-			collector.stop()
-		case <-ctx.Done():
-		}
-	})
-	defer watch.Wait()
-	defer cancel(nil)
+	ctx, release := running.Watched(ctx, collector.stop)
+	defer release()
 	connections := running.Node()
 	planned, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
 	if err != nil {
@@ -384,7 +373,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, runfiles.UserContractOf(collector.rollouts())), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfiles.SummaryFile))
