@@ -272,8 +272,6 @@ func (c *collector) rollouts() []runfiles.Rollout {
 
 func (c *collector) summary() *runfiles.Summary { return runfiles.Summarize(c.rollouts()) }
 
-func (c *collector) contract() *runfiles.UserContract { return runfiles.UserContractOf(c.rollouts()) }
-
 func (c *collector) done() int { return len(c.finished) }
 
 func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }

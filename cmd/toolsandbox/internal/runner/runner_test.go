@@ -91,7 +91,7 @@ func TestSpendInEnvironment(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	secrets := secretsOf([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
+	secrets := Secrets([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
 	for text, want := range map[string]string{
 		"":                                      "",
 		"http://localhost:8000/v1":              "http://localhost:8000/v1",
@@ -106,7 +106,7 @@ func TestRedact(t *testing.T) {
 		"short certificate/key.pem":             "short certificate/key.pem",
 		"see http://u:p@h and http://v:q@i?k=1": "see http://[redacted]@h and http://[redacted]@i?[redacted]",
 	} {
-		if got := redact(text, secrets); got != want {
+		if got := Redact(text, secrets); got != want {
 			t.Errorf("redact(%q) = %q, want %q", text, got, want)
 		}
 	}

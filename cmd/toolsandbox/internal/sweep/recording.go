@@ -3,8 +3,6 @@ package sweep
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
@@ -49,12 +47,6 @@ func HasExternalInput(served bool, services toolhostv1.HostedServices, players .
 // Served returns whether any scenario has tool servers.
 func Served(scenarios []*scenariov1.Scenario) bool {
 	return slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetToolServers()) > 0 })
-}
-
-// replayed is the digest of a specification that replays a recording.
-func replayed(digest string, recording Recording) string {
-	sum := sha256.Sum256([]byte(digest + recording.Digest()))
-	return hex.EncodeToString(sum[:])
 }
 
 // bring uploads the recording for the sweep's rollouts, once per id.
