@@ -57,7 +57,7 @@ func (c *check) findLeak(text string) string {
 		return evidence
 	}
 	runs := c.runs(tokens(text))
-	touched := units{words: make(map[int]int)}
+	touched := make(map[int]int) // words by unit of the instructions
 	for _, r := range runs {
 		end := r.said[len(r.said)-1].end
 		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
@@ -65,39 +65,29 @@ func (c *check) findLeak(text string) string {
 		}
 		for _, t := range r.instructions {
 			if !t.tellable {
-				touched.add(t.unit)
+				touched[t.unit]++
 			}
 		}
 	}
-	if !touched.touchesSeveral(c) {
+	if !c.touchSeveral(touched) {
 		return ""
 	}
 	last := runs[len(runs)-1].said
 	return text[runs[0].said[0].start:last[len(last)-1].end]
 }
 
-// units counts words by unit of the instructions.
-type units struct {
-	words map[int]int
-	count int
-}
-
-func (u *units) add(unit int) {
-	u.words[unit]++
-	u.count++
-}
-
-// touchesSeveral reports whether enough words of several units occur, of which one was not asked
+// touchSeveral reports whether there are enough words of several units, of which one was not asked
 // for.
-func (u *units) touchesSeveral(c *check) bool {
-	touched, unasked := 0, false
-	for unit, n := range u.words {
+func (c *check) touchSeveral(words map[int]int) bool {
+	touched, total, unasked := 0, 0, false
+	for unit, n := range words {
+		total += n
 		if n >= unitWords {
 			touched++
 			unasked = unasked || !c.askedFor(unit)
 		}
 	}
-	return touched > 1 && unasked && u.count >= leakWords
+	return touched > 1 && unasked && total >= leakWords
 }
 
 // isLeak reports whether a run is a leak by itself.
