@@ -48,14 +48,20 @@ type ClientConfig struct {
 // CheckAddress says what is wrong with a base address. The text does not repeat it, for it may hold
 // a password.
 func CheckAddress(text string) error {
+	_, err := parseAddress(text)
+	return err
+}
+
+// parseAddress parses a base address; nil for an empty one.
+func parseAddress(text string) (*url.URL, error) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
 	base, err := url.Parse(text)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return errors.New("no address of the form https://host:port/path")
+		return nil, errors.New("no address of the form https://host:port/path")
 	}
-	return nil
+	return base, nil
 }
 
 // Client asks the hosted services over HTTPS. It is safe for concurrent use. Whoever made it closes
@@ -68,7 +74,8 @@ type Client struct {
 
 // NewClient returns a client. The error is that of CheckAddress.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if err := CheckAddress(cfg.BaseURL); err != nil {
+	base, err := parseAddress(cfg.BaseURL)
+	if err != nil {
 		return nil, fmt.Errorf("hosted services: %w", err)
 	}
 	transport := &http.Transport{
@@ -78,18 +85,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: cfg.Timeout,
 	}
-	c := &Client{cfg: cfg, http: &http.Client{
+	return &Client{cfg: cfg, base: base, http: &http.Client{
 		Transport: transport,
 		// The key must not follow a redirect to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	if cfg.BaseURL != "" {
-		var err error
-		if c.base, err = url.Parse(cfg.BaseURL); err != nil {
-			return nil, fmt.Errorf("hosted services: %w", err)
-		}
-	}
-	return c, nil
+	}}, nil
 }
 
 // Close closes the connections that nobody uses.

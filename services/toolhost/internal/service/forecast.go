@@ -75,8 +75,7 @@ func (o *Offline) forecast(params *python.Dict) python.Value {
 	}
 	where, zone := o.data.climate(at)
 	now := time.Unix(int64(min(max(o.now, 0), lastSecond)), 0).In(zone)
-	value, _ := params.Get("days")
-	days, fits := value.AsInt()
+	days, fits := params.Value().Field("days").AsInt()
 	if !fits {
 		days = maxDays
 	}

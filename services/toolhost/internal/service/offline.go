@@ -133,8 +133,7 @@ func parseDegrees(text string, limit float64) (degrees float64, ok bool) {
 
 // textOf returns a parameter that is a text; empty if it is none.
 func textOf(params *python.Dict, name string) string {
-	value, _ := params.Get(name)
-	text, _ := value.AsStr()
+	text, _ := params.Value().Field(name).AsStr()
 	return text
 }
 

@@ -81,12 +81,9 @@ func (d *data) find(params *python.Dict) python.Value {
 		distance float64
 	}
 	query := words(textOf(params, "query"))
-	latitude, _ := params.Get("lat")
-	longitude, _ := params.Get("lng")
-	limit, _ := params.Get("limit")
 	var here point
-	here.Latitude, _ = latitude.Number()
-	here.Longitude, _ = longitude.Number()
+	here.Latitude, _ = params.Value().Field("lat").Number()
+	here.Longitude, _ = params.Value().Field("lng").Number()
 	var matches []match
 	best := enough
 	for i := range d.places {
@@ -104,7 +101,7 @@ func (d *data) find(params *python.Dict) python.Value {
 		matches = append(matches, m)
 	}
 	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.distance, b.distance) })
-	most, ok := limit.AsInt()
+	most, ok := params.Value().Field("limit").AsInt()
 	if !ok {
 		most = int64(len(matches))
 	}
@@ -128,11 +125,10 @@ func (p *place) score(query []string) int {
 	named, found := 0, 0
 	for _, word := range query {
 		is := func(other string) bool { return alike(word, other) }
-		switch {
-		case slices.ContainsFunc(p.own, is):
+		if slices.ContainsFunc(p.own, is) {
 			named++
 			found++
-		case slices.ContainsFunc(p.around, is):
+		} else if slices.ContainsFunc(p.around, is) {
 			found++
 		}
 	}
