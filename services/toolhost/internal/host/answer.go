@@ -308,3 +308,21 @@ func (h *Host) answersWithParents(id string, record *toolhostv1.SessionRecord, u
 	})
 	return all, err
 }
+
+// storeAnswers stores the answers as if the session had received them. Each creation repeats it,
+// because an earlier one may have been interrupted. The session must be locked.
+func (h *Host) storeAnswers(ctx context.Context, id string, answers []*toolhostv1.ServiceAnswer) error {
+	numbers := make(map[int32]uint32)
+	for _, answer := range answers {
+		data, err := proto.Marshal(answer)
+		if err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
+		}
+		index := answer.GetIndex()
+		if err := h.store.PutAnswer(ctx, id, store.Answer{Index: index, Number: numbers[index], Data: data}); err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
+		}
+		numbers[index]++
+	}
+	return nil
+}

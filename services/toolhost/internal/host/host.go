@@ -158,22 +158,26 @@ func lockIndex(id string) uint32 {
 	return hash.Sum32() % locks
 }
 
-// Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
-// services. The response is shared: do not change it.
-func (h *Host) Create(ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
-	return h.create(ctx, id, origin, services, nil)
+// Creation describes how to create a session.
+type Creation struct {
+	Origin   Origin
+	Services toolhostv1.HostedServices
+	// Replay disables network requests. Hosted services give the answers in Answers to the same request
+	// at the same message, and any other request fails.
+	Replay  bool
+	Answers []*toolhostv1.ServiceAnswer
 }
 
-// create creates a session. With a recording the session makes no network requests.
-func (h *Host) create(
-	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, recorded *recording,
-) (*toolhostv1.CreateSessionResponse, error) {
-	start, err := h.setupFor(ctx, origin)
+// Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
+// services and answers. The error is ErrSetup if an answer is invalid. The response is shared: do
+// not change it.
+func (h *Host) Create(ctx context.Context, id string, made Creation) (*toolhostv1.CreateSessionResponse, error) {
+	start, err := h.setupFor(ctx, made.Origin)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	return h.createLocked(ctx, id, start, services, recorded)
+	return h.createLocked(ctx, id, start, made)
 }
 
 // newSession returns a session without executions.
@@ -183,11 +187,17 @@ func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bo
 	return l
 }
 
-// createLocked is create for a locked session.
-func (h *Host) createLocked(
-	ctx context.Context, id string, start *compiledSetup, services toolhostv1.HostedServices, recorded *recording,
-) (*toolhostv1.CreateSessionResponse, error) {
-	l := start.newSession(services, recorded != nil)
+// createLocked is Create for a locked session.
+func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup, made Creation) (*toolhostv1.CreateSessionResponse, error) {
+	if !made.Replay {
+		made.Answers = nil
+	}
+	for i, answer := range made.Answers {
+		if _, err := decodeAnswer(answer); err != nil {
+			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, made.Origin, i, err)
+		}
+	}
+	l := start.newSession(made.Services, made.Replay)
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -195,7 +205,7 @@ func (h *Host) createLocked(
 	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
 		h.live.Add(id, l)
-		return start.response, h.storeAnswers(ctx, id, recorded)
+		return start.response, h.storeAnswers(ctx, id, made.Answers)
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -203,11 +213,11 @@ func (h *Host) createLocked(
 	if err != nil {
 		return nil, err
 	}
-	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != services ||
+	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != made.Services ||
 		existing.GetReplay() != l.replay || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
-	return start.response, h.storeAnswers(ctx, id, recorded)
+	return start.response, h.storeAnswers(ctx, id, made.Answers)
 }
 
 // load returns a session from the cache or the store. The session must be locked.
