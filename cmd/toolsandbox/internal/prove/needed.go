@@ -53,12 +53,7 @@ func (s *candidate) feeds(st, later *step) bool {
 		return false
 	}
 	heard := s.oracle.heard(later.index)
-	for _, fact := range later.facts() {
-		if contains(st.answer, fact) && !contains(heard, fact) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(later.facts(), func(fact string) bool { return contains(st.answer, fact) && !contains(heard, fact) })
 }
 
 // facts returns the facts of a step: the values of its arguments, or the numbers and names of its
