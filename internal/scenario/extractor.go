@@ -59,8 +59,8 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// findExtractor returns the names of the values of a constraint's extractor, nil for a pack's, whose
-// names are unknown. ok is false after recording a mistake.
+// findExtractor returns the names of the values of a constraint's extractor, nil for a pack's,
+// whose names are unknown. ok is false after recording a mistake.
 func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) (names []string, ok bool) {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {

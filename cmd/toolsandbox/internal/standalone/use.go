@@ -24,8 +24,8 @@ func Use(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Con
 	return Cause(ctx, do(ctx, running.Node()))
 }
 
-// Watched returns a context that ends with the error of a service that ends by itself. Then it calls
-// failed. Call release in the end.
+// Watched returns a context that ends with the error of a service that ends by itself. Then it
+// calls failed. Call release in the end.
 func (e *Engine) Watched(ctx context.Context, failed func()) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup

@@ -105,7 +105,7 @@ func (w *prepared) compareMessage(target []cell, index int, completed completion
 				traces = completed.accepted
 			}
 			similarity = indicator(anyMatches(traces, w.calls(index)))
-		case c.column == completed.fillColumn && c.column == columnContent && !c.value.IsNull():
+		case c.column == columnContent && completed.fillColumn == columnContent && !c.value.IsNull():
 			similarity = w.compareCompletedText(c, message.Content, completed.content)
 		default:
 			similarity = w.compareCell(c, message.cell(c.column))

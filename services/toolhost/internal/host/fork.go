@@ -130,8 +130,8 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteOne deletes a session, or marks it as deleted while it has forks. It returns the parent of a
-// deleted one.
+// deleteOne deletes a session, or marks it as deleted while it has forks. It returns the parent of
+// a deleted one.
 func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err error) {
 	defer h.lock(id)()
 	record, err := h.record(id)

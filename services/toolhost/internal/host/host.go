@@ -162,8 +162,8 @@ func lockIndex(id string) uint32 {
 type Creation struct {
 	Origin   Origin
 	Services toolhostv1.HostedServices
-	// Replay disables network requests. Hosted services give the answers in Answers to the same request
-	// at the same message, and any other request fails.
+	// Replay disables network requests. Hosted services give the answers in Answers to the same
+	// request at the same message, and any other request fails.
 	Replay  bool
 	Answers []*toolhostv1.ServiceAnswer
 }

@@ -104,8 +104,9 @@ func (w *World) Rows(name string) []Row {
 	return w.table(name).rows
 }
 
-// Load sets a table's rows as they were stored, without counting as a write. It is for the owner of a world, as are Recall, Settle,
-// SetDrawn, SetNow and what says which versions there are: calls do not use them.
+// Load sets a table's rows as they were stored, without counting as a write. It is for the owner of
+// a world, as are Recall, Settle, SetDrawn, SetNow and what says which versions there are: calls do
+// not use them.
 func (w *World) Load(name string, rows []Row) {
 	t := w.change(name)
 	*t = table{rows: rows, stored: true, ever: t.ever || len(rows) > 0, blank: t.stored && t.blank || len(rows) == 0}

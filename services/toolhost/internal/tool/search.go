@@ -37,9 +37,9 @@ type search struct {
 	filters []filter
 }
 
-// searching adds the search of a table to a tool. Each parameter has the name of its column, with an
-// ending if it is a bound. fuzzy holds the cutoffs of columns that are compared fuzzily. check comes
-// before the checks of the filters.
+// searching adds the search of a table to a tool. Each parameter has the name of its column, with
+// an ending if it is a bound. fuzzy holds the cutoffs of columns that are compared fuzzily. check
+// comes before the checks of the filters.
 func searching(table string, fuzzy map[string]float64, check func(Args) error, t Tool) *Tool {
 	s := search{table: table}
 	for _, p := range t.Params {
