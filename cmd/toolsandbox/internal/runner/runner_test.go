@@ -2,6 +2,7 @@ package runner
 
 import (
 	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,16 +17,17 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// prepareRun returns the sweep and options for flags.
+// prepareRun returns the sweep and options for flags, with a pack that loads faster than the
+// built-in one.
 func prepareRun(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	t.Helper()
 	options := New(runfiles.Program{})
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(append(args, "--pack", filepath.Join("..", "..", "..", "..", "examples", "packs", "ride"))); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := options.prepare(t.Context(), io.Discard, []string{"turn_off_wifi"})
+	spec, err := options.prepare(t.Context(), io.Discard, []string{"be_ready"})
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
