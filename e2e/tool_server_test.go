@@ -165,6 +165,7 @@ func mustContain(t *testing.T, what, text string, parts ...string) {
 // TestToolServer plays, proves and replays a pack with the tools of a server over gRPC. It then
 // runs commands without the server.
 func TestToolServer(t *testing.T) {
+	t.Parallel()
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	out := filepath.Join(t.TempDir(), "out")
