@@ -60,13 +60,16 @@ run-distributed: ## Run a sweep over four service processes and a NATS server on
 LONG := ^TestLong
 LATE = $(shell grep -lE '^func $(LONG:^%=%)' $(wildcard $(addsuffix /*_test.go,$(TESTED))) | xargs -n 1 dirname | sort -u)
 
+# Some wait rather than compute: three packages at once keep two cores busy.
+QUICK = -skip '$(LONG)' -p $(shell echo $$(($$(nproc) * 3 / 2)))
+
 .PHONY: test
 test: test-go test-python ## Run the tests that are quick, with the race detector where goroutines run
 
 .PHONY: test-go
 test-go: $(VENV)/ready
-	go test $(TEST_FLAGS) -skip '$(LONG)' $(filter-out $(RACE),$(TESTED)) $(LATE_RACE)
-	go test $(TEST_FLAGS) -skip '$(LONG)' -race $(filter-out $(LATE_RACE),$(RACE))
+	go test $(TEST_FLAGS) $(QUICK) $(LATE_RACE) $(filter-out $(RACE),$(TESTED))
+	go test $(TEST_FLAGS) $(QUICK) -race $(filter-out $(LATE_RACE),$(RACE))
 
 .PHONY: test-long
 test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that take long: kills, damage, isolation, the commands of the docs, examples

@@ -110,9 +110,10 @@ require (
 	// Finds and refreshes Google's application default credentials, in all their forms, for Vertex
 	// AI; Google's newer cloud.google.com/go/auth does the same and brings more modules.
 	golang.org/x/oauth2 v0.37.0
-	// Its singleflight lets rollouts that start together share one read of the bus, and its
-	// semaphore lets those that wait on in their order, from the Go team; a cache would have to
-	// know when it is out of date, and a channel promises no order.
+	// Its singleflight lets rollouts that start together share one read of the bus, its semaphore
+	// lets those that wait on in their order, and its errgroup bounds tasks and stops them at the
+	// first error, from the Go team; a cache would have to know when it is out of date, and a channel
+	// promises no order.
 	golang.org/x/sync v0.24.0
 	// Tells Linux to put a whole run on disk at once, from the Go team; `syscall` is frozen and
 	// lacks the call.

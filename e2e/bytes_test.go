@@ -15,6 +15,7 @@ import (
 // TestHugeAgents runs agents that exceed the conversation limit in each possible way. All score 0,
 // and the table shows the reason.
 func TestHugeAgents(t *testing.T) {
+	t.Parallel()
 	call := func(name string, bytes, calls int) agent.Func {
 		return func(context.Context, *agent.Conversation) (agent.Reply, error) {
 			var all []agent.ToolCall
@@ -39,6 +40,7 @@ func TestHugeAgents(t *testing.T) {
 		"10,000 calls at once": {call("set_wifi_status", 1, 10000), "ValueError"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			listener, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				t.Fatal(err)

@@ -181,6 +181,7 @@ func TestLongNATSOutage(t *testing.T) {
 // TestClientKilled kills the command line of a remote run, which continues meanwhile, and resumes
 // it.
 func TestClientKilled(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}

@@ -54,6 +54,7 @@ func runVectors(t *testing.T, args ...string) conformanceReport {
 
 // TestConformance runs the vectors through the services of one process.
 func TestConformance(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		name string
 		args []string
@@ -64,6 +65,7 @@ func TestConformance(t *testing.T) {
 		{"tools", []string{vectortest.Dir(t, "tools")}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			if got := runVectors(t, test.args...); got.Failed > 0 {
 				t.Errorf("failed: got %d, want 0", got.Failed)
 			}
@@ -74,6 +76,7 @@ func TestConformance(t *testing.T) {
 // TestConformanceOverFourProcesses runs some vectors of each kind twice with four processes, which
 // keep state in between.
 func TestConformanceOverFourProcesses(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	args := append(services.ClientArgs(), "--toolhost-addr", services.Address(cluster.ToolHost),
 		vectortest.Dir(t, "tools/calls/set_wifi_status.jsonl"), vectortest.Dir(t, "tools/raw_source.jsonl"),
@@ -87,6 +90,7 @@ func TestConformanceOverFourProcesses(t *testing.T) {
 // TestConformanceOfRepositoryVectors runs the vectors of this repository, without the shared
 // folder.
 func TestConformanceOfRepositoryVectors(t *testing.T) {
+	t.Parallel()
 	got := runVectors(t, filepath.Join("testdata", "vectors"))
 	if got.Failed != 0 {
 		t.Errorf("failed cases: got %d, want 0", got.Failed)

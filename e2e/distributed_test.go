@@ -39,9 +39,11 @@ func equalRuns(t *testing.T, want, got string) {
 }
 
 func TestFourProcessesEqualOne(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	for _, agent := range []string{"oracle", "random", "unhelpful"} {
 		t.Run(agent, func(t *testing.T) {
+			t.Parallel()
 			together, apart := filepath.Join(t.TempDir(), "together"), filepath.Join(t.TempDir(), "apart")
 			toolsandbox(t, "run", "--agent", agent, "--out", together)
 			toolsandbox(t, append([]string{"run", "--agent", agent, "--out", apart}, services.ClientArgs()...)...)

@@ -89,6 +89,7 @@ func TestRemotePlayerCheck(t *testing.T) {
 
 // TestAttachedAwaited runs an agent that attaches itself after the run has reported the wait.
 func TestAttachedAwaited(t *testing.T) {
+	t.Parallel()
 	address := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "attached:mine", "--attach-listen", address, "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.readUntil(t, "toolsandbox: --agent attached:mine: no agent is attached yet as mine: the rollouts wait until one is\n")

@@ -12,6 +12,7 @@ import (
 
 // TestPluginAgent dials an SDK agent over TCP.
 func TestPluginAgent(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

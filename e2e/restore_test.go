@@ -13,6 +13,7 @@ import (
 // and with two. The sessions are rebuilt from the log, and every file equals that of an undisturbed
 // run.
 func TestToolHostsLost(t *testing.T) {
+	t.Parallel()
 	flags := []string{"run", "--agent", "oracle", "--parallel", "8", "a*", "b*", "c*", "--out"}
 	baseline := filepath.Join(t.TempDir(), "calm")
 	toolsandbox(t, append(flags, baseline)...)
@@ -20,6 +21,7 @@ func TestToolHostsLost(t *testing.T) {
 		"one shard": {cluster.ToolHost}, "two shards": {cluster.SecondToolHost, cluster.ToolHost},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			services := startCluster(t, cluster.Config{TwoShards: len(victims) == 2})
 			disturbed := filepath.Join(t.TempDir(), "shaken")
 			run := startRemote(t, services, append(flags, disturbed)...)

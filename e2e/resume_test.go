@@ -201,6 +201,7 @@ func killWhenHanging(t *testing.T, server *unreliableModel, n int64, asks bool, 
 
 // TestResumePlugin resumes rollouts whose agent ended them.
 func TestResumePlugin(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -236,6 +237,7 @@ func TestResumePlugin(t *testing.T) {
 
 // TestResumeCancelled cancels a run, which prints how to resume it, and resumes it.
 func TestResumeCancelled(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	server := startUnreliableModel(t)
 	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--trials", "4", "--parallel", "2", "turn_off_wifi", "--out"}

@@ -31,6 +31,7 @@ tables:
 // TestToolOfAnotherRole checks that a role cannot call another role's tools in a scenario without a
 // selection of tools. A user calls one of the agent's, and an agent calls end_conversation.
 func TestToolOfAnotherRole(t *testing.T) {
+	t.Parallel()
 	pack := t.TempDir()
 	for name, text := range map[string]string{"wifi_off.yaml": unrestrictedScenario, "worlds/flat.yaml": unrestrictedWorld} {
 		path := filepath.Join(pack, name)
@@ -50,6 +51,7 @@ func TestToolOfAnotherRole(t *testing.T) {
 	end := userTurn{tool: "end_conversation", arguments: "{}"}
 	for _, m := range userModels() {
 		t.Run("user "+m.player, func(t *testing.T) {
+			t.Parallel()
 			address, requests := m.start(t, []userTurn{{tool: "set_wifi_status", arguments: `{"on": false}`}, {text: "Well?"}, end})
 			got, scored := entry(t, play(t, "--agent", "unhelpful", "--user", m.player, "--user-base-url", address)).Similarity.Number()
 			if !scored || got != 0 || len(requests()) != 3 {
@@ -62,6 +64,7 @@ func TestToolOfAnotherRole(t *testing.T) {
 			continue // the model can only be the user
 		}
 		t.Run("agent "+m.player, func(t *testing.T) {
+			t.Parallel()
 			address, requests := m.start(t, []userTurn{end, {text: "I am still here."}})
 			out := play(t, "--agent", m.player, "--base-url", address)
 			raw, err := os.ReadFile(filepath.Join(out, "trajectories", "wifi_off", "conversation.json"))

@@ -26,6 +26,7 @@ const maxAgentLines = 15
 
 // TestReadmeAgents runs the README's agents of each language with the real services.
 func TestReadmeAgents(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -40,6 +41,7 @@ func TestReadmeAgents(t *testing.T) {
 	}
 	for language, test := range tests {
 		t.Run(language, func(t *testing.T) {
+			t.Parallel()
 			source := block(t, string(readme), language)
 			if lines := agentLines(source); lines > maxAgentLines {
 				t.Errorf("the agent has %d lines, want at most %d", lines, maxAgentLines)
@@ -65,12 +67,14 @@ func TestReadmeAgents(t *testing.T) {
 
 // TestPageAgents runs the agents of docs/agents.md: one writes code, one has its own loop.
 func TestPageAgents(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "agents.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, section := range []string{"An agent that writes code", "Frameworks that own their loop"} {
 		t.Run(section, func(t *testing.T) {
+			t.Parallel()
 			_, text, _ := strings.Cut(string(page), "\n## "+section+"\n")
 			source := block(t, text, "python")
 			if lines := agentLines(source); lines > maxAgentLines {
@@ -97,6 +101,7 @@ func TestPageAgents(t *testing.T) {
 
 // TestPageUser runs the user of docs/roles.md with an agent of the other SDK, and replays the run.
 func TestPageUser(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "roles.md"))
 	if err != nil {
 		t.Fatal(err)

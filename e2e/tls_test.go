@@ -51,6 +51,7 @@ else:
 
 // TestSecureAgents runs dialled and attached agents of each language over TLS.
 func TestSecureAgents(t *testing.T) {
+	t.Parallel()
 	cert, key := writeCertificate(t)
 	play := func(t *testing.T, flags ...string) {
 		t.Helper()
@@ -79,12 +80,14 @@ func TestSecureAgents(t *testing.T) {
 		},
 	} {
 		t.Run(name+" is dialled", func(t *testing.T) {
+			t.Parallel()
 			address := porttest.Address(t)
 			begin(t, address, true)
 			waitFor(t, address)
 			play(t, "--agent", "grpcs://"+address, "--agent-ca", cert)
 		})
 		t.Run(name+" attaches itself", func(t *testing.T) {
+			t.Parallel()
 			address := porttest.Address(t)
 			begin(t, address, false)
 			play(t, "--agent", "attached:mine", "--attach-listen", address, "--attach-cert", cert, "--attach-key", key)

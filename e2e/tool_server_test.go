@@ -165,6 +165,7 @@ func mustContain(t *testing.T, what, text string, parts ...string) {
 // TestToolServer plays, proves and replays a pack with the tools of a server over gRPC. It then
 // runs commands without the server.
 func TestToolServer(t *testing.T) {
+	t.Parallel()
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	out := filepath.Join(t.TempDir(), "out")
@@ -182,8 +183,6 @@ func TestToolServer(t *testing.T) {
 	toolsandbox(t, "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
 	toolsandbox(t, "pack", "validate", pack)
-	away := refused(t, "run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "away"), "--toolhost-tool-server-timeout", "100ms")
-	mustContain(t, "run without the server", away, "1 of 1 rollouts have no score because of the infrastructure", "tool server is unavailable: desk at grpc://"+server.address)
 	if err := os.Remove(filepath.Join(pack, "tools", "desk.json")); err != nil {
 		t.Fatal(err)
 	}

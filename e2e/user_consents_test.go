@@ -10,6 +10,7 @@ import (
 // TestModelUserConsents plays users that consent with models, over every provider's interface and
 // with prompted calls. The models see the actions that they can allow, and no tool of the agent.
 func TestModelUserConsents(t *testing.T) {
+	t.Parallel()
 	turns := []userTurn{
 		{text: "The neighbour, he moved away."},
 		{tool: "allow_action", arguments: `{"action": "remove a contact"}`},
@@ -18,6 +19,7 @@ func TestModelUserConsents(t *testing.T) {
 	}
 	for _, m := range userModels() {
 		t.Run(m.player, func(t *testing.T) {
+			t.Parallel()
 			got, out := playMateo(t, m, turns, "oracle")
 			if len(got) != len(turns) {
 				t.Fatalf("got %d requests, want %d", len(got), len(turns))

@@ -39,12 +39,14 @@ func entry(t *testing.T, out string) runfiles.ScenarioResult {
 // TestModelUserInvalidOutput runs prompted models whose first outputs are invalid. The rollout
 // continues and ends.
 func TestModelUserInvalidOutput(t *testing.T) {
+	t.Parallel()
 	for _, m := range userModels() {
 		texts := invalidOutputs()[m.player]
 		if texts == nil {
 			continue // the provider has native calls
 		}
 		t.Run(m.player, func(t *testing.T) {
+			t.Parallel()
 			requests := 0
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				answer := m.answer(userTurn{tool: "end_conversation", arguments: "{}"})
@@ -69,8 +71,10 @@ func TestModelUserInvalidOutput(t *testing.T) {
 
 // TestModelUserNeverValid runs prompted models with invalid outputs only. Their rollouts end.
 func TestModelUserNeverValid(t *testing.T) {
+	t.Parallel()
 	for player, texts := range invalidOutputs() {
 		t.Run(player, func(t *testing.T) {
+			t.Parallel()
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = fmt.Fprintf(w, `{"choices": [{"text": %q, "finish_reason": "stop"}]}`, texts[0])
 			}))
@@ -90,6 +94,7 @@ func TestModelUserNeverValid(t *testing.T) {
 // TestModelUserFails runs a user's model with five empty outputs. That does not count against the
 // agent, and a resumed run requests the user again. Both replay identically.
 func TestModelUserFails(t *testing.T) {
+	t.Parallel()
 	turns := append(make([]userTurn, 5), userTurn{tool: "end_conversation", arguments: "{}"})
 	m := callingUsers()[0]
 	address, requests := m.start(t, turns)

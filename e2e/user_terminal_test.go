@@ -84,6 +84,7 @@ func (p *terminalUser) finish(t *testing.T) (code int, output string) {
 // TestPersonResumes interrupts a run of a person in each possible way and resumes it. The person
 // completes the rest.
 func TestPersonResumes(t *testing.T) {
+	t.Parallel()
 	stops := map[string]func(t *testing.T, p *terminalUser){
 		"interrupt": func(t *testing.T, p *terminalUser) {
 			t.Helper()
@@ -106,6 +107,7 @@ func TestPersonResumes(t *testing.T) {
 	}
 	for name, stop := range stops {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			flags := []string{"run", "--agent", "cli", "--user", "cli", "--parallel", "1", "--out", out, "turn_off_wifi", "which_mateo"}
 			p := startTerminal(t, flags...)

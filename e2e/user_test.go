@@ -147,6 +147,7 @@ func ordered(t *testing.T, name, text string, wanted ...string) {
 // TestModelUserWithTools runs a user with its own tool, with every provider's interface and with
 // prompts.
 func TestModelUserWithTools(t *testing.T) {
+	t.Parallel()
 	const remind = "Sent. Remind me on Friday at nine in the morning to call him about the ceiling."
 	turns := []userTurn{
 		{text: "The landlord."},
@@ -156,6 +157,7 @@ func TestModelUserWithTools(t *testing.T) {
 	}
 	for _, m := range userModels() {
 		t.Run(m.player, func(t *testing.T) {
+			t.Parallel()
 			address, requests := m.start(t, turns)
 			out := filepath.Join(t.TempDir(), "out")
 			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "lease_in_my_own_words")
@@ -195,9 +197,11 @@ func TestModelUserWithTools(t *testing.T) {
 
 // TestModelUserEnds runs users that can only end the conversation.
 func TestModelUserEnds(t *testing.T) {
+	t.Parallel()
 	turns := []userTurn{{text: "The neighbour, he moved away."}, {tool: "end_conversation", arguments: "{}"}}
 	for _, m := range userModels() {
 		t.Run(m.player, func(t *testing.T) {
+			t.Parallel()
 			address, requests := m.start(t, turns)
 			out := filepath.Join(t.TempDir(), "out")
 			printed := toolsandbox(t, "run", "--agent", "oracle", "--user", m.player, "--user-base-url", address, "--out", out, "which_mateo")

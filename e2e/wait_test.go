@@ -15,6 +15,7 @@ import (
 // TestServicesMissing runs a sweep without services. It soon reports the missing service, its
 // address and the remaining time.
 func TestServicesMissing(t *testing.T) {
+	t.Parallel()
 	evaluator := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "oracle", "--remote", "--evaluator-addr", evaluator, "--orchestrator-addr", porttest.Address(t),
 		"--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
@@ -29,6 +30,7 @@ func TestServicesMissing(t *testing.T) {
 
 // TestAgentMissing runs an agent that starts late. The run reports the wait and continues.
 func TestAgentMissing(t *testing.T) {
+	t.Parallel()
 	address := porttest.Address(t)
 	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "5m", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi")
 	p.readUntil(t, "connection refused: start it or correct its address; waiting for up to 5m0s\n")
@@ -53,6 +55,7 @@ func TestAgentMissing(t *testing.T) {
 // TestInterruptWhileWaiting interrupts a run that waits for its agent. Nothing can be resumed, and
 // the next run can use the same directory.
 func TestInterruptWhileWaiting(t *testing.T) {
+	t.Parallel()
 	address, out := porttest.Address(t), filepath.Join(t.TempDir(), "out")
 	p := startTerminal(t, "run", "--agent", "grpc://"+address, "--wait", "1h", "--out", out, "turn_off_wifi")
 	p.readUntil(t, "waiting for up to 1h0m0s\n")

@@ -82,7 +82,7 @@ func (c *comparison) message(want, got *worldv1.Message) {
 	c.text(prefix+"conversation_active", flagText(want.ConversationActive), flagText(got.ConversationActive))
 	c.optionalText(prefix+"tool_call_exception", wantRow.Exception, gotRow.Exception)
 	c.texts(prefix+"tool_trace", wantRow.ToolTrace, gotRow.ToolTrace)
-	c.texts(prefix+"visible_to", roleTexts(want.GetVisibleTo()), roleTexts(got.GetVisibleTo()))
+	c.texts(prefix+"visible_to", world.RoleTexts(want.GetVisibleTo()), world.RoleTexts(got.GetVisibleTo()))
 }
 
 func flagText(flag *bool) string {
@@ -90,14 +90,6 @@ func flagText(flag *bool) string {
 		return null
 	}
 	return strconv.FormatBool(*flag)
-}
-
-func roleTexts(roles []worldv1.Role) []string {
-	var texts []string
-	for _, role := range roles {
-		texts = append(texts, world.RoleName(role))
-	}
-	return texts
 }
 
 // messages compares lists of messages up to the first difference.
@@ -128,8 +120,7 @@ func (c *comparison) versions(want, got []*worldv1.Table) {
 		return cmp.Or(world.Builtin().TableIndex(a.name)-world.Builtin().TableIndex(b.name), int(a.index)-int(b.index))
 	})
 	for _, key := range keys {
-		w, g := versionText(wantVersions, key), versionText(gotVersions, key)
-		c.text(tableAt(key.name, key.index), w, g)
+		c.text(fmt.Sprintf("%s at %d", key.name, key.index), versionText(wantVersions, key), versionText(gotVersions, key))
 	}
 }
 

@@ -138,11 +138,10 @@ func (r *Runner) loadTools(ctx context.Context) error {
 
 // missing returns the first tool that the tool host lacks, otherwise "". Call loadTools first.
 func (r *Runner) missing(names []string) string {
-	i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] })
-	if i < 0 {
-		return ""
+	if i := slices.IndexFunc(names, func(name string) bool { return !r.tools[name] }); i >= 0 {
+		return names[i]
 	}
-	return names[i]
+	return ""
 }
 
 // worldsFor returns the worlds of a file of tool calls.
@@ -165,12 +164,6 @@ func (r *Runner) worldsFor(path string) (map[string]startingWorld, error) {
 	return worlds, nil
 }
 
-// toolsOf returns the tools that a scenario names.
-func toolsOf(s *scenariov1.Scenario) []string {
-	selection := s.GetSetup().GetTools()
-	return slices.Concat(selection.GetAllow(), selection.GetDeny())
-}
-
 // tableText formats rows for a report, each in brackets.
 func tableText(rows []*worldv1.Row) string {
 	var b strings.Builder
@@ -191,9 +184,4 @@ func tableText(rows []*worldv1.Row) string {
 		return "no rows"
 	}
 	return b.String()
-}
-
-// tableAt formats the name of a table version for a report.
-func tableAt(name string, index int32) string {
-	return fmt.Sprintf("%s at %d", name, index)
 }

@@ -87,7 +87,7 @@ func TestDecodeToolCases(t *testing.T) {
 	if single.sender != user || single.unchecked || single.zone != defaultZone || len(single.changed) != 1 || *single.setup[0].id != "setup_0" {
 		t.Errorf("case: got %+v, want one of the user with a changed table", single)
 	}
-	source, err := decodeSource([]byte(`{"expect": "best_effort", "world": "base", "setup_calls": [], "source": "f(1)", "raises": "E", "api": []}`))
+	source, err := decodeCall([]byte(`{"expect": "best_effort", "world": "base", "setup_calls": [], "source": "f(1)", "raises": "E", "api": []}`))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func integers(numbers []int) python.Value {
 }
 
 func compareSplit(c *comparison, r record) error {
-	got := euroeval.NewSplit(r.number("n"), euroeval.SplitSeed)
+	got := euroeval.NewSplit(r.number("n"))
 	c.json("train", r.value("train"), integers(got.Train))
 	c.json("val", r.value("val"), integers(got.Val))
 	c.json("test", r.value("test"), integers(got.Test))

@@ -69,7 +69,7 @@ func kinds() []kind {
 	return slices.Concat([]kind{
 		{name: "call", fields: []string{"world", "tool", "arguments", "setup_calls"}, open: openTool(decodeCall)},
 		{name: "parallel calls", fields: []string{"world", "calls", "setup_calls"}, open: openTool(decodeParallel)},
-		{name: "source", fields: []string{"world", "source", "setup_calls"}, open: openTool(decodeSource)},
+		{name: "source", fields: []string{"world", "source", "setup_calls"}, open: openTool(decodeCall)},
 		{name: "trajectory", fields: []string{"scenario", "variant", "agent", "user", "result"}, scorable: true, open: openTrajectory},
 		{name: "evaluation", fields: []string{"messages", "tables", "milestones", "minefields", "result"}, scorable: true, open: openEvaluation},
 		{name: "repr", file: "repr.jsonl", fields: []string{"json", "repr"}, open: openRepr},
@@ -118,15 +118,12 @@ func detectKind(path string) (kind, error) {
 	if err := json.Unmarshal(quoteNumbers(first), &fields); err != nil || fields == nil {
 		return kind{}, fmt.Errorf("%s: %w: its first line is not a JSON object", path, ErrKind)
 	}
+	isMissing := func(name string) bool { _, ok := fields[name]; return !ok }
 	for _, k := range kinds() {
-		if (k.file == "" || k.file == filepath.Base(path)) && hasAll(fields, k.fields) {
+		if (k.file == "" || k.file == filepath.Base(path)) && !slices.ContainsFunc(k.fields, isMissing) {
 			return k, nil
 		}
 	}
 	return kind{}, fmt.Errorf("%s: %w: its first line has the fields %s", path, ErrKind,
 		strings.Join(slices.Sorted(maps.Keys(fields)), ", "))
-}
-
-func hasAll(fields map[string]json.RawMessage, names []string) bool {
-	return !slices.ContainsFunc(names, func(name string) bool { _, ok := fields[name]; return !ok })
 }

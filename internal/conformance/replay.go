@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -41,7 +41,8 @@ func (r *Runner) replay(ctx context.Context, scenarios scenarioLookup, lines []l
 			outcomes = append(outcomes, outcome{line: l.number, differences: errorDifference(err)})
 			continue
 		}
-		if tool := r.missing(toolsOf(t.Scenario)); tool != "" {
+		selection := t.Scenario.GetSetup().GetTools()
+		if tool := r.missing(slices.Concat(selection.GetAllow(), selection.GetDeny())); tool != "" {
 			outcomes = append(outcomes, outcome{line: l.number, missing: tool})
 			continue
 		}
@@ -59,8 +60,8 @@ func (r *Runner) replay(ctx context.Context, scenarios scenarioLookup, lines []l
 func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []outcome {
 	results, err := r.runSweep(ctx, batch, compat)
 	outcomes := make([]outcome, len(batch))
-	limit := make(chan struct{}, r.cfg.Parallel)
-	var group sync.WaitGroup
+	var group errgroup.Group
+	group.SetLimit(r.cfg.Parallel)
 	for i, t := range batch {
 		outcomes[i].line = t.line
 		result := results[t.Scenario.GetSetup().GetName()]
@@ -68,13 +69,12 @@ func (r *Runner) sweep(ctx context.Context, batch []*Trajectory, compat bool) []
 			outcomes[i].differences = errorDifference(cmp.Or(err, errors.New("no result")))
 			continue
 		}
-		limit <- struct{}{}
-		group.Go(func() {
-			defer func() { <-limit }()
+		group.Go(func() error {
 			outcomes[i].differences = r.compareRollout(ctx, t, result)
+			return nil
 		})
 	}
-	group.Wait()
+	_ = group.Wait() // no function fails
 	return outcomes
 }
 

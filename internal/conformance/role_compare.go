@@ -18,17 +18,12 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// keyHeader reports whether a header contains an API key, which depends on the installation.
-func keyHeader(name string) bool {
-	return name == "authorization" || name == "x-api-key" || name == "x-goog-api-key"
-}
-
 // request compares the first request with the recorded one. If none is recorded, there must be no
 // request. In compatible mode it also compares sampling parameters, headers and the path's query.
 func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, compat bool) {
 	if want == nil || len(got) == 0 {
 		if (want == nil) != (len(got) == 0) {
-			c.add("request", requestText(want), strconv.Itoa(len(got))+" requests")
+			c.add("request", map[bool]string{true: "no request", false: "a request"}[want == nil], strconv.Itoa(len(got))+" requests")
 		}
 		return
 	}
@@ -42,7 +37,7 @@ func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, 
 	c.text("request path", wantPath, gotPath)
 	if compat {
 		for _, name := range slices.Sorted(maps.Keys(want.Headers)) {
-			if !keyHeader(name) {
+			if !slices.Contains([]string{"authorization", "x-api-key", "x-goog-api-key"}, name) { // keys differ
 				c.text("request header "+name, want.Headers[name], first.Headers[name])
 			}
 		}
@@ -72,13 +67,6 @@ func (c *comparison) request(k roleKind, want *roleRequest, got []*roleRequest, 
 		}
 	}
 	c.structure("request", wantBody, gotBody)
-}
-
-func requestText(r *roleRequest) string {
-	if r == nil {
-		return "no request"
-	}
-	return "a request"
 }
 
 func decodeJSON(raw []byte) (value any, err error) {
@@ -179,19 +167,10 @@ func sameScalar(want, got any) bool {
 }
 
 // compareRoleMessages compares messages of a role, or of the environment after it. For an unordered
-// kind it ignores the order of mappings and random ids.
-func (c *comparison) compareRoleMessages(k roleKind, want, got []*worldv1.Message) {
+// kind it ignores the order of mappings and random ids, and same compares arguments.
+func (c *comparison) compareRoleMessages(k roleKind, want, got []*worldv1.Message, same func(want, got python.Value) bool) {
 	if k.unordered {
-		got = alignIDs(want, got, sameKinds)
-	}
-	c.messages(want, got)
-}
-
-// compareEarlierMessages compares messages of an earlier turn. For an unordered kind the integer 5
-// also matches 5.0, because the original wrongly converted integers to floats.
-func (c *comparison) compareEarlierMessages(k roleKind, want, got []*worldv1.Message) {
-	if k.unordered {
-		got = alignIDs(want, got, sameNumbers)
+		got = alignIDs(want, got, same)
 	}
 	c.messages(want, got)
 }
@@ -258,32 +237,12 @@ func sameCall(want, got *worldv1.ToolCall, same func(want, got python.Value) boo
 
 // sameKinds is Python's == for values whose numbers must have the same types.
 func sameKinds(want, got python.Value) bool {
-	return want.Kind() == got.Kind() && sameParts(want, got, sameKinds)
+	return want.Kind() == got.Kind() && want.EqualFunc(got, sameKinds)
 }
 
 // sameNumbers is Python's == for values of the same types, except integers and floats.
 func sameNumbers(want, got python.Value) bool {
-	return (want.Kind() == got.Kind() || isNumber(want) && isNumber(got)) && sameParts(want, got, sameNumbers)
+	return (want.Kind() == got.Kind() || isNumber(want) && isNumber(got)) && want.EqualFunc(got, sameNumbers)
 }
 
 func isNumber(v python.Value) bool { return v.Kind() == python.KindInt || v.Kind() == python.KindFloat }
-
-// sameParts is Python's ==, with same for the items of lists and dicts.
-func sameParts(want, got python.Value, same func(want, got python.Value) bool) bool {
-	if list, ok := want.AsList(); ok {
-		other, _ := got.AsList()
-		return slices.EqualFunc(list, other, same)
-	}
-	dict, ok := want.AsDict()
-	if !ok {
-		return want.Equal(got)
-	}
-	other, _ := got.AsDict()
-	for _, item := range dict.Items() {
-		value, found := other.Get(item.Key)
-		if !found || !same(item.Value, value) {
-			return false
-		}
-	}
-	return dict.Len() == other.Len()
-}

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -83,11 +84,8 @@ type recordedTool struct {
 // toolCase returns the case without its calls and answers.
 func (r *recordedTool) toolCase() (*toolCase, error) {
 	c := &toolCase{
-		world: r.World, zone: r.Timezone, recordings: decodeRecordings(r.API), sender: worldv1.Role_ROLE_AGENT,
+		world: r.World, zone: cmp.Or(r.Timezone, defaultZone), recordings: decodeRecordings(r.API), sender: worldv1.Role_ROLE_AGENT,
 		unchecked: r.Expect == bestEffort || len(r.Raises) > 0,
-	}
-	if c.zone == "" {
-		c.zone = defaultZone
 	}
 	if r.Sender != "" {
 		var ok bool
@@ -149,7 +147,7 @@ func openTool(decode func(raw []byte) (*toolCase, error)) func(context.Context, 
 		return r.perCase(func(ctx context.Context, l line) outcome {
 			c, err := decode(l.raw)
 			if err != nil {
-				return outcome{differences: errorDifference(err)}
+				return outcome{differences: errorDifference(fmt.Errorf("decode case: %w", err))}
 			}
 			return r.runTool(ctx, c, worlds, r.id(l.number))
 		}), nil

@@ -53,7 +53,7 @@ func TestDecodeVectors(t *testing.T) {
 	}{
 		{"tools/calls/*.jsonl", toolCaseOf(decodeCall)},
 		{"tools/parallel.jsonl", toolCaseOf(decodeParallel)},
-		{"tools/raw_source.jsonl", toolCaseOf(decodeSource)},
+		{"tools/raw_source.jsonl", toolCaseOf(decodeCall)},
 		{"trajectories/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeTrajectory(scenarios.Scenario, l); return err }},
 		{"evaluation/*.jsonl", func(_ *testing.T, l line) error { _, err := decodeScoringCase(l); return err }},
 	} {

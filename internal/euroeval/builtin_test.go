@@ -32,7 +32,7 @@ type builtinCall struct {
 	name      string
 	arguments []python.Item // the first accepted values
 	options   *python.Dict
-	schema    *python.Dict // parameters of the function; nil if no function has the name
+	schema    python.Value // parameters of the function; None if no function has the name
 }
 
 func builtinTasks(t *testing.T) []builtinTask {
@@ -58,9 +58,7 @@ func builtinTasks(t *testing.T) []builtinTask {
 			}
 			options, _ := expected.Value.AsDict()
 			call := builtinCall{name: expected.Key, options: options}
-			if description := descriptionOf(task.functions, expected.Key); description != nil {
-				call.schema = dictAt(description, "parameters")
-			}
+			call.schema = descriptionOf(task.functions, expected.Key).Field("parameters")
 			for _, option := range options.Items() {
 				accepted, _ := option.Value.AsList()
 				call.arguments = append(call.arguments, python.Item{Key: option.Key, Value: accepted[0]})
@@ -93,8 +91,7 @@ func changed(calls []builtinCall, place int, change func(call *builtinCall)) []b
 }
 
 func (c *builtinCall) requires(argument string) bool {
-	required, _ := c.schema.Get("required")
-	names, _ := required.AsList()
+	names, _ := c.schema.Field("required").AsList()
 	return slices.ContainsFunc(names, python.Str(argument).Equal)
 }
 
@@ -268,13 +265,12 @@ func TestBuiltinShape(t *testing.T) {
 		}
 		names := map[string]bool{}
 		for _, function := range functions {
-			description, _ := function.AsDict()
-			name, _ := description.Get("name")
+			name := function.Field("name")
 			if names[python.Text(name)] {
 				t.Errorf("%s: function %s is described twice", task.ID, python.Text(name))
 			}
 			names[python.Text(name)] = true
-			checkDescription(t, task.ID, description)
+			checkDescription(t, task.ID, function)
 		}
 		for _, call := range task.calls {
 			checkCall(t, task.ID, call)
@@ -289,39 +285,37 @@ var (
 
 // checkDescription checks that the description of a function and its arguments is complete and in
 // English.
-func checkDescription(t *testing.T, id string, description *python.Dict) {
+func checkDescription(t *testing.T, id string, description python.Value) {
 	t.Helper()
-	name, _ := description.Get("name")
-	check := func(name string, d *python.Dict) {
-		text, _ := d.Get("description")
+	name := description.Field("name")
+	check := func(name string, described python.Value) {
+		text := described.Field("description")
 		if !plainName.MatchString(name) || !plainEnglish.MatchString(python.Text(text)) {
 			t.Errorf("%s: want an English name and description, got %q: %q", id, name, python.Text(text))
 		}
 	}
 	check(python.Text(name), description)
-	parameters := dictAt(description, "parameters")
-	if typeName(parameters) != "dict" {
-		t.Errorf("%s: parameters of %s: want type dict, got %q", id, python.Text(name), typeName(parameters))
+	parameters := description.Field("parameters")
+	if kind := python.Text(parameters.Field("type")); kind != "dict" {
+		t.Errorf("%s: parameters of %s: want type dict, got %q", id, python.Text(name), kind)
 	}
-	properties := dictAt(parameters, "properties")
-	required, _ := parameters.Get("required")
-	names, isList := required.AsList()
+	properties, _ := parameters.Field("properties").AsDict()
+	names, isList := parameters.Field("required").AsList()
 	if !isList {
 		t.Errorf("%s: parameters of %s: want a list of required arguments", id, python.Text(name))
 	}
 	for _, argument := range names {
-		if dictAt(properties, python.Text(argument)).Len() == 0 {
+		if schema, _ := parameters.Field("properties").Field(python.Text(argument)).AsDict(); schema.Len() == 0 {
 			t.Errorf("%s: %s requires %s, which it does not describe", id, python.Text(name), python.Text(argument))
 		}
 	}
 	for _, property := range properties.Items() {
-		schema, _ := property.Value.AsDict()
-		check(property.Key, schema)
-		kind, known := kindOf(schema)
+		check(property.Key, property.Value)
+		kind, known := kindOf(property.Value)
 		if !known {
 			t.Errorf("%s: argument %s of %s has no known type", id, property.Key, python.Text(name))
 		}
-		if _, ok := kindOf(dictAt(schema, "items")); kind == python.KindList && !ok {
+		if _, ok := kindOf(property.Value.Field("items")); kind == python.KindList && !ok {
 			t.Errorf("%s: argument %s of %s does not declare the type of its items", id, property.Key, python.Text(name))
 		}
 	}
@@ -330,21 +324,20 @@ func checkDescription(t *testing.T, id string, description *python.Dict) {
 // checkCall checks an expected call against the description of its function.
 func checkCall(t *testing.T, id string, call builtinCall) {
 	t.Helper()
-	if call.schema == nil {
+	if call.schema.IsNone() {
 		t.Errorf("%s: no function is named %s", id, call.name)
 		return
 	}
-	required, _ := call.schema.Get("required")
-	names, _ := required.AsList()
+	names, _ := call.schema.Field("required").AsList()
 	for _, name := range names {
 		if options, ok := call.options.Get(python.Text(name)); !ok || optional(options) {
 			t.Errorf("%s: %s requires %s, the answer does not", id, call.name, python.Text(name))
 		}
 	}
 	for _, option := range call.options.Items() {
-		schema := dictAt(dictAt(call.schema, "properties"), option.Key)
+		schema := call.schema.Field("properties").Field(option.Key)
 		kind, _ := kindOf(schema)
-		allowed, _ := schema.Get("enum")
+		allowed := schema.Field("enum")
 		choices, _ := allowed.AsList()
 		accepted, _ := option.Value.AsList()
 		for i, value := range accepted {
@@ -353,12 +346,13 @@ func checkCall(t *testing.T, id string, call builtinCall) {
 			case leftOut && (i == 0 || call.requires(option.Key)):
 				t.Errorf("%s: %s.%s: \"\" must be last, and only an optional argument may have it", id, call.name, option.Key)
 			case !leftOut && !fitsKind(kind, value):
-				t.Errorf("%s: %s.%s: %s is not of type %s", id, call.name, option.Key, python.JSON(value), typeName(schema))
+				t.Errorf("%s: %s.%s: %s is not of type %s", id, call.name, option.Key, python.JSON(value), python.Text(schema.Field("type")))
 			case !leftOut && len(choices) > 0 && !slices.ContainsFunc(choices, value.Equal):
 				t.Errorf("%s: %s.%s: %s is none of %s", id, call.name, option.Key, python.JSON(value), python.JSON(allowed))
 			}
 		}
-		byDefault, given := schema.Get("default")
+		described, _ := schema.AsDict()
+		byDefault, given := described.Get("default")
 		if given && !call.requires(option.Key) && slices.ContainsFunc(accepted, byDefault.Equal) && !optional(option.Value) {
 			t.Errorf("%s: %s.%s: an argument with its default value is optional, add \"\"", id, call.name, option.Key)
 		}

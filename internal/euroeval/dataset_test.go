@@ -131,7 +131,7 @@ func TestSplitRecords(t *testing.T) {
 	for i := range set.Records {
 		set.Records[i].ID = fmt.Sprint(i)
 	}
-	split := NewSplit(600, SplitSeed)
+	split := NewSplit(600)
 	for name, want := range map[SplitName][]int{SplitTrain: split.Train, SplitVal: split.Val, SplitTest: split.Test} {
 		records, positions := set.SplitRecords(name)
 		if len(records) != len(want) {

@@ -27,10 +27,8 @@ func tools(functions python.Value) []*worldv1.Tool {
 	described := make([]*worldv1.Tool, len(list))
 	taken := make(map[string]bool, len(list))
 	for i, function := range list {
-		description, _ := function.AsDict()
-		name, _ := description.Get("name")
-		descriptionValue, _ := description.Get("description")
-		text, _ := descriptionValue.AsStr()
+		name := function.Field("name")
+		text, _ := function.Field("description").AsStr()
 		validName := invalidNameChar.ReplaceAllString(python.Text(name), "_")
 		for base, n := validName, 2; taken[validName]; n++ {
 			validName = fmt.Sprintf("%s_%d", base, n)
@@ -38,16 +36,15 @@ func tools(functions python.Value) []*worldv1.Tool {
 		taken[validName] = true
 		described[i] = &worldv1.Tool{
 			Name: validName, ExecutionName: python.Text(name), Description: text,
-			ParametersJson: python.JSON(parametersSchema(description)),
+			ParametersJson: python.JSON(parametersSchema(function)),
 		}
 	}
 	return described
 }
 
 // parametersSchema returns the JSON Schema of a function's arguments, of type object.
-func parametersSchema(description *python.Dict) python.Value {
-	parameters := dictAt(description, "parameters")
-	schema, _ := jsonSchema(parameters.Value()).AsDict()
+func parametersSchema(function python.Value) python.Value {
+	schema, _ := jsonSchema(function.Field("parameters")).AsDict()
 	full := &python.Dict{}
 	full.Set("type", python.Str("object"))
 	if _, exists := schema.Get("properties"); !exists {

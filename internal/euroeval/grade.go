@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -210,14 +209,10 @@ func gradeArguments(description, accepted python.Value, arguments *python.Dict) 
 // requiredNames returns parameters.required of a description. None means that Grade compares every
 // argument of the answer.
 func requiredNames(description python.Value) (python.Value, error) {
-	d, ok := description.AsDict()
-	if !ok {
+	if _, ok := description.AsDict(); !ok {
 		return python.None(), noAttribute(description, "get")
 	}
-	parameters, _ := d.Get("parameters")
-	fields, _ := parameters.AsDict()
-	required, _ := fields.Get("required")
-	return required, nil
+	return description.Field("parameters").Field("required"), nil
 }
 
 // contains is Python's in operator for a list, dict or text.
@@ -260,37 +255,9 @@ func contains(container, v python.Value) (bool, error) {
 // matches compares a list item as Python's in operator does: by identity, then by ==. Identity
 // matters only for NaN: json.loads returns one NaN object, also inside lists and objects.
 func matches(v, w python.Value) bool {
-	switch {
-	case v.Kind() != w.Kind():
-		return v.Equal(w)
-	case v.Kind() == python.KindFloat:
-		a, _ := v.AsFloat()
-		b, _ := w.AsFloat()
-		return a == b || math.IsNaN(a) && math.IsNaN(b)
-	case v.Kind() == python.KindList:
-		a, _ := v.AsList()
-		b, _ := w.AsList()
-		return slices.EqualFunc(a, b, matches)
-	case v.Kind() == python.KindDict:
-		return dictsMatch(v, w)
-	default:
-		return v.Equal(w)
-	}
-}
-
-func dictsMatch(v, w python.Value) bool {
-	a, _ := v.AsDict()
-	b, _ := w.AsDict()
-	if a.Len() != b.Len() {
-		return false
-	}
-	for _, item := range a.Items() {
-		other, ok := b.Get(item.Key)
-		if !ok || !matches(item.Value, other) {
-			return false
-		}
-	}
-	return true
+	a, _ := v.AsFloat()
+	b, _ := w.AsFloat()
+	return math.IsNaN(a) && math.IsNaN(b) || v.EqualFunc(w, matches)
 }
 
 func noAttribute(v python.Value, name string) error {

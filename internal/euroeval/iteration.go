@@ -113,12 +113,8 @@ func (e *evaluation) iterate(draw []int) Iteration {
 		}
 	}
 	order := cacheOrder(len(draw), newRows)
-	aligned := make([]int, len(draw))
-	for i := range aligned {
-		aligned[i] = i
-	}
 	return Iteration{
-		Order: order, Generated: len(newRows), Score: e.score(draw, order), Aligned: e.score(draw, aligned),
+		Order: order, Generated: len(newRows), Score: e.score(draw, order), Aligned: e.score(draw, indices(len(draw))),
 	}
 }
 

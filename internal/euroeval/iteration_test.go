@@ -13,7 +13,7 @@ import (
 func TestNewSplit(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{0, 1, 249, 250, 499, 500, 501, 2501} {
-		got := NewSplit(n, SplitSeed)
+		got := NewSplit(n)
 		if len(got.Train) != min(n, 250) || len(got.Val) != min(max(n-250, 0), 250) || len(got.Test) != max(n-500, 0) {
 			t.Errorf("NewSplit(%d) = %d, %d, %d records", n, len(got.Train), len(got.Val), len(got.Test))
 		}

@@ -61,15 +61,11 @@ func (t *Task) quirk(verdicts *Verdicts, prediction string) Quirk {
 		return QuirkNone
 	}
 	description := descriptionOf(t.Functions, expected.Key)
-	if verdict.call < len(described) {
-		if inPlace, _ := described[verdict.call].AsDict(); description != inPlace && verdict.argument != "" &&
-			requires(description, verdict.argument) != requires(inPlace, verdict.argument) {
-			return QuirkPosition
-		}
+	required := requires(description, verdict.argument)
+	if verdict.call < len(described) && verdict.argument != "" && required != requires(described[verdict.call], verdict.argument) {
+		return QuirkPosition
 	}
-	options, _ := expected.Value.AsDict()
-	accepted, _ := options.Get(verdict.argument)
-	return argumentQuirk(verdict, requires(description, verdict.argument), accepted)
+	return argumentQuirk(verdict, required, expected.Value.Field(verdict.argument))
 }
 
 // argumentQuirk returns the quirk behind the failed check of one argument. required reports whether
@@ -104,9 +100,7 @@ func isReordered(t *Task, prediction string) bool {
 	if err != nil {
 		return false
 	}
-	object, _ := reply.AsDict()
-	listed, _ := object.Get("tool_calls")
-	got, _ := listed.AsList()
+	got, _ := reply.Field("tool_calls").AsList()
 	want, _ := t.Answers.AsList()
 	for i := range min(len(got), len(want)) {
 		expected, err := expectedCall(want[i])
@@ -118,8 +112,7 @@ func isReordered(t *Task, prediction string) bool {
 }
 
 // requires reports whether a description requires an argument.
-func requires(description *python.Dict, argument string) bool {
-	required, _ := dictAt(description, "parameters").Get("required")
-	names, _ := required.AsList()
+func requires(description python.Value, argument string) bool {
+	names, _ := description.Field("parameters").Field("required").AsList()
 	return slices.ContainsFunc(names, func(name python.Value) bool { return name.Equal(python.Str(argument)) })
 }

@@ -59,7 +59,7 @@ func readBFCL(questions File, answers *File) ([]Record, error) {
 	possible := make(map[string]locatedObject)
 	if answers != nil {
 		faults.each(*answers, func(line int, answer *python.Dict) error {
-			if err := checkAnswer(answer, "ground_truth"); err != nil {
+			if err := checkAnswer("ground_truth", answer.Value().Field("ground_truth")); err != nil {
 				return err
 			}
 			return addUnique(possible, locatedObject{line: line, object: answer})
@@ -71,7 +71,7 @@ func readBFCL(questions File, answers *File) ([]Record, error) {
 		if err := addUnique(seen, locatedObject{line: line, object: question}); err != nil {
 			return err
 		}
-		if err := checkFunctions(question, "function"); err != nil {
+		if err := checkFunctions("function", question.Value().Field("function")); err != nil {
 			return err
 		}
 		id, _ := question.Get("id")

@@ -6,9 +6,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// checkFunctions checks the function descriptions in a field.
-func checkFunctions(record *python.Dict, field string) error {
-	value, _ := record.Get(field)
+// checkFunctions checks the function descriptions that are the value of a field.
+func checkFunctions(field string, value python.Value) error {
 	list, _ := value.AsList()
 	if len(list) == 0 {
 		return mismatch(field, "a list of function descriptions", value, `write [{"name": …, "parameters": …}]`)
@@ -63,9 +62,9 @@ func checkParameters(description *python.Dict, path string) error {
 	return nil
 }
 
-// checkAnswer checks the expected calls in a field. An empty list means that no call is expected.
-func checkAnswer(record *python.Dict, field string) error {
-	value, _ := record.Get(field)
+// checkAnswer checks the expected calls that are the value of a field. An empty list means that no
+// call is expected.
+func checkAnswer(field string, value python.Value) error {
 	list, ok := value.AsList()
 	if !ok {
 		return mismatch(field, "a list of expected calls", value, `write [{"function": {"argument": [accepted values]}}]`)

@@ -85,11 +85,10 @@ func firstMessage(turns python.Value) (string, error) {
 	if len(messages) == 0 {
 		return "", mismatch("question[0]", "a list of messages", list[0], shape)
 	}
-	message, ok := messages[0].AsDict()
-	if !ok {
+	if _, ok := messages[0].AsDict(); !ok {
 		return "", mismatch("question[0][0]", "an object with role and content", messages[0], shape)
 	}
-	content, _ := message.Get("content")
+	content := messages[0].Field("content")
 	text, ok := content.AsStr()
 	if !ok {
 		return "", mismatch("question[0][0].content", "a text", content, shape)

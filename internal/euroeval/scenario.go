@@ -1,6 +1,7 @@
 package euroeval
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -33,10 +34,7 @@ func (r *Record) Scenario(position *evaluationv1.RecordPosition) (*scenariov1.Sc
 	if err != nil {
 		return nil, err
 	}
-	question := r.Question
-	if question == "" { // optional in prepared records
-		question = r.Text
-	}
+	question := cmp.Or(r.Question, r.Text) // prepared records may have no question
 	roles := []worldv1.Role{worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT}
 	return &scenariov1.Scenario{
 		Setup: &setupv1.Setup{

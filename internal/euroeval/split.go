@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// SplitSeed is the seed of EuroEval's shuffle.
-	SplitSeed = 42
+	// splitSeed is the seed of EuroEval's shuffle.
+	splitSeed = 42
 	// splitSize is the number of records of the train split, and of the validation split.
 	splitSize = 250
 	// smallTrainDivisor divides the size of a small data set to get its train split.
@@ -22,22 +22,22 @@ type Split struct {
 
 // NewSplit shuffles n records as EuroEval does: Python's random.shuffle, then 250 records for
 // train, 250 for val and the rest for test.
-func NewSplit(n int, seed uint32) Split { return newSplit(n, seed, splitSize, splitSize) }
+func NewSplit(n int) Split { return newSplit(n, splitSize, splitSize) }
 
 // usableSplit returns NewSplit's result if that leaves records for test. Otherwise a tenth is for
 // train, which nobody evaluates, and val and test share the rest equally.
 func usableSplit(n int) Split {
 	if n > 2*splitSize {
-		return NewSplit(n, SplitSeed)
+		return NewSplit(n)
 	}
 	train := (n + smallTrainDivisor - 1) / smallTrainDivisor
-	return newSplit(n, SplitSeed, train, (n-train)/2)
+	return newSplit(n, train, (n-train)/2)
 }
 
-func newSplit(n int, seed uint32, train, val int) Split {
+func newSplit(n, train, val int) Split {
 	order := indices(n)
 	source := prng.NewMT19937()
-	source.SeedFromKeys([]uint32{seed}) // as random.seed does for an int below 1 << 32
+	source.SeedFromKeys([]uint32{splitSeed}) // as random.seed does for an int below 1 << 32
 	for i := n - 1; i > 0; i-- {
 		j := randBelow(source, i+1)
 		order[i], order[j] = order[j], order[i]

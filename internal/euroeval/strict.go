@@ -21,11 +21,10 @@ func GradeStrict(functions, answers python.Value, prediction string) Verdict {
 	if err != nil {
 		return wrong(CheckJSON, "%v", err)
 	}
-	object, ok := reply.AsDict()
-	if !ok {
+	if _, ok := reply.AsDict(); !ok {
 		return wrong(CheckToolCalls, "the prediction is of type %s, want an object", reply.TypeName())
 	}
-	listed, _ := object.Get("tool_calls")
+	listed := reply.Field("tool_calls")
 	got, ok := listed.AsList()
 	if !ok {
 		return wrong(CheckToolCalls, "tool_calls is of type %s, want a list", listed.TypeName())
@@ -85,31 +84,28 @@ func assign(matches [][]bool, answerOf []int, visited []bool, answer int) bool {
 	return false
 }
 
-// descriptionOf returns the description of a function, nil if it is missing.
-func descriptionOf(functions python.Value, name string) *python.Dict {
+// descriptionOf returns the description of a function, None if it is missing.
+func descriptionOf(functions python.Value, name string) python.Value {
 	list, _ := functions.AsList()
-	for _, item := range list {
-		description, _ := item.AsDict()
-		if listed, _ := description.Get("name"); listed.Equal(python.Str(name)) {
+	for _, description := range list {
+		if description.Field("name").Equal(python.Str(name)) {
 			return description
 		}
 	}
-	return nil
+	return python.None()
 }
 
-func strictCall(description *python.Dict, expected python.Item, call python.Value) Verdict {
-	object, ok := call.AsDict()
-	if !ok {
+func strictCall(description python.Value, expected python.Item, call python.Value) Verdict {
+	if _, ok := call.AsDict(); !ok {
 		return wrong(CheckCallShape, "it is of type %s, want an object", call.TypeName())
 	}
-	name, _ := object.Get("function")
-	if !name.Equal(python.Str(expected.Key)) {
+	if name := call.Field("function"); !name.Equal(python.Str(expected.Key)) {
 		return wrong(CheckFunction, "function %s, want %s", python.JSON(name), expected.Key)
 	}
-	if description == nil {
+	if description.IsNone() {
 		return wrong(CheckFunction, "function %s has no description", expected.Key)
 	}
-	argumentsValue, _ := object.Get("arguments")
+	argumentsValue := call.Field("arguments")
 	arguments, ok := argumentsValue.AsDict()
 	if !ok {
 		return wrong(CheckCallShape, "arguments is of type %s, want an object", argumentsValue.TypeName())
@@ -121,24 +117,23 @@ func strictCall(description *python.Dict, expected python.Item, call python.Valu
 	return strictArguments(description, accepted, arguments)
 }
 
-func strictArguments(description, accepted, arguments *python.Dict) Verdict {
-	parameters := dictAt(description, "parameters")
-	required, _ := parameters.Get("required")
-	names, _ := required.AsList()
+func strictArguments(description python.Value, accepted, arguments *python.Dict) Verdict {
+	parameters := description.Field("parameters")
+	names, _ := parameters.Field("required").AsList()
 	for _, name := range names {
 		text, _ := name.AsStr()
 		if _, ok := arguments.Get(text); !ok {
 			return wrongArgument(CheckMissing, text, "is missing and required")
 		}
 	}
-	properties := dictAt(parameters, "properties")
+	properties, _ := parameters.Field("properties").AsDict()
 	for _, argument := range arguments.Items() {
-		_, declared := properties.Get(argument.Key)
+		schema, declared := properties.Get(argument.Key)
 		options, exists := accepted.Get(argument.Key)
 		if !declared || !exists {
 			return wrongArgument(CheckUnexpected, argument.Key, "is not expected")
 		}
-		verdict := strictValue(argument.Key, dictAt(properties, argument.Key), options, argument.Value)
+		verdict := strictValue(argument.Key, schema, options, argument.Value)
 		if verdict.Check != CheckNone {
 			return verdict
 		}
@@ -151,20 +146,13 @@ func strictArguments(description, accepted, arguments *python.Dict) Verdict {
 	return Verdict{Correct: true}
 }
 
-// dictAt returns the dict in a field, otherwise an empty dict.
-func dictAt(d *python.Dict, field string) *python.Dict {
-	value, _ := d.Get(field)
-	inner, _ := value.AsDict()
-	return inner
-}
-
 // optional reports whether an argument is optional: its accepted values include the empty text.
 func optional(options python.Value) bool {
 	list, _ := options.AsList()
 	return slices.ContainsFunc(list, func(option python.Value) bool { return option.Equal(python.Str("")) })
 }
 
-func strictValue(name string, schema *python.Dict, options, value python.Value) Verdict {
+func strictValue(name string, schema, options, value python.Value) Verdict {
 	list, _ := options.AsList()
 	declared, known := kindOf(schema)
 	usual, hasUsual := usualKind(list)
@@ -175,7 +163,7 @@ func strictValue(name string, schema *python.Dict, options, value python.Value) 
 		}
 	case hasUsual && value.Kind() == usual:
 	default:
-		return wrongArgument(CheckType, name, "is of type %s, want %s", value.TypeName(), typeName(schema))
+		return wrongArgument(CheckType, name, "is of type %s, want %s", value.TypeName(), python.Text(schema.Field("type")))
 	}
 	same := acceptedValue
 	if known && hasUsual && !fitsKind(declared, list[usualIndex(list)]) { // the answer is a variable's name

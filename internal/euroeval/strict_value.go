@@ -9,10 +9,8 @@ import (
 
 // kindOf returns the kind of values that a schema declares, by BFCL's or JSON Schema's type names.
 // Types of other programming languages are unknown.
-func kindOf(schema *python.Dict) (kind python.Kind, known bool) {
-	declared, _ := schema.Get("type")
-	name, _ := declared.AsStr()
-	switch name {
+func kindOf(schema python.Value) (kind python.Kind, known bool) {
+	switch name, _ := schema.Field("type").AsStr(); name {
 	case "string", "any":
 		return python.KindStr, true
 	case "integer":
@@ -28,11 +26,6 @@ func kindOf(schema *python.Dict) (kind python.Kind, known bool) {
 	default:
 		return python.KindNone, false
 	}
-}
-
-func typeName(schema *python.Dict) string {
-	declared, _ := schema.Get("type")
-	return python.Text(declared)
 }
 
 // fitsKind reports whether a value is of a kind. An int is a valid float; only a bool is a valid
@@ -58,9 +51,9 @@ func usualKind(options []python.Value) (kind python.Kind, ok bool) {
 
 // itemsFit reports whether the items of a list have the declared item type, otherwise the item type
 // of an accepted list. It is true for any other value.
-func itemsFit(schema *python.Dict, options []python.Value, v python.Value) bool {
+func itemsFit(schema python.Value, options []python.Value, v python.Value) bool {
 	items, _ := v.AsList()
-	declared := dictAt(schema, "items")
+	declared := schema.Field("items")
 	kind, known := kindOf(declared)
 	if !known {
 		return true
@@ -97,9 +90,7 @@ func acceptedValue(option, v python.Value) bool {
 		b, _ := v.AsStr()
 		return a == b || standardText(a) == standardText(b)
 	case v.Kind() == python.KindList:
-		a, _ := option.AsList()
-		b, _ := v.AsList()
-		return slices.EqualFunc(a, b, acceptedValue)
+		return option.EqualFunc(v, acceptedValue)
 	case v.Kind() == python.KindDict:
 		a, _ := option.AsDict()
 		b, _ := v.AsDict()
@@ -148,25 +139,5 @@ func standardText(text string) string {
 
 // strictlyEqual is Python's == except that a bool equals only a bool, also inside lists and dicts.
 func strictlyEqual(v, w python.Value) bool {
-	if (v.Kind() == python.KindBool) != (w.Kind() == python.KindBool) {
-		return false
-	}
-	switch v.Kind() {
-	case python.KindList:
-		a, _ := v.AsList()
-		b, ok := w.AsList()
-		return ok && slices.EqualFunc(a, b, strictlyEqual)
-	case python.KindDict:
-		a, _ := v.AsDict()
-		b, ok := w.AsDict()
-		if !ok || a.Len() != b.Len() {
-			return false
-		}
-		return !slices.ContainsFunc(a.Items(), func(item python.Item) bool {
-			other, ok := b.Get(item.Key)
-			return !ok || !strictlyEqual(item.Value, other)
-		})
-	default:
-		return v.Equal(w)
-	}
+	return (v.Kind() == python.KindBool) == (w.Kind() == python.KindBool) && v.EqualFunc(w, strictlyEqual)
 }

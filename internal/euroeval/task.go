@@ -23,26 +23,23 @@ type Task struct {
 // NewTask decodes the columns function and target_text of a record. The error is a *FieldError that
 // names the column.
 func NewTask(function, targetText string) (*Task, error) {
-	var task Task
-	for _, column := range []struct {
-		name, text string
-		check      func(*python.Dict, string) error
-		to         *python.Value
-	}{
-		{"function", function, checkFunctions, &task.Functions},
-		{"target_text", targetText, checkAnswer, &task.Answers},
-	} {
-		value, err := python.ParseJSON(column.text)
-		if err != nil {
-			return nil, &FieldError{Field: column.name, Want: "JSON", Got: err.Error(), Suggestion: "write it as json.dumps does"}
-		}
-		holder, _ := python.DictOf(python.Item{Key: column.name, Value: value}).AsDict()
-		if err := column.check(holder, column.name); err != nil {
-			return nil, err
-		}
-		*column.to = value
+	functions, err := decodeColumn("function", function, checkFunctions)
+	if err != nil {
+		return nil, err
 	}
-	return &task, nil
+	answers, err := decodeColumn("target_text", targetText, checkAnswer)
+	if err != nil {
+		return nil, err
+	}
+	return &Task{Functions: functions, Answers: answers}, nil
+}
+
+func decodeColumn(name, text string, check func(string, python.Value) error) (python.Value, error) {
+	value, err := python.ParseJSON(text)
+	if err != nil {
+		return python.None(), &FieldError{Field: name, Want: "JSON", Got: err.Error(), Suggestion: "write it as json.dumps does"}
+	}
+	return value, check(name, value)
 }
 
 // Verdicts holds both graders' verdicts on one prediction.

@@ -3,6 +3,7 @@ package importer
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -192,12 +193,7 @@ func choice[T any](r *reader, n *node, what string, choices map[string]T) T {
 	}
 	value, ok := choices[n.text]
 	if !ok {
-		names := make([]string, 0, len(choices))
-		for name := range choices {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		r.fail(n, "unknown %s %q%s", what, n.text, hint(n.text, names))
+		r.fail(n, "unknown %s %q%s", what, n.text, hint(n.text, slices.Sorted(maps.Keys(choices))))
 	}
 	return value
 }

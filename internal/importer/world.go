@@ -126,11 +126,7 @@ func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 func (r *reader) column(schema world.Table, n *node, name string) int {
 	position := schema.Column(name)
 	if position < 0 {
-		names := make([]string, len(schema.Columns))
-		for i := range schema.Columns {
-			names[i] = schema.Columns[i].Name
-		}
-		r.fail(n, "unknown column %q of %s%s", name, schema.Name, hint(name, names))
+		r.fail(n, "unknown column %q of %s%s", name, schema.Name, hint(name, schema.ColumnNames()))
 	}
 	return position
 }

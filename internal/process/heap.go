@@ -15,8 +15,8 @@ const (
 	// maxGrowth is the GOGC of a small heap. During garbage collection everything else runs at half
 	// speed: with 200 the last of 5,000 concurrent rollouts ends a second later than with 400.
 	maxGrowth = 400
-	// minGrowth is the GOGC of a large heap.
-	minGrowth = 10
+	// minGrowth is the GOGC of a large heap, the runtime's default.
+	minGrowth = 100
 	// minHeadroom and maxHeadroom bound the bytes that may be allocated between two collections,
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 512 << 20

@@ -9,7 +9,10 @@ import (
 
 // Equal compares as Python's == does: 1, 1.0 and True are equal, dicts regardless of order, NaN
 // with nothing.
-func (v Value) Equal(w Value) bool {
+func (v Value) Equal(w Value) bool { return v.EqualFunc(w, Value.Equal) }
+
+// EqualFunc compares as Equal does, except that same compares the items of lists and dicts.
+func (v Value) EqualFunc(w Value, same func(Value, Value) bool) bool {
 	switch x := v.v.(type) {
 	case nil:
 		return w.v == nil
@@ -18,27 +21,17 @@ func (v Value) Equal(w Value) bool {
 		return ok && x == y
 	case []Value:
 		y, ok := w.v.([]Value)
-		return ok && slices.EqualFunc(x, y, Value.Equal)
+		return ok && slices.EqualFunc(x, y, same)
 	case *Dict:
 		y, ok := w.v.(*Dict)
-		return ok && x.equal(y)
+		return ok && x.Len() == y.Len() && !slices.ContainsFunc(x.Items(), func(item Item) bool {
+			other, found := y.Get(item.Key)
+			return !found || !same(item.Value, other)
+		})
 	default:
 		order, ok := CompareNumbers(v.v, w.v)
 		return ok && order == 0
 	}
-}
-
-func (d *Dict) equal(e *Dict) bool {
-	if d.Len() != e.Len() {
-		return false
-	}
-	for _, item := range d.Items() {
-		other, ok := e.Get(item.Key)
-		if !ok || !item.Value.Equal(other) {
-			return false
-		}
-	}
-	return true
 }
 
 // CompareNumbers compares two numbers exactly, each a bool, int, *big.Int or float64. order is -1,

@@ -156,6 +156,13 @@ func (v Value) AsDict() (d *Dict, ok bool) {
 	return d, ok
 }
 
+// Field returns the value of a key of a dict. It is None if the key is missing or v is no dict.
+func (v Value) Field(key string) Value {
+	dict, _ := v.AsDict()
+	field, _ := dict.Get(key)
+	return field
+}
+
 // Number returns float(v) for an int, float or bool. ok is false for other kinds and for an int
 // that is too large for a float, where Python raises OverflowError.
 func (v Value) Number() (f float64, ok bool) {

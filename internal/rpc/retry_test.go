@@ -105,7 +105,7 @@ func TestFollow(t *testing.T) {
 		"breaks at first": {func(stream, n int) error { return map[bool]error{stream < 4 && n == 0: away}[true] }, codes.OK, 4, 10, 700 * time.Millisecond},
 		"breaks on":       {func(stream, n int) error { return map[bool]error{n == stream: away}[true] }, codes.OK, 10, 10, 900 * time.Millisecond},
 		"refused":         {func(int, int) error { return status.Error(codes.NotFound, "none") }, codes.NotFound, 1, 0, 0},
-		"breaks for ever": {func(_, n int) error { return map[bool]error{n == 3: away}[true] }, codes.Unavailable, 6001, 3, 10 * time.Minute},
+		"breaks for ever": {func(_, n int) error { return map[bool]error{n == 3: away}[true] }, codes.Unavailable, 601, 3, time.Minute},
 		"refused later on": {func(stream, n int) error {
 			return map[int]error{13: away, 23: status.Error(codes.DataLoss, "lost")}[10*stream+n]
 		}, codes.DataLoss, 2, 3, 100 * time.Millisecond},
@@ -114,7 +114,7 @@ func TestFollow(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				service := &numbered{breaks: test.breaks}
 				service.reached.Store(true)
-				client, _ := serveHealth(t, service, &service.reached, &waitReporter{address: "127.0.0.1:7404", client: true, maxWait: 10 * time.Minute})
+				client, _ := serveHealth(t, service, &service.reached, &waitReporter{address: "127.0.0.1:7404", client: true, maxWait: time.Minute})
 				var read []int
 				began := time.Now()
 				err := Follow(t.Context(), func(ctx context.Context) (grpc.ServerStreamingClient[healthv1.HealthCheckResponse], error) {

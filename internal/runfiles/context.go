@@ -74,14 +74,10 @@ func versionsOf(tables []*worldv1.Table, name string) []*worldv1.Table {
 	return out
 }
 
-// blankRow is the row of nulls that the original writes before a version that does not extend the
-// previous one.
-func blankRow(schema world.Table, index int32) object {
-	row := object{{indexColumn, index}}
-	for _, column := range schema.Columns {
-		row = append(row, member{column.Name, nil})
-	}
-	return row
+// indexedRow returns a row after its index. A nil row is the row of nulls that the original writes
+// before a version that does not extend the previous one.
+func indexedRow(schema world.Table, index int32, row *worldv1.Row) object {
+	return append(object{{indexColumn, index}}, rowObject(schema, row)...)
 }
 
 // tableRows returns the rows of all versions. A version that only adds rows to the previous one has
@@ -90,10 +86,10 @@ func tableRows(schema world.Table, versions []*worldv1.Table) []any {
 	rows := []any{}
 	for i, version := range versions {
 		if i == 0 || !isExtension(versions[i-1], version) {
-			rows = append(rows, blankRow(schema, version.GetIndex()))
+			rows = append(rows, indexedRow(schema, version.GetIndex(), nil))
 		}
 		for _, row := range version.GetRows() {
-			rows = append(rows, append(object{{indexColumn, version.GetIndex()}}, rowObject(schema, row)...))
+			rows = append(rows, indexedRow(schema, version.GetIndex(), row))
 		}
 	}
 	return rows
@@ -125,11 +121,11 @@ func isExtension(before, after *worldv1.Table) bool {
 func messageRows(schema world.Table, messages []*worldv1.Message) []any {
 	rows := []any{}
 	if len(messages) > 0 {
-		rows = append(rows, blankRow(schema, 0))
+		rows = append(rows, indexedRow(schema, 0, nil))
 	}
 	for i, m := range messages {
 		if i > 0 && isRewritten(messages, i) {
-			rows = append(rows, blankRow(schema, m.GetIndex()))
+			rows = append(rows, indexedRow(schema, m.GetIndex(), nil))
 		}
 		rows = append(rows, messageRow(m))
 	}
@@ -166,7 +162,7 @@ func messageRow(m *worldv1.Message) object {
 		{"conversation_active", m.ConversationActive},
 		{"tool_call_exception", row.Exception},
 		{"tool_trace", nullIfEmpty(row.ToolTrace)},
-		{"visible_to", nullIfEmpty(roleTexts(m.GetVisibleTo()))},
+		{"visible_to", nullIfEmpty(world.RoleTexts(m.GetVisibleTo()))},
 	}
 }
 
@@ -175,12 +171,4 @@ func roleValue(role worldv1.Role) any {
 		return nil
 	}
 	return world.RoleName(role)
-}
-
-func roleTexts(roles []worldv1.Role) []string {
-	var out []string
-	for _, role := range roles {
-		out = append(out, world.RoleName(role))
-	}
-	return out
 }

@@ -3,7 +3,6 @@ package runfiles
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -87,19 +86,13 @@ func encode(v any, indent string) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }
 
-// float returns a number. A non-finite number becomes null.
-func float(f float64) python.Value {
-	if math.IsNaN(f) || math.IsInf(f, 0) {
-		return python.None()
-	}
-	return python.Float(f)
-}
+// cellValue returns a cell as JSON data.
+func cellValue(v *worldv1.Value) python.Value { return finite(world.CellValue(v)) }
 
-// cellValue returns a cell as JSON data. A non-finite number becomes null.
-func cellValue(v *worldv1.Value) python.Value {
-	value := world.CellValue(v)
-	if _, found := python.NonFinite(value); found {
+// finite returns a value, null for a number that is not finite.
+func finite(v python.Value) python.Value {
+	if _, found := python.NonFinite(v); found {
 		return python.None()
 	}
-	return value
+	return v
 }

@@ -7,6 +7,7 @@
 package runfiles
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -63,23 +64,15 @@ type Rollout struct {
 
 // directory returns the rollout's directory name.
 func (r Rollout) directory() string {
-	if r.Directory != "" {
-		return r.Directory
-	}
-	return r.Scenario.GetSetup().GetName()
+	return cmp.Or(r.Directory, r.Scenario.GetSetup().GetName())
 }
 
 // failed reports whether the rollout raised in the original's sense: its score does not result from
 // its conversation.
 func (r Rollout) failed() bool {
-	switch r.Result.GetEnd().GetReason() {
-	case busv1.EndReason_END_REASON_MODEL_FAILURE, busv1.EndReason_END_REASON_INFRASTRUCTURE, busv1.EndReason_END_REASON_CANCELLED:
-		return true
-	case busv1.EndReason_END_REASON_UNSPECIFIED, busv1.EndReason_END_REASON_FINISHED, busv1.EndReason_END_REASON_MESSAGE_LIMIT:
-		return false
-	default:
-		return false
-	}
+	reason := r.Result.GetEnd().GetReason()
+	return reason == busv1.EndReason_END_REASON_MODEL_FAILURE || reason == busv1.EndReason_END_REASON_INFRASTRUCTURE ||
+		reason == busv1.EndReason_END_REASON_CANCELLED
 }
 
 // RunDirectory returns the name of a run's directory, e.g.
@@ -232,9 +225,5 @@ func syncDirectory(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := d.Sync(); err != nil {
-		_ = d.Close()
-		return err
-	}
-	return d.Close()
+	return errors.Join(d.Sync(), d.Close())
 }

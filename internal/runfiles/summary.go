@@ -2,6 +2,7 @@ package runfiles
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/python"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
@@ -124,7 +126,7 @@ func mean(f *float64) any {
 	if f == nil {
 		return nil
 	}
-	return float(*f)
+	return finite(python.Float(*f))
 }
 
 // UnmarshalJSON reads the object and keeps its order.
@@ -273,10 +275,7 @@ func mapping(matches []*busv1.Match) Mapping {
 
 // exceptionType returns the type of a failure, or a name for its reason.
 func exceptionType(end *busv1.End) string {
-	if end.GetExceptionType() != "" {
-		return end.GetExceptionType()
-	}
-	return strings.TrimPrefix(end.GetReason().String(), "END_REASON_")
+	return cmp.Or(end.GetExceptionType(), strings.TrimPrefix(end.GetReason().String(), "END_REASON_"))
 }
 
 // traceback describes a failure on one line, like the last line of a Python traceback.

@@ -46,18 +46,23 @@ func UserContractOf(rollouts []Rollout) *UserContract {
 			continue
 		}
 		contract.Rollouts++
-		if len(r.Result.GetUserFlags()) > 0 {
-			contract.Flagged++
-		}
-		for _, flag := range r.Result.GetUserFlags() {
-			contract.Rules[flag.GetRule()]++
-		}
+		contract.add(userFlags(r.Result.GetUserFlags()))
 	}
 	if contract.Rollouts == 0 {
 		return nil
 	}
-	contract.Rate = float64(contract.Flagged) / float64(contract.Rollouts)
 	return contract
+}
+
+// add counts the flags of a rollout.
+func (c *UserContract) add(flags []UserFlag) {
+	if len(flags) > 0 {
+		c.Flagged++
+	}
+	for _, flag := range flags {
+		c.Rules[flag.Rule]++
+	}
+	c.Rate = float64(c.Flagged) / float64(c.Rollouts)
 }
 
 // UserChecked reports whether a finished run has checked users. It is false for a nil run.
@@ -75,14 +80,8 @@ func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) 
 			changed = !slices.Equal(rollout.UserFlags, now)
 			rollout.UserFlags = now
 		}
-		if len(rollout.UserFlags) > 0 {
-			contract.Flagged++
-		}
-		for _, flag := range rollout.UserFlags {
-			contract.Rules[flag.Rule]++
-		}
+		contract.add(rollout.UserFlags)
 	}
-	contract.Rate = float64(contract.Flagged) / float64(contract.Rollouts)
 	return changed
 }
 

@@ -156,12 +156,8 @@ func (b *builder) start(v *value) *startWorld {
 			start = base.clone()
 			b.worldBroken = base.broken
 		} else {
-			names := make([]string, 0, len(b.worlds))
-			for known := range b.worlds {
-				names = append(names, known)
-			}
 			b.worldBroken = true
-			b.fail(name, "there is no worlds/%s.yaml%s", name.text, hint(name.text, sorted(names)))
+			b.fail(name, "there is no worlds/%s.yaml%s", name.text, hint(name.text, slices.Sorted(maps.Keys(b.worlds))))
 		}
 	}
 	b.clock(v.get("clock"), start.clock)
@@ -224,11 +220,9 @@ func (b *builder) extraTools(v *value) []string {
 // calledTools returns the tools that a script calls, in the order of their first calls.
 func calledTools(script []*worldv1.Turn) []string {
 	var tools []string
-	for _, turn := range script {
-		for _, call := range turn.GetCalls() {
-			if tool := call.GetTool(); tool != endTool && tool != "" && !slices.Contains(tools, tool) {
-				tools = append(tools, tool)
-			}
+	for call := range Calls(script...) {
+		if tool := call.GetTool(); tool != endTool && tool != "" && !slices.Contains(tools, tool) {
+			tools = append(tools, tool)
 		}
 	}
 	return tools
@@ -277,12 +271,8 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 
 // endScript returns a user script that ends the conversation.
 func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
-	if len(turns) > 0 {
-		for _, call := range turns[len(turns)-1].GetCalls() {
-			if call.GetTool() == endTool {
-				return turns
-			}
-		}
+	if len(turns) > 0 && hasCall(turns[len(turns)-1], endTool) {
+		return turns
 	}
 	return append(turns, endTurn())
 }

@@ -34,7 +34,7 @@ minefields:
   set: {call: {set_wifi_status: {on: true}}, triggered_by: [{set_wifi_status: {on: true}}]}
 `
 	load := func(text string) []Loaded {
-		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", text, 1), testWorld), Options{})
+		loaded, err := readPack(files(strings.Replace(turnScenario, "ORACLE", text, 1), testWorld), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +59,7 @@ func TestShortCallErrors(t *testing.T) {
 		{"a text as a call", "oracle:\n  - calls: [Look at wifi]\n", "a.yaml:6:15: one.oracle[0].calls[0]: is a text, expected a mapping"},
 		{"arguments twice", "oracle:\n  - calls: [{a: {}, arguments: {}}]\n", "a.yaml:6:16: one.oracle[0].calls[0].a: unknown field"},
 	} {
-		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
+		_, err := readPack(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}

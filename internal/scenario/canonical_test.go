@@ -74,7 +74,7 @@ func TestTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loaded, err := Load(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
+	loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

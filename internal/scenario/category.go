@@ -47,10 +47,8 @@ func solutionCategories(setup *setupv1.Setup) []string {
 		return nil
 	}
 	tools := make(map[string]bool)
-	for _, turn := range setup.GetOracleScript() {
-		for _, call := range turn.GetCalls() {
-			tools[call.GetTool()] = true
-		}
+	for call := range Calls(setup.GetOracleScript()...) {
+		tools[call.GetTool()] = true
 	}
 	speaks := slices.ContainsFunc(setup.GetUserScript(), func(turn *worldv1.Turn) bool { return turn.GetSay() != "" })
 	return derivedCategories(setup.GetCategories(), tools, speaks)

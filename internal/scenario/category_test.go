@@ -23,7 +23,7 @@ func TestDerivedCategories(t *testing.T) {
 		if c.oracle != "" {
 			text = edit(t, edit(t, text, "extra_tools: [set", "extra_tools: [add_contact, set"), "oracle:\n", c.oracle)
 		}
-		loaded, err := Load(files(text, testWorld), Options{})
+		loaded, err := readPack(files(text, testWorld), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -44,7 +44,7 @@ func TestWantedTableErrors(t *testing.T) {
 		{"beside another", "{update: {contact: {name: A}}, says: Done.}", "a.yaml:7:39: one.milestones.m.says: cannot stand beside update; write two constraints"},
 		{"no table", "{update: contact}", "a.yaml:7:17: one.milestones.m.update: is a text, expected a mapping"},
 	} {
-		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", oracle+c.milestone+"\n", 1), testWorld), Options{})
+		_, err := readPack(files(strings.Replace(turnScenario, "ORACLE", oracle+c.milestone+"\n", 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}

@@ -3,6 +3,7 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -213,18 +214,16 @@ type consent struct {
 // neededConsents returns the consents for the oracle's calls of a tool.
 func neededConsents(setup *setupv1.Setup, tool string) (list []consent) {
 	exact := exactColumns(setup.GetSchema())
-	for _, turn := range setup.GetOracleScript() {
-		for _, call := range turn.GetCalls() {
-			if call.GetTool() != tool {
-				continue
-			}
-			arguments := identifyingArguments(call, exact)
-			at := slices.IndexFunc(list, func(other consent) bool { return other.arguments == arguments })
-			if at < 0 {
-				at, list = len(list), append(list, consent{arguments: arguments})
-			}
-			list[at].calls++
+	for call := range Calls(setup.GetOracleScript()...) {
+		if call.GetTool() != tool {
+			continue
 		}
+		arguments := identifyingArguments(call, exact)
+		at := slices.IndexFunc(list, func(other consent) bool { return other.arguments == arguments })
+		if at < 0 {
+			at, list = len(list), append(list, consent{arguments: arguments})
+		}
+		list[at].calls++
 	}
 	return list
 }
@@ -238,7 +237,8 @@ func identifyingArguments(call *worldv1.ToolCall, exact map[string]bool) string 
 		return "" // the script's own check says so
 	}
 	var fields []string
-	for name, value := range sortedArguments(arguments) {
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		value := arguments[name]
 		if exact[name] {
 			fields = append(fields, jsonString(name)+": "+string(value))
 		}
@@ -266,7 +266,7 @@ func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
 func (q *questions) insert(script []*worldv1.Turn) (asking, answering []*worldv1.Turn) {
 	left, open := q.user, slices.Clone(q.list)
 	reply := func() { // the user's turns up to its next text
-		for spoken := false; !spoken && len(left) > 0 && countCalls(left[:1], endTool) == 0; left = left[1:] {
+		for spoken := false; !spoken && len(left) > 0 && !hasCall(left[0], endTool); left = left[1:] {
 			answering, spoken = append(answering, left[0]), left[0].GetSay() != ""
 		}
 	}
@@ -275,7 +275,7 @@ func (q *questions) insert(script []*worldv1.Turn) (asking, answering []*worldv1
 	}
 	for _, turn := range script {
 		open = slices.DeleteFunc(open, func(ask question) bool {
-			if countCalls([]*worldv1.Turn{turn}, ask.tool) == 0 {
+			if !hasCall(turn, ask.tool) {
 				return false
 			}
 			asking, answering = append(asking, ask.ask), append(answering, ask.reply...)
@@ -309,19 +309,6 @@ func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.
 		out = append(out, moved)
 	}
 	return out
-}
-
-// countCalls returns the number of calls of a tool in a script.
-func countCalls(script []*worldv1.Turn, tool string) int {
-	count := 0
-	for _, turn := range script {
-		for _, call := range turn.GetCalls() {
-			if call.GetTool() == tool {
-				count++
-			}
-		}
-	}
-	return count
 }
 
 // confirm checks the tools that need consent, and that the scenario has what consent requires.

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -46,8 +47,8 @@ func consentOptions() Options {
 	opts.Tools = append(opts.Tools, "remove_contact", AllowTool)
 	opts.Known = func(tool string) bool { return slices.Contains(opts.Tools, tool) }
 	opts.shapes = map[string]*toolShape{
-		"remove_contact": {types: map[string]string{"person_id": "string"}, names: []string{"person_id"}},
-		AllowTool:        {types: map[string]string{"action": "string", "scope": "string", "minutes": "number", "arguments": "object"}},
+		"remove_contact": {parameters: []parameter.Parameter{{Name: "person_id", Type: "string"}}, names: []string{"person_id"}},
+		AllowTool:        {parameters: []parameter.Parameter{{Name: "action", Type: "string"}, {Name: "scope", Type: "string"}, {Name: "minutes", Type: "number"}, {Name: "arguments", Type: "object"}}},
 	}
 	opts.Confirm = []*setupv1.ConfirmedTool{
 		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "add_contact", Action: "add a contact"},
@@ -57,7 +58,7 @@ func consentOptions() Options {
 
 func loadConsent(t *testing.T, text string) *scenariov1.Scenario {
 	t.Helper()
-	loaded, err := Load(files(text, testWorld), consentOptions())
+	loaded, err := readPack(files(text, testWorld), consentOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,14 +234,14 @@ func TestBadConsent(t *testing.T) {
 		{"the agent calls it", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]", "- allow_action: {action: remove a contact}",
 			"the agent cannot call allow_action, only the user can"},
 	} {
-		_, err := Load(files(edit(t, gated, test.old, test.replacement), testWorld), consentOptions())
+		_, err := readPack(files(edit(t, gated, test.old, test.replacement), testWorld), consentOptions())
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q in it", test.name, err, test.want)
 		}
 	}
 	pack := files(testScenario, testWorld)
 	pack["schema.yaml"] = &fstest.MapFile{Data: []byte("tables: [{name: consent, columns: [{name: id, type: text}]}]\n")}
-	if _, err := Load(pack, consentOptions()); err == nil || !strings.Contains(err.Error(), "schema.yaml:1:10: tables[0]: consent is the table of what the user allows") {
+	if _, err := readPack(pack, consentOptions()); err == nil || !strings.Contains(err.Error(), "schema.yaml:1:10: tables[0]: consent is the table of what the user allows") {
 		t.Errorf("a table of that name: got %v, want a mistake", err)
 	}
 	made := variantOf(loadConsent(t, consentScenario))

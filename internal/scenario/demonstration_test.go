@@ -38,7 +38,7 @@ func demonstrationScenario(t *testing.T) string {
 // loadDemonstration loads a scenario with the tools of described.
 func loadDemonstration(t *testing.T, text string) *setupv1.Setup {
 	t.Helper()
-	loaded, err := Load(files(text, testWorld), described(t))
+	loaded, err := readPack(files(text, testWorld), described(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestBadDemonstrationCalls(t *testing.T) {
 			"a.yaml:9:9: one.user.demonstrations[1]: has 2 fields, expected one of user, calls, agent, end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := Load(files(edit(t, demonstrationScenario(t), c.old, c.replacement), testWorld), described(t))
+			_, err := readPack(files(edit(t, demonstrationScenario(t), c.old, c.replacement), testWorld), described(t))
 			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}
@@ -129,7 +129,7 @@ func TestBadDemonstrationCalls(t *testing.T) {
 
 // TestValidateDemonstrations checks demonstrations of canonical scenarios.
 func TestValidateDemonstrations(t *testing.T) {
-	good, err := Load(files(demonstrationScenario(t), testWorld), described(t))
+	good, err := readPack(files(demonstrationScenario(t), testWorld), described(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +175,7 @@ func TestDemonstrationEnd(t *testing.T) {
 	messages := func(end string) []*worldv1.Message {
 		text := strings.Replace(turnScenario, "ORACLE", "oracle: [{say: Done., milestone: told}]\n", 1)
 		text = strings.Replace(text, "says:", "demonstrations: [{user: Hi.}, {agent: Ho.}"+end+"], says:", 1)
-		loaded, err := Load(files(text, testWorld), Options{})
+		loaded, err := readPack(files(text, testWorld), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

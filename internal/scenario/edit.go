@@ -137,11 +137,7 @@ func (e *tableEdit) moveIndex(column, at int, before, after *worldv1.Value) {
 func (e *tableEdit) column(f field) int {
 	at := e.schema.Column(f.key)
 	if at < 0 && !e.full() {
-		names := make([]string, len(e.schema.Columns))
-		for i := range names {
-			names[i] = e.schema.Columns[i].Name
-		}
-		e.fail(f.position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, names))
+		e.fail(f.position, "%s has no column %q%s", world.AuthorName(e.schema.Name), f.key, hint(f.key, e.schema.ColumnNames()))
 	}
 	return at
 }

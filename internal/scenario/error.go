@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,11 +29,7 @@ type Error struct {
 
 // Error returns one line, `file:line:column: field: reason`.
 func (e *Error) Error() string {
-	field := e.Field
-	if field == "" {
-		field = "document"
-	}
-	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, field, e.Reason)
+	return fmt.Sprintf("%s:%d:%d: %s: %s", e.File, e.Line, e.Column, cmp.Or(e.Field, "document"), e.Reason)
 }
 
 // Errors are all mistakes of a catalogue, sorted by file, line and column. It is never empty.

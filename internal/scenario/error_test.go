@@ -70,7 +70,7 @@ func indented(lines string) string {
 // checkErrors loads a catalogue and compares its mistakes.
 func checkErrors(t *testing.T, fsys fstest.MapFS, want []string) {
 	t.Helper()
-	loaded, err := Load(fsys, testOptions())
+	loaded, err := readPack(fsys, testOptions())
 	var mistakes Errors
 	if err != nil && !errors.As(err, &mistakes) {
 		t.Fatalf("got %v, want Errors", err)

@@ -34,12 +34,11 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 
 // extractor checks that the extractor exists and that its values can complete the target.
 func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
-	found := c.findExtractor(path+".extractor", constraint)
+	names, ok := c.findExtractor(path+".extractor", constraint)
 	fill := constraint.GetFillTo()
-	if found == nil || fill != "tool_trace" && fill != "content" {
+	if !ok || fill != "tool_trace" && fill != "content" {
 		return
 	}
-	names := found.names
 	for i, row := range constraint.GetTarget() {
 		filled := false
 		for j, cell := range row.GetCells() {
@@ -60,11 +59,9 @@ func (c *checker) extractor(path string, constraint *evaluationv1.Constraint) {
 	}
 }
 
-// foundExtractor holds the names of an extractor's values. A pack's extractor has unknown names.
-type foundExtractor struct{ names []string }
-
-// findExtractor returns the extractor of a constraint, nil after recording a mistake.
-func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) *foundExtractor {
+// findExtractor returns the names of the values of a constraint's extractor, nil for a pack's,
+// whose names are unknown. ok is false after recording a mistake.
+func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint) (names []string, ok bool) {
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {
 	case name == "" && text == "":
@@ -74,19 +71,19 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 	case text != "":
 		found, err := celexpr.CompileExtractor(text)
 		if err == nil {
-			return &foundExtractor{found.Names()}
+			return found.Names(), true
 		}
 		c.fail(path, "%v", err)
 	default:
 		if found, ok := celexpr.BuiltIn(name); ok {
-			return &foundExtractor{found.Names()}
+			return found.Names(), true
 		}
 		if _, ok := c.opts.packMeasures.find(name, ExtractorKind); ok {
-			return &foundExtractor{}
+			return nil, true
 		}
 		c.fail(path, "%s", c.opts.packMeasures.unknown(name, ExtractorKind))
 	}
-	return nil
+	return nil, false
 }
 
 // fillsText checks that the placeholders in a text are the names of the extractor's values. If the
@@ -118,8 +115,6 @@ func (c *checker) fillsTrace(path, text string, names []string) {
 		arguments[name] = json.RawMessage("null")
 	}
 	for _, t := range traces(text) {
-		if t.Tool != nil {
-			c.arguments(path, *t.Tool, arguments, false)
-		}
+		c.arguments(path, t.Tool, arguments, false)
 	}
 }

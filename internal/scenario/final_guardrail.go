@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -77,7 +76,7 @@ func compares(node *evaluationv1.Node, table string) bool {
 // wantsChange reports whether a constraint of a node expects a call that changes a table.
 func wantsChange(node *evaluationv1.Node, table string) bool {
 	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
-		return slices.ContainsFunc(wantedTools(c), func(tool string) bool { return changedTable(tool) == table })
+		return slices.ContainsFunc(WantedCalls(c), func(call WantedCall) bool { return changedTable(call.Tool) == table })
 	})
 }
 
@@ -94,11 +93,9 @@ func userToolCalls(tools *setupv1.ToolSelection) []*worldv1.Turn {
 // countChanges returns the number of calls in a script that may change a table.
 func countChanges(script []*worldv1.Turn, table string) int {
 	count := 0
-	for _, turn := range script {
-		for _, call := range turn.GetCalls() {
-			if changedTable(call.GetTool()) == table {
-				count++
-			}
+	for call := range Calls(script...) {
+		if changedTable(call.GetTool()) == table {
+			count++
 		}
 	}
 	return count
@@ -142,30 +139,4 @@ func lastReference(nodes []*evaluationv1.Node, comes [][]int, i int, table strin
 		}
 	}
 	return 0, false
-}
-
-// wantedTools returns the tools whose calls a constraint accepts.
-func wantedTools(c *evaluationv1.Constraint) []string {
-	var tools []string
-	for _, row := range c.GetTarget() {
-		for _, cell := range row.GetCells() {
-			text := strings.TrimSpace(cell.GetValue().GetText())
-			if cell.GetColumn() != "tool_trace" {
-				continue
-			}
-			if !strings.HasPrefix(text, "[") {
-				text = "[" + text + "]"
-			}
-			var traces []struct {
-				Tool string `json:"tool_name"`
-			}
-			if err := json.Unmarshal([]byte(text), &traces); err != nil {
-				continue // Validate reports it
-			}
-			for _, trace := range traces {
-				tools = append(tools, trace.Tool)
-			}
-		}
-	}
-	return tools
 }

@@ -49,7 +49,7 @@ user: {goal: Something., says: Do it.}
 			[]string{"", "reminder since -1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(named("a", head+c.rest))}}, Options{})
+			loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: []byte(named("a", head+c.rest))}}, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

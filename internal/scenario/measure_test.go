@@ -34,7 +34,7 @@ func measuredPack(expressions, measure string) fstest.MapFS {
 
 // TestMeasuresStayInEvaluation checks that only the evaluation contains the source of measures.
 func TestMeasuresStayInEvaluation(t *testing.T) {
-	loaded, err := Load(measuredPack("equal: {cel: wanted == found}\n", "near"), Options{})
+	loaded, err := readPack(measuredPack("equal: {cel: wanted == found}\n", "near"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestMeasureMistakes(t *testing.T) {
 		{"equal: {cel: wanted == found}\nEqual: {cel: wanted == found}\n", "near", `is "Equal", expected up to 60 lower-case letters`},
 		{"equal: wanted == found\n", "near", "equal: is a text, expected a mapping"},
 	} {
-		_, err := Load(measuredPack(c.expressions, c.measure), Options{})
+		_, err := readPack(measuredPack(c.expressions, c.measure), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want an error with %q", c.expressions, err, c.want)
 		}

@@ -18,7 +18,7 @@ ORACLE`
 
 func turnEvaluation(t *testing.T, oracle string) *evaluationv1.Evaluation {
 	t.Helper()
-	loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", oracle, 1), testWorld), Options{})
+	loaded, err := readPack(files(strings.Replace(turnScenario, "ORACLE", oracle, 1), testWorld), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestTurnMilestoneErrors(t *testing.T) {
 		{"of a user's turn", "oracle:\n  - {say: Done., milestone: told}\nminefields: {no: {says: No., triggered_by: [{say: No., milestone: told}]}}\n",
 			"a.yaml:7:58: one.minefields.no.triggered_by[0].milestone: unknown field; expected one of say, calls, end"},
 	} {
-		_, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
+		_, err := readPack(files(strings.Replace(turnScenario, "ORACLE", c.oracle, 1), testWorld), Options{})
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
@@ -174,7 +174,7 @@ func TestOracleTools(t *testing.T) {
 		{"extra_tools: [c]\n", []string{"b", "a", "c", endTool}},
 		{"extra_tools: [c, b]\n", []string{"a", "c", "b", endTool}},
 	} {
-		loaded, err := Load(files(strings.Replace(turnScenario, "ORACLE", c.tools+oracle, 1), testWorld), Options{})
+		loaded, err := readPack(files(strings.Replace(turnScenario, "ORACLE", c.tools+oracle, 1), testWorld), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

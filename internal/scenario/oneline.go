@@ -61,7 +61,7 @@ func (j joiner) value(node *yaml.Node, holds string, start, indent int) {
 // join puts a list or mapping on one line after start columns, and reports whether it fits.
 // Comments and multi-line texts do not change.
 func join(node *yaml.Node, start int) bool {
-	if node.Kind != yaml.MappingNode && node.Kind != yaml.SequenceNode || len(node.Content) == 0 || commented(node) {
+	if node.Kind != yaml.MappingNode && node.Kind != yaml.SequenceNode || len(node.Content) == 0 || len(comments([]*yaml.Node{node})) > 0 {
 		return false
 	}
 	joined, ok := flowCopy(node)
@@ -96,6 +96,3 @@ func flowCopy(node *yaml.Node) (*yaml.Node, bool) {
 	}
 	return &copied, ok
 }
-
-// commented reports whether a node contains comments.
-func commented(node *yaml.Node) bool { return len(comments([]*yaml.Node{node})) > 0 }

@@ -273,7 +273,7 @@ func TestOpenPack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if loaded, err := Load(files, testOptions()); err != nil || len(loaded) != 1 {
+	if loaded, err := readPack(files, testOptions()); err != nil || len(loaded) != 1 {
 		t.Errorf("directory: got %d scenarios and %v, want 1", len(loaded), err)
 	}
 	if _, err := OpenPack(write("a.tar", nil)); !errors.Is(err, ErrPack) {

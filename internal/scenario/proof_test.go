@@ -14,7 +14,7 @@ import (
 
 func TestProof(t *testing.T) {
 	text := testScenario + "max_idle_score: 0.25\norders: [[2, 1]]\nminefields:\n  no: {says: No.}\n  never:\n    says: Never.\n    triggered_by: [{say: Never.}]\n"
-	loaded, err := Load(files(text, testWorld), testOptions())
+	loaded, err := readPack(files(text, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestProof(t *testing.T) {
 	if diff := cmp.Diff(want, loaded[0].Scenario.GetProof(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	loaded, err = Load(files(testScenario, testWorld), testOptions())
+	loaded, err = readPack(files(testScenario, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestProofErrors(t *testing.T) {
 
 // TestValidateProof checks claims that are impossible in YAML files.
 func TestValidateProof(t *testing.T) {
-	loaded, err := Load(files(testScenario, testWorld), testOptions())
+	loaded, err := readPack(files(testScenario, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,44 +79,36 @@ func (v *value) shapeName() string {
 }
 
 // resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
-// replaces now and local times. It does not change extractors.
-func (r *reader) resolve(v *value, clock *setupv1.Clock) {
-	if v == nil || r.resolveExpression(v, clock) {
+// replaces now and local times. It does not change extractors. In recorded answers it replaces
+// expressions only.
+func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
+	if v == nil {
+		return
+	}
+	if source := v.expression(); source != nil {
+		r.resolveTime(v, source, clock)
 		return
 	}
 	for _, item := range v.list {
-		r.resolve(item, clock)
+		r.resolve(item, clock, recorded)
 	}
 	for i := range v.fields {
 		switch child := v.fields[i].value; {
-		case v.fields[i].key == "extractor":
-		case child.shape == shapeText && isTimestamp(v.fields[i].key):
+		case !recorded && v.fields[i].key == "extractor":
+		case !recorded && child.shape == shapeText && isTimestamp(v.fields[i].key):
 			r.resolvePlain(child, clock)
 		default:
-			r.resolve(child, clock)
+			r.resolve(child, clock, recorded)
 		}
-	}
-}
-
-// resolveRecorded is resolve for recorded answers. Their texts do not change.
-func (r *reader) resolveRecorded(v *value, clock *setupv1.Clock) {
-	if v == nil || r.resolveExpression(v, clock) {
-		return
-	}
-	for _, item := range v.list {
-		r.resolveRecorded(item, clock)
-	}
-	for i := range v.fields {
-		r.resolveRecorded(v.fields[i].value, clock)
 	}
 }
 
 // resolveTimes replaces the expressions in a scenario, except in its tables, by times.
 func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
 	for _, field := range rolloutParts(v) {
-		r.resolve(field, clock)
+		r.resolve(field, clock, false)
 	}
-	r.resolveRecorded(v.get("recordings"), clock)
+	r.resolve(v.get("recordings"), clock, true)
 }
 
 // rolloutParts returns the parts of a scenario, except its tables, that name rows and contain
@@ -149,16 +141,6 @@ func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
 		v.setTime(seconds)
 	}
-}
-
-// resolveExpression replaces the mapping of an expression by a time. It returns false for any other
-// value.
-func (r *reader) resolveExpression(v *value, clock *setupv1.Clock) bool {
-	source := v.expression()
-	if source != nil {
-		r.resolveTime(v, source, clock)
-	}
-	return source != nil
 }
 
 // setTime replaces a value by a time in POSIX seconds.

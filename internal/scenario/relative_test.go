@@ -76,7 +76,7 @@ func TestRelativeTimes(t *testing.T) {
 	moved := "clock: {now: 2025-01-02T12:30:00}\n" + relativeScenario
 	fsys["b.yaml"] = files("", "")["a.yaml"]
 	fsys["b.yaml"].Data = []byte(named("moved", moved))
-	loaded, err := Load(fsys, Options{})
+	loaded, err := readPack(fsys, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,7 +205,7 @@ tables:
 `
 	load := func(words ...string) *scenariov1.Scenario {
 		replace := strings.NewReplacer(words...)
-		loaded, err := Load(files(replace.Replace(written), replace.Replace(world)), Options{})
+		loaded, err := readPack(files(replace.Replace(written), replace.Replace(world)), Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -38,7 +38,7 @@ milestones:
 
 func TestRowNames(t *testing.T) {
 	t.Parallel()
-	loaded, err := Load(files(strings.Replace(nameScenario, "NAME", "$bo", 1), namedWorld), Options{})
+	loaded, err := readPack(files(strings.Replace(nameScenario, "NAME", "$bo", 1), namedWorld), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,12 +68,12 @@ func TestRowNameErrors(t *testing.T) {
 		{"empty", "$", `no row of contact is called ""; expected one of ada_lind, bo, emil_sander, zoë_de_wit`},
 		{"another table", "$hello", `no row of contact is called "hello"; expected one of ada_lind, bo, emil_sander, zoë_de_wit`},
 	} {
-		_, err := Load(files(strings.Replace(nameScenario, "NAME", c.written, 1), namedWorld), Options{})
+		_, err := readPack(files(strings.Replace(nameScenario, "NAME", c.written, 1), namedWorld), Options{})
 		if want := "a.yaml:9:61: one.oracle[0].calls[0].arguments.person_id: " + c.want; err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", c.name, err, want)
 		}
 	}
-	_, err := Load(files(strings.Replace(nameScenario, "$emil_sand}", "$emil}", 1), namedWorld), Options{})
+	_, err := readPack(files(strings.Replace(nameScenario, "$emil_sand}", "$emil}", 1), namedWorld), Options{})
 	const want = "a.yaml:6:129: one.tables.contact.remove[0].person_id: 2 rows of contact are called so; write more of the name, or give one a name of its own, person_id: $…"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("ambiguous: got %v, want %s", err, want)

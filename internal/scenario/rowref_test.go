@@ -28,7 +28,7 @@ oracle:
   - say: Done.
     milestone: told
 `, 1)
-	loaded, err := Load(files(scenario, ownNames), Options{})
+	loaded, err := readPack(files(scenario, ownNames), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ oracle:
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("ids and numbers of messages, id of a call (-want +got):\n%s", diff)
 	}
-	_, err = Load(files(strings.Replace(scenario, "$other_ada, name", "$ada_lind, name", 1), ownNames), Options{})
+	_, err = readPack(files(strings.Replace(scenario, "$other_ada, name", "$ada_lind, name", 1), ownNames), Options{})
 	const mistake = "oracle[0].modify_contact.person_id: 2 rows of contact are called so; write more of the name, or give one a name of its own, person_id: $…"
 	if err == nil || !strings.Contains(err.Error(), mistake) {
 		t.Errorf("a name that two rows share: got %v, want %s", err, mistake)

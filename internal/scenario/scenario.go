@@ -5,7 +5,6 @@ package scenario
 import (
 	"cmp"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"sync"
@@ -118,20 +117,6 @@ type Loaded struct {
 	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
 	// for a scenario in canonical form.
 	Base []*worldv1.Table
-}
-
-// LoadDir loads the scenarios in a directory; see LoadPack.
-func LoadDir(dir string, opts Options) ([]Loaded, error) {
-	return Load(directory(dir), opts)
-}
-
-// Load returns the scenarios of a pack; see LoadPack.
-func Load(fsys fs.FS, opts Options) ([]Loaded, error) {
-	pack, err := LoadPack(fsys, opts)
-	if err != nil {
-		return nil, err
-	}
-	return pack.Scenarios, nil
 }
 
 // duplicates reports names of several scenarios. loaded is sorted by name.

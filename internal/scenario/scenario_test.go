@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,6 +30,15 @@ const (
 	page         = "../../docs/scenarios.md"
 )
 
+// readPack returns the scenarios of a pack.
+func readPack(fsys fs.FS, opts Options) ([]Loaded, error) {
+	pack, err := LoadPack(fsys, opts)
+	if err != nil {
+		return nil, err
+	}
+	return pack.Scenarios, nil
+}
+
 // canonicalText returns scenarios as indented JSON with fixed spacing. The encoder's spacing varies
 // between builds.
 func canonicalText(t *testing.T, loaded []Loaded) string {
@@ -52,7 +62,7 @@ func canonicalText(t *testing.T, loaded []Loaded) string {
 }
 
 func TestGolden(t *testing.T) {
-	loaded, err := LoadDir("testdata/everything", Options{})
+	loaded, err := readPack(directory("testdata/everything"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,7 +86,7 @@ func TestGolden(t *testing.T) {
 
 // TestCatalogue checks rules for every scenario of the built-in catalogue.
 func TestCatalogue(t *testing.T) {
-	loaded, err := LoadDir(catalogueDir, Options{}) // a test of the command line checks it against the tools
+	loaded, err := readPack(directory(catalogueDir), Options{}) // a test of the command line checks it against the tools
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +161,7 @@ func checkTurns(t *testing.T, name string, oracle, user []*worldv1.Turn) {
 
 // TestSecrecy checks that the setup contains nothing of the evaluation.
 func TestSecrecy(t *testing.T) {
-	loaded, err := LoadDir("testdata/everything", Options{})
+	loaded, err := readPack(directory("testdata/everything"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -175,14 +185,14 @@ func TestPage(t *testing.T) {
 	for _, block := range regexp.MustCompile("(?s)```yaml\n# file: ([^\n]+)\n(.*?)```").FindAllSubmatch(text, -1) {
 		fsys[string(block[1])] = &fstest.MapFile{Data: block[2]}
 	}
-	loaded, err := Load(fsys, Options{})
+	loaded, err := readPack(fsys, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(fsys) != 3 || len(loaded) != 2 {
 		t.Fatalf("got %d files with %d scenarios, want 3 with 2", len(fsys), len(loaded))
 	}
-	again, err := Load(fsys, Options{})
+	again, err := readPack(fsys, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +208,7 @@ func TestPage(t *testing.T) {
 
 // TestValidateCanonical checks mistakes that are impossible in YAML files.
 func TestValidateCanonical(t *testing.T) {
-	loaded, err := LoadDir("testdata/everything", Options{})
+	loaded, err := readPack(directory("testdata/everything"), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +322,7 @@ func FuzzLoad(f *testing.F) {
 		f.Add(string(everything), testWorld)
 	}
 	f.Fuzz(func(t *testing.T, scenario, start string) {
-		loaded, err := Load(fstest.MapFS{"a.yaml": {Data: []byte(scenario)}, "worlds/base.yaml": {Data: []byte(start)}}, testOptions())
+		loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: []byte(scenario)}, "worlds/base.yaml": {Data: []byte(start)}}, testOptions())
 		if err != nil {
 			for line := range strings.SplitSeq(err.Error(), "\n") {
 				if !regexp.MustCompile(`^(a|worlds/base)\.yaml:[1-9][0-9]*:[1-9][0-9]*: .+: .+`).MatchString(line) {
@@ -335,7 +345,7 @@ func TestDeepNesting(t *testing.T) {
 		strings.Repeat("[", 300_000), strings.Repeat("{a: ", 200_000), strings.Repeat("- ", 300_000) + "x",
 		strings.Repeat("? ", 300_000), strings.Repeat("x", MaxFile+1),
 	} {
-		if loaded, err := Load(files(text, testWorld), testOptions()); err == nil {
+		if loaded, err := readPack(files(text, testWorld), testOptions()); err == nil {
 			t.Errorf("%.20q…: got %d scenarios, want an error", text, len(loaded))
 		}
 	}

@@ -59,13 +59,13 @@ func TestScenarioFileErrors(t *testing.T) {
 		{"anchor", "one: &a\n  world: base\ntwo: *a\n", "a.yaml:1:6: one: anchors and aliases are not read; write the value out"},
 	} {
 		fsys := fstest.MapFS{"a.yaml": {Data: []byte(c.text)}, "worlds/base.yaml": {Data: []byte(testWorld)}}
-		_, err := Load(fsys, testOptions())
+		_, err := readPack(fsys, testOptions())
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) {
 			t.Errorf("%s: got %v, want %s", c.name, err, c.want)
 		}
 	}
 	crlf := fstest.MapFS{"a.yaml": {Data: []byte("one:\r\n" + fields + "two:\r\n" + fields)}, "worlds/base.yaml": {Data: []byte(testWorld)}}
-	if loaded, err := Load(crlf, testOptions()); err != nil || len(loaded) != 2 {
+	if loaded, err := readPack(crlf, testOptions()); err != nil || len(loaded) != 2 {
 		t.Errorf("CRLF: got %d scenarios, %v, want 2", len(loaded), err)
 	}
 }

@@ -75,7 +75,7 @@ func TestPhoneNumbers(t *testing.T) {
 			line := "tables: {" + c.column + ": "
 			text := edit(t, testScenario, "world: base\n", "world: base\n"+line+c.written+"}]}\n")
 			world := edit(t, testWorld, `"+493023125000"`, `"+49"`)
-			_, err := Load(files(text, testWorld), testOptions())
+			_, err := readPack(files(text, testWorld), testOptions())
 			want := ""
 			if c.want != "" {
 				want = "a.yaml:3:" + column("  "+line) + ": " + c.want + reason

@@ -3,12 +3,14 @@ package scenario
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -18,11 +20,9 @@ import (
 
 // toolShape describes a tool for checks.
 type toolShape struct {
-	// types holds the JSON Schema types of the arguments.
-	types    map[string]string
-	names    []string
-	required []string
-	readOnly bool
+	parameters []parameter.Parameter
+	names      []string // sorted
+	readOnly   bool
 }
 
 // OptionsFor returns options for a list of tools: names, arguments and whether they can change the
@@ -34,23 +34,14 @@ func (o Options) withTools(tools []*toolhostv1.ToolInfo) (Options, error) {
 	shapes := make(map[string]*toolShape, len(tools))
 	o.Tools, o.backends = nil, nil
 	for _, info := range tools {
-		var parameters struct {
-			Properties map[string]json.RawMessage
-			Required   []string
-		}
 		name := info.GetTool().GetName()
-		if err := json.Unmarshal([]byte(info.GetTool().GetParametersJson()), &parameters); err != nil {
+		parameters, err := parameter.Read(info.GetTool().GetParametersJson())
+		if err != nil {
 			return Options{}, fmt.Errorf("parameters of tool %s: %w", name, err)
 		}
-		shape := &toolShape{types: map[string]string{}, required: parameters.Required, readOnly: info.GetReadOnly()}
-		for argument, property := range parameters.Properties {
-			var of struct{ Type string }
-			if json.Unmarshal(property, &of) == nil { // otherwise several types, or any
-				shape.types[argument] = of.Type
-			} else {
-				shape.types[argument] = ""
-			}
-			shape.names = append(shape.names, argument)
+		shape := &toolShape{parameters: parameters, readOnly: info.GetReadOnly()}
+		for _, p := range parameters {
+			shape.names = append(shape.names, p.Name)
 		}
 		slices.Sort(shape.names)
 		shapes[name] = shape
@@ -95,20 +86,21 @@ func (c *checker) arguments(path, tool string, arguments map[string]json.RawMess
 	if shape == nil {
 		return
 	}
-	for name, raw := range sortedArguments(arguments) {
-		kind, ok := shape.types[name]
+	for _, name := range slices.Sorted(maps.Keys(arguments)) {
+		raw := arguments[name]
+		at := slices.IndexFunc(shape.parameters, func(p parameter.Parameter) bool { return p.Name == name })
 		switch {
-		case !ok && len(shape.names) == 0:
+		case at < 0 && len(shape.names) == 0:
 			c.fail(path, "%s takes no arguments, so none is called %q", tool, name)
-		case !ok:
+		case at < 0:
 			c.fail(path, "%s has no argument %q%s", tool, name, hint(name, shape.names))
-		case kind != "" && !fitsType(raw, kind):
-			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, truncate(string(raw)), article(kind))
+		case shape.parameters[at].Type != "" && !fitsType(raw, shape.parameters[at].Type):
+			c.fail(path, "argument %s of %s is %s, expected %s", name, tool, truncate(string(raw)), article(shape.parameters[at].Type))
 		}
 	}
-	for _, name := range shape.required {
-		if _, ok := arguments[name]; whole && !ok {
-			c.fail(path, "%s needs the argument %q", tool, name)
+	for _, p := range shape.parameters {
+		if _, ok := arguments[p.Name]; whole && p.Required && !ok {
+			c.fail(path, "%s needs the argument %q", tool, p.Name)
 		}
 	}
 }
@@ -131,22 +123,6 @@ func (c *checker) descriptions(texts []*setupv1.ToolDescription) {
 			if shape != nil && !slices.Contains(shape.names, argument.GetName()) {
 				c.fail(fmt.Sprintf("%s.arguments[%d]", path, j), "%s has no argument %q%s", text.GetTool(), argument.GetName(),
 					hint(argument.GetName(), shape.names))
-			}
-		}
-	}
-}
-
-// sortedArguments iterates over arguments sorted by name.
-func sortedArguments(arguments map[string]json.RawMessage) func(func(string, json.RawMessage) bool) {
-	names := make([]string, 0, len(arguments))
-	for name := range arguments {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return func(yield func(string, json.RawMessage) bool) {
-		for _, name := range names {
-			if !yield(name, arguments[name]) {
-				return
 			}
 		}
 	}
@@ -216,10 +192,10 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 func (c *checker) callable(path string, tools *setupv1.ToolSelection, text string, refuse func(*setupv1.ToolSelection, string) string) {
 	var reason string
 	for _, t := range traces(text) {
-		if t.Tool == nil || t.Arguments == nil || !c.opts.known(*t.Tool) {
+		if t.Tool == "" || t.Arguments == nil || !c.opts.known(t.Tool) {
 			return // trace records the mistake
 		}
-		if reason = refuse(tools, *t.Tool); reason == "" {
+		if reason = refuse(tools, t.Tool); reason == "" {
 			return
 		}
 	}

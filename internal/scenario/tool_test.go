@@ -60,13 +60,13 @@ func TestToolErrors(t *testing.T) {
 				text = edit(t, text, "{tool: set_wifi_status, arguments: {on: false}}", "{tool: search_contacts}")
 				text = edit(t, text, "    table: setting", "    table: setting\n    measure: update\n    reference: start")
 			}
-			_, err := Load(files(edit(t, text, c.old, c.replacement), testWorld), opts)
+			_, err := readPack(files(edit(t, text, c.old, c.replacement), testWorld), opts)
 			if diff := cmp.Diff(c.want, errorText(err)); diff != "" {
 				t.Errorf("mistakes (-want +got):\n%s", diff)
 			}
 			opts.AllowUnreachable = true
 			defer func() { opts.AllowUnreachable = false }()
-			if _, err := Load(files(edit(t, text, c.old, c.replacement), testWorld), opts); strings.Contains(errorText(err), "cannot be reached") {
+			if _, err := readPack(files(edit(t, text, c.old, c.replacement), testWorld), opts); strings.Contains(errorText(err), "cannot be reached") {
 				t.Errorf("impossible targets accepted: got %v", err)
 			}
 		})

@@ -1,6 +1,8 @@
 package scenario
 
 import (
+	"iter"
+	"slices"
 	"strconv"
 
 	"google.golang.org/protobuf/proto"
@@ -30,17 +32,33 @@ func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
 func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
 	turns := b.turns(v, turn, path)
 	calls := 0
-	for _, turn := range turns {
-		for _, call := range turn.GetCalls() {
-			if call.GetId() == endCallID {
-				continue
-			}
-			if calls++; call.GetId() == "" {
-				call.Id = proto.String("call_" + strconv.Itoa(calls))
-			}
+	for call := range Calls(turns...) {
+		if call.GetId() == endCallID {
+			continue
+		}
+		if calls++; call.GetId() == "" {
+			call.Id = proto.String("call_" + strconv.Itoa(calls))
 		}
 	}
 	return turns
+}
+
+// Calls iterates over the calls of turns.
+func Calls(turns ...*worldv1.Turn) iter.Seq[*worldv1.ToolCall] {
+	return func(yield func(*worldv1.ToolCall) bool) {
+		for _, turn := range turns {
+			for _, call := range turn.GetCalls() {
+				if !yield(call) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// hasCall reports whether a turn calls a tool.
+func hasCall(turn *worldv1.Turn, tool string) bool {
+	return slices.ContainsFunc(turn.GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == tool })
 }
 
 // turns reads turns. path is their path in the canonical form.

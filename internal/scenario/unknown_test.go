@@ -38,7 +38,7 @@ func TestUnknown(t *testing.T) {
 		{"a text alone", goal + "\n  unknown: her name", "\nWhat you know:\n- You do not know her name.", nil, []string{"her name"}},
 		{"nothing", goal + "\n  unknown: []", "\nWhat you want: Wifi off.", nil, nil},
 	} {
-		loaded, err := Load(files(edit(t, testScenario, goal, c.given), testWorld), Options{})
+		loaded, err := readPack(files(edit(t, testScenario, goal, c.given), testWorld), Options{})
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -26,7 +26,7 @@ func userToolScenario(t *testing.T) string {
 }
 
 func TestUserTools(t *testing.T) {
-	loaded, err := Load(files(userToolScenario(t), testWorld), testOptions())
+	loaded, err := readPack(files(userToolScenario(t), testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestBadUserTools(t *testing.T) {
 			`the agent may not call "set_wifi_status": it is taken away`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := Load(files(edit(t, userToolScenario(t), test.old, test.replacement), testWorld), testOptions())
+			_, err := readPack(files(edit(t, userToolScenario(t), test.old, test.replacement), testWorld), testOptions())
 			if err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("got %v, want %q in it", err, test.want)
 			}

@@ -154,10 +154,7 @@ func reachable(next [][]int, from int) []int {
 // findCycle returns a shortest cycle, nil without one.
 func findCycle(next [][]int) []int {
 	for start := range next {
-		from := make([]int, len(next)) // predecessor of each node, -1 if not yet reached
-		for i := range from {
-			from[i] = -1
-		}
+		from := slices.Repeat([]int{-1}, len(next)) // predecessor of each node, -1 if not yet reached
 		queue := []int{start}
 		for len(queue) > 0 && from[start] < 0 {
 			node := queue[0]
@@ -215,7 +212,9 @@ func (c *checker) constraint(path string, constraint *evaluationv1.Constraint) {
 			c.fail(at, "wants no column, so it says nothing")
 		}
 		c.targetRow(at, schema, row)
-		if first := constraint.GetTarget()[0]; !slices.EqualFunc(first.GetCells(), row.GetCells(), sameColumn) {
+		if first := constraint.GetTarget()[0]; !slices.EqualFunc(first.GetCells(), row.GetCells(), func(a, b *evaluationv1.TargetCell) bool {
+			return a.GetColumn() == b.GetColumn()
+		}) {
 			c.fail(at, "lists other columns than the first row; all rows list the same, in the same order")
 		}
 	}
@@ -276,8 +275,6 @@ func unsuited(measure evaluationv1.ColumnMeasure, column world.Column) string {
 	}
 	return ""
 }
-
-func sameColumn(a, b *evaluationv1.TargetCell) bool { return a.GetColumn() == b.GetColumn() }
 
 // measure checks the other fields that a measure needs.
 func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
@@ -357,28 +354,37 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 func (c *checker) column(path string, schema world.Table, name string) int {
 	at := schema.Column(name)
 	if at < 0 {
-		names := make([]string, len(schema.Columns))
-		for i := range names {
-			names[i] = schema.Columns[i].Name
-		}
-		c.fail(path, "%s has no column %q%s", world.AuthorName(schema.Name), name, hint(name, names))
+		c.fail(path, "%s has no column %q%s", world.AuthorName(schema.Name), name, hint(name, schema.ColumnNames()))
 	}
 	return at
 }
 
-// wantedTrace is a tool trace in a target.
-type wantedTrace struct {
-	Tool      *string                     `json:"tool_name"`
-	Arguments *map[string]json.RawMessage `json:"arguments"`
+// WantedCall is a tool trace in a target.
+type WantedCall struct {
+	Tool      string                     `json:"tool_name"`
+	Arguments map[string]json.RawMessage `json:"arguments"`
+}
+
+// WantedCalls returns the calls that a constraint accepts. An invalid tool trace wants none.
+func WantedCalls(c *evaluationv1.Constraint) []WantedCall {
+	var calls []WantedCall
+	for _, row := range c.GetTarget() {
+		for _, cell := range row.GetCells() {
+			if cell.GetColumn() == toolTraceColumn {
+				calls = append(calls, traces(cell.GetValue().GetText())...)
+			}
+		}
+	}
+	return calls
 }
 
 // traces decodes expected tool traces, one object or a list of alternatives; nil for other values.
-func traces(text string) []wantedTrace {
+func traces(text string) []WantedCall {
 	text = strings.TrimSpace(text)
 	if !strings.HasPrefix(text, "[") {
 		text = "[" + text + "]"
 	}
-	out := []wantedTrace{}
+	out := []WantedCall{}
 	if err := json.Unmarshal([]byte(text), &out); err != nil {
 		return nil
 	}
@@ -398,11 +404,11 @@ func (c *checker) trace(path string, value *worldv1.Value) {
 		c.fail(path, "lists no tool trace")
 	}
 	for _, t := range wanted {
-		if t.Tool == nil || t.Arguments == nil || *t.Arguments == nil {
+		if t.Tool == "" || t.Arguments == nil {
 			c.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(value.GetText()))
 			continue
 		}
-		c.tool(path, *t.Tool)
-		c.arguments(path, *t.Tool, *t.Arguments, false)
+		c.tool(path, t.Tool)
+		c.arguments(path, t.Tool, t.Arguments, false)
 	}
 }

@@ -132,7 +132,7 @@ func TestBadTargets(t *testing.T) {
 // TestBadCanonicalTolerances checks that Validate also rejects what the YAML reader
 // rejects.
 func TestBadCanonicalTolerances(t *testing.T) {
-	loaded, err := Load(files(testScenario, testWorld), testOptions())
+	loaded, err := readPack(files(testScenario, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 func loadOne(t *testing.T, text string) *scenariov1.Scenario {
 	t.Helper()
-	loaded, err := Load(files(text, testWorld), testOptions())
+	loaded, err := readPack(files(text, testWorld), testOptions())
 	if err != nil {
 		t.Fatal(err)
 	}

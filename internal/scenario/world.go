@@ -129,12 +129,7 @@ func (w *worldReader) document(name string) *value {
 func (w *worldReader) extend(r *reader, base *value) *startWorld {
 	switch {
 	case w.readers[base.text] == nil:
-		names := make([]string, 0, len(w.readers))
-		for name := range w.readers {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		r.fail(base, "there is no worlds/%s.yaml%s", base.text, hint(base.text, names))
+		r.fail(base, "there is no worlds/%s.yaml%s", base.text, hint(base.text, slices.Sorted(maps.Keys(w.readers))))
 	case slices.Contains(w.building, base.text):
 		r.fail(base, "extends itself by way of %q", base.text)
 	default:
@@ -173,7 +168,7 @@ func (r *reader) tables(u *usage, v *value, into *startWorld) {
 	if !r.checkShape(v, shapeMapping) {
 		return
 	}
-	r.resolve(v, into.clock)
+	r.resolve(v, into.clock, false)
 	r.names(u, into, v).resolve(v)
 	var edits []*tableEdit
 	for i := range v.fields {

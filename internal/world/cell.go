@@ -1,6 +1,8 @@
 package world
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -23,6 +25,15 @@ func newRoleNames() map[worldv1.Role]string {
 // RoleName returns the original's name of a role, e.g. EXECUTION_ENVIRONMENT. It is empty for an
 // unknown role.
 func RoleName(role worldv1.Role) string { return roleNames[role] }
+
+// RoleTexts returns the texts of roles.
+func RoleTexts(roles []worldv1.Role) []string {
+	var texts []string
+	for _, role := range roles {
+		texts = append(texts, RoleName(role))
+	}
+	return texts
+}
 
 // ParseRole is the inverse of RoleName; ok is false for an unknown name.
 func ParseRole(text string) (role worldv1.Role, ok bool) {
@@ -53,6 +64,20 @@ func CellValue(v *worldv1.Value) python.Value {
 		return python.Str(kind.Text)
 	default:
 		return python.None()
+	}
+}
+
+// Literal writes a cell for people; a text is quoted.
+func Literal(v *worldv1.Value) string {
+	switch kind := v.GetKind().(type) {
+	case *worldv1.Value_Boolean:
+		return strconv.FormatBool(kind.Boolean)
+	case *worldv1.Value_Number:
+		return strconv.FormatFloat(kind.Number, 'f', -1, 64)
+	case *worldv1.Value_Text:
+		return strconv.Quote(kind.Text)
+	default:
+		return "null"
 	}
 }
 
@@ -94,10 +119,5 @@ func VisibleTo(m *worldv1.Message, role worldv1.Role) bool {
 	if len(m.GetVisibleTo()) == 0 {
 		return m.GetSender() == role || m.GetRecipient() == role
 	}
-	for _, r := range m.GetVisibleTo() {
-		if r == role {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(m.GetVisibleTo(), role)
 }

@@ -5,6 +5,7 @@ package world
 
 import (
 	"fmt"
+	"slices"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -66,10 +67,14 @@ type Table struct {
 
 // Column returns the index of a column by name, -1 if it is unknown.
 func (t Table) Column(name string) int {
+	return slices.IndexFunc(t.Columns, func(c Column) bool { return c.Name == name })
+}
+
+// ColumnNames returns the names of the columns.
+func (t Table) ColumnNames() []string {
+	var names []string
 	for i := range t.Columns {
-		if t.Columns[i].Name == name {
-			return i
-		}
+		names = append(names, t.Columns[i].Name)
 	}
-	return -1
+	return names
 }

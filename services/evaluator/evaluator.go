@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -75,6 +76,7 @@ func resume(ctx context.Context, b bus.Evaluator) (*assemble.Assembler, error) {
 
 // follow reads all shards and scores complete trajectories.
 func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembler *assemble.Assembler) error {
+	group, ctx := errgroup.WithContext(ctx)
 	complete := make(chan *assemble.Trajectory, queueLength)
 	submit := func(trajectory *assemble.Trajectory) {
 		if trajectory == nil {
@@ -85,48 +87,30 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 		case <-ctx.Done():
 		}
 	}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	var group sync.WaitGroup
-	errs := make(chan error, 2*b.Shards()+cfg.Scorers+1)
-	run := func(task func() error) {
-		group.Go(func() {
-			if err := task(); err != nil {
-				errs <- err
-				stop()
-			}
-		})
-	}
 	for shard := range b.Shards() {
-		run(func() error {
+		group.Go(func() error {
 			return b.FollowLog(ctx, shard, func(ctx context.Context, id string, seq uint64, entry *busv1.LogEntry) error {
 				trajectory, err := s.addEntry(ctx, assembler, id, seq, entry)
 				submit(trajectory)
 				return err
 			})
 		})
-		run(func() error {
+		group.Go(func() error {
 			return b.FollowSnapshots(ctx, shard, func(_ context.Context, snapshot *busv1.Snapshot) error {
 				submit(assembler.Snapshot(snapshot))
 				return nil
 			})
 		})
 	}
-	run(func() error {
+	group.Go(func() error {
 		return b.FollowScoreRequests(ctx, func(rollout *busv1.Rollout, round int32) error {
 			return s.retryUnavailable(ctx, func() error { return s.scoreStored(ctx, rollout, round) })
 		})
 	})
 	for range cfg.Scorers {
-		run(func() error { return storeResults(ctx, s, assembler, complete) })
+		group.Go(func() error { return storeResults(ctx, s, assembler, complete) })
 	}
-	group.Wait()
-	close(errs)
-	var all []error
-	for err := range errs {
-		all = append(all, err)
-	}
-	return errors.Join(all...)
+	return group.Wait()
 }
 
 // addEntry adds an entry to the state of its rollout. It ignores a broken log, which must not stop

@@ -52,9 +52,9 @@ func pythonTools(tb testing.TB) (catalogue *tool.Catalogue, names []string) {
 	return catalogue, names
 }
 
-// TestRewrittenTools executes the vectors of tools in Python, and all vectors of batches and of
+// TestLongRewrittenTools executes the vectors of tools in Python, and all vectors of batches and of
 // source.
-func TestRewrittenTools(t *testing.T) {
+func TestLongRewrittenTools(t *testing.T) {
 	catalogue, names := pythonTools(t)
 	host := serveTools(t, filepath.Join(t.TempDir(), storeFile), natstest.Start(t), ownsAll, newServices(t, service.ClientConfig{}), catalogue)
 	runner := conformance.New(conformance.Services{ToolHost: func(string) grpc.ClientConnInterface { return host.conn }},

@@ -80,35 +80,31 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 	if err := s.check(req.GetSessionId()); err != nil {
 		return nil, err
 	}
-	origin := host.Origin{Setup: req.GetSetup(), Digest: req.GetSetupDigest()}
-	if err := checkOrigin(origin); err != nil {
+	made, err := creationOf(req)
+	if err != nil {
 		return nil, err
 	}
-	var response *toolhostv1.CreateSessionResponse
-	var err error
-	if req.GetReplay() {
-		response, err = s.host.CreateReplay(ctx, req.GetSessionId(), origin, req.GetHostedServices(), req.GetAnswers())
-	} else {
-		response, err = s.host.Create(ctx, req.GetSessionId(), origin, req.GetHostedServices())
-	}
+	response, err := s.host.Create(ctx, req.GetSessionId(), made)
 	if err != nil {
 		return nil, statusOf(err)
 	}
 	return response, nil
 }
 
-// checkOrigin returns an error unless a request has exactly one setup. It is not a rule of the
-// proto, because rules are evaluated for every session.
-func checkOrigin(origin host.Origin) error {
+// creationOf converts a request. The error is that it has not exactly one setup, which is not a
+// rule of the proto, because rules are evaluated for every session.
+func creationOf(req *toolhostv1.CreateSessionRequest) (host.Creation, error) {
+	origin := host.Origin{Setup: req.GetSetup(), Digest: req.GetSetupDigest()}
+	made := host.Creation{Origin: origin, Services: req.GetHostedServices(), Replay: req.GetReplay(), Answers: req.GetAnswers()}
 	switch {
 	case origin.Setup != nil && origin.Digest != "":
-		return status.Error(codes.InvalidArgument, "setup, setup_digest: both are given, expected one of them")
+		return made, status.Error(codes.InvalidArgument, "setup, setup_digest: both are given, expected one of them")
 	case origin.Setup == nil && origin.Digest == "":
-		return status.Error(codes.InvalidArgument, "setup, setup_digest: neither is given, expected one of them")
+		return made, status.Error(codes.InvalidArgument, "setup, setup_digest: neither is given, expected one of them")
 	case origin.Setup == nil && (len(origin.Digest) != 2*sha256.Size || strings.Trim(origin.Digest, "0123456789abcdef") != ""):
-		return status.Errorf(codes.InvalidArgument, "setup_digest: %.70q, expected %d lower-case hex digits", origin.Digest, 2*sha256.Size)
+		return made, status.Errorf(codes.InvalidArgument, "setup_digest: %.70q, expected %d lower-case hex digits", origin.Digest, 2*sha256.Size)
 	}
-	return nil
+	return made, nil
 }
 
 // Execute implements ToolHostService.
@@ -181,13 +177,8 @@ func (s *server) RestoreSession(ctx context.Context, req *toolhostv1.RestoreSess
 	if err := s.check(create.GetSessionId()); err != nil {
 		return nil, err
 	}
-	creation := host.Creation{
-		Origin:   host.Origin{Setup: create.GetSetup(), Digest: create.GetSetupDigest()},
-		Services: create.GetHostedServices(),
-		Replay:   create.GetReplay(),
-		Answers:  create.GetAnswers(),
-	}
-	if err := checkOrigin(creation.Origin); err != nil {
+	creation, err := creationOf(create)
+	if err != nil {
 		return nil, err
 	}
 	for i, execution := range req.GetExecutions() {

@@ -299,7 +299,9 @@ class Attached(unittest.IsolatedAsyncioTestCase):
 
 PROGRAM = """
 import sys, threading
-from toolsandbox.agent import attach, say, serve
+from toolsandbox.agent import attach, say, serve, serving
+
+serving.GRACE = 0.2
 
 def act(conversation):
     print("entered", flush=True)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,12 +39,8 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
-	for _, prefix := range []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"} {
-		if strings.HasPrefix(err.Error(), prefix) {
-			return true
-		}
-	}
-	return false
+	beginnings := []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
+	return slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(err.Error(), beginning) })
 }
 
 func newRoot() *cobra.Command {

@@ -58,20 +58,20 @@ the values fit together.`,
 // settingsOf returns the settings of a command: first those in groups, then the others by name.
 func settingsOf(cmd *cobra.Command) []setting {
 	var settings []setting
+	secrets := runner.Secrets(os.Environ())
 	add := func(title string, flag *pflag.Flag) {
 		if _, ok := flag.Annotations[settingAnnotation]; !ok || flag.Hidden ||
 			slices.ContainsFunc(settings, func(s setting) bool { return s.Name == flag.Name }) {
 			return
 		}
 		_, description := pflag.UnquoteUsage(flag)
-		redact := func(text string) string { return runner.Redact(text, os.Environ()) }
 		s := setting{
-			Name: flag.Name, Value: redact(flag.Value.String()), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
+			Name: flag.Name, Value: runner.Redact(flag.Value.String(), secrets), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			for _, value := range list.GetSlice() {
-				s.Values = append(s.Values, redact(value))
+				s.Values = append(s.Values, runner.Redact(value, secrets))
 			}
 		}
 		settings = append(settings, s)

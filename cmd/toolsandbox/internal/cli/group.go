@@ -19,14 +19,7 @@ type group struct {
 	flags []string
 }
 
-// groupFlags makes the help of a command show only these flags, under their headings and in this
-// order.
-func groupFlags(cmd *cobra.Command, groups []group, rest string) {
-	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
-		return writeGroups(cmd.OutOrStderr(), cmd, groups, rest)
-	})
-}
-
+// writeGroups writes help that shows only these flags, under their headings and in this order.
 func writeGroups(w io.Writer, cmd *cobra.Command, groups []group, rest string) error {
 	var out strings.Builder
 	fmt.Fprintf(&out, "Usage:\n  %s\n\nExamples:\n%s\n", cmd.UseLine(), cmd.Example)

@@ -36,7 +36,9 @@ func addRunSettings(cmd *cobra.Command) *runner.Options {
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(settings)
 	addSettings(cmd.Flags(), settings)
-	groupFlags(cmd, runGroups(), hiddenSettingsHelp)
+	cmd.SetUsageFunc(func(cmd *cobra.Command) error {
+		return writeGroups(cmd.OutOrStderr(), cmd, runGroups(), hiddenSettingsHelp)
+	})
 	return options
 }
 

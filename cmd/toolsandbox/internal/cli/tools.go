@@ -8,14 +8,13 @@ import (
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
-	"github.com/jedib0t/go-pretty/v6/text"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -148,16 +147,11 @@ func rolesOf(info *toolhostv1.ToolInfo) []string {
 
 // toolTable lays out tools for people, with their descriptions if described.
 func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
 	header := table.Row{"tool", "module", "visible to", "needs", "read-only", "arguments"}
 	if described {
 		header = append(header, "what it does")
 	}
-	t.AppendHeader(header)
+	t := report.NewTable(header)
 	for _, info := range tools {
 		needs := append([]string{}, info.GetNeeds()...)
 		for _, need := range info.GetDefaultNeeds() {
@@ -183,28 +177,10 @@ func toolTable(tools []*toolhostv1.ToolInfo, described bool) table.Writer {
 // arguments reads a schema as "name: type" in its order, with a question mark after optional names.
 // An invalid schema has none.
 func arguments(schema string) []string {
-	read, err := python.ParseJSON(schema)
-	if err != nil {
-		return nil
-	}
-	properties, _ := fieldOf(read, "properties").AsDict()
-	if properties == nil {
-		return nil
-	}
-	required := make(map[string]bool)
-	names, _ := fieldOf(read, "required").AsList()
-	for _, name := range names {
-		text, _ := name.AsStr()
-		required[text] = true
-	}
+	parameters, _ := parameter.Read(schema)
 	var lines []string
-	for _, property := range properties.Items() {
-		kind, _ := fieldOf(property.Value, "type").AsStr()
-		mark := "?"
-		if required[property.Key] {
-			mark = ""
-		}
-		lines = append(lines, property.Key+mark+": "+kind)
+	for _, p := range parameters {
+		lines = append(lines, p.String())
 	}
 	return lines
 }
@@ -226,14 +202,4 @@ func wrap(texts []string, width int) string {
 		line += len(text)
 	}
 	return b.String()
-}
-
-// fieldOf returns a field of a JSON object, null if there is none.
-func fieldOf(v python.Value, name string) python.Value {
-	dict, ok := v.AsDict()
-	if !ok {
-		return python.None()
-	}
-	field, _ := dict.Get(name)
-	return field
 }

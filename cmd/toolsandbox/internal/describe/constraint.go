@@ -66,11 +66,7 @@ func (p *printer) constraint(c *evaluationv1.Constraint) string {
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL:
 		return table + " is as before"
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_TOOL_TRACE_DEPENDANT:
-		by := c.GetExtractor()
-		if by == "" {
-			by = c.GetExtractorExpression()
-		}
-		return table + " has " + rows + ", " + c.GetFillTo() + " filled by " + by
+		return table + " has " + rows + ", " + c.GetFillTo() + " filled by " + cmp.Or(c.GetExtractor(), c.GetExtractorExpression())
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK:
 		return table + " is " + rows + " by " + c.GetPackMeasure()
 	case evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_UNSPECIFIED:
@@ -111,17 +107,8 @@ func (p *printer) rows(c *evaluationv1.Constraint) string {
 
 // cell writes a cell; times are local.
 func (p *printer) cell(column string, v *worldv1.Value) string {
-	switch kind := v.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return strconv.FormatBool(kind.Boolean)
-	case *worldv1.Value_Number:
-		if strings.HasSuffix(column, "_timestamp") {
-			return p.time(kind.Number)
-		}
-		return number(kind.Number)
-	case *worldv1.Value_Text:
-		return strconv.Quote(kind.Text)
-	default:
-		return "null"
+	if at, ok := v.GetKind().(*worldv1.Value_Number); ok && strings.HasSuffix(column, "_timestamp") {
+		return p.time(at.Number)
 	}
+	return world.Literal(v)
 }

@@ -3,6 +3,7 @@
 package describe
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -116,11 +117,7 @@ func (p *printer) tools(setup *setupv1.Setup) {
 		return
 	}
 	tools := setup.GetTools()
-	allowed := strings.Join(tools.GetAllow(), ", ")
-	if allowed == "" {
-		allowed = "all"
-	}
-	p.pair("tools", allowed)
+	p.pair("tools", cmp.Or(strings.Join(tools.GetAllow(), ", "), "all"))
 	p.pair("without", strings.Join(tools.GetDeny(), ", "))
 	p.pair("user's own", strings.Join(tools.GetUser(), ", "))
 	var names []string

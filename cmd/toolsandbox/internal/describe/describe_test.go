@@ -17,14 +17,14 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestWrite describes scenarios of a small pack that uses every feature.
 func TestWrite(t *testing.T) {
-	loaded, err := scenario.LoadDir(filepath.Join("testdata", "pack"), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("testdata", "pack")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded) != 2 {
-		t.Fatalf("got %d scenarios, want 2", len(loaded))
+	if len(pack.Scenarios) != 2 {
+		t.Fatalf("got %d scenarios, want 2", len(pack.Scenarios))
 	}
-	for _, l := range loaded {
+	for _, l := range pack.Scenarios {
 		name := l.Scenario.GetSetup().GetName()
 		var text bytes.Buffer
 		if err := Write(&text, Subject{Scenario: l.Scenario, Position: "a.yaml:1:1", World: l.World, Base: l.Base}); err != nil {

@@ -1,19 +1,22 @@
 package describe
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
+
+// notStated is the text in place of a missing one.
+const notStated = "not stated"
 
 // Pack describes a pack, for people and for programs.
 type Pack struct {
@@ -126,39 +129,9 @@ func (p *Pack) base() string {
 	return "extends the built-in tools and tables"
 }
 
-// argument is a parameter of a tool.
-type argument struct {
-	name, kind, text string
-	optional         bool
-}
-
 // arguments returns the parameters of a tool in order. The schema comes from a tool host.
-func (t *PackTool) arguments() []argument {
-	var schema struct {
-		Properties json.RawMessage
-		Required   []string
-	}
-	if err := json.Unmarshal(t.Parameters, &schema); err != nil {
-		return nil
-	}
-	required := make(map[string]bool)
-	for _, name := range schema.Required {
-		required[name] = true
-	}
-	decoder := json.NewDecoder(bytes.NewReader(schema.Properties))
-	if _, err := decoder.Token(); err != nil {
-		return nil
-	}
-	var list []argument
-	for decoder.More() {
-		name, err := decoder.Token()
-		var property struct{ Type, Description string }
-		if err != nil || decoder.Decode(&property) != nil {
-			return list
-		}
-		text := fmt.Sprint(name)
-		list = append(list, argument{name: text, kind: property.Type, text: property.Description, optional: !required[text]})
-	}
+func (t *PackTool) arguments() []parameter.Parameter {
+	list, _ := parameter.Read(string(t.Parameters))
 	return list
 }
 
@@ -167,11 +140,7 @@ func (t *PackTool) arguments() []argument {
 func (t *PackTool) signature() string {
 	var parts []string
 	for _, a := range t.arguments() {
-		mark := ""
-		if a.optional {
-			mark = "?"
-		}
-		parts = append(parts, a.name+mark+": "+a.kind)
+		parts = append(parts, a.String())
 	}
 	signature := t.Name + "(" + strings.Join(parts, ", ") + ")"
 	if t.Consent != "" {
@@ -217,7 +186,7 @@ func PackPage(w io.Writer, pack *Pack) error {
 	if pack.Description != "" {
 		p.line("%s\n", pack.Description)
 	}
-	p.line("Version %s, licence %s. This pack %s.", textOrNone(pack.Version), textOrNone(pack.Licence), pack.base())
+	p.line("Version %s, licence %s. This pack %s.", cmp.Or(pack.Version, notStated), cmp.Or(pack.Licence, notStated), pack.base())
 	if len(pack.Needs) > 0 {
 		p.line("It needs %s.", strings.Join(pack.Needs, ", "))
 	}
@@ -225,7 +194,7 @@ func PackPage(w io.Writer, pack *Pack) error {
 		p.heading("## Tables")
 	}
 	for _, table := range pack.Tables {
-		p.line("\n### %s\n\n%s\n", table.Name, textOrNone(table.Description))
+		p.line("\n### %s\n\n%s\n", table.Name, cmp.Or(table.Description, notStated))
 		p.line("| column | type | measure | meaning |\n|---|---|---|---|")
 		for _, c := range table.Columns {
 			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(c.Description))
@@ -262,19 +231,12 @@ func (p *printer) tool(t *PackTool) {
 	}
 	p.line("\n| argument | type | meaning |\n|---|---|---|")
 	for _, a := range arguments {
-		kind := a.kind
-		if a.optional {
+		kind := a.Type
+		if !a.Required {
 			kind += ", optional"
 		}
-		p.line("| `%s` | %s | %s |", a.name, kind, cell(a.text))
+		p.line("| `%s` | %s | %s |", a.Name, kind, cell(a.Description))
 	}
-}
-
-func textOrNone(text string) string {
-	if text == "" {
-		return "not stated"
-	}
-	return text
 }
 
 // cell escapes a text for a Markdown table.

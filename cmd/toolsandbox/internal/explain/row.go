@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -46,23 +47,9 @@ func row(schema world.Table, r *worldv1.Row) string {
 
 func cell(schema world.Table, r *worldv1.Row, name string) string {
 	if i := schema.Column(name); i >= 0 && i < len(r.GetCells()) {
-		return value(r.GetCells()[i])
+		return world.Literal(r.GetCells()[i])
 	}
 	return "null"
-}
-
-// value returns a cell's value; texts are quoted.
-func value(v *worldv1.Value) string {
-	switch kind := v.GetKind().(type) {
-	case *worldv1.Value_Boolean:
-		return strconv.FormatBool(kind.Boolean)
-	case *worldv1.Value_Number:
-		return strconv.FormatFloat(kind.Number, 'f', -1, 64)
-	case *worldv1.Value_Text:
-		return strconv.Quote(kind.Text)
-	default:
-		return "null"
-	}
 }
 
 // rows prints the pairs of rows; a single one has no heading.
@@ -96,7 +83,7 @@ func (p *printer) rows(c *evaluatorv1.ConstraintExplanation) {
 func wantedCells(pair *evaluatorv1.RowExplanation) string {
 	var cells []string
 	for _, c := range pair.GetCells() {
-		cells = append(cells, c.GetColumn()+"="+value(c.GetWanted()))
+		cells = append(cells, c.GetColumn()+"="+world.Literal(c.GetWanted()))
 	}
 	return strings.Join(cells, " ")
 }
@@ -106,7 +93,7 @@ func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 	for _, c := range pair.GetCells() {
 		switch {
 		case !found:
-			p.line("%s: wanted %s", c.GetColumn(), value(c.GetWanted()))
+			p.line("%s: wanted %s", c.GetColumn(), world.Literal(c.GetWanted()))
 		case c.GetTrace() != nil:
 			p.trace(c)
 		case c.GetText() != nil:
@@ -118,7 +105,7 @@ func (p *printer) cells(pair *evaluatorv1.RowExplanation, found bool) {
 }
 
 func (p *printer) cell(c *evaluatorv1.CellExplanation) {
-	found := value(c.GetFound())
+	found := world.Literal(c.GetFound())
 	if len(c.GetFoundTexts()) > 0 {
 		found = escapeControls(strings.Join(c.GetFoundTexts(), " "))
 	}
@@ -126,7 +113,7 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 	if c.GetNoResult() {
 		similarity = "does not count"
 	}
-	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), value(c.GetWanted()), found)
+	p.line("%s %s (%s): wanted %s, found %s", c.GetColumn(), similarity, measure(c), world.Literal(c.GetWanted()), found)
 	if c.GetProblem() != "" {
 		p.inside(func() { p.line("%s", escapeControls(c.GetProblem())) })
 	}
@@ -134,10 +121,7 @@ func (p *printer) cell(c *evaluatorv1.CellExplanation) {
 
 // measure is the name of a column measure.
 func measure(c *evaluatorv1.CellExplanation) string {
-	if name := c.GetPackMeasure(); name != "" {
-		return name
-	}
-	return strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_"))
+	return cmp.Or(c.GetPackMeasure(), strings.ToLower(strings.TrimPrefix(c.GetMeasure().String(), "COLUMN_MEASURE_")))
 }
 
 // rougeL prints two texts below each other with the common words bold, and these words.

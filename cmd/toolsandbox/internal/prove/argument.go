@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
@@ -152,43 +153,10 @@ func otherDigits(text string) string {
 	})
 }
 
-// parameter is one parameter of a tool.
-type parameter struct {
-	name, kind string
-	required   bool
-}
-
 // toolInfo describes a tool.
 type toolInfo struct {
 	name       string
 	readOnly   bool
 	agent      bool // the agent may call it
-	parameters []parameter
-}
-
-// decodeParameters reads the JSON Schema of a tool's arguments.
-func decodeParameters(text string) ([]parameter, error) {
-	var schema struct {
-		Properties json.RawMessage
-		Required   []string
-	}
-	if err := json.Unmarshal([]byte(text), &schema); err != nil {
-		return nil, fmt.Errorf("decode parameters: %w", err)
-	}
-	if len(schema.Properties) == 0 {
-		return nil, nil
-	}
-	properties, err := decodeArguments(string(schema.Properties))
-	if err != nil {
-		return nil, fmt.Errorf("decode parameters: %w", err)
-	}
-	var out []parameter
-	for _, property := range properties {
-		var declared struct{ Type string }
-		if json.Unmarshal([]byte(property.value), &declared) != nil {
-			declared.Type = "" // several types, or any
-		}
-		out = append(out, parameter{name: property.name, kind: declared.Type, required: slices.Contains(schema.Required, property.name)})
-	}
-	return out, nil
+	parameters []parameter.Parameter
 }

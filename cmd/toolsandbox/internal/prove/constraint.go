@@ -1,11 +1,11 @@
 package prove
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
@@ -25,39 +25,12 @@ func onlyTables(node *evaluationv1.Node) bool {
 	return !slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == tableSandbox })
 }
 
-// trace is a wanted call.
-type trace struct {
-	Tool      string                     `json:"tool_name"`
-	Arguments map[string]json.RawMessage `json:"arguments"`
-}
-
-// traces returns the accepted calls of a constraint.
-func traces(c *evaluationv1.Constraint) []trace {
-	var out []trace
-	for _, row := range c.GetTarget() {
-		for _, cell := range row.GetCells() {
-			if cell.GetColumn() != "tool_trace" {
-				continue
-			}
-			text := strings.TrimSpace(cell.GetValue().GetText())
-			if !strings.HasPrefix(text, "[") {
-				text = "[" + text + "]"
-			}
-			var list []trace
-			if json.Unmarshal([]byte(text), &list) == nil { // validated before: an invalid trace wants nothing
-				out = append(out, list...)
-			}
-		}
-	}
-	return out
-}
-
 // goldenTools returns, for each tool that a milestone wants called, the named arguments.
 func (s *candidate) goldenTools() map[string]map[string]bool {
 	golden := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
-			for _, t := range traces(c) {
+			for _, t := range scenario.WantedCalls(c) {
 				if golden[t.Tool] == nil {
 					golden[t.Tool] = make(map[string]bool)
 				}
@@ -119,17 +92,16 @@ func (s *candidate) expectsText(st *step, sort func(text string) bool) bool {
 
 // checkConstraints reports constraints that always hold.
 func (s *candidate) checkConstraints() {
-	for i, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
-		for j, c := range node.GetConstraints() {
-			if vacuous(c) {
-				s.fail(ruleMilestone, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
-			}
-		}
-	}
-	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
-		for j, c := range node.GetConstraints() {
-			if vacuous(c) {
-				s.fail(ruleMinefield, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+	evaluation := s.scenario.GetEvaluation()
+	for _, part := range []struct {
+		rule  string
+		graph *evaluationv1.Graph
+	}{{ruleMilestone, evaluation.GetMilestones()}, {ruleMinefield, evaluation.GetMinefields()}} {
+		for i, node := range part.graph.GetNodes() {
+			for j, c := range node.GetConstraints() {
+				if vacuous(c) {
+					s.fail(part.rule, "constraint %d of %s compares nothing: name a column that matters", j+1, nodeText(node, i))
+				}
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -84,12 +85,9 @@ func permit(e *experiment, tool string) {
 
 // unguarded returns whether a milestone's author lets a table change on purpose.
 func (s *candidate) unguarded(table string) bool {
-	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
-		if node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.scenario.GetEvaluation().GetMilestones().GetNodes(), func(node *evaluationv1.Node) bool {
+		return node.GetRestrictGuardrails() && !slices.Contains(node.GetGuardrailTables(), table) || slices.Contains(node.GetUnguardedTables(), table)
+	})
 }
 
 // extras returns possible changes right before a message that the oracle does not make.

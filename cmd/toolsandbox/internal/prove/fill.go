@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -16,11 +17,11 @@ func (s *candidate) filled(tool string, arguments []argument) []*worldv1.ToolCal
 		return nil
 	}
 	lists := [][]argument{arguments}
-	add := func(p parameter) {
+	add := func(p parameter.Parameter) {
 		var next [][]argument
 		for _, list := range lists {
 			for _, value := range s.values(tool, p) {
-				next = append(next, append(slices.Clone(list), argument{p.name, value}))
+				next = append(next, append(slices.Clone(list), argument{p.Name, value}))
 			}
 		}
 		lists = next
@@ -30,14 +31,14 @@ func (s *candidate) filled(tool string, arguments []argument) []*worldv1.ToolCal
 	}
 	optional := strings.HasPrefix(tool, "modify_") || strings.HasPrefix(tool, "search_")
 	for _, p := range info.parameters {
-		if p.required && !has(p.name) {
+		if p.Required && !has(p.Name) {
 			add(p)
 		}
 	}
 	for _, p := range info.parameters {
 		// Tools that change or search need at least one optional argument.
-		if optional && !p.required && len(lists) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !info.required(a.name) }) &&
-			(p.name == "name" || p.name == "content") {
+		if optional && !p.Required && len(lists) > 0 && !slices.ContainsFunc(arguments, func(a argument) bool { return !info.required(a.name) }) &&
+			(p.Name == "name" || p.Name == "content") {
 			add(p)
 			break
 		}
@@ -51,40 +52,40 @@ func (s *candidate) filled(tool string, arguments []argument) []*worldv1.ToolCal
 
 // required returns whether a tool requires an argument.
 func (t *toolInfo) required(name string) bool {
-	return slices.ContainsFunc(t.parameters, func(p parameter) bool { return p.name == name && p.required })
+	return slices.ContainsFunc(t.parameters, func(p parameter.Parameter) bool { return p.Name == name && p.Required })
 }
 
 // maxValues is the number of rows to try for one argument.
 const maxValues = 3
 
 // values returns plausible values of an argument in the initial world.
-func (s *candidate) values(tool string, p parameter) []string {
+func (s *candidate) values(tool string, p parameter.Parameter) []string {
 	creates := strings.HasPrefix(tool, "add_") || strings.HasPrefix(tool, "modify_")
 	for _, table := range s.oracle.schema.StoredTables() {
-		if p.name == table.Columns[0].Name {
-			return s.column(table.Name, p.name)
+		if p.Name == table.Columns[0].Name {
+			return s.column(table.Name, p.Name)
 		}
 	}
 	switch {
-	case p.name == "phone_number" && !creates, p.name == "name" && !creates:
-		return s.column(tableContact, p.name)
-	case p.name == "content" && tool == "search_messages":
-		return s.column(tableMessaging, p.name)
-	case p.name == "content" && !creates && tool == "search_reminder":
-		return s.column(tableReminder, p.name)
+	case p.Name == "phone_number" && !creates, p.Name == "name" && !creates:
+		return s.column(tableContact, p.Name)
+	case p.Name == "content" && tool == "search_messages":
+		return s.column(tableMessaging, p.Name)
+	case p.Name == "content" && !creates && tool == "search_reminder":
+		return s.column(tableReminder, p.Name)
 	}
 	sample := map[string]string{
 		"name": quote(strangeName), "phone_number": quote(strangeNumber), "content": quote(strangeContent),
 		"from_unit": `"meter"`, "to_unit": `"foot"`, "from_currency_code": `"EUR"`, "to_currency_code": `"USD"`,
 		"holiday_name": `"Christmas Day"`, "location": `"cafe"`, "query": `"Apple"`, "year": "2025",
 	}
-	if value, ok := sample[p.name]; ok {
+	if value, ok := sample[p.Name]; ok {
 		return []string{value}
 	}
-	if strings.Contains(p.name, "timestamp") {
+	if strings.Contains(p.Name, "timestamp") {
 		return []string{strconv.FormatFloat(s.scenario.GetSetup().GetClock().GetNow()+day, 'f', 1, 64)}
 	}
-	switch p.kind {
+	switch p.Type {
 	case "boolean":
 		return []string{"true", "false"}
 	case "integer", "number":

@@ -15,12 +15,10 @@ import (
 // checkTools checks that a variant has the oracle's tools and none of without_tools.
 func (s *candidate) checkTools(variant *scenariov1.Scenario, visible map[string]bool) {
 	missing := make(map[string]bool)
-	for _, turn := range s.scenario.GetSetup().GetOracleScript() {
-		for _, call := range turn.GetCalls() {
-			if name := call.GetTool(); !visible[name] && !missing[name] {
-				missing[name] = true
-				s.fail(ruleTool, "the oracle calls %s, but the agent of %s does not have it", name, variant.GetSetup().GetName())
-			}
+	for call := range scenario.Calls(s.scenario.GetSetup().GetOracleScript()...) {
+		if name := call.GetTool(); !visible[name] && !missing[name] {
+			missing[name] = true
+			s.fail(ruleTool, "the oracle calls %s, but the agent of %s does not have it", name, variant.GetSetup().GetName())
 		}
 	}
 	for _, name := range s.scenario.GetSetup().GetTools().GetDeny() {

@@ -7,6 +7,8 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -72,31 +74,24 @@ func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 // steps returns turns that may meet a constraint.
 func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 	var calls []*worldv1.ToolCall
-	if c.GetTable() == tableSandbox {
-		var out []*worldv1.Turn
-		for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
-			out = append(out, &worldv1.Turn{Say: text})
-		}
-		for _, t := range traces(c) {
-			var arguments []argument
-			if info := s.tools[t.Tool]; info != nil {
-				for _, p := range info.parameters {
-					if value, ok := t.Arguments[p.name]; ok {
-						arguments = append(arguments, argument{p.name, string(value)})
-					}
+	var out []*worldv1.Turn
+	for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
+		out = append(out, &worldv1.Turn{Say: text})
+	}
+	for _, t := range scenario.WantedCalls(c) {
+		var arguments []argument
+		if info := s.tools[t.Tool]; info != nil {
+			for _, p := range info.parameters {
+				if value, ok := t.Arguments[p.Name]; ok {
+					arguments = append(arguments, argument{p.Name, string(value)})
 				}
 			}
-			calls = append(calls, s.filled(t.Tool, arguments)...)
 		}
-		for _, call := range calls {
-			out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
-		}
-		return out
+		calls = append(calls, s.filled(t.Tool, arguments)...)
 	}
 	for _, row := range c.GetTarget() {
 		calls = append(calls, s.changes(c, row)...)
 	}
-	var out []*worldv1.Turn
 	for _, call := range calls {
 		out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
 	}
@@ -162,7 +157,7 @@ func (s *candidate) rowArguments(tool string, row *evaluationv1.TargetRow) []arg
 		if name == "recipient_phone_number" {
 			name = "phone_number"
 		}
-		if !slices.ContainsFunc(info.parameters, func(p parameter) bool { return p.name == name }) {
+		if !slices.ContainsFunc(info.parameters, func(p parameter.Parameter) bool { return p.Name == name }) {
 			continue
 		}
 		switch v := cell.GetValue().GetKind().(type) {

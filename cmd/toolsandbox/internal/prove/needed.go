@@ -53,12 +53,7 @@ func (s *candidate) providesFactTo(st, later *step) bool {
 		return false
 	}
 	texts := s.oracle.userTextsBefore(later.index)
-	for _, fact := range later.facts() {
-		if contains(st.answer, fact) && !contains(texts, fact) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(later.facts(), func(fact string) bool { return contains(st.answer, fact) && !contains(texts, fact) })
 }
 
 // facts returns the facts of a step: the values of its arguments, or the numbers and names of its

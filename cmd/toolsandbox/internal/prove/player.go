@@ -1,17 +1,17 @@
 package prove
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
@@ -49,8 +49,6 @@ type player struct {
 
 // play plays experiments to their end and sets their results.
 func (p *player) play(ctx context.Context, experiments []*experiment) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	var scripted, unhelpful []*experiment
 	for _, e := range experiments {
 		if e.unhelpful {
@@ -59,26 +57,14 @@ func (p *player) play(ctx context.Context, experiments []*experiment) error {
 			scripted = append(scripted, e)
 		}
 	}
-	limit := make(chan struct{}, sweeps)
-	var group sync.WaitGroup
-	var mu sync.Mutex
-	var first error
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(sweeps)
 	for _, list := range [][]*experiment{scripted, unhelpful} {
 		for chunk := range slices.Chunk(list, batch) {
-			limit <- struct{}{}
-			group.Go(func() {
-				defer func() { <-limit }()
-				if err := p.sweep(ctx, chunk); err != nil {
-					cancel()
-					mu.Lock()
-					first = cmp.Or(first, err)
-					mu.Unlock()
-				}
-			})
+			group.Go(func() error { return p.sweep(ctx, chunk) })
 		}
 	}
-	group.Wait()
-	return first
+	return group.Wait()
 }
 
 // sweep plays experiments with the same agent in one sweep.
@@ -195,8 +181,8 @@ func (p *player) tools(ctx context.Context, s *scenariov1.Scenario) (map[string]
 	for _, info := range list.GetTools() {
 		tool := &toolInfo{name: info.GetTool().GetExecutionName(), readOnly: info.GetReadOnly(),
 			agent: slices.Contains(info.GetVisibleTo(), worldv1.Role_ROLE_AGENT)}
-		if tool.parameters, err = decodeParameters(info.GetTool().GetParametersJson()); err != nil {
-			return nil, fmt.Errorf("tool %s: %w", tool.name, err)
+		if tool.parameters, err = parameter.Read(info.GetTool().GetParametersJson()); err != nil {
+			return nil, fmt.Errorf("parameters of tool %s: %w", tool.name, err)
 		}
 		tools[tool.name] = tool
 	}

@@ -59,7 +59,7 @@ func services(t *testing.T) Services {
 // load loads the scenarios of a directory by name.
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
-	loaded, err := scenario.LoadDir(dir, scenario.Options{Confirm: toolhost.ConfirmedTools()})
+	pack, err := scenario.LoadPack(os.DirFS(dir), scenario.Options{Confirm: toolhost.ConfirmedTools()})
 	var mistakes scenario.Errors
 	if errors.As(err, &mistakes) {
 		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)
@@ -68,7 +68,7 @@ func load(t *testing.T, dir string) []*scenariov1.Scenario {
 		t.Fatal(err)
 	}
 	var out []*scenariov1.Scenario
-	for _, l := range loaded {
+	for _, l := range pack.Scenarios {
 		out = append(out, l.Scenario)
 	}
 	return out

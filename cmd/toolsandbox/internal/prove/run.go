@@ -55,7 +55,7 @@ func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, res
 			r.steps = append(r.steps, &step{turn: i, number: j, call: call, readOnly: info != nil && info.readOnly})
 		}
 	}
-	if err := r.locateSteps(); err != nil {
+	if err := r.locateSteps(answersOf(t)); err != nil {
 		return nil, err
 	}
 	for _, match := range result.GetMilestones() {
@@ -70,14 +70,10 @@ func newRun(s *scenariov1.Scenario, t *orchestratorv1.GetTrajectoryResponse, res
 }
 
 // locateSteps finds the message of each step.
-func (r *run) locateSteps() error {
-	answers := make(map[string]*worldv1.Message)
+func (r *run) locateSteps(answers map[string]*worldv1.Message) error {
 	var messages []*worldv1.Message
 	for _, m := range r.messages[r.starting:] {
-		switch {
-		case m.GetSender() == roleHost && m.GetRecipient() == roleAgent:
-			answers[m.GetResult().GetId()] = m
-		case m.GetSender() == roleAgent && m.GetRecipient() == roleUser:
+		if m.GetSender() == roleAgent && m.GetRecipient() == roleUser {
 			messages = append(messages, m)
 		}
 	}

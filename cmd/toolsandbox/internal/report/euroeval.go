@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -86,19 +87,15 @@ func EuroEval(w io.Writer, content *runfiles.EuroEval) error {
 // frequent first.
 func quirks(sets []euroeval.DataSetScores) string {
 	counts := make(map[euroeval.Quirk]int)
-	var names []euroeval.Quirk
 	for i := range sets {
 		for quirk, n := range sets[i].Quirks {
-			if counts[quirk] == 0 {
-				names = append(names, quirk)
-			}
 			counts[quirk] += n
 		}
 	}
-	if len(names) == 0 {
+	if len(counts) == 0 {
 		return "the graders agree on all answers"
 	}
-	slices.SortFunc(names, func(a, b euroeval.Quirk) int {
+	names := slices.SortedFunc(maps.Keys(counts), func(a, b euroeval.Quirk) int {
 		return cmp.Or(counts[b]-counts[a], strings.Compare(string(a), string(b)))
 	})
 	parts := make([]string, len(names))

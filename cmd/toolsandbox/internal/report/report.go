@@ -172,13 +172,20 @@ func Contract(w io.Writer, contract *runfiles.UserContract) error {
 	return err
 }
 
-func newTable(header table.Row) table.Writer {
+// NewTable returns a table without a border.
+func NewTable(header table.Row) table.Writer {
 	t := table.NewWriter()
 	t.SetStyle(table.StyleLight)
 	t.Style().Format.Header = text.FormatDefault
 	t.Style().Options.DrawBorder = false
 	t.Style().Options.SeparateColumns = false
 	t.AppendHeader(header)
+	return t
+}
+
+// newTable returns a table with titled columns after the first on the right.
+func newTable(header table.Row) table.Writer {
+	t := NewTable(header)
 	var right []table.ColumnConfig
 	for i := 1; i < len(header); i++ {
 		if header[i] != "" {

@@ -73,7 +73,13 @@ func newCollector(
 	if spec.Seed != 0 {
 		draws.Seed = uint64(spec.Seed)
 	}
-	c := &collector{spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: scenarioOf(spec.Scenarios), directory: directory, record: record, telemetry: traces}
+	c := &collector{
+		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
+		directory: directory, record: record, telemetry: traces,
+	}
+	for _, scenario := range spec.Scenarios {
+		c.scenarios[scenario.GetSetup().GetName()] = scenario
+	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	context.AfterFunc(ctx, func() { time.AfterFunc(interruptTimeout, c.stop) })
 	return c
@@ -266,8 +272,6 @@ func (c *collector) rollouts() []runfiles.Rollout {
 }
 
 func (c *collector) summary() *runfiles.Summary { return runfiles.Summarize(c.rollouts()) }
-
-func (c *collector) contract() *runfiles.UserContract { return runfiles.UserContractOf(c.rollouts()) }
 
 func (c *collector) done() int { return len(c.finished) }
 

@@ -21,7 +21,7 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
 	case resume && !exists(d.runFile()):
-		return nil, d.noRun()
+		return nil, process.Usage("--resume: no interrupted run in %s: start it without --resume", path)
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
@@ -40,11 +40,6 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		}
 	}
 	return d, nil
-}
-
-// noRun is the error that there is nothing to resume.
-func (d *directory) noRun() error {
-	return process.Usage("--resume: no interrupted run in %s: start it without --resume", d.path)
 }
 
 // data returns the default directory for the services' data.

@@ -29,7 +29,8 @@ type modelOptions struct {
 func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.baseURL, "base-url", "", "`address` of the model server, e.g. http://localhost:8000/v1 (default: the provider's)")
 	flags.StringVar(&o.userBaseURL, "user-base-url", "", "address of the model server for --user only")
-	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), optionalInt32(), optionalInt32(), optionalInt32(), optionalDuration()
+	tokens := optionalInt[int32](32)
+	o.temperature, o.maxTokens, o.budget, o.userBudget, o.timeout = optionalFloat(), tokens, tokens, tokens, optionalDuration()
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
 	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")

@@ -17,15 +17,11 @@ func optionalFloat() optional[float64] {
 	return optional[float64]{kind: "float", parse: func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }}
 }
 
-func optionalInt32() optional[int32] {
-	return optional[int32]{kind: "int", parse: func(text string) (int32, error) {
-		n, err := strconv.ParseInt(text, 0, 32)
-		return int32(n), err
+func optionalInt[T int32 | int64](bits int) optional[T] {
+	return optional[T]{kind: "int", parse: func(text string) (T, error) {
+		n, err := strconv.ParseInt(text, 0, bits)
+		return T(n), err
 	}}
-}
-
-func optionalInt64() optional[int64] {
-	return optional[int64]{kind: "int", parse: func(text string) (int64, error) { return strconv.ParseInt(text, 0, 64) }}
 }
 
 func optionalDuration() optional[time.Duration] {

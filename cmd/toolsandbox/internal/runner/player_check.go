@@ -75,29 +75,21 @@ func (a *playerCheck) await(ctx context.Context, unreachable []flaggedPlayer) er
 		now := time.Now()
 		if deadline.IsZero() {
 			deadline = now.Add(a.wait)
-			if err := a.reportWait(missing); err != nil {
-				return err
+			if a.wait > defaultWait {
+				if err := report.Warn(a.stderr, "%s; waiting for up to %s", missing, a.wait); err != nil {
+					return err
+				}
 			}
 		}
 		if !now.Before(deadline) {
 			return fmt.Errorf("%w; --wait 5m waits longer than %s", missing, a.wait)
 		}
-		timer := time.NewTimer(min(checkInterval, time.Until(deadline)))
 		select {
-		case <-timer.C:
+		case <-time.After(min(checkInterval, time.Until(deadline))):
 		case <-ctx.Done():
-			timer.Stop()
 			return ctx.Err()
 		}
 	}
-}
-
-// reportWait reports a wait that exceeds the default.
-func (a *playerCheck) reportWait(missing error) error {
-	if a.wait <= defaultWait {
-		return nil
-	}
-	return report.Warn(a.stderr, "%s; waiting for up to %s", missing, a.wait)
 }
 
 // check checks all players concurrently. It returns the unreachable ones with what is missing. The

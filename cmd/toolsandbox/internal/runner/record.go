@@ -20,13 +20,12 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
-	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 )
 
 // record describes the run that starts now. setFlags are the flags other than defaults.
 func (o *Options) record(args, setFlags []string, spec sweep.Spec) (*runfiles.Run, error) {
-	secrets := secretsOf(os.Environ())
+	secrets := Secrets(os.Environ())
 	run := &runfiles.Run{
 		Program: o.program, Agent: playerRecord(spec.Agents[0], secrets), User: playerRecord(spec.Users[0], secrets), Trials: spec.Trials, Seed: spec.Seed,
 		Arguments: append([]string{}, args...), Flags: flagValues(o.flags, secrets), Given: setFlags,
@@ -51,10 +50,8 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // specDigest identifies what is played: scenarios by their digest, players before they get an
 // address here.
 func specDigest(spec sweep.Spec, scenarios string) (string, error) {
-	digest, _, err := bus.Digest(&orchestratorv1.SweepSpec{
-		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
-		Replay: spec.Recording != nil,
-	})
+	spec.MaxBytes = 0 // the digest does not cover it
+	digest, _, err := bus.Digest(spec.WithoutScenarios())
 	if err != nil {
 		return "", err
 	}
@@ -82,11 +79,11 @@ func hexSum(text string) string {
 }
 
 func playerRecord(p *agentgwv1.Player, secrets []string) runfiles.Player {
-	player := runfiles.Player{Name: redact(p.GetName(), secrets)}
+	player := runfiles.Player{Name: Redact(p.GetName(), secrets)}
 	if m := p.GetModel(); m != nil {
 		player.Model = &runfiles.Model{
 			Provider: m.GetProvider(), Model: m.GetModel(),
-			BaseURL: redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
+			BaseURL: Redact(m.GetBaseUrl(), secrets), MaxTokens: m.GetMaxTokens(),
 			ReasoningEffort: m.GetReasoningEffort(), ThinkingBudget: m.GetThinkingBudget(),
 		}
 		if m.Temperature != nil {
@@ -106,7 +103,7 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 			text = safe.Redacted()
 		}
 		if flag.Name != "help" {
-			values[flag.Name] = redact(text, secrets)
+			values[flag.Name] = Redact(text, secrets)
 		}
 	})
 	return values
@@ -138,9 +135,9 @@ var (
 	query    = regexp.MustCompile(`(://[^\s?#]*)\?[^\s#]*`)
 )
 
-// secretsOf returns the values of the variables with names of secrets, the longest first. Our own
-// flags' variables are no secrets.
-func secretsOf(environment []string) []string {
+// Secrets returns the values of the variables with names of secrets, the longest first. Our own
+// flags' variables are no secrets. The environment has the form of os.Environ.
+func Secrets(environment []string) []string {
 	var secrets []string
 	for _, variable := range environment {
 		name, value, _ := strings.Cut(variable, "=")
@@ -154,15 +151,8 @@ func secretsOf(environment []string) []string {
 	return secrets
 }
 
-// Redact removes secrets from a text: values of variables with names of secrets, and the user and
-// the query of addresses. The environment has the form of os.Environ.
-func Redact(text string, environment []string) string {
-	return redact(text, secretsOf(environment))
-}
-
-// redact removes secrets from a text: values of the environment, and the user and the query of
-// addresses.
-func redact(text string, secrets []string) string {
+// Redact removes secrets from a text, and the user and the query of addresses.
+func Redact(text string, secrets []string) string {
 	for _, secret := range secrets {
 		text = strings.ReplaceAll(text, secret, redacted)
 	}

@@ -48,10 +48,7 @@ func (d *directory) recordings() string {
 // specify stores the specification.
 func (d *directory) specify(spec sweep.Spec) error {
 	path := filepath.Join(d.recordings(), specificationFile)
-	messages := []proto.Message{&orchestratorv1.SweepSpec{
-		Agents: spec.Agents, Users: spec.Users, Trials: int32(spec.Trials), Seed: spec.Seed, Compat: spec.Compat, HostedServices: spec.Services,
-		MaxBytes: spec.MaxBytes,
-	}}
+	messages := []proto.Message{spec.WithoutScenarios()}
 	for _, scenario := range spec.Scenarios {
 		messages = append(messages, scenario)
 	}

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"sync"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -32,6 +32,9 @@ import (
 
 // flushLimit is the timeout of sending the last telemetry.
 const flushLimit = time.Second
+
+// originalPrefix may begin a player's name, as in the original.
+const originalPrefix = "RoleImplType."
 
 // errCreating means that it is unknown whether the services have the sweep.
 var errCreating = errors.New("interrupted while creating the sweep")
@@ -115,23 +118,17 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.telemetry.RegisterFlags(flags)
 }
 
-// checkSweepID validates --sweep-id; empty derives one.
-func (o *Options) checkSweepID() error {
-	if o.sweepID == "" {
-		return nil
-	}
-	return sweep.CheckID("--sweep-id", o.sweepID)
-}
-
 // prepare checks the flags and returns the sweep's specification.
 func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
-	if err := o.checkSweepID(); err != nil {
-		return sweep.Spec{}, err
+	if o.sweepID != "" {
+		if err := sweep.CheckID("--sweep-id", o.sweepID); err != nil {
+			return sweep.Spec{}, err
+		}
 	}
 	if err := o.rejectUnused(); err != nil {
 		return sweep.Spec{}, err
 	}
-	o.agent, o.user = originalPlayer(o.agent), originalPlayer(o.user)
+	o.agent, o.user = strings.TrimPrefix(o.agent, originalPrefix), strings.TrimPrefix(o.user, originalPrefix)
 	specify := func(args []string) (sweep.Spec, error) { return o.specify(ctx, stderr, args) }
 	if o.replay != "" {
 		specify = o.replaySpec
@@ -301,18 +298,8 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 
 // play creates the sweep and collects its results.
 func (o *Options) play(ctx context.Context, running *standalone.Installation, spec sweep.Spec, directory *directory, collector *collector, stderr io.Writer) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var watch sync.WaitGroup
-	watch.Go(func() {
-		select {
-		case err := <-running.Failed():
-			cancel(err)
-			collector.stop()
-		case <-ctx.Done():
-		}
-	})
-	defer watch.Wait()
-	defer cancel(nil)
+	ctx, release := running.Watched(ctx, collector.stop)
+	defer release()
 	connections := running.Node()
 	prepared, err := sweep.Prepare(ctx, connections.Conn(rpc.Orchestrator), connections.Conn(rpc.Evaluator), spec)
 	if err != nil {
@@ -386,7 +373,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, collector.contract()), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, runfiles.UserContractOf(collector.rollouts())), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfiles.SummaryFile))
@@ -417,13 +404,4 @@ func (o *Options) verdict(collector *collector) error {
 		errs = append(errs, fmt.Errorf("%d of %d rollouts have no score because %s%s", group.rollouts, collector.total(), group.why, group.advice))
 	}
 	return errors.Join(errs...)
-}
-
-// scenarioOf indexes scenarios by name.
-func scenarioOf(scenarios []*scenariov1.Scenario) map[string]*scenariov1.Scenario {
-	index := make(map[string]*scenariov1.Scenario, len(scenarios))
-	for _, s := range scenarios {
-		index[s.GetSetup().GetName()] = s
-	}
-	return index
 }

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"io"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -16,16 +17,17 @@ import (
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
-// prepareRun returns the sweep and options for flags.
+// prepareRun returns the sweep and options for flags, with a pack that loads faster than the
+// built-in one.
 func prepareRun(t *testing.T, args ...string) (sweep.Spec, *Options) {
 	t.Helper()
 	options := New(runfiles.Program{})
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(flags)
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(append(args, "--pack", filepath.Join("..", "..", "..", "..", "examples", "packs", "ride"))); err != nil {
 		t.Fatal(err)
 	}
-	spec, err := options.prepare(t.Context(), io.Discard, []string{"turn_off_wifi"})
+	spec, err := options.prepare(t.Context(), io.Discard, []string{"be_ready"})
 	if err != nil {
 		t.Fatalf("%v: %v", args, err)
 	}
@@ -91,7 +93,7 @@ func TestSpendInEnvironment(t *testing.T) {
 }
 
 func TestRedact(t *testing.T) {
-	secrets := secretsOf([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
+	secrets := Secrets([]string{"OPENAI_API_KEY=sk-longer-than-this", "MY_TOKEN=sk-longer", "DB_PASSWORD=short", "TOOLSANDBOX_TLS_KEY=certificate/key.pem", "HOME=/home/somebody"})
 	for text, want := range map[string]string{
 		"":                                      "",
 		"http://localhost:8000/v1":              "http://localhost:8000/v1",
@@ -106,7 +108,7 @@ func TestRedact(t *testing.T) {
 		"short certificate/key.pem":             "short certificate/key.pem",
 		"see http://u:p@h and http://v:q@i?k=1": "see http://[redacted]@h and http://[redacted]@i?[redacted]",
 	} {
-		if got := redact(text, secrets); got != want {
+		if got := Redact(text, secrets); got != want {
 			t.Errorf("redact(%q) = %q, want %q", text, got, want)
 		}
 	}

@@ -9,20 +9,15 @@ import (
 
 // servicesOf parses --services; empty leaves the choice to the scenario.
 func servicesOf(text string) (toolhostv1.HostedServices, error) {
-	switch text {
-	case "":
+	if text == "" {
 		return toolhostv1.HostedServices_HOSTED_SERVICES_UNSPECIFIED, nil
-	case "recorded":
-		return toolhostv1.HostedServices_HOSTED_SERVICES_RECORDED, nil
-	case "offline":
-		return toolhostv1.HostedServices_HOSTED_SERVICES_OFFLINE, nil
-	case "live":
-		return toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, nil
-	case "record":
-		return toolhostv1.HostedServices_HOSTED_SERVICES_RECORD, nil
-	default:
-		return 0, process.Usage("--services: %q given, expected recorded, offline, live or record", text)
 	}
+	for number := range toolhostv1.HostedServices_name {
+		if services := toolhostv1.HostedServices(number); number > 0 && servicesText(services) == text {
+			return services, nil
+		}
+	}
+	return 0, process.Usage("--services: %q given, expected recorded, offline, live or record", text)
 }
 
 // servicesText is the inverse of servicesOf.

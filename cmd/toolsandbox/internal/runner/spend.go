@@ -23,7 +23,7 @@ type spendOptions struct {
 
 func (o *spendOptions) register(flags *pflag.FlagSet) {
 	o.flags = flags
-	o.tokens, o.dollars = optionalInt64(), optionalFloat()
+	o.tokens, o.dollars = optionalInt[int64](64), optionalFloat()
 	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; --resume continues a stopped run (default: no limit)")
 	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the price table; the built-in one is unchecked")
 }

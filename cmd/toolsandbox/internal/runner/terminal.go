@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/terminal"
@@ -105,10 +106,5 @@ func (p terminalPlayers) close() error {
 
 // atTerminal returns whether a person plays.
 func atTerminal(players ...*agentgwv1.Player) bool {
-	for _, p := range players {
-		if player.AtTerminal(p) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(players, player.AtTerminal)
 }

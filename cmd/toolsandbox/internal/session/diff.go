@@ -97,7 +97,7 @@ func matchRows(schema world.Table, before, after []*worldv1.Row) []int {
 			continue
 		}
 		for j, candidate := range after {
-			if !named[j] && equalRows(row, candidate) {
+			if !named[j] && slices.EqualFunc(row.GetCells(), candidate.GetCells(), equalCells) {
 				partner[i], named[j] = j, true
 				break
 			}
@@ -151,10 +151,6 @@ func cellOf(row *worldv1.Row, i int) *worldv1.Value {
 		return row.GetCells()[i]
 	}
 	return world.Null()
-}
-
-func equalRows(a, b *worldv1.Row) bool {
-	return slices.EqualFunc(a.GetCells(), b.GetCells(), equalCells)
 }
 
 // equalCells compares bit by bit: 0 is not -0.

@@ -173,10 +173,7 @@ func jsonText(cell *worldv1.Value) string {
 		}
 		return string(raw)
 	case *worldv1.Value_Text:
-		raw, err := encode(kind.Text)
-		if err != nil {
-			return strconv.Quote(kind.Text)
-		}
+		raw, _ := encode(kind.Text) // a text has no error
 		return string(raw)
 	default:
 		return "null"

@@ -86,12 +86,12 @@ func TestRecordingsRoundTrip(t *testing.T) {
 				return // YAML cannot represent the int
 			}
 			text := recordingsOf(t, answer(0, asked.URL, string(asked.Params), string(asked.Response)))
-			loaded, err := scenario.Load(fstest.MapFS{"task.yaml": {Data: []byte(task + text)}}, scenario.Options{})
+			pack, err := scenario.LoadPack(fstest.MapFS{"task.yaml": {Data: []byte(task + text)}}, scenario.Options{})
 			if err != nil {
 				t.Errorf("%s, line %d: %v\n%s", tool, line, err, text)
 				return
 			}
-			got := loaded[0].Scenario.GetSetup().GetRecordings()[0]
+			got := pack.Scenarios[0].Scenario.GetSetup().GetRecordings()[0]
 			if got.GetUrl() != asked.URL || !sameJSON(t, got.GetParamsJson(), string(asked.Params)) || !sameJSON(t, got.GetResponseJson(), string(asked.Response)) {
 				t.Errorf("%s, line %d: got %v\nwant %s %s", tool, line, got, asked.Params, asked.Response)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -27,7 +28,7 @@ const (
 
 // WriteList prints sessions, one per line.
 func WriteList(w io.Writer, sessions []*toolhostv1.Session) error {
-	t := newTable("session", "scenario", "messages", "parent", "forked at")
+	t := report.NewTable(table.Row{"session", "scenario", "messages", "parent", "forked at"})
 	t.SetColumnConfigs([]table.ColumnConfig{{Number: 3, Align: text.AlignRight}, {Number: 5, Align: text.AlignRight}})
 	for _, s := range sessions {
 		row := table.Row{s.GetId(), s.GetSetupName(), s.GetLastIndex() + 1, "", ""}
@@ -62,7 +63,7 @@ func (v *View) WriteText(w io.Writer) error {
 		}
 	}
 	if v.Versions != nil {
-		t := newTable("version of", "message", "rows")
+		t := report.NewTable(table.Row{"version of", "message", "rows"})
 		t.SetColumnConfigs([]table.ColumnConfig{{Number: 2, Align: text.AlignRight}, {Number: 3, Align: text.AlignRight}})
 		for _, version := range v.Versions {
 			t.AppendRow(table.Row{version.GetName(), version.GetIndex(), len(version.GetRows())})
@@ -82,7 +83,7 @@ func title(s *toolhostv1.Session) string {
 
 func rowsTable(schema *world.Schema, version *worldv1.Table) table.Writer {
 	shape, _ := schema.Table(version.GetName())
-	var header []string
+	var header table.Row
 	var columns []table.ColumnConfig
 	for i, column := range shape.Columns {
 		header = append(header, column.Name)
@@ -92,7 +93,7 @@ func rowsTable(schema *world.Schema, version *worldv1.Table) table.Writer {
 		}
 		columns = append(columns, config)
 	}
-	t := newTable(header...)
+	t := report.NewTable(header)
 	t.SetColumnConfigs(columns)
 	for _, row := range version.GetRows() {
 		var cells table.Row
@@ -128,7 +129,7 @@ func (c *Changes) WriteText(w io.Writer) error {
 			lines = append(lines, rowLines("+", diff.Table, row)...)
 		}
 		for _, row := range diff.Changed {
-			lines = append(lines, "  ~ "+keyText(diff.Table, row.Key))
+			lines = append(lines, fmt.Sprintf("  ~ %s: %q", diff.Table.Columns[0].Name, row.Key))
 			for _, cell := range row.Cells {
 				lines = append(lines, fmt.Sprintf("      %s: %s → %s", cell.Column, exactText(cell.From), exactText(cell.To)))
 			}
@@ -157,19 +158,13 @@ func summary(diff Diff) string {
 	return strings.Join(parts, ", ")
 }
 
-func keyText(table world.Table, key string) string {
-	return table.Columns[0].Name + ": " + strconv.Quote(key)
-}
-
 // rowLines prints a row after a sign, one line per cell.
 func rowLines(sign string, table world.Table, row *worldv1.Row) []string {
 	var lines []string
 	for i, column := range table.Columns {
-		margin := "    "
+		margin := "      "
 		if i == 0 {
 			margin = "  " + sign + " "
-		} else {
-			margin += "  "
 		}
 		lines = append(lines, margin+column.Name+": "+exactText(cellOf(row, i)))
 	}
@@ -258,20 +253,6 @@ func count(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
-}
-
-func newTable(header ...string) table.Writer {
-	t := table.NewWriter()
-	t.SetStyle(table.StyleLight)
-	t.Style().Format.Header = text.FormatDefault
-	t.Style().Options.DrawBorder = false
-	t.Style().Options.SeparateColumns = false
-	row := make(table.Row, len(header))
-	for i, name := range header {
-		row[i] = name
-	}
-	t.AppendHeader(row)
-	return t
 }
 
 func writeLines(w io.Writer, lines ...string) error {

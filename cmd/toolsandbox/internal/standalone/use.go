@@ -19,18 +19,28 @@ func With(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Co
 		return err
 	}
 	defer func() { err = Join(err, running.Close()) }()
+	ctx, release := running.Watched(ctx, func() {})
+	defer release()
+	return Cause(ctx, do(ctx, running.Node()))
+}
+
+// Watched returns a context that ends with the error of a service that ends by itself. Then it
+// calls failed. Call release in the end.
+func (e *Installation) Watched(ctx context.Context, failed func()) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case err := <-running.Failed():
+		case err := <-e.Failed():
 			cancel(err)
+			failed()
 		case <-ctx.Done():
 		}
 	})
-	defer watch.Wait()
-	defer cancel(nil)
-	return Cause(ctx, do(ctx, running.Node()))
+	return ctx, func() {
+		cancel(nil)
+		watch.Wait()
+	}
 }
 
 // Join joins an error with that of closing, unless they are the same: a service's failure is both.

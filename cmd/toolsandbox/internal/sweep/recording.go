@@ -1,14 +1,13 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"slices"
 	"strconv"
-	"sync"
 
+	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -41,31 +40,13 @@ type Recording interface {
 // HasExternalInput returns whether a rollout has external input to record: a model, a plug-in or a
 // person plays, or hosted services or tool servers are asked. toolServers reports the latter.
 func HasExternalInput(toolServers bool, services toolhostv1.HostedServices, players ...*agentgwv1.Player) bool {
-	if toolServers {
-		return true
-	}
-	switch services {
-	case toolhostv1.HostedServices_HOSTED_SERVICES_LIVE, toolhostv1.HostedServices_HOSTED_SERVICES_RECORD:
-		return true
-	default:
-	}
-	for _, p := range players {
-		if p.GetModel() != nil || p.GetPlugin() != nil {
-			return true
-		}
-	}
-	return false
+	return toolServers || services == toolhostv1.HostedServices_HOSTED_SERVICES_LIVE || services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD ||
+		slices.ContainsFunc(players, func(p *agentgwv1.Player) bool { return p.GetModel() != nil || p.GetPlugin() != nil })
 }
 
 // HasToolServers returns whether any scenario has tool servers.
 func HasToolServers(scenarios []*scenariov1.Scenario) bool {
 	return slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetToolServers()) > 0 })
-}
-
-// replayed is the digest of a specification that replays a recording.
-func replayed(digest string, recording Recording) string {
-	sum := sha256.Sum256([]byte(digest + recording.Digest()))
-	return hex.EncodeToString(sum[:])
 }
 
 // bring uploads the recording for the sweep's rollouts, once per id.
@@ -75,26 +56,13 @@ func (s *Sweep) bring(ctx context.Context) error {
 	}
 	spec := s.request.GetSpec()
 	total := len(spec.GetScenarios()) * len(spec.GetAgents()) * len(spec.GetUsers()) * int(spec.GetTrials())
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	numbers := make(chan int)
-	var group sync.WaitGroup
-	for range min(putters, total) {
-		group.Go(func() {
-			for n := range numbers {
-				if err := s.bringOne(ctx, n); err != nil {
-					cancel(err)
-				}
-			}
-		})
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(putters)
+	for n := 0; n < total && within.Err() == nil; n++ {
+		group.Go(func() error { return s.bringOne(within, n) })
 	}
-	for n := 0; n < total && ctx.Err() == nil; n++ {
-		numbers <- n
-	}
-	close(numbers)
-	group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	if err := group.Wait(); err != nil || ctx.Err() != nil {
+		return cmp.Or(context.Cause(ctx), err)
 	}
 	s.brought = s.ID()
 	return nil

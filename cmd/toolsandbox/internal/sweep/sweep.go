@@ -3,8 +3,12 @@
 package sweep
 
 import (
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -72,6 +76,14 @@ type Spec struct {
 	Recording Recording
 }
 
+// WithoutScenarios returns what identifies a sweep besides its scenarios.
+func (s Spec) WithoutScenarios() *orchestratorv1.SweepSpec {
+	return &orchestratorv1.SweepSpec{
+		Agents: s.Agents, Users: s.Users, Trials: int32(s.Trials), Seed: s.Seed, Compat: s.Compat, MaxBytes: s.MaxBytes,
+		HostedServices: s.Services, Replay: s.Recording != nil,
+	}
+}
+
 // Sweep is a sweep ready to be created.
 type Sweep struct {
 	request      *orchestratorv1.CreateSweepRequest
@@ -88,17 +100,7 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 	if err != nil {
 		return nil, err
 	}
-	request := &orchestratorv1.CreateSweepRequest{SweepId: spec.ID, SpendLimit: spec.Limit, Spec: &orchestratorv1.SweepSpec{
-		Agents: spec.Agents,
-		Users:  spec.Users,
-		Trials: int32(spec.Trials),
-		Seed:   spec.Seed,
-		Compat: spec.Compat,
-
-		MaxBytes:       spec.MaxBytes,
-		HostedServices: spec.Services,
-		Replay:         spec.Recording != nil,
-	}}
+	request := &orchestratorv1.CreateSweepRequest{SpendLimit: spec.Limit, Spec: spec.WithoutScenarios()}
 	for i, scenario := range spec.Scenarios {
 		request.Spec.Scenarios = append(request.Spec.Scenarios,
 			&orchestratorv1.SweepScenario{Setup: scenario.GetSetup(), EvaluationDigest: digests[i]})
@@ -108,13 +110,12 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 		return nil, err
 	}
 	if spec.Recording != nil {
-		digest = replayed(digest, spec.Recording)
+		sum := sha256.Sum256([]byte(digest + spec.Recording.Digest()))
+		digest = hex.EncodeToString(sum[:])
 	}
 	digest = digest[:digestLength]
 	request.Spec.Parallel = int32(spec.Parallel) // not part of the identity: a run may continue with another number
-	if request.GetSweepId() == "" {
-		request.SweepId = digest
-	}
+	request.SweepId = cmp.Or(spec.ID, digest)
 	return &Sweep{
 		request: request, digest: digest, orchestrator: orchestratorv1.NewOrchestratorServiceClient(orchestrator), recording: spec.Recording,
 	}, nil
@@ -122,9 +123,9 @@ func Prepare(ctx context.Context, orchestrator, evaluator grpc.ClientConnInterfa
 
 func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClient, scenarios []*scenariov1.Scenario) ([]string, error) {
 	var digests []string
-	for from := 0; from < len(scenarios); from += evaluationBatch {
+	for batch := range slices.Chunk(scenarios, evaluationBatch) {
 		request := &evaluatorv1.PutEvaluationsRequest{}
-		for _, scenario := range scenarios[from:min(from+evaluationBatch, len(scenarios))] {
+		for _, scenario := range batch {
 			request.Evaluations = append(request.Evaluations,
 				&evaluatorv1.NamedEvaluation{Scenario: scenario.GetSetup().GetName(), Evaluation: scenario.GetEvaluation()})
 		}

@@ -3,59 +3,12 @@ package terminal
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	agentv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agent/v1"
 )
-
-// parameter is one argument of a tool as its schema describes it.
-type parameter struct {
-	name, kind, description string
-	required                bool
-}
-
-// parameters reads a tool's schema, in order. An invalid schema has none.
-func parameters(tool *agentv1.Tool) []parameter {
-	schema, err := python.ParseJSON(tool.GetParametersJson())
-	if err != nil {
-		return nil
-	}
-	var required []string
-	for _, name := range items(field(schema, "required")) {
-		text, _ := name.AsStr()
-		required = append(required, text)
-	}
-	var list []parameter
-	if properties, ok := field(schema, "properties").AsDict(); ok {
-		for _, property := range properties.Items() {
-			kind, _ := field(property.Value, "type").AsStr()
-			description, _ := field(property.Value, "description").AsStr()
-			list = append(list, parameter{property.Key, kind, description, slices.Contains(required, property.Key)})
-		}
-	}
-	for _, name := range required { // without types and descriptions only the names are left
-		if !slices.ContainsFunc(list, func(p parameter) bool { return p.name == name }) {
-			list = append(list, parameter{name: name, required: true})
-		}
-	}
-	return list
-}
-
-func field(v python.Value, name string) python.Value {
-	dict, ok := v.AsDict()
-	if !ok {
-		return python.None()
-	}
-	value, _ := dict.Get(name)
-	return value
-}
-
-func items(v python.Value) []python.Value {
-	list, _ := v.AsList()
-	return list
-}
 
 func (c *Console) showTools(tools []*agentv1.Tool) {
 	for _, tool := range tools {
@@ -71,13 +24,14 @@ func (c *Console) showTools(tools []*agentv1.Tool) {
 
 // signature returns a tool's name and arguments; optional ones are in brackets.
 func signature(tool *agentv1.Tool) string {
+	parameters, _ := parameter.Read(tool.GetParametersJson()) // an invalid schema has none
 	var list []string
-	for _, p := range parameters(tool) {
-		text := p.name
-		if p.kind != "" {
-			text += ": " + p.kind
+	for _, p := range parameters {
+		text := p.Name
+		if p.Type != "" {
+			text += ": " + p.Type
 		}
-		if !p.required {
+		if !p.Required {
 			text = "[" + text + "]"
 		}
 		list = append(list, text)
@@ -148,23 +102,24 @@ func (c *Console) chooseTool(ctx context.Context, tools []*agentv1.Tool, name st
 
 // askArguments asks for each argument until it is valid.
 func (c *Console) askArguments(ctx context.Context, tool *agentv1.Tool) (string, error) {
+	parameters, _ := parameter.Read(tool.GetParametersJson())
 	arguments := &python.Dict{}
-	for _, p := range parameters(tool) {
-		if p.description != "" {
-			c.paragraph("  # ", "  # ", strings.ReplaceAll(p.description, "\n", " "))
+	for _, p := range parameters {
+		if p.Description != "" {
+			c.paragraph("  # ", "  # ", strings.ReplaceAll(p.Description, "\n", " "))
 		}
 		for {
-			line, err := c.readLine(ctx, "  "+p.prompt())
+			line, err := c.readLine(ctx, "  "+prompt(p))
 			if err != nil {
 				return "", err
 			}
-			value, present, err := p.read(line)
+			value, present, err := read(p, line)
 			if err != nil {
 				c.printf("  %v\n", err)
 				continue
 			}
 			if present {
-				arguments.Set(p.name, value)
+				arguments.Set(p.Name, value)
 			}
 			break
 		}
@@ -172,31 +127,31 @@ func (c *Console) askArguments(ctx context.Context, tool *agentv1.Tool) (string,
 	return python.JSON(arguments.Value()), nil
 }
 
-func (p parameter) prompt() string {
+func prompt(p parameter.Parameter) string {
 	notes := []string{}
-	if p.kind != "" {
-		notes = append(notes, p.kind)
+	if p.Type != "" {
+		notes = append(notes, p.Type)
 	}
-	if !p.required {
+	if !p.Required {
 		notes = append(notes, "Enter to omit")
 	}
 	if len(notes) == 0 {
-		return p.name + ": "
+		return p.Name + ": "
 	}
-	return p.name + " (" + strings.Join(notes, ", ") + "): "
+	return p.Name + " (" + strings.Join(notes, ", ") + "): "
 }
 
 // read parses a line as a value. "" is an empty text.
-func (p parameter) read(line string) (value python.Value, present bool, err error) {
+func read(p parameter.Parameter, line string) (value python.Value, present bool, err error) {
 	line = strings.TrimSpace(line)
 	switch {
-	case line == "" && p.required:
-		return value, false, fmt.Errorf("%s is needed", p.name)
+	case line == "" && p.Required:
+		return value, false, fmt.Errorf("%s is needed", p.Name)
 	case line == "":
 		return value, false, nil
 	case line == `""`:
 		return python.Str(""), true, nil
-	case p.kind == "boolean":
+	case p.Type == "boolean":
 		return readBoolean(line)
 	}
 	parsed, parseErr := python.ParseJSON(line)
@@ -205,11 +160,11 @@ func (p parameter) read(line string) (value python.Value, present bool, err erro
 	_, isBool := parsed.AsBool()
 	isInt, isNumber = isInt && parseErr == nil && !isBool, (isNumber || isInt) && parseErr == nil && !isBool
 	switch {
-	case p.kind == "integer" && !isInt:
+	case p.Type == "integer" && !isInt:
 		return value, false, fmt.Errorf("%q is not an integer", line)
-	case p.kind == "number" && !isNumber:
+	case p.Type == "number" && !isNumber:
 		return value, false, fmt.Errorf("%q is not a number", line)
-	case p.kind == "string", parseErr != nil:
+	case p.Type == "string", parseErr != nil:
 		return python.Str(line), true, nil
 	}
 	return parsed, true, nil

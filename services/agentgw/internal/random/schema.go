@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
@@ -31,19 +32,10 @@ func (d drawer) arguments(schema string) string {
 
 // object draws every required property, and each other one with a probability of one half.
 func (d drawer) object(schema python.Value, depth int) python.Value {
-	required := texts(field(schema, "required"))
 	result := &python.Dict{}
-	properties, _ := field(schema, "properties").AsDict()
-	for _, property := range properties.Items() {
-		if isRequired := required[property.Key]; isRequired || d.IntN(2) == 0 {
-			result.Set(property.Key, d.value(property.Value, depth+1))
-		}
-	}
-	names, _ := field(schema, "required").AsList()
-	for _, name := range names {
-		key, ok := name.AsStr()
-		if _, there := result.Get(key); ok && !there {
-			result.Set(key, d.value(python.None(), depth+1))
+	for _, p := range parameter.Of(schema) {
+		if p.Name != "" && (p.Required || d.IntN(2) == 0) {
+			result.Set(p.Name, d.value(p.Schema, depth+1))
 		}
 	}
 	return result.Value()
@@ -51,10 +43,10 @@ func (d drawer) object(schema python.Value, depth int) python.Value {
 
 // value draws a value of the schema's type, or of any scalar type without one.
 func (d drawer) value(schema python.Value, depth int) python.Value {
-	if choices, _ := field(schema, "enum").AsList(); len(choices) > 0 {
+	if choices, _ := schema.Field("enum").AsList(); len(choices) > 0 {
 		return choices[d.IntN(len(choices))]
 	}
-	switch kind := d.kind(field(schema, "type")); {
+	switch kind := d.kind(schema.Field("type")); {
 	case kind == "boolean":
 		return python.Bool(d.IntN(2) == 0)
 	case kind == "integer":
@@ -68,7 +60,7 @@ func (d drawer) value(schema python.Value, depth int) python.Value {
 	case kind == "array" && depth < maxDepth:
 		items := make([]python.Value, d.IntN(maxItems))
 		for i := range items {
-			items[i] = d.value(field(schema, "items"), depth+1)
+			items[i] = d.value(schema.Field("items"), depth+1)
 		}
 		return python.List(items...)
 	case kind == "object":
@@ -109,21 +101,4 @@ func (d drawer) number() float64 {
 		return float64(d.IntN(36000)-18000) / 100
 	}
 	return float64(1_600_000_000 + d.IntN(200_000_000))
-}
-
-func field(schema python.Value, key string) python.Value {
-	dict, _ := schema.AsDict()
-	value, _ := dict.Get(key)
-	return value
-}
-
-func texts(list python.Value) map[string]bool {
-	items, _ := list.AsList()
-	set := make(map[string]bool, len(items))
-	for _, item := range items {
-		if text, ok := item.AsStr(); ok {
-			set[text] = true
-		}
-	}
-	return set
 }

@@ -106,9 +106,6 @@ type Assembler struct {
 // New returns an assembler. done maps rollouts to their last round with a result. The assembler
 // owns the map.
 func New(done map[string]int32) *Assembler {
-	if done == nil {
-		done = make(map[string]int32)
-	}
 	return &Assembler{
 		pending: make(map[string]*pending),
 		done:    done,

@@ -182,7 +182,7 @@ func TestEveryOrderGivesTheSameTrajectoryOnce(t *testing.T) {
 	for seed := range uint64(150) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 1))
-			a := assemble.New(nil)
+			a := assemble.New(map[string]int32{})
 			owner := make(map[event]*recording)
 			var lists [][]event
 			var all []*recording
@@ -247,7 +247,7 @@ func TestIncomplete(t *testing.T) {
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
 	turn := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Versions: versions}}}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
-	a := assemble.New(nil)
+	a := assemble.New(map[string]int32{})
 	for i, entry := range chain(start, turn, end) {
 		if got, err := a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
 			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
@@ -272,7 +272,7 @@ func TestBrokenLogs(t *testing.T) {
 		"no entry":                        {start, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := assemble.New(nil)
+			a := assemble.New(map[string]int32{})
 			var err error
 			for i, entry := range chain(entries...) {
 				_, err = a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{})

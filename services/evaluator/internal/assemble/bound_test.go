@@ -99,7 +99,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 		"rows before the start": {versions, nothing, "more than 262144 rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := assemble.New(nil)
+			a := assemble.New(map[string]int32{})
 			chain(start, end)
 			if err := test.early(a); err != nil {
 				t.Fatal(err)

@@ -36,7 +36,7 @@ func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3)}, Versions: []*worldv1.TableVersion{version}, Deactivated: proto.Int32(1)}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}...)
 	snapshots := []*busv1.Snapshot{{SessionId: "s.0", Tables: []*worldv1.Table{stored}}}
-	a := assemble.New(nil)
+	a := assemble.New(map[string]int32{})
 	a.Snapshot(snapshots[0])
 	var got *assemble.Trajectory
 	for i, entry := range log {

@@ -27,7 +27,7 @@ func TestReopenDuringRestore(t *testing.T) {
 	}...)
 	for _, known := range []string{"pending", "done"} {
 		t.Run("round 0 is "+known, func(t *testing.T) {
-			a := assemble.New(nil)
+			a := assemble.New(map[string]int32{})
 			if first, err := a.Log(id, 1, log[0], trace.SpanContext{}); first == nil || err != nil {
 				t.Fatalf("the end of round 0: got %v and %v, want a trajectory", first, err)
 			}

@@ -9,6 +9,14 @@ import (
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 )
 
+// Explanation is a score with its explanation. All similarities are those of Score.
+type Explanation struct {
+	// Result is the score.
+	Result Result
+	// Milestones and Minefields have one entry per node, without its name.
+	Milestones, Minefields []*evaluatorv1.NodeExplanation
+}
+
 // Explain scores a trajectory as Score does and explains each number. It is much slower than Score.
 // It only reads its arguments and is safe for concurrent use.
 func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation {

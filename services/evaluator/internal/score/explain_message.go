@@ -14,36 +14,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// completion replaces the target's traces or text in fillColumn by accepted or content. fillColumn
-// −1 replaces nothing.
-type completion struct {
-	fillColumn int
-	accepted   []traceTarget
-	content    string
-	values     []namedValue
-}
-
-// completions returns all completions of a target from the calls at its reference, in the order of
-// scoring.
-func (x *explainer) completions(c *constraint, calls []call) []completion {
-	var all []completion
-	for i := range calls {
-		for _, values := range x.extract(&calls[i], c.extractor).alternatives {
-			if c.fillColumn == columnContent {
-				if !c.template.canFill(values) {
-					continue
-				}
-				all = append(all, completion{fillColumn: c.fillColumn, content: c.template.fill(values), values: values})
-				continue
-			}
-			for _, replace := range []bool{true, false} {
-				all = append(all, completion{fillColumn: c.fillColumn, accepted: c.completedTraces(values, replace), values: values})
-			}
-		}
-	}
-	return all
-}
-
 // completedMessage explains the comparison of a message with a completed target.
 func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *constraint, index int) {
 	unchanged := completion{fillColumn: -1}
@@ -54,7 +24,7 @@ func (x *explainer) completedMessage(e *evaluatorv1.ConstraintExplanation, c *co
 	}
 	reference := int(e.GetReferenceIndex())
 	calls := x.calls(reference)
-	all := x.completions(c, calls)
+	all := x.targetCompletions(c, reference)
 	if len(all) == 0 {
 		e.Problem = fmt.Sprintf("no call at message %d gives %s", reference, strings.Join(c.extractedNames(), " and "))
 		for i := range calls {
@@ -82,7 +52,7 @@ func (x *explainer) similarity(c *constraint, index int, completed completion) f
 	if !c.admits(&x.trajectory.Messages[index]) {
 		return 0
 	}
-	return x.prepared.compareMessage(c.target[0], index, completed.fillColumn, completed.accepted, completed.content)
+	return x.prepared.compareMessage(c.target[0], index, completed)
 }
 
 // message explains the comparison of a message with the completed target.

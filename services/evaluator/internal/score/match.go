@@ -61,8 +61,10 @@ func better(a, b candidate) int {
 
 // newMatcher prepares matching. The trajectory must have a first user message.
 func newMatcher(w *prepared, g *Graph) *matcher {
-	m := &matcher{prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first}
-	m.cache = make([][]float64, g.constraintCount)
+	m := &matcher{
+		prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first,
+		cache: make([][]float64, g.constraintCount), sums: make(map[string]outcome),
+	}
 	m.prepareBounds()
 	return m
 }

@@ -74,6 +74,7 @@ func (m *matcher) prepareBounds() {
 	b := &m.bounds
 	b.factors, b.maxFactors = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
 	b.fixed = make([]float64, len(m.graph.nodes)*m.candidateCount)
+	b.rootBounds, b.parentBounds = make(map[string]*subtreeBounds), make(map[string][]float64)
 	for set := m.graph.matched; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		for offset := range m.candidateCount {
@@ -237,9 +238,6 @@ func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
 		best = max(best, r.sum[offset])
 		r.suffixMax[offset] = best
 	}
-	if m.bounds.rootBounds == nil {
-		m.bounds.rootBounds = make(map[string]*subtreeBounds)
-	}
 	m.bounds.rootBounds[string(m.boundsKey(f, i))] = r
 	return r
 }
@@ -281,9 +279,6 @@ func (m *matcher) parentBounds(f *forest, i int) []float64 {
 			}
 			bounds[parentOffset] = upper[max(parentOffset, firstOffset)]
 		}
-	}
-	if m.bounds.parentBounds == nil {
-		m.bounds.parentBounds = make(map[string][]float64)
 	}
 	m.bounds.parentBounds[string(m.boundsKey(f, i))] = bounds
 	return bounds

@@ -104,9 +104,6 @@ func (m *matcher) search(component uint64, last int, threshold float64) float64 
 		}
 	}
 	m.stack = m.stack[:start]
-	if m.sums == nil {
-		m.sums = make(map[string]outcome)
-	}
 	m.sums[string(m.stateKey(component, last))] = outcome{best, best > threshold}
 	return best
 }

@@ -93,7 +93,7 @@ func (w *prepared) compareRow(target []cell, row []Value) float64 {
 
 // compareMessage compares a message with a target row. accepted and content replace the target's
 // traces and text in fillColumn, unless that is −1.
-func (w *prepared) compareMessage(target []cell, index, fillColumn int, accepted []traceTarget, content string) float64 {
+func (w *prepared) compareMessage(target []cell, index int, completed completion) float64 {
 	message := &w.trajectory.Messages[index]
 	product := 1.0
 	for i := range target {
@@ -102,12 +102,12 @@ func (w *prepared) compareMessage(target []cell, index, fillColumn int, accepted
 		switch {
 		case c.measure == ToolTrace:
 			traces := c.accepted
-			if c.column == fillColumn {
-				traces = accepted
+			if c.column == completed.fillColumn {
+				traces = completed.accepted
 			}
 			similarity = indicator(anyMatches(traces, w.calls(index)))
-		case c.column == fillColumn && fillColumn == columnContent && !c.value.IsNull():
-			similarity = w.compareCompletedText(c, message.Content, content)
+		case c.column == columnContent && completed.fillColumn == columnContent && !c.value.IsNull():
+			similarity = w.compareCompletedText(c, message.Content, completed.content)
 		default:
 			similarity = w.compareCell(c, message.cell(c.column))
 		}
@@ -136,9 +136,6 @@ func (w *prepared) compareCompletedText(c *cell, value Value, content string) fl
 	target, ok := w.targets[content]
 	if !ok {
 		target = rouge.NewTarget(content)
-		if w.targets == nil {
-			w.targets = make(map[string]*rouge.Target)
-		}
 		w.targets[content] = target
 	}
 	return roundToFloat32(target.FMeasure(w.tokens(value.text)))
@@ -149,46 +146,47 @@ func (w *prepared) compareCompletedText(c *cell, value Value, content string) fl
 func (w *prepared) dependant(c *constraint, index, reference int) float64 {
 	best := 0.0
 	for _, f := range w.targetCompletions(c, reference) {
-		if best = max(best, w.compareMessage(c.target[0], index, c.fillColumn, f.accepted, f.content)); best == 1 {
+		if best = max(best, w.compareMessage(c.target[0], index, f)); best == 1 {
 			break
 		}
 	}
 	return best
 }
 
-// targetCompletion is one completion of a target: of its tool_trace or of its content.
-type targetCompletion struct {
-	accepted []traceTarget
-	content  string
+// completion replaces the target's traces or text in fillColumn by accepted or content. fillColumn
+// −1 replaces nothing.
+type completion struct {
+	fillColumn int
+	accepted   []traceTarget
+	content    string
+	values     []namedValue
 }
 
 // targetCompletions returns the completions of a constraint's target from the traces of a reference
 // message.
-func (w *prepared) targetCompletions(c *constraint, reference int) []targetCompletion {
+func (w *prepared) targetCompletions(c *constraint, reference int) []completion {
 	if c.fillColumn == columnContent && c.template == nil {
 		return nil
 	}
 	at := w.completionCache[c]
 	if at == nil {
-		at = make([][]targetCompletion, len(w.trajectory.Messages))
-		if w.completionCache == nil {
-			w.completionCache = make(map[*constraint][][]targetCompletion)
-		}
+		at = make([][]completion, len(w.trajectory.Messages))
 		w.completionCache[c] = at
 	}
 	if at[reference] != nil {
 		return at[reference]
 	}
-	list := []targetCompletion{}
+	list := []completion{}
 	calls := w.calls(reference)
 	for i := range calls {
 		for _, values := range w.extract(&calls[i], c.extractor).alternatives {
-			if c.fillColumn == columnContent {
-				if c.template.canFill(values) {
-					list = append(list, targetCompletion{content: c.template.fill(values)})
+			switch {
+			case c.fillColumn != columnContent:
+				for _, replace := range []bool{true, false} {
+					list = append(list, completion{fillColumn: c.fillColumn, accepted: c.completedTraces(values, replace), values: values})
 				}
-			} else {
-				list = append(list, targetCompletion{accepted: c.completedTraces(values, true)}, targetCompletion{accepted: c.completedTraces(values, false)})
+			case c.template.canFill(values):
+				list = append(list, completion{fillColumn: c.fillColumn, content: c.template.fill(values), values: values})
 			}
 		}
 	}

@@ -80,9 +80,6 @@ func (m *packMeasures) compareCells(fn *measure.Function, target, actual Value) 
 		return cached.similarity, cached.err
 	}
 	similarity, err := m.call(fn, target.python(), actual.python())
-	if m.cache == nil {
-		m.cache = make(map[cellPair]comparison)
-	}
 	m.cache[key] = comparison{similarity, err}
 	return similarity, err
 }

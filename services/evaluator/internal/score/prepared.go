@@ -3,6 +3,7 @@ package score
 import (
 	"encoding/binary"
 	"math"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assign"
@@ -17,7 +18,7 @@ type prepared struct {
 	texts map[string]rouge.Tokens
 	// completionCache holds the completions of a constraint's target by reference message. targets
 	// holds completed texts.
-	completionCache map[*constraint][][]targetCompletion
+	completionCache map[*constraint][][]completion
 	targets         map[string]*rouge.Target
 	traces          [][]call
 	parsed          []bool
@@ -50,7 +51,11 @@ var empty = []Version{{}}
 
 // prepare allocates the data of a trajectory.
 func prepare(trajectory *Trajectory) *prepared {
-	w := &prepared{trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(), texts: make(map[string]rouge.Tokens)}
+	w := &prepared{
+		trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(),
+		texts: make(map[string]rouge.Tokens), targets: make(map[string]*rouge.Target),
+		completionCache: make(map[*constraint][][]completion), packMeasures: packMeasures{cache: make(map[cellPair]comparison)},
+	}
 	n := len(trajectory.Messages)
 	w.traces, w.parsed = make([][]call, n), make([]bool, n)
 	w.tables = make([]history, len(w.schema.Tables()))
@@ -115,29 +120,11 @@ func (w *prepared) classOf(t int, index int) int32 {
 }
 
 // equalRows reports whether two versions have the same rows in the same order.
-func equalRows(a, b [][]Value) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if !equalRow(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
-}
+func equalRows(a, b [][]Value) bool { return slices.EqualFunc(a, b, equalRow) }
 
 // equalRow reports whether two rows have the same cells.
 func equalRow(a, b []Value) bool {
-	if len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] {
-		return true
-	}
-	for i := range a {
-		if !a[i].Equal(b[i]) {
-			return false
-		}
-	}
-	return true
+	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] || slices.EqualFunc(a, b, Value.Equal)
 }
 
 // equal reports whether a table is the same at two message indices.
@@ -202,7 +189,7 @@ func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
 		if c.measure == ToolTraceDependant {
 			return w.dependant(c, index, reference)
 		}
-		return w.compareMessage(c.target[0], index, -1, nil, "")
+		return w.compareMessage(c.target[0], index, completion{fillColumn: -1})
 	}
 	h := &w.tables[c.table]
 	rows := h.versionAt[index]

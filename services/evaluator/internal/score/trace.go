@@ -23,22 +23,18 @@ func parseCall(text string) (c call, ok bool) {
 	if err != nil {
 		return c, false
 	}
-	fields, _ := trace.AsDict()
-	c.result, _ = fields.Get("result")
+	c.result = trace.Field("result")
 	c.tool, c.arguments, err = parseTrace(trace)
 	return c, err == nil
 }
 
 // parseTrace returns the tool and the arguments of a trace.
 func parseTrace(trace python.Value) (tool string, arguments *python.Dict, err error) {
-	fields, _ := trace.AsDict()
-	name, _ := fields.Get("tool_name")
-	tool, ok := name.AsStr()
+	tool, ok := trace.Field("tool_name").AsStr()
 	if !ok {
 		return "", nil, errors.New("no text tool_name")
 	}
-	argumentsValue, _ := fields.Get("arguments")
-	if arguments, ok = argumentsValue.AsDict(); !ok {
+	if arguments, ok = trace.Field("arguments").AsDict(); !ok {
 		return "", nil, errors.New("no object arguments")
 	}
 	return tool, arguments, nil

@@ -72,11 +72,7 @@ func (m *Message) cell(column int) Value {
 		}
 	case columnVisibleTo:
 		if m.VisibleTo != nil {
-			names := make([]string, len(m.VisibleTo))
-			for i, role := range m.VisibleTo {
-				names[i] = world.RoleName(role)
-			}
-			return List(names...)
+			return List(world.RoleTexts(m.VisibleTo)...)
 		}
 	}
 	return Null()

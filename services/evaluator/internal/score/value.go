@@ -54,20 +54,8 @@ func String(s string) Value { return Value{kind: KindString, text: s} }
 // List returns a list of texts. The caller must not change it afterwards.
 func List(texts ...string) Value { return Value{kind: KindList, list: texts} }
 
-// Kind returns the kind of v.
-func (v Value) Kind() Kind { return v.kind }
-
 // IsNull reports whether v is null.
 func (v Value) IsNull() bool { return v.kind == KindNull }
-
-// Text returns the text of v. ok is false for other kinds.
-func (v Value) Text() (string, bool) { return v.text, v.kind == KindString }
-
-// Float returns the number of v. ok is false for other kinds.
-func (v Value) Float() (float64, bool) { return v.number, v.kind == KindNumber }
-
-// Truth returns the bool of v. ok is false for other kinds.
-func (v Value) Truth() (bool, bool) { return v.number != 0, v.kind == KindBool }
 
 // Texts returns the list of v, which must not be changed. ok is false for other kinds.
 func (v Value) Texts() ([]string, bool) { return v.list, v.kind == KindList }

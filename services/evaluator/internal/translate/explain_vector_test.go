@@ -143,28 +143,17 @@ func (s *explanationChecker) cell(place string, cell *evaluatorv1.CellExplanatio
 	}
 }
 
-// explain explains all cases and compares each explanation with the score.
-func explain(t *testing.T, cases []recorded) {
+// explain explains a case and compares the explanation with the score.
+func explain(t *testing.T, c recorded, want score.Result) {
 	t.Helper()
-	for _, c := range cases {
-		want := score.Score(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
-		got := score.Explain(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
-		if diff := cmp.Diff(want, got.Result); diff != "" {
-			t.Errorf("%s: result (-scored +explained):\n%s", c.name, diff)
-		}
-		var s explanationChecker
-		s.graph("milestones", got.Milestones, &want.Milestones)
-		s.graph("minefields", got.Minefields, &want.Minefields)
-		for _, difference := range s.differences {
-			t.Errorf("%s: %s", c.name, difference)
-		}
+	got := score.Explain(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
+	if diff := cmp.Diff(want, got.Result); diff != "" {
+		t.Errorf("%s: result (-scored +explained):\n%s", c.name, diff)
 	}
-}
-
-func TestExplainEvaluations(t *testing.T) { explain(t, evaluations(t)) }
-
-func TestExplainTrajectories(t *testing.T) {
-	for _, label := range labels {
-		t.Run(label, func(t *testing.T) { explain(t, trajectories(t, label)) })
+	var s explanationChecker
+	s.graph("milestones", got.Milestones, &want.Milestones)
+	s.graph("minefields", got.Minefields, &want.Minefields)
+	for _, difference := range s.differences {
+		t.Errorf("%s: %s", c.name, difference)
 	}
 }

@@ -105,16 +105,17 @@ func trajectories(tb testing.TB, label string) []recorded {
 	return compile(tb, label, scorings, err)
 }
 
-// check scores all cases.
+// check scores and explains all cases.
 func check(t *testing.T, cases []recorded) {
 	t.Helper()
 	scored := 0
 	for _, c := range cases {
+		got := score.Score(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
+		explain(t, c, got)
 		if !c.HasScore() {
 			continue
 		}
 		scored++
-		got := score.Score(c.trajectory, c.graphs.Milestones, c.graphs.Minefields)
 		for _, difference := range c.Differences(translate.Result(got, len(c.Messages))) {
 			t.Errorf("%s: %+v", c.name, difference)
 		}

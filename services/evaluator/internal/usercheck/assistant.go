@@ -2,6 +2,7 @@ package usercheck
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -44,21 +45,11 @@ func (c *check) findAssistant(text string) string {
 func (c *check) isDictated(text string) bool {
 	run := words(text)
 	for i := 0; i+len(run) <= len(c.instructions); i++ {
-		if beginsVerbatim(c.instructions[i:], run) {
+		if slices.EqualFunc(c.instructions[i:i+len(run)], run, func(known instructionWord, word string) bool { return known.word == word }) {
 			return true
 		}
 	}
 	return false
-}
-
-// beginsVerbatim reports whether a list, which is long enough, begins with the given words.
-func beginsVerbatim(list []instructionWord, run []string) bool {
-	for i, word := range run {
-		if list[i].word != word {
-			return false
-		}
-	}
-	return true
 }
 
 var (

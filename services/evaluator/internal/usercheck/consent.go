@@ -64,15 +64,7 @@ func actionKey(action string) string { return strings.Join(words(action), " ") }
 
 // allowedAction returns the action that a call allows, empty if it names none.
 func allowedAction(call *worldv1.ToolCall) string {
-	arguments, err := sandbox.Arguments(call)
-	if err != nil {
-		return ""
-	}
-	dict, _ := arguments.AsDict()
-	for _, item := range dict.Items() {
-		if action, ok := item.Value.AsStr(); ok && item.Key == "action" {
-			return truncate(strings.TrimRight(action, ".!? "))
-		}
-	}
-	return ""
+	arguments, _ := sandbox.Arguments(call) // without arguments there is no action
+	action, _ := arguments.Field("action").AsStr()
+	return truncate(strings.TrimRight(action, ".!? "))
 }

@@ -1,6 +1,7 @@
 package usercheck_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ import (
 // TestGoalLeaks checks users that repeat their complete goal, verbatim and in the first person. A
 // goal that only states what the user does not know may be told.
 func TestGoalLeaks(t *testing.T) {
-	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -24,7 +25,7 @@ func TestGoalLeaks(t *testing.T) {
 	mine := strings.NewReplacer("your ", "my ", "Your ", "My ", "you are", "I am", "You ", "I ", " you ", " I ", " you.", " me.", " you,", " me,")
 	var unseen, turned []string
 	goals := 0
-	for _, one := range loaded {
+	for _, one := range pack.Scenarios {
 		setup := one.Scenario.GetSetup()
 		userSpec := one.Scenario.GetEvaluation().GetUser()
 		goal := userSpec.GetGoal()

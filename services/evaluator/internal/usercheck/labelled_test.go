@@ -51,12 +51,12 @@ func initialScene(s *scenariov1.Scenario) scene {
 // catalogue returns the scenes at the start of the built-in scenarios.
 func catalogue(t *testing.T) map[string]scene {
 	t.Helper()
-	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	scenes := make(map[string]scene, len(loaded))
-	for _, one := range loaded {
+	scenes := make(map[string]scene, len(pack.Scenarios))
+	for _, one := range pack.Scenarios {
 		scenes[one.Scenario.GetSetup().GetName()] = initialScene(one.Scenario)
 	}
 	return scenes
@@ -278,13 +278,13 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, message
 // TestCatalogue checks the scripts of the catalogue's users. Only words of a script that are not in
 // the instructions are flagged.
 func TestCatalogue(t *testing.T) {
-	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	turns := 0
 	var got []string
-	for _, one := range loaded {
+	for _, one := range pack.Scenarios {
 		setup, initial := one.Scenario.GetSetup(), initialScene(one.Scenario)
 		play(setup, initial.view, func(view, messages []*worldv1.Message) {
 			turns++
@@ -303,12 +303,12 @@ func TestCatalogue(t *testing.T) {
 // TestConfirmationVariants checks the scripts of users that consent when the oracle asks. None is
 // flagged. Each is flagged if it consents earlier.
 func TestConfirmationVariants(t *testing.T) {
-	loaded, err := scenario.LoadDir(filepath.Join("..", "..", "..", "..", "scenarios"), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var bases []*scenariov1.Scenario
-	for _, one := range loaded {
+	for _, one := range pack.Scenarios {
 		bases = append(bases, one.Scenario)
 	}
 	allowed := 0

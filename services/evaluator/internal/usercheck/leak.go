@@ -57,7 +57,7 @@ func (c *check) findLeak(text string) string {
 		return evidence
 	}
 	runs := c.runs(tokens(text))
-	var touched units
+	touched := make(map[int]int) // words by unit of the instructions
 	for _, r := range runs {
 		end := r.words[len(r.words)-1].end
 		if r.isLeak() && !strings.HasPrefix(text[end:], "?") {
@@ -65,42 +65,29 @@ func (c *check) findLeak(text string) string {
 		}
 		for _, t := range r.instructions {
 			if !t.tellable {
-				touched.add(t.unit)
+				touched[t.unit]++
 			}
 		}
 	}
-	if !touched.touchesSeveral(c) {
+	if !c.touchSeveral(touched) {
 		return ""
 	}
 	last := runs[len(runs)-1].words
 	return text[runs[0].words[0].start:last[len(last)-1].end]
 }
 
-// units counts words by unit of the instructions.
-type units struct {
-	words map[int]int
-	count int
-}
-
-func (u *units) add(unit int) {
-	if u.words == nil {
-		u.words = make(map[int]int)
-	}
-	u.words[unit]++
-	u.count++
-}
-
-// touchesSeveral reports whether enough words of several units occur, of which one was not asked
+// touchSeveral reports whether there are enough words of several units, of which one was not asked
 // for.
-func (u *units) touchesSeveral(c *check) bool {
-	touched, unasked := 0, false
-	for unit, n := range u.words {
+func (c *check) touchSeveral(words map[int]int) bool {
+	touched, total, unasked := 0, 0, false
+	for unit, n := range words {
+		total += n
 		if n >= unitWords {
 			touched++
 			unasked = unasked || !c.askedFor(unit)
 		}
 	}
-	return touched > 1 && unasked && u.count >= leakWords
+	return touched > 1 && unasked && total >= leakWords
 }
 
 // isLeak reports whether a run is a leak by itself.
@@ -143,21 +130,11 @@ func (c *check) runs(words []token) []run {
 // occurredBefore reports whether a run of words was said before.
 func (c *check) occurredBefore(run []token) bool {
 	for i := 0; i+len(run) <= len(c.spoken); i++ {
-		if beginsWith(c.spoken[i:], run) {
+		if slices.EqualFunc(c.spoken[i:i+len(run)], run, func(spoken string, t token) bool { return spoken == swapPerson(t.word) }) {
 			return true
 		}
 	}
 	return false
-}
-
-// beginsWith reports whether a list, which is long enough, begins with a run of words.
-func beginsWith(spoken []string, prefix []token) bool {
-	for i, t := range prefix {
-		if spoken[i] != swapPerson(t.word) {
-			return false
-		}
-	}
-	return true
 }
 
 // addressesUser reports whether the run contains a word that addresses or mentions the simulated

@@ -117,7 +117,7 @@ func hourWord(word string) (at int, ok bool) {
 	if value, err := strconv.Atoi(word); err == nil {
 		return value, value <= lastDay
 	}
-	at, ok = numberWord(word)
+	at, ok = numbers[word]
 	return at, ok && at <= lastDay
 }
 
@@ -139,7 +139,7 @@ func spelledNumber(list []token) (m mention, n int) {
 		if at == len(list) {
 			break
 		}
-		value, ok := numberWord(list[at].word)
+		value, ok := numbers[list[at].word]
 		if list[at].word == "oh" {
 			value, ok = 0, true
 		}
@@ -177,11 +177,11 @@ func hourAndMinutes(list []token) (m mention, n int) {
 // amount parses a number in words such as twenty five or six hundred and forty.
 func amount(list []token) (value, n int) {
 	for n < len(list) {
-		next, ok := numberWord(list[n].word)
+		next, ok := numbers[list[n].word]
 		switch {
 		case !ok:
 			if list[n].word == "and" && n > 0 && value >= 100 && value%100 == 0 && n+1 < len(list) {
-				if _, more := numberWord(list[n+1].word); more {
+				if _, more := numbers[list[n+1].word]; more {
 					n++
 					continue
 				}
@@ -199,12 +199,6 @@ func amount(list []token) (value, n int) {
 		n++
 	}
 	return value, n
-}
-
-// numberWord returns the value of a number word.
-func numberWord(word string) (value int, ok bool) {
-	value, ok = numbers[word]
-	return value, ok
 }
 
 // durations returns the durations of a text in other units, e.g. 30 minutes for half an hour.

@@ -160,18 +160,20 @@ func (c *check) message(m *worldv1.Message) []finding {
 		return c.call(m)
 	}
 	text := truncate(sandbox.Content(m))
-	var found []finding
-	if evidence := c.findAssistant(text); evidence != "" {
-		found = append(found, finding{Assistant, evidence})
+	found := violated(Assistant, c.findAssistant(text))
+	if !writtenCall.MatchString(text) {
+		asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
+		found = append(found, violated(Invented, c.findInvented(text, asksForName))...)
 	}
-	asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
-	if evidence := c.findInvented(text, asksForName); evidence != "" && !writtenCall.MatchString(text) {
-		found = append(found, finding{Invented, evidence})
+	return append(found, violated(Leak, c.findLeak(text))...)
+}
+
+// violated returns a finding, none without evidence.
+func violated(rule, evidence string) []finding {
+	if evidence == "" {
+		return nil
 	}
-	if evidence := c.findLeak(text); evidence != "" {
-		found = append(found, finding{Leak, evidence})
-	}
-	return found
+	return []finding{{rule, evidence}}
 }
 
 // call checks a call of the user: an end, or the arguments of its own tools.
@@ -181,33 +183,25 @@ func (c *check) call(m *worldv1.Message) []finding {
 			return nil
 		}
 		evidence := c.findEarlyEnd()
-		if c.earlyEndFlagged = evidence != ""; c.earlyEndFlagged {
-			return []finding{{EarlyEnd, evidence}}
-		}
-		return nil
+		c.earlyEndFlagged = evidence != ""
+		return violated(EarlyEnd, evidence)
 	}
 	call := m.GetCall()
 	if call == nil {
 		return nil
 	}
 	if evidence := c.unknownTool(call.GetTool()); evidence != "" {
-		return []finding{{Assistant, evidence}}
+		return violated(Assistant, evidence)
 	}
 	if call.GetTool() == allowTool {
-		if evidence := c.findUnasked(call); evidence != "" {
-			return []finding{{Unasked, evidence}}
-		}
-		return nil
+		return violated(Unasked, c.findUnasked(call))
 	}
 	arguments, err := sandbox.Arguments(call)
 	if err != nil {
 		arguments = python.Str(call.GetArgumentsText())
 	}
 	budget := maxText
-	if evidence := c.findInventedValue("", arguments, &budget); evidence != "" {
-		return []finding{{Invented, evidence}}
-	}
-	return nil
+	return violated(Invented, c.findInventedValue("", arguments, &budget))
 }
 
 // findInventedValue returns the first unknown fact of a value at any depth. budget is the number of

@@ -44,7 +44,7 @@ func TestConsentBatches(t *testing.T) {
 			pool = append(pool, generatedCall(random, ids, pick(random, gated...)))
 		}
 		base := collidingWorld(random, cfg, ids)
-		base.Load(world.Consent, consents(random, base.Now(), confirm, ids), false)
+		base.Load(world.Consent, consents(random, base.Now(), confirm, ids))
 		texts, calls := batch(random, env, pool, base)
 		if len(calls) < 2 {
 			continue

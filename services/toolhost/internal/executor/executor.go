@@ -95,7 +95,7 @@ func (e *Environment) Run(ctx context.Context, world session.World, batch []*wor
 	for i, m := range batch {
 		calls[i] = e.resolve(m, sender)
 	}
-	answers, world, err := outcome(ctx, calls, world)
+	answers, world, err := firstFailing(ctx, calls, world)
 	if err == nil {
 		err = context.Cause(ctx) // a call without its answer has no outcome
 	}
@@ -103,14 +103,6 @@ func (e *Environment) Run(ctx context.Context, world session.World, batch []*wor
 		return nil, session.World{}, err
 	}
 	return answers, world, nil
-}
-
-func outcome(ctx context.Context, calls []call, world session.World) ([]Answer, session.World, error) {
-	if len(calls) == 1 {
-		answer := calls[0].run(ctx, &world)
-		return []Answer{answer}, world, nil
-	}
-	return firstFailing(ctx, calls, world)
 }
 
 // call is a resolved call, a program, or the exception that resolving raised.
@@ -233,22 +225,14 @@ func (c *call) run(ctx context.Context, w *session.World) Answer {
 	return answer
 }
 
-// outputText returns output as an answer contains it: valid UTF-8 without surrounding white space.
-func outputText(output string) string {
-	return python.Strip(strings.ToValidUTF8(output, "\uFFFD"))
-}
-
 // withException adds an exception to an answer. Only the last line of its text remains, unless the
 // source does not compile.
 func (a Answer) withException(err error) Answer {
 	text := strings.ToValidUTF8(err.Error(), "\uFFFD")
-	var compile *syntax.Error
-	if errors.As(err, &compile) {
-		a.Content, a.Exception = text, text
-		return a
+	if _, unparsed := errors.AsType[*syntax.Error](err); !unparsed {
+		text = strings.TrimRight(text, "\n")
+		text = text[strings.LastIndexByte(text, '\n')+1:]
 	}
-	text = strings.TrimRight(text, "\n")
-	text = text[strings.LastIndexByte(text, '\n')+1:]
 	a.Content, a.Exception = text, text
 	return a
 }

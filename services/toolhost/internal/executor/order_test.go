@@ -41,11 +41,11 @@ func someWorld() session.World {
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
 	w.Load(world.Setting, []session.Row{{
 		python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.Float(1), python.Float(2),
-	}}, false)
+	}})
 	contact := func(id, name string, self bool) session.Row {
 		return session.Row{python.Str(id), python.Str(name), python.Str("+14085550000"), python.None(), python.Bool(self)}
 	}
-	w.Load(world.Contact, []session.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)}, false)
+	w.Load(world.Contact, []session.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)})
 	return w
 }
 
@@ -192,11 +192,12 @@ func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) sessio
 		if random.IntN(10) == 0 {
 			row[1+random.IntN(4)] = python.None()
 		}
-		w.Load(world.Setting, []session.Row{row}, true)
+		w.Load(world.Setting, []session.Row{row})
 	}
 	load := func(name string, row func(id python.Value) session.Row) {
 		if random.IntN(4) == 0 {
-			w.Load(name, nil, random.IntN(2) == 0)
+			w.Load(name, nil)
+			w.AddHistory(name, random.IntN(2) == 0, false)
 		}
 		var rows []session.Row
 		for _, id := range ids {
@@ -207,7 +208,8 @@ func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) sessio
 				break
 			}
 		}
-		w.Load(name, rows, random.IntN(2) == 0)
+		w.Load(name, rows)
+		w.AddHistory(name, random.IntN(2) == 0, false)
 	}
 	self := 2 + random.IntN(4)
 	load(world.Contact, func(id python.Value) session.Row {
@@ -379,7 +381,7 @@ func BenchmarkRun(b *testing.B) {
 	for i := range 40 {
 		contacts = append(contacts, session.Row{python.Str(fmt.Sprint("id", i)), python.Str("Gus"), python.Str("+14085550000"), python.None(), python.Bool(false)})
 	}
-	world.Load("CONTACT", contacts, true)
+	world.Load("CONTACT", contacts)
 	for _, bench := range benchmarks() {
 		b.Run(bench.name, func(b *testing.B) {
 			b.ReportAllocs()

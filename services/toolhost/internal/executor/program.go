@@ -41,7 +41,7 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 	tools := &programTools{ctx: ctx, program: p, world: w}
 	outcome := interp.Run(ctx, p.compiled, tools)
 	p.steps = outcome.Steps + tools.steps
-	answer := Answer{Content: outputText(outcome.Output), Traces: tools.traces}
+	answer := Answer{Content: python.Strip(strings.ToValidUTF8(outcome.Output, "\uFFFD")), Traces: tools.traces}
 	if outcome.Err == nil {
 		return answer, nil
 	}

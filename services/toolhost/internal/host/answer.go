@@ -58,8 +58,8 @@ type recordedAnswer struct {
 	own    bool
 }
 
-// sessionConfig returns the frame of an execution, and the recorder of hosted services, nil if the
-// session contacts no service.
+// sessionConfig returns the configuration of an execution, and the recorder of hosted services, nil
+// if the session contacts no service.
 func (h *Host) sessionConfig(l *openSession, id string, index int32, stop context.CancelCauseFunc) (*session.Config, *serviceRecorder) {
 	switch {
 	case contactsServices(l.services), len(l.setup.servers) > 0:
@@ -201,15 +201,15 @@ func (d *serviceRecorder) load() error {
 	if d.session.services == toolhostv1.HostedServices_HOSTED_SERVICES_RECORD {
 		from = 0
 	}
-	for id, parent := d.id, d.session.parent; id != ""; {
+	err := d.host.lineage(d.id, &toolhostv1.SessionRecord{ParentId: d.session.parent}, d.index, func(id string, _ int32) (more bool, err error) {
 		answers, err := d.host.answers(id, from, d.index)
 		if err != nil {
-			return err
+			return false, err
 		}
 		for _, stored := range answers {
 			answer, err := decodeAnswer(stored)
 			if err != nil {
-				return fmt.Errorf("session %s: %w", id, err)
+				return false, fmt.Errorf("session %s: %w", id, err)
 			}
 			answer.own = id == d.id
 			switch {
@@ -222,17 +222,10 @@ func (d *serviceRecorder) load() error {
 				d.inherited = append(d.inherited, answer)
 			}
 		}
-		if id = parent; id == "" {
-			break
-		}
-		record, err := d.host.record(id)
-		if err != nil {
-			return err
-		}
-		parent = record.GetParentId()
-	}
-	d.loaded = true
-	return nil
+		return true, nil
+	})
+	d.loaded = err == nil
+	return err
 }
 
 // find returns the first answer to a request.
@@ -305,18 +298,31 @@ func (h *Host) Answers(id string) ([]*toolhostv1.ServiceAnswer, error) {
 // before the fork.
 func (h *Host) answersWithParents(id string, record *toolhostv1.SessionRecord, until int32) ([]*toolhostv1.ServiceAnswer, error) {
 	var all []*toolhostv1.ServiceAnswer
-	for {
+	err := h.lineage(id, record, until, func(id string, until int32) (more bool, err error) {
 		answers, err := h.answers(id, 0, until)
 		if err != nil {
-			return nil, fmt.Errorf("list answers of session %s: %w", id, err)
+			return false, fmt.Errorf("list answers of session %s: %w", id, err)
 		}
 		all = append(answers, all...)
-		if record.GetParentId() == "" {
-			return all, nil
+		return true, nil
+	})
+	return all, err
+}
+
+// storeAnswers stores the answers as if the session had received them. Each creation repeats it,
+// because an earlier one may have been interrupted. The session must be locked.
+func (h *Host) storeAnswers(ctx context.Context, id string, answers []*toolhostv1.ServiceAnswer) error {
+	numbers := make(map[int32]uint32)
+	for _, answer := range answers {
+		data, err := proto.Marshal(answer)
+		if err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
 		}
-		id, until = record.GetParentId(), min(until, record.GetForkedAt())
-		if record, err = h.record(id); err != nil {
-			return nil, err
+		index := answer.GetIndex()
+		if err := h.store.PutAnswer(ctx, id, store.Answer{Index: index, Number: numbers[index], Data: data}); err != nil {
+			return fmt.Errorf("store answers of session %s: %w", id, err)
 		}
+		numbers[index]++
 	}
+	return nil
 }

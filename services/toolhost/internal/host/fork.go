@@ -80,31 +80,25 @@ func (h *Host) fork(ctx context.Context, id string, l *openSession, index int32,
 
 // stateAt sets the fields of a record to the state after the last execution up to index.
 func (h *Host) stateAt(id string, record *toolhostv1.SessionRecord, index int32, into *toolhostv1.SessionRecord) error {
-	for {
-		found := false
-		err := h.store.Outcomes(id, func(at int32, raw []byte) error {
-			if at > index {
+	return h.lineage(id, record, index, func(id string, until int32) (more bool, err error) {
+		more = true
+		err = h.store.Outcomes(id, func(at int32, raw []byte) error {
+			if at > until {
 				return nil
 			}
 			outcome := &toolhostv1.OutcomeRecord{}
 			if err := proto.Unmarshal(raw, outcome); err != nil {
 				return err
 			}
-			found, into.IdsDrawn, into.Ended = true, outcome.GetIdsDrawn(), outcome.GetEnded()
+			more, into.IdsDrawn, into.Ended = false, outcome.GetIdsDrawn(), outcome.GetEnded()
 			into.Digest = outcome.GetResponse().GetSessionDigest()
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("session %s: %w", id, err)
+			err = fmt.Errorf("session %s: %w", id, err)
 		}
-		if found || record.GetParentId() == "" {
-			return nil
-		}
-		id, index = record.GetParentId(), min(index, record.GetForkedAt())
-		if record, err = h.record(id); err != nil {
-			return err
-		}
-	}
+		return more, err
+	})
 }
 
 // update stores a changed record.
@@ -125,6 +119,9 @@ func (h *Host) update(ctx context.Context, id string, record *toolhostv1.Session
 func (h *Host) Delete(ctx context.Context, id string) error {
 	for id != "" {
 		parent, err := h.deleteOne(ctx, id)
+		if err == nil && parent != "" {
+			parent, err = h.releaseParent(ctx, parent)
+		}
 		if err != nil {
 			return err
 		}
@@ -133,31 +130,22 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// deleteOne deletes one session. It returns the parent if that must be deleted too.
+// deleteOne deletes a session, or marks it as deleted while it has forks. It returns the parent of
+// a deleted one.
 func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err error) {
-	unlock := h.lock(id)
+	defer h.lock(id)()
 	record, err := h.record(id)
-	if errors.Is(err, ErrNotFound) {
-		unlock()
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return "", nil
-	}
-	if err != nil {
-		unlock()
+	case err != nil:
 		return "", err
-	}
-	if record.GetForks() > 0 {
+	case record.GetForks() > 0:
 		record.Deleted = true
-		err = h.update(ctx, id, record)
-		unlock()
-		return "", err
+		return "", h.update(ctx, id, record)
 	}
 	h.live.Remove(id)
-	err = h.store.Delete(ctx, id)
-	unlock()
-	if err != nil || record.GetParentId() == "" {
-		return "", err
-	}
-	return h.releaseParent(ctx, record.GetParentId())
+	return record.GetParentId(), h.store.Delete(ctx, id)
 }
 
 // releaseParent decrements the parent's number of forks. It returns the parent's id if nothing

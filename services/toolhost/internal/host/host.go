@@ -158,22 +158,26 @@ func lockIndex(id string) uint32 {
 	return hash.Sum32() % locks
 }
 
-// Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
-// services. The response is shared: do not change it.
-func (h *Host) Create(ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices) (*toolhostv1.CreateSessionResponse, error) {
-	return h.create(ctx, id, origin, services, nil)
+// Creation describes how to create a session.
+type Creation struct {
+	Origin   Origin
+	Services toolhostv1.HostedServices
+	// Replay disables network requests. Hosted services give the answers in Answers to the same
+	// request at the same message, and any other request fails.
+	Replay  bool
+	Answers []*toolhostv1.ServiceAnswer
 }
 
-// create creates a session. With a recording the session makes no network requests.
-func (h *Host) create(
-	ctx context.Context, id string, origin Origin, services toolhostv1.HostedServices, recorded *recording,
-) (*toolhostv1.CreateSessionResponse, error) {
-	start, err := h.setupFor(ctx, origin)
+// Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
+// services and answers. The error is ErrSetup if an answer is invalid. The response is shared: do
+// not change it.
+func (h *Host) Create(ctx context.Context, id string, made Creation) (*toolhostv1.CreateSessionResponse, error) {
+	start, err := h.setupFor(ctx, made.Origin)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	return h.createLocked(ctx, id, start, services, recorded)
+	return h.createLocked(ctx, id, start, made)
 }
 
 // newSession returns a session without executions.
@@ -183,11 +187,17 @@ func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bo
 	return l
 }
 
-// createLocked is create for a locked session.
-func (h *Host) createLocked(
-	ctx context.Context, id string, start *compiledSetup, services toolhostv1.HostedServices, recorded *recording,
-) (*toolhostv1.CreateSessionResponse, error) {
-	l := start.newSession(services, recorded != nil)
+// createLocked is Create for a locked session.
+func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup, made Creation) (*toolhostv1.CreateSessionResponse, error) {
+	if !made.Replay {
+		made.Answers = nil
+	}
+	for i, answer := range made.Answers {
+		if _, err := decodeAnswer(answer); err != nil {
+			return nil, fmt.Errorf("%w %s: answers[%d]: %w", ErrSetup, made.Origin, i, err)
+		}
+	}
+	l := start.newSession(made.Services, made.Replay)
 	meta, err := proto.Marshal(l.record())
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -195,7 +205,7 @@ func (h *Host) createLocked(
 	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
 		h.live.Add(id, l)
-		return start.response, h.storeAnswers(ctx, id, recorded)
+		return start.response, h.storeAnswers(ctx, id, made.Answers)
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
@@ -203,11 +213,11 @@ func (h *Host) createLocked(
 	if err != nil {
 		return nil, err
 	}
-	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != services ||
+	if existing.GetSetupDigest() != start.digest || existing.GetHostedServices() != made.Services ||
 		existing.GetReplay() != l.replay || existing.GetParentId() != "" || existing.GetDeleted() {
 		return nil, fmt.Errorf("session %s: %w", id, ErrExists)
 	}
-	return start.response, h.storeAnswers(ctx, id, recorded)
+	return start.response, h.storeAnswers(ctx, id, made.Answers)
 }
 
 // load returns a session from the cache or the store. The session must be locked.
@@ -236,19 +246,9 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 	if err != nil {
 		return nil, err
 	}
-	l := &openSession{
-		setup:     start,
-		world:     start.world,
-		newest:    start.newest,
-		lastIndex: record.GetLastIndex(),
-		parent:    record.GetParentId(),
-		forkedAt:  record.GetForkedAt(),
-		forks:     record.GetForks(),
-		services:  record.GetHostedServices(),
-		replay:    record.GetReplay(),
-		digest:    record.GetDigest(),
-	}
-	l.world.SetConfig(start.sessionConfig(l.services))
+	l := start.newSession(record.GetHostedServices(), record.GetReplay())
+	l.lastIndex, l.digest = record.GetLastIndex(), record.GetDigest()
+	l.parent, l.forkedAt, l.forks = record.GetParentId(), record.GetForkedAt(), record.GetForks()
 	ever, blank := make(map[string]bool), make(map[string]bool)
 	err = h.history(id, record, func(table *worldv1.Table) {
 		name := table.GetName()
@@ -256,7 +256,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest.index(name) {
 			l.newest, l.sizes = l.newest.withTables(table), l.sizes.withTables(table)
-			l.world.Load(name, session.Decode(table.GetRows()), false)
+			l.world.Load(name, session.Decode(table.GetRows()))
 		}
 	})
 	if err != nil {
@@ -273,11 +273,10 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 // history calls visit for every version after the start, including those shared with parents, in
 // any order.
 func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*worldv1.Table)) error {
-	until := record.GetLastIndex()
-	for {
+	return h.lineage(id, record, record.GetLastIndex(), func(id string, until int32) (more bool, err error) {
 		stored, err := h.store.Load(id)
 		if err != nil {
-			return fmt.Errorf("read history: %w", err)
+			return false, fmt.Errorf("read history: %w", err)
 		}
 		for _, version := range stored.Versions {
 			if version.Index > until {
@@ -285,12 +284,21 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 			}
 			table := &worldv1.Table{}
 			if err := proto.Unmarshal(version.Data, table); err != nil {
-				return fmt.Errorf("read history of %s: %w", id, err)
+				return false, fmt.Errorf("read history of %s: %w", id, err)
 			}
 			visit(table)
 		}
-		if record.GetParentId() == "" {
-			return nil
+		return true, nil
+	})
+}
+
+// lineage visits a session and its ancestors, each with the last index up to which it counts, while
+// visit returns more.
+func (h *Host) lineage(id string, record *toolhostv1.SessionRecord, until int32, visit func(id string, until int32) (more bool, err error)) error {
+	for {
+		more, err := visit(id, until)
+		if err != nil || !more || record.GetParentId() == "" {
+			return err
 		}
 		id, until = record.GetParentId(), min(until, record.GetForkedAt())
 		if record, err = h.record(id); err != nil {
@@ -302,29 +310,23 @@ func (h *Host) history(id string, record *toolhostv1.SessionRecord, visit func(*
 // versionAt returns the version of a table at a message, including those shared with parents.
 // Before the first version it returns the first; it is nil if the table has none.
 func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*worldv1.Table, error) {
-	parent, forkedAt := l.parent, l.forkedAt
-	for {
-		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), at)
-		if err != nil {
-			return nil, err
+	var table *worldv1.Table
+	err := h.lineage(id, &toolhostv1.SessionRecord{ParentId: l.parent, ForkedAt: l.forkedAt}, at, func(id string, until int32) (more bool, err error) {
+		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), until)
+		if !ok || err != nil {
+			at = until
+			return true, err
 		}
-		if ok {
-			table := &worldv1.Table{}
-			if err := proto.Unmarshal(data, table); err != nil {
-				return nil, fmt.Errorf("read table %s of %s: %w", name, id, err)
-			}
-			return table, nil
+		table = &worldv1.Table{}
+		if err := proto.Unmarshal(data, table); err != nil {
+			return false, fmt.Errorf("read table %s of %s: %w", name, id, err)
 		}
-		if parent == "" {
-			return l.setup.versionAt(name, at), nil
-		}
-		id, at = parent, min(at, forkedAt)
-		record, err := h.record(id)
-		if err != nil {
-			return nil, err
-		}
-		parent, forkedAt = record.GetParentId(), record.GetForkedAt()
+		return false, nil
+	})
+	if table == nil && err == nil {
+		table = l.setup.versionAt(name, at)
 	}
+	return table, err
 }
 
 // record reads the stored record of a session, deleted or not.

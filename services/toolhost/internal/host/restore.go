@@ -18,15 +18,6 @@ import (
 // maxShown is the maximum size of an outcome in an error, in bytes.
 const maxShown = 400
 
-// Creation describes how to create a session.
-type Creation struct {
-	Origin   Origin
-	Services toolhostv1.HostedServices
-	// Replay disables network requests. The session uses Answers instead.
-	Replay  bool
-	Answers []*toolhostv1.ServiceAnswer
-}
-
 // Restore brings a session to the state of a log and publishes all versions that its executions
 // stored. It creates a missing session, rolls back executions that the log lacks, and repeats
 // executions that the session lacks, with the log's answers of hosted services. It returns the
@@ -38,14 +29,8 @@ func (h *Host) Restore(ctx context.Context, id string, creation Creation, execut
 	if err != nil {
 		return 0, 0, err
 	}
-	var recorded *recording
-	if creation.Replay {
-		if recorded, err = newRecording(creation.Origin, creation.Answers); err != nil {
-			return 0, 0, err
-		}
-	}
 	defer h.lock(id)()
-	if _, err := h.createLocked(ctx, id, start, creation.Services, recorded); err != nil {
+	if _, err := h.createLocked(ctx, id, start, creation); err != nil {
 		return 0, 0, err
 	}
 	l, err := h.load(id)
@@ -141,7 +126,7 @@ func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, e
 	if index <= l.lastIndex {
 		return nil, fmt.Errorf("session %s: %w: execution %d is before message %d", id, ErrIndex, index, l.lastIndex)
 	}
-	if err := h.storeAnswers(ctx, id, &recording{answers: want.GetServiceAnswers()}); err != nil {
+	if err := h.storeAnswers(ctx, id, want.GetServiceAnswers()); err != nil {
 		return nil, err
 	}
 	offline := *l

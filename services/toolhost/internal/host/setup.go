@@ -225,7 +225,7 @@ func (s *compiledSetup) loadTables() error {
 		if i > 0 && s.schema.Compare(s.tables[i-1], version) == 0 {
 			return fmt.Errorf("table %s: two versions at message %d", version.GetName(), version.GetIndex())
 		}
-		s.world.Load(version.GetName(), session.Decode(version.GetRows()), false)
+		s.world.Load(version.GetName(), session.Decode(version.GetRows()))
 	}
 	s.newest = s.newest.withTables(s.tables...)
 	return nil

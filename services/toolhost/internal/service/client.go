@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -47,14 +48,20 @@ type ClientConfig struct {
 // CheckAddress validates a base address. The error does not repeat it, because it may contain a
 // password.
 func CheckAddress(text string) error {
+	_, err := parseAddress(text)
+	return err
+}
+
+// parseAddress parses a base address; nil for an empty one.
+func parseAddress(text string) (*url.URL, error) {
 	if text == "" {
-		return nil
+		return nil, nil
 	}
 	base, err := url.Parse(text)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" || base.RawQuery != "" || base.Fragment != "" {
-		return errors.New("no address of the form https://host:port/path")
+		return nil, errors.New("no address of the form https://host:port/path")
 	}
-	return nil
+	return base, nil
 }
 
 // Client sends requests to the hosted services over HTTPS. It is safe for concurrent use. The
@@ -67,7 +74,8 @@ type Client struct {
 
 // NewClient returns a client. The error is that of CheckAddress.
 func NewClient(cfg ClientConfig) (*Client, error) {
-	if err := CheckAddress(cfg.BaseURL); err != nil {
+	base, err := parseAddress(cfg.BaseURL)
+	if err != nil {
 		return nil, fmt.Errorf("hosted services: %w", err)
 	}
 	transport := &http.Transport{
@@ -77,18 +85,11 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 		IdleConnTimeout:     time.Minute,
 		TLSHandshakeTimeout: cfg.Timeout,
 	}
-	c := &Client{cfg: cfg, http: &http.Client{
+	return &Client{cfg: cfg, base: base, http: &http.Client{
 		Transport: transport,
 		// The key must not follow a redirect to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-	if cfg.BaseURL != "" {
-		var err error
-		if c.base, err = url.Parse(cfg.BaseURL); err != nil {
-			return nil, fmt.Errorf("hosted services: %w", err)
-		}
-	}
-	return c, nil
+	}}, nil
 }
 
 // Close closes idle connections.
@@ -263,11 +264,8 @@ func decode(status int, body, address string) (string, *python.Exception) {
 // isTemporary reports whether a status code concerns the key, the quota or the moment instead of
 // the query.
 func isTemporary(status int) bool {
-	switch status {
-	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,
-		http.StatusRequestTimeout, http.StatusTooManyRequests:
-		return true
-	default:
-		return false
-	}
+	return slices.Contains([]int{
+		http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden, http.StatusProxyAuthRequired,
+		http.StatusRequestTimeout, http.StatusTooManyRequests,
+	}, status)
 }

@@ -74,8 +74,7 @@ func (o *Offline) forecast(params *python.Dict) python.Value {
 	}
 	city, zone := o.data.climate(at)
 	now := time.Unix(int64(min(max(o.now, 0), lastSecond)), 0).In(zone)
-	value, _ := params.Get("days")
-	days, isInt := value.AsInt()
+	days, isInt := params.Value().Field("days").AsInt()
 	if !isInt {
 		days = maxDays
 	}

@@ -77,7 +77,7 @@ func (s *stock) describe() python.Value {
 // exchange converts an amount of money to another currency.
 func (d *data) exchange(params *python.Dict) python.Value {
 	from, to := textOf(params, "from"), textOf(params, "to")
-	value, _ := params.Get("amount")
+	value := params.Value().Field("amount")
 	amount, isNumber := value.Number()
 	converted := amount / d.rates[from] * d.rates[to]
 	if from == to {

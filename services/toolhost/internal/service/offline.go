@@ -132,8 +132,7 @@ func parseDegrees(text string, limit float64) (degrees float64, ok bool) {
 
 // textOf returns a parameter if it is a text, otherwise an empty text.
 func textOf(params *python.Dict, name string) string {
-	value, _ := params.Get(name)
-	text, _ := value.AsStr()
+	text, _ := params.Value().Field(name).AsStr()
 	return text
 }
 

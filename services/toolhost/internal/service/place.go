@@ -82,12 +82,9 @@ func (d *data) find(params *python.Dict) python.Value {
 		distance float64
 	}
 	query := words(textOf(params, "query"))
-	latitude, _ := params.Get("lat")
-	longitude, _ := params.Get("lng")
-	limit, _ := params.Get("limit")
 	var center point
-	center.Latitude, _ = latitude.Number()
-	center.Longitude, _ = longitude.Number()
+	center.Latitude, _ = params.Value().Field("lat").Number()
+	center.Longitude, _ = params.Value().Field("lng").Number()
 	var matches []match
 	best := minWordPercent
 	for i := range d.places {
@@ -105,7 +102,7 @@ func (d *data) find(params *python.Dict) python.Value {
 		matches = append(matches, m)
 	}
 	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.distance, b.distance) })
-	maxResults, ok := limit.AsInt()
+	maxResults, ok := params.Value().Field("limit").AsInt()
 	if !ok {
 		maxResults = int64(len(matches))
 	}
@@ -129,11 +126,10 @@ func (p *place) score(query []string) int {
 	named, found := 0, 0
 	for _, word := range query {
 		is := func(other string) bool { return sameStem(word, other) }
-		switch {
-		case slices.ContainsFunc(p.own, is):
+		if slices.ContainsFunc(p.own, is) {
 			named++
 			found++
-		case slices.ContainsFunc(p.around, is):
+		} else if slices.ContainsFunc(p.around, is) {
 			found++
 		}
 	}

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 
@@ -403,19 +404,7 @@ func (r *Read) mayMatch(where Where) bool {
 
 // Equal reports whether two analyses are equal.
 func (c *Conflicts) Equal(other *Conflicts) bool {
-	return mapsEqual(c.selectors, other.selectors) && mapsEqual(c.permanent, other.permanent)
-}
-
-func mapsEqual[V comparable](a, b map[string]V) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for name, value := range a {
-		if other, ok := b[name]; !ok || other != value {
-			return false
-		}
-	}
-	return true
+	return maps.Equal(c.selectors, other.selectors) && maps.Equal(c.permanent, other.permanent)
 }
 
 // AppendAnswers appends an encoding of the answers to queries. Worlds with equal encodings give

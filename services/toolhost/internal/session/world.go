@@ -27,7 +27,7 @@ type table struct {
 	// before holds the rows that a version written by the current execution replaced.
 	before []Row
 	// hasVersion reports whether any version exists, hadRows whether any had a row, hadNoRows whether
-	// any was empty.
+	// any was empty. A table without a version counts as one without rows.
 	hasVersion, hadRows, hadNoRows bool
 	// written reports whether a call of the current execution wrote the table.
 	written bool
@@ -104,12 +104,11 @@ func (w *World) Rows(name string) []Row {
 	return w.table(name).rows
 }
 
-// Load sets the stored rows of a table without recording a write. hadRows reports whether any
-// version up to this one had a row. Only the owner of a world uses it, as well as AddHistory,
-// EndExecution, SetIDCount, SetNow, Written, HadRows and HadNoRows.
-func (w *World) Load(name string, rows []Row, hadRows bool) {
+// Load sets the stored rows of a table without recording a write. Only the owner of a world uses
+// it, as well as AddHistory, EndExecution, SetIDCount, SetNow, Written and HadRows.
+func (w *World) Load(name string, rows []Row) {
 	t := w.mutable(name)
-	*t = table{rows: rows, hasVersion: true, hadRows: hadRows || t.hadRows || len(rows) > 0, hadNoRows: t.hasVersion && t.hadNoRows || len(rows) == 0}
+	*t = table{rows: rows, hasVersion: true, hadRows: t.hadRows || len(rows) > 0, hadNoRows: t.hasVersion && t.hadNoRows || len(rows) == 0}
 }
 
 // AddHistory adds facts about versions that were not loaded: whether any had a row, and whether any
@@ -121,10 +120,6 @@ func (w *World) AddHistory(name string, hadRows, hadNoRows bool) {
 
 // HadRows reports whether any version of the table had a row.
 func (w *World) HadRows(name string) bool { return w.table(name).hadRows }
-
-// HadNoRows reports whether any version of the table was empty. A table without a version counts as
-// empty.
-func (w *World) HadNoRows(name string) bool { return w.table(name).hadNoRows }
 
 // Write replaces a table's rows and takes ownership of the slice. A call that changes only some of
 // them uses Append, Remove or Update, so that it conflicts with fewer calls.

@@ -33,7 +33,7 @@ func shown(w *World) string {
 }
 
 func TestRemoveLastRows(t *testing.T) {
-	load := func(names ...string) func(*World) { return func(w *World) { w.Load(contacts, rows(names...), false) } }
+	load := func(names ...string) func(*World) { return func(w *World) { w.Load(contacts, rows(names...)) } }
 	write := func(names ...string) func(*World) { return func(w *World) { w.Write(contacts, rows(names...)) } }
 	empty, settle, touch := func(w *World) { w.clearTable(contacts) }, (*World).EndExecution, func(w *World) { w.repeatVersion(contacts) }
 	tests := []struct {

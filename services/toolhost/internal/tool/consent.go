@@ -170,6 +170,21 @@ func (a Args) firstDifference(expected python.Value) string {
 	return ""
 }
 
+// userTools returns the tools of the simulated user.
+func userTools() []*Tool {
+	return []*Tool{{
+		Name: "end_conversation", Module: "user_tools", User: true,
+		Description: "Ends the conversation for good.",
+		Run: func(_ context.Context, w *session.World, _ Args) (python.Value, error) {
+			if !w.Active() {
+				return python.Value{}, raise("ValueError", "Conversation already ended")
+			}
+			w.SetActive(false)
+			return python.None(), nil
+		},
+	}}
+}
+
 // AllowTool returns the tool for consent as catalogues describe it, without the actions of a
 // session.
 func AllowTool() *Tool { return allowTool(nil) }
@@ -189,12 +204,16 @@ func allowTool(actions []confirmedTool) *Tool {
 	for _, entry := range actions {
 		names = append(names, entry.action)
 	}
+	what := "What the assistant may do" // in words, for models that do not see an enumeration
+	if len(names) > 0 {
+		what += ", one of: " + strings.Join(names, ", ")
+	}
 	scopes := []string{world.ConsentOnce, world.ConsentConversation}
 	t := &Tool{
 		Name: allowName, Module: "user_tools", User: true,
 		Description: "Allows the assistant to do something that it has asked you for.",
 		Params: []Param{
-			{Name: "action", Type: Str(), Choices: names, Description: choice("What the assistant may do", names)},
+			{Name: "action", Type: Str(), Choices: names, Description: what + "."},
 			{Name: "scope", Type: Str(), Choices: scopes, Optional: true, Default: python.Str(world.ConsentOnce),
 				Description: "once for one time, conversation for as often as it wants to; once if left out."},
 			{Name: "minutes", Type: Number(), Optional: true, Default: python.Int(world.ConsentMinutes),
@@ -248,14 +267,6 @@ func (t *Tool) restriction(arguments python.Value) (python.Value, error) {
 		return python.Value{}, raise("ValueError", "Parameter 'arguments' is "+python.Repr(arguments)+", expected what JSON can hold")
 	}
 	return python.Str(text), nil
-}
-
-// choice describes an argument in words, for models that do not see an enumeration.
-func choice(noun string, among []string) string {
-	if len(among) == 0 {
-		return noun + "."
-	}
-	return noun + ", one of: " + strings.Join(among, ", ") + "."
 }
 
 func unknownChoice(param, value string, choices []string) error {

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -53,7 +52,7 @@ func contactTools() []*Tool {
 				return python.None(), removeRows(w, contactTable, "person_id", args.Value("person_id"))
 			},
 		},
-		{
+		searching(contactTable, map[string]float64{"name": contactCutoff, "relationship": contactCutoff}, checkPhoneArgument, Tool{
 			Name: "search_contacts", Module: contactModule, ReadOnly: true, Unchecked: true,
 			Description: "Finds contacts that fit all of the given fields. Name and relationship may differ a little in spelling.",
 			Params: []Param{
@@ -63,14 +62,7 @@ func contactTools() []*Tool {
 				{Name: "relationship", Type: StrOrNotGiven(), Optional: true, Description: "Relationship to the owner of the phone."},
 				{Name: "is_self", Type: BoolOrNotGiven(), Optional: true, Description: "Whether the contact is the owner of the phone."},
 			},
-			Check: func(args Args) error {
-				if err := checkPhoneArgument(args); err != nil {
-					return err
-				}
-				return contactSearch().check(args)
-			},
-			Answer: func(w *session.World, args Args) python.Value { return contactSearch().run(w, args) },
-		},
+		}),
 	}
 }
 
@@ -107,9 +99,8 @@ func checkSingleSelf(w *session.World, id python.Value) error {
 func contactFields() []string { return []string{"name", "phone_number", "relationship", "is_self"} }
 
 func checkModifyContact(args Args) error {
-	if !hasAnyArgument(args, contactFields()) {
-		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
-			strings.Join(contactFields(), ", ")+"] in order to modify contact")
+	if err := needFields(args, "contact", contactFields()); err != nil {
+		return err
 	}
 	return checkPhoneArgument(args)
 }
@@ -123,17 +114,4 @@ func modifyContact(_ context.Context, w *session.World, args Args) (python.Value
 		}
 	}
 	return python.None(), modifyRow(w, contactTable, "person_id", args.Value("person_id"), changesFromArguments(contactTable, args, contactFields())...)
-}
-
-func contactSearch() search {
-	return search{
-		table: contactTable,
-		filters: []filter{
-			{column: "person_id", param: "person_id"},
-			{column: "name", param: "name", cutoff: contactCutoff},
-			{column: "phone_number", param: "phone_number"},
-			{column: "relationship", param: "relationship", cutoff: contactCutoff},
-			{column: "is_self", param: "is_self"},
-		},
-	}
 }

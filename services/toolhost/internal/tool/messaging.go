@@ -29,7 +29,7 @@ func messagingTools() []*Tool {
 			Check: func(args Args) error { return checkPhone(args.Value("phone_number")) },
 			Run:   sendMessage,
 		},
-		{
+		searching(messagingTable, map[string]float64{"content": contentCutoff}, checkMessageSearch, Tool{
 			Name: "search_messages", Module: messagingModule, ReadOnly: true,
 			Description: "Finds text messages that fit all of the given fields. The text may differ in wording.",
 			Params: []Param{
@@ -42,18 +42,15 @@ func messagingTools() []*Tool {
 				{Name: "creation_timestamp_lowerbound", Type: FloatOrNotGiven(), Optional: true, Description: "Earliest time at which the message was sent, in POSIX seconds."},
 				{Name: "creation_timestamp_upperbound", Type: FloatOrNotGiven(), Optional: true, Description: "Latest time at which the message was sent, in POSIX seconds."},
 			},
-			Check: func(args Args) error {
-				if err := checkPhones(args, "sender_phone_number", "recipient_phone_number"); err != nil {
-					return err
-				}
-				if err := inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound"); err != nil {
-					return err
-				}
-				return messageSearch().check(args)
-			},
-			Answer: func(w *session.World, args Args) python.Value { return messageSearch().run(w, args) },
-		},
+		}),
 	}
+}
+
+func checkMessageSearch(args Args) error {
+	if err := checkPhones(args, "sender_phone_number", "recipient_phone_number"); err != nil {
+		return err
+	}
+	return inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound")
 }
 
 func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, error) {
@@ -87,20 +84,4 @@ func sendMessage(_ context.Context, w *session.World, args Args) (python.Value, 
 // copyFromContact copies a cell of a message from the first contact that a condition selects.
 func copyFromContact(to string, contact session.Where, column string) session.Copy {
 	return session.Copy{To: columnOf(messagingTable, to), Table: contactTable, Where: contact, Cell: columnOf(contactTable, column)}
-}
-
-func messageSearch() search {
-	return search{
-		table: messagingTable,
-		filters: []filter{
-			{column: "message_id", param: "message_id"},
-			{column: "sender_person_id", param: "sender_person_id"},
-			{column: "sender_phone_number", param: "sender_phone_number"},
-			{column: "recipient_person_id", param: "recipient_person_id"},
-			{column: "recipient_phone_number", param: "recipient_phone_number"},
-			{column: "content", param: "content", cutoff: contentCutoff},
-			{column: "creation_timestamp", param: "creation_timestamp_lowerbound", comparison: atLeast},
-			{column: "creation_timestamp", param: "creation_timestamp_upperbound", comparison: atMost},
-		},
-	}
 }

@@ -118,7 +118,7 @@ func (r *nameChecker) tableCall(call *syntax.Call) {
 	for _, arg := range call.Args[1:] {
 		if arg.Name != "" {
 			if _, _, ok := condition(table, arg.Name, method.Name == rowsMethod); !ok {
-				r.failAt(arg.X, "table %s has no column %s%s", name, arg.Name, hint(arg.Name, columnNames(table)))
+				r.failAt(arg.X, "table %s has no column %s%s", name, arg.Name, hint(arg.Name, table.ColumnNames()))
 			}
 		} else if arg.Stars == 0 {
 			r.columns(table, arg.X)
@@ -137,7 +137,7 @@ func (r *nameChecker) columns(table world.Table, x syntax.Expr) {
 	}
 	for _, x := range named {
 		if column, ok := literalText(x); ok && table.Column(column) < 0 {
-			r.failAt(x, "table %s has no column %s%s", world.AuthorName(table.Name), column, hint(column, columnNames(table)))
+			r.failAt(x, "table %s has no column %s%s", world.AuthorName(table.Name), column, hint(column, table.ColumnNames()))
 		}
 	}
 }
@@ -157,13 +157,6 @@ func tableNames(schema *world.Schema) (names []string) {
 		if !isHidden(table.Name) {
 			names = append(names, world.AuthorName(table.Name))
 		}
-	}
-	return names
-}
-
-func columnNames(table world.Table) (names []string) {
-	for _, column := range table.Columns {
-		names = append(names, column.Name)
 	}
 	return names
 }

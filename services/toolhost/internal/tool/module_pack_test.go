@@ -30,7 +30,7 @@ func TestBackends(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := noteWorld(t)
-		w.Load(world.Setting, []session.Row{make(session.Row, 7)}, false)
+		w.Load(world.Setting, []session.Row{make(session.Row, 7)})
 		got := []string{call(t, catalogue, w, "act", "{}"), call(t, catalogue, w, "look", "{}"), call(t, catalogue, w, "get_wifi_status", "{}")}
 		if diff := cmp.Diff([]string{test.act, "'fast only'", test.wifi}, got); diff != "" {
 			t.Errorf("backend %q: answers (-want +got):\n%s", test.backend, diff)

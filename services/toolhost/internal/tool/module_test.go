@@ -53,7 +53,7 @@ func noteWorld(tb testing.TB) *session.World {
 		{python.Str("a"), python.Str("Old door code"), python.None(), python.Bool(true)},
 		{python.Str("b"), python.Str("Tax papers"), python.Float(12), python.Bool(false)},
 		{python.Str("c"), python.Str("Tax papers, copy"), python.Float(11), python.Bool(false)},
-	}, false)
+	})
 	return &w
 }
 
@@ -321,7 +321,7 @@ func BenchmarkModuleCall(b *testing.B) {
 	}
 	own := extendWith(b, toolSource("return ''"))
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
-	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}}, false)
+	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}})
 	for _, test := range []struct {
 		name      string
 		catalogue *Catalogue

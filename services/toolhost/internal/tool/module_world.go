@@ -65,7 +65,11 @@ func (m moduleWorld) Call(name string, positional []python.Value, keyword *pytho
 		return m.event(method, positional, keyword)
 	}
 	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, object)]
-	if required := min(params, 2) - len(optionalParams(method)); len(positional) < required || len(positional) > params {
+	required := min(params, 2)
+	if method == rowsMethod { // columns are optional
+		required--
+	}
+	if len(positional) < required || len(positional) > params {
 		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
 	}
 	if keyword.Len() > 0 && (len(positional) == 0 || object != worldName || method == addMethod) {
@@ -109,13 +113,6 @@ func idFraction(id string) float64 {
 		panic("id " + id + " is not hexadecimal")
 	}
 	return float64(drawn) / (1 << (4 * digits))
-}
-
-func optionalParams(method string) []string {
-	if method == rowsMethod {
-		return []string{"columns"}
-	}
-	return nil
 }
 
 // storedTable returns a table by its name in files.
@@ -314,11 +311,8 @@ func (m moduleWorld) update(table world.Table, values python.Value, conditions *
 	case ok:
 		return modifyRow(m.world, table.Name, column, value, changes...)
 	}
-	for i := range changes {
-		if err := encodable(changes[i].Value); err != nil {
-			return err
-		}
-		changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
+	if err := storable(table, changes); err != nil {
+		return err
 	}
 	m.world.Update(table.Name, session.All(), changes...)
 	return nil

@@ -128,8 +128,8 @@ func getPath(value python.Value, keys ...python.Value) (python.Value, error) {
 
 // isMissing reports whether an error means that a part of an answer is missing, not malformed.
 func isMissing(err error) bool {
-	var exception *python.Exception
-	return errors.As(err, &exception) && (exception.Type == "KeyError" || exception.Type == "IndexError")
+	exception, ok := errors.AsType[*python.Exception](err)
+	return ok && (exception.Type == "KeyError" || exception.Type == "IndexError")
 }
 
 func searchAddress(ctx context.Context, w *session.World, args Args) (python.Value, error) {
@@ -270,4 +270,24 @@ func convertCurrency(ctx context.Context, w *session.World, args Args) (python.V
 		return python.Value{}, err
 	}
 	return toFloat(amount)
+}
+
+// toFloat implements Python's float(v).
+func toFloat(v python.Value) (python.Value, error) {
+	if number, ok := v.Number(); ok {
+		return python.Float(number), nil
+	}
+	switch v.Kind() {
+	case python.KindInt:
+		return python.Value{}, raise("OverflowError", "int too large to convert to float")
+	case python.KindStr:
+		text, _ := v.AsStr()
+		number, ok := python.ParseFloat(text)
+		if !ok {
+			return python.Value{}, raise("ValueError", "could not convert string to float: "+python.Repr(v))
+		}
+		return python.Float(number), nil
+	default:
+		return python.Value{}, raise("TypeError", "float() argument must be a string or a number, not '"+v.TypeName()+"'")
+	}
 }

@@ -103,7 +103,7 @@ func TestOffline(t *testing.T) {
 	for _, test := range tests {
 		w := session.NewWorld(&session.Config{Zone: time.UTC, Services: services}, may)
 		on, off := python.Bool(true), python.Bool(false)
-		w.Load(world.Setting, []session.Row{{python.Str("d"), on, on, on, off, python.Float(37.3), python.Float(-122)}}, false)
+		w.Load(world.Setting, []session.Row{{python.Str("d"), on, on, on, off, python.Float(37.3), python.Float(-122)}})
 		args, err := catalogue.Find(test.tool).BindMapping(parsed(t, test.arguments))
 		if err != nil {
 			t.Fatalf("%s: %v", test.tool, err)

@@ -2,7 +2,6 @@ package tool
 
 import (
 	"context"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -15,7 +14,7 @@ const (
 )
 
 // reminderTools returns the tools of reminders.
-func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
+func reminderTools() []*Tool {
 	return []*Tool{
 		{
 			Name: "add_reminder", Module: reminderModule,
@@ -50,7 +49,7 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				return python.None(), removeRows(w, reminderTable, "reminder_id", args.Value("reminder_id"))
 			},
 		},
-		{
+		searching(reminderTable, map[string]float64{"content": contentCutoff}, checkReminderSearch, Tool{
 			Name: "search_reminder", Module: reminderModule, ReadOnly: true,
 			Description: "Finds reminders that fit all of the given fields. The text may differ in wording.",
 			Params: []Param{
@@ -63,20 +62,17 @@ func reminderTools() []*Tool { //nolint:funlen // one declaration for each tool
 				{Name: "latitude", Type: FloatOrNotGiven(), Optional: true, Description: "Exact latitude of the place in degrees."},
 				{Name: "longitude", Type: FloatOrNotGiven(), Optional: true, Description: "Exact longitude of the place in degrees."},
 			},
-			Check: func(args Args) error {
-				err := inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound",
-					"reminder_timestamp_lowerbound", "reminder_timestamp_upperbound")
-				if err != nil {
-					return err
-				}
-				if err := inEarthRange(args); err != nil {
-					return err
-				}
-				return reminderSearch().check(args)
-			},
-			Answer: func(w *session.World, args Args) python.Value { return reminderSearch().run(w, args) },
-		},
+		}),
 	}
+}
+
+func checkReminderSearch(args Args) error {
+	err := inClockRange(args, "creation_timestamp_lowerbound", "creation_timestamp_upperbound",
+		"reminder_timestamp_lowerbound", "reminder_timestamp_upperbound")
+	if err != nil {
+		return err
+	}
+	return inEarthRange(args)
 }
 
 func inReminderRange(args Args) error {
@@ -110,11 +106,7 @@ func checkModifyReminder(args Args) error {
 	if err := inReminderRange(args); err != nil {
 		return err
 	}
-	if !hasAnyArgument(args, reminderFields()) {
-		return raise("ValueError", "No update information given. At least one new field should be provided among ["+
-			strings.Join(reminderFields(), ", ")+"] in order to modify reminder")
-	}
-	return nil
+	return needFields(args, "reminder", reminderFields())
 }
 
 func modifyReminder(_ context.Context, w *session.World, args Args) (python.Value, error) {
@@ -125,20 +117,4 @@ func modifyReminder(_ context.Context, w *session.World, args Args) (python.Valu
 	changes := append(changesFromArguments(reminderTable, args, reminderFields()),
 		session.Change{Column: columnOf(reminderTable, "creation_timestamp"), Value: now})
 	return python.None(), modifyRow(w, reminderTable, "reminder_id", args.Value("reminder_id"), changes...)
-}
-
-func reminderSearch() search {
-	return search{
-		table: reminderTable,
-		filters: []filter{
-			{column: "reminder_id", param: "reminder_id"},
-			{column: "content", param: "content", cutoff: contentCutoff},
-			{column: "creation_timestamp", param: "creation_timestamp_lowerbound", comparison: atLeast},
-			{column: "creation_timestamp", param: "creation_timestamp_upperbound", comparison: atMost},
-			{column: "reminder_timestamp", param: "reminder_timestamp_lowerbound", comparison: atLeast},
-			{column: "reminder_timestamp", param: "reminder_timestamp_upperbound", comparison: atMost},
-			{column: "latitude", param: "latitude"},
-			{column: "longitude", param: "longitude"},
-		},
-	}
 }

@@ -2,6 +2,7 @@ package tool
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -51,14 +52,13 @@ func checkPhones(args Args, names ...string) error {
 	return nil
 }
 
-// hasAnyArgument reports whether any of the named arguments was given.
-func hasAnyArgument(args Args, names []string) bool {
-	for _, name := range names {
-		if args.Given(name) {
-			return true
-		}
+// needFields raises if no field to change is given.
+func needFields(args Args, what string, fields []string) error {
+	if slices.ContainsFunc(fields, args.Given) {
+		return nil
 	}
-	return false
+	return raise("ValueError", "No update information given. At least one new field should be provided among ["+
+		strings.Join(fields, ", ")+"] in order to modify "+what)
 }
 
 // columnOf returns the index of a column in a built-in table.
@@ -176,11 +176,8 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 	case 0:
 		return raise(noDataError, "No db entry matching "+column+"="+python.Repr(id)+" found")
 	case 1:
-		for i := range changes {
-			if err := encodable(changes[i].Value); err != nil {
-				return err
-			}
-			changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
+		if err := storable(table, changes); err != nil {
+			return err
 		}
 		w.Update(name, row, changes...)
 		return nil
@@ -189,7 +186,18 @@ func modifyRow(w *session.World, name, column string, id python.Value, changes .
 	}
 }
 
-// changesFromArguments returns the new values of the named columns that were given as arguments.
+// storable converts the values of changes to the types of their columns.
+func storable(table world.Table, changes []session.Change) error {
+	for i := range changes {
+		if err := encodable(changes[i].Value); err != nil {
+			return err
+		}
+		changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
+	}
+	return nil
+}
+
+// givenChanges returns the new values of the named columns that were given as arguments.
 func changesFromArguments(name string, args Args, columns []string) []session.Change {
 	var changes []session.Change
 	for _, column := range columns {

@@ -1,14 +1,17 @@
 package tool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
 )
 
 // ErrSelection means that a tool selection is invalid.
@@ -163,15 +166,47 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 	return visible, slices.Concat(selection.GetAllow(), ranking[:min(distractions, len(ranking))]), nil
 }
 
+// rank returns the names of all other tools, most distracting first. Tools of the same modules are
+// before others, and similar names before others in each part. The original's order breaks ties.
+func (c *Catalogue) rank(wanted []string) []string {
+	type candidate struct {
+		name  string
+		near  int // 1 for a tool in a module of the wanted
+		score float64
+	}
+	modules, texts := make(map[string]int), make([]*fuzzy.Text, len(wanted))
+	for i, name := range wanted {
+		texts[i] = fuzzy.Prepare(name)
+		if t := c.byName[name]; t != nil {
+			modules[t.Module] = 1
+		}
+	}
+	var candidates []candidate
+	for _, t := range c.tools {
+		if slices.Contains(wanted, t.Name) {
+			continue
+		}
+		other := candidate{name: t.Name, near: modules[t.Module]}
+		text := fuzzy.Prepare(t.Name)
+		for i := range texts {
+			other.score = max(other.score, fuzzy.WRatio(text, texts[i]))
+		}
+		candidates = append(candidates, other)
+	}
+	slices.SortStableFunc(candidates, func(a, b candidate) int {
+		return cmp.Or(cmp.Compare(b.near, a.near), cmp.Compare(b.score, a.score))
+	})
+	names := make([]string, len(candidates))
+	for i := range candidates {
+		names[i] = candidates[i].name
+	}
+	return names
+}
+
 // scramble numbers the tools of each module in alphabetical order.
 func scramble(tools []*Tool) map[string]string {
 	sorted := slices.Clone(tools)
-	slices.SortFunc(sorted, func(a, b *Tool) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(sorted, func(a, b *Tool) int { return strings.Compare(a.Name, b.Name) })
 	next, names := make(map[string]int), make(map[string]string, len(tools))
 	for _, t := range sorted {
 		names[t.Name] = t.Module + "_" + strconv.Itoa(next[t.Module])

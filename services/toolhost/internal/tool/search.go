@@ -2,6 +2,7 @@ package tool
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
@@ -36,10 +37,34 @@ type search struct {
 	filters []filter
 }
 
+// searching adds the search of a table to a tool. Each parameter has the name of its column, with
+// an ending if it is a bound. fuzzy holds the cutoffs of columns that are compared fuzzily. check
+// comes before the checks of the filters.
+func searching(table string, fuzzy map[string]float64, check func(Args) error, t Tool) *Tool {
+	s := search{table: table}
+	for _, p := range t.Params {
+		f := filter{column: p.Name, param: p.Name, cutoff: fuzzy[p.Name]}
+		if column, found := strings.CutSuffix(p.Name, "_lowerbound"); found {
+			f.column, f.comparison = column, atLeast
+		} else if column, found := strings.CutSuffix(p.Name, "_upperbound"); found {
+			f.column, f.comparison = column, atMost
+		}
+		s.filters = append(s.filters, f)
+	}
+	t.Check = func(args Args) error {
+		if err := check(args); err != nil {
+			return err
+		}
+		return s.check(args)
+	}
+	t.Answer = s.run
+	return &t
+}
+
 // check raises the exceptions of arguments that cannot be compared with their columns, in the order
 // of the filters.
 func (s search) check(args Args) error {
-	if !s.anyGiven(args) {
+	if !slices.ContainsFunc(s.filters, func(f filter) bool { return args.Given(f.param) }) {
 		return raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
 	}
 	table, _ := world.Builtin().Table(s.table)
@@ -75,15 +100,6 @@ func (s search) run(w *session.World, args Args) python.Value {
 		}
 	}
 	return dicts(w.Table(s.table), rows)
-}
-
-func (s search) anyGiven(args Args) bool {
-	for _, f := range s.filters {
-		if args.Given(f.param) {
-			return true
-		}
-	}
-	return false
 }
 
 // columns returns the filtered columns as Python prints a tuple.

@@ -133,10 +133,7 @@ func serverRequest(declared *toolsv1.Tool, w *session.World, args Args) (*python
 
 // declaredRows returns rows in the format of Python tools.
 func declaredRows(w *session.World, read *toolsv1.Rows) (python.Value, error) {
-	columns := make([]python.Value, len(read.GetColumns()))
-	for i, column := range read.GetColumns() {
-		columns[i] = python.Str(column)
-	}
+	columns := texts(read.GetColumns())
 	arguments := []python.Value{python.Str(read.GetTable())}
 	if len(columns) > 0 {
 		arguments = append(arguments, python.List(columns...))
@@ -154,8 +151,8 @@ func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
 		return python.Value{}, errNoAnswer
 	}
 	if raised, ok := answer.Get(toolserver.FieldRaised); ok {
-		kind, _ := field(raised, toolserver.FieldType).AsStr()
-		text, _ := field(raised, toolserver.FieldText).AsStr()
+		kind, _ := raised.Field(toolserver.FieldType).AsStr()
+		text, _ := raised.Field(toolserver.FieldText).AsStr()
 		return python.Value{}, raise(kind, text)
 	}
 	value, ok := answer.Get(toolserver.FieldValue)
@@ -174,19 +171,19 @@ func serverAnswer(w *session.World, body python.Value) (python.Value, error) {
 
 // makeChange applies one change through the methods of Python tools.
 func makeChange(m moduleWorld, change python.Value) error {
-	table := field(change, toolserver.FieldTable)
+	table := change.Field(toolserver.FieldTable)
 	method, positional, where := addMethod, []python.Value{table}, &python.Dict{}
 	switch dict, _ := change.AsDict(); {
 	case dict == nil:
 		return errNoAnswer
 	case has(dict, toolserver.FieldAdd):
-		positional = append(positional, field(change, toolserver.FieldAdd))
+		positional = append(positional, change.Field(toolserver.FieldAdd))
 	case has(dict, toolserver.FieldUpdate):
-		update := field(change, toolserver.FieldUpdate)
-		method, positional = updateMethod, append(positional, field(update, toolserver.FieldValues))
+		update := change.Field(toolserver.FieldUpdate)
+		method, positional = updateMethod, append(positional, update.Field(toolserver.FieldValues))
 		where = changeCondition(update)
 	default:
-		method, where = removeMethod, changeCondition(field(change, toolserver.FieldRemove))
+		method, where = removeMethod, changeCondition(change.Field(toolserver.FieldRemove))
 	}
 	_, err := m.Call(worldName+"."+method, positional, where)
 	return err
@@ -195,22 +192,12 @@ func makeChange(m moduleWorld, change python.Value) error {
 // changeCondition returns the only condition of an update or removal.
 func changeCondition(value python.Value) *python.Dict {
 	where := &python.Dict{}
-	column, _ := field(value, toolserver.FieldColumn).AsStr()
-	where.Set(column, field(value, toolserver.FieldCell))
+	column, _ := value.Field(toolserver.FieldColumn).AsStr()
+	where.Set(column, value.Field(toolserver.FieldCell))
 	return where
 }
 
 func has(dict *python.Dict, key string) bool {
 	_, ok := dict.Get(key)
 	return ok
-}
-
-// field returns a field of an object, null if it is missing.
-func field(object python.Value, key string) python.Value {
-	dict, ok := object.AsDict()
-	if !ok {
-		return python.None()
-	}
-	value, _ := dict.Get(key)
-	return value
 }

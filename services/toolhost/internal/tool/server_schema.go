@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/parameter"
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
@@ -19,7 +20,7 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 	if !ok {
 		return nil, nil, errors.New("parameters are no JSON Schema: expected an object")
 	}
-	if kind, _ := field(schema, "type").AsStr(); kind != "object" {
+	if kind, _ := schema.Field("type").AsStr(); kind != "object" {
 		return nil, nil, fmt.Errorf("the type of its parameters is %q, expected object", kind)
 	}
 	for _, item := range top.Items() {
@@ -27,34 +28,25 @@ func schemaParams(schema python.Value) (params []Param, definitions []python.Ite
 			definitions = append(definitions, item)
 		}
 	}
-	var required []string
-	list, _ := field(schema, "required").AsList()
-	for _, name := range list {
-		text, _ := name.AsStr()
-		required = append(required, text)
+	declared := parameter.Of(schema)
+	if len(declared) > maxParams {
+		return nil, nil, fmt.Errorf("it has %d parameters, at most %d are taken", len(declared), maxParams)
 	}
-	properties, _ := field(schema, "properties").AsDict()
-	for _, item := range properties.Items() {
-		property, ok := item.Value.AsDict()
+	for _, p := range declared {
+		if !p.Declared {
+			return nil, nil, fmt.Errorf("the required parameter %q is not among its properties", p.Name)
+		}
+		property, ok := p.Schema.AsDict()
 		if !ok { // true, which accepts anything
 			property = &python.Dict{}
 		}
-		param := Param{Name: item.Key, Optional: !slices.Contains(required, item.Key), Property: property}
-		param.Description, _ = field(item.Value, "description").AsStr()
+		param := Param{Name: p.Name, Description: p.Description, Optional: !p.Required, Property: property}
 		fallback, hasDefault := property.Get("default")
-		param.Type = schemaType(item.Value, param.Optional && !hasDefault)
+		param.Type = schemaType(p.Schema, param.Optional && !hasDefault)
 		if hasDefault {
 			param.Optional, param.Default = true, fallback
 		}
 		params = append(params, param)
-	}
-	if len(params) > maxParams {
-		return nil, nil, fmt.Errorf("it has %d parameters, at most %d are taken", len(params), maxParams)
-	}
-	for _, name := range required {
-		if !slices.ContainsFunc(params, func(p Param) bool { return p.Name == name }) {
-			return nil, nil, fmt.Errorf("the required parameter %q is not among its properties", name)
-		}
 	}
 	return params, definitions, nil
 }
@@ -75,15 +67,15 @@ func schemaType(property python.Value, maybe bool) Type {
 // alternativesOf returns the types of a property except null, whether it may be null, and the type
 // of a list's items. kinds is empty for complex schemas.
 func alternativesOf(property python.Value) (kinds []string, nullable bool, items string) {
-	choices, several := field(property, "anyOf").AsList()
+	choices, several := property.Field("anyOf").AsList()
 	if !several {
-		choices, several = field(property, "oneOf").AsList()
+		choices, several = property.Field("oneOf").AsList()
 	}
 	if !several {
 		choices = []python.Value{property}
 	}
 	for _, choice := range choices {
-		names := []python.Value{field(choice, "type")}
+		names := []python.Value{choice.Field("type")}
 		if list, ok := names[0].AsList(); ok {
 			names = list
 		}
@@ -93,7 +85,7 @@ func alternativesOf(property python.Value) (kinds []string, nullable bool, items
 				nullable = true
 			default:
 				kinds = append(kinds, text)
-				items, _ = field(field(choice, "items"), "type").AsStr()
+				items, _ = choice.Field("items").Field("type").AsStr()
 			}
 		}
 	}

@@ -127,10 +127,7 @@ func checkDifferent(w *session.World, args Args, column string) error {
 	if isOn(w, column) != args.Bool("on") {
 		return nil
 	}
-	state := "disabled"
-	if args.Bool("on") {
-		state = "enabled"
-	}
+	state := map[bool]string{false: "disabled", true: "enabled"}[args.Bool("on")]
 	return raise("ValueError", column+" already "+state)
 }
 

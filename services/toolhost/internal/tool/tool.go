@@ -96,7 +96,7 @@ func (t *Tool) VisibleTo() worldv1.Role {
 type Args struct {
 	tool  *Tool
 	bound []python.Arg
-	// steps is the number of steps of the last run, nil unless the tool is a Python function.
+	// steps is the number of steps of the last run, nil unless arguments were bound.
 	steps *int
 }
 
@@ -109,23 +109,18 @@ func (a Args) Steps() int {
 }
 
 // Value returns an argument or its default.
-func (a Args) Value(name string) python.Value {
-	for i := range a.bound {
-		if a.bound[i].Name == name {
-			return a.bound[i].Value
-		}
-	}
-	return python.None()
-}
+func (a Args) Value(name string) python.Value { return a.find(name).Value }
 
-// Given reports whether the call has the argument.
-func (a Args) Given(name string) bool {
+// Given reports whether the call gives an argument.
+func (a Args) Given(name string) bool { return a.find(name).Given }
+
+func (a Args) find(name string) python.Arg {
 	for i := range a.bound {
 		if a.bound[i].Name == name {
-			return a.bound[i].Given
+			return a.bound[i]
 		}
 	}
-	return false
+	return python.Arg{}
 }
 
 // Str returns an argument as text, empty for other types.
@@ -206,13 +201,7 @@ func (t *Tool) setSignature() {
 	}
 }
 
-func (t *Tool) args(bound []python.Arg) Args {
-	args := Args{tool: t, bound: bound}
-	if t.program {
-		args.steps = new(int)
-	}
-	return args
-}
+func (t *Tool) args(bound []python.Arg) Args { return Args{tool: t, bound: bound, steps: new(int)} }
 
 // CheckArgs returns the exception that the arguments raise in any world. Do not call Call after an
 // exception.

@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -37,11 +38,8 @@ const defaultException = "RuntimeError"
 // raisedBody returns the body for a call that raised an exception. An empty kind is
 // defaultException.
 func raisedBody(kind, text string) string {
-	if kind == "" {
-		kind = defaultException
-	}
 	return python.JSON(python.DictOf(python.Item{Key: FieldRaised, Value: python.DictOf(
-		python.Item{Key: FieldType, Value: python.Str(kind)}, python.Item{Key: FieldText, Value: python.Str(strings.ToValidUTF8(text, "\uFFFD"))},
+		python.Item{Key: FieldType, Value: python.Str(cmp.Or(kind, defaultException))}, python.Item{Key: FieldText, Value: python.Str(strings.ToValidUTF8(text, "\uFFFD"))},
 	)}))
 }
 

@@ -3,7 +3,6 @@
 package toolserver
 
 import (
-	"container/list"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -103,14 +103,14 @@ type Client struct {
 	mu  sync.Mutex
 	// shared are the connections to servers without state, by server name.
 	shared map[string]*cacheEntry
-	// states are the connections to servers with state. lru orders them, the most recently used first.
-	states map[connectionKey]*list.Element
-	lru    *list.List
+	// states are the connections to servers with state.
+	states *simplelru.LRU[connectionKey, *cacheEntry]
 }
 
 // NewClient returns a client. It does not connect yet.
 func NewClient(cfg Config) *Client {
-	return &Client{cfg: cfg, shared: make(map[string]*cacheEntry), states: make(map[connectionKey]*list.Element), lru: list.New()}
+	states, _ := simplelru.NewLRU[connectionKey, *cacheEntry](maxStates, nil) // fails for no size only
+	return &Client{cfg: cfg, shared: make(map[string]*cacheEntry), states: states}
 }
 
 // Close closes all connections and stops the started programs. The client cannot be used
@@ -118,11 +118,7 @@ func NewClient(cfg Config) *Client {
 func (c *Client) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	entries := slices.Collect(maps.Values(c.shared))
-	for _, element := range c.states {
-		entry, _ := element.Value.(*cacheEntry)
-		entries = append(entries, entry)
-	}
+	entries := slices.AppendSeq(c.states.Values(), maps.Values(c.shared))
 	var wait sync.WaitGroup
 	errs := make([]error, len(entries))
 	for i, entry := range entries {
@@ -130,7 +126,7 @@ func (c *Client) Close() error {
 	}
 	wait.Wait()
 	clear(c.shared)
-	clear(c.states)
+	c.states.Purge()
 	return errors.Join(errs...)
 }
 
@@ -185,17 +181,14 @@ func (c *Client) stateEntry(key connectionKey) *cacheEntry {
 func (c *Client) use(key connectionKey) (entry, evicted *cacheEntry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if element, ok := c.states[key]; ok {
-		c.lru.MoveToFront(element)
-		entry, _ = element.Value.(*cacheEntry)
+	if entry, ok := c.states.Get(key); ok {
 		return entry, nil
 	}
-	entry = &cacheEntry{key: key}
-	c.states[key] = c.lru.PushFront(entry)
-	if c.lru.Len() > maxStates {
-		evicted, _ = c.lru.Remove(c.lru.Back()).(*cacheEntry)
-		delete(c.states, evicted.key)
+	if c.states.Len() == maxStates {
+		_, evicted, _ = c.states.RemoveOldest()
 	}
+	entry = &cacheEntry{key: key}
+	c.states.Add(key, entry)
 	return entry, evicted
 }
 

@@ -1,6 +1,7 @@
 package toolserver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -94,9 +95,4 @@ func (g *grpcConnection) call(ctx context.Context, request Request) (string, err
 }
 
 // nameOnServer returns the server's name for a tool.
-func nameOnServer(tool *toolsv1.Tool) string {
-	if tool.GetServerName() != "" {
-		return tool.GetServerName()
-	}
-	return tool.GetName()
-}
+func nameOnServer(tool *toolsv1.Tool) string { return cmp.Or(tool.GetServerName(), tool.GetName()) }

@@ -297,8 +297,8 @@ func TestManyStates(t *testing.T) {
 		})
 	}
 	wait.Wait()
-	if len(c.states) != maxStates || c.lru.Len() != maxStates {
-		t.Errorf("servers with a state: got %d and %d, want %d", len(c.states), c.lru.Len(), maxStates)
+	if got := c.states.Len(); got != maxStates {
+		t.Errorf("servers with a state: got %d, want %d", got, maxStates)
 	}
 }
 
