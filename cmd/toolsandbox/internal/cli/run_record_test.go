@@ -139,6 +139,7 @@ func TestLongResumeOther(t *testing.T) {
 		{[]string{"--agent", "oracle", "--out", "out", "turn_off_wifi"}, begin + "--agent was scripted:turns.yaml, is oracle" + end},
 		{append(first, "--trials", "2", "--seed", "5", "--compat"), begin + "--trials was 1, is 2, --seed was 0, is 5, --compat was false, is true" + end},
 		{append(first, "which_mateo"), begin + "NAME was turn_off_wifi, is turn_off_wifi which_mateo" + end},
+		{append(first, "--max-rollout-bytes", "2048"), begin + "--max-rollout-bytes was 4194304, is 2048" + end},
 		{append(first, "--services", "live"), begin + "--services was not given, is live" + end},
 		{append(first, "--toolhost-service-url", "http://localhost:1"), begin + "--toolhost-service-url was not given, is http://localhost:1" + end},
 		{append(first, "--sweep-id", "mine"), "toolsandbox: --sweep-id: mine given, but the run in out is called " + before.SweepID + "\n"},

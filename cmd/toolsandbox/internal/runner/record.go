@@ -50,7 +50,6 @@ func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 // specDigest identifies what is played: scenarios by their digest, players before they get an
 // address here.
 func specDigest(spec sweep.Spec, scenarios string) (string, error) {
-	spec.MaxBytes = 0 // the digest does not cover it
 	digest, _, err := bus.Digest(spec.WithoutScenarios())
 	if err != nil {
 		return "", err
