@@ -15,14 +15,14 @@ const (
 	// maxGrowth is the GOGC of a small heap. During garbage collection everything else runs at half
 	// speed: with 200 the last of 5,000 concurrent rollouts ends a second later than with 400.
 	maxGrowth = 400
-	// minGrowth is the GOGC of a large heap, the runtime's default.
-	minGrowth = 100
+	// minGrowth is the GOGC of a large heap.
+	minGrowth = 10
 	// minHeadroom and maxHeadroom bound the bytes that may be allocated between two collections,
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 512 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
-	// collection. Message buffers are not scanned.
-	scanHeadroom = 8
+	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom.
+	scanHeadroom, maxScanHeadroom = 8, 1.5
 	// minGrowthChange is the smallest change of GOGC, in percent, that is applied. Each change stops
 	// the process for a moment.
 	minGrowthChange = 10
@@ -97,6 +97,6 @@ func (c *collector) adapt(next int) {
 
 // growth returns GOGC for a heap with live and scannable bytes.
 func growth(live, scan uint64) int {
-	headroom := min(max(scanHeadroom*scan, minHeadroom), maxHeadroom)
+	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, uint64(maxScanHeadroom*float64(scan))))
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }

@@ -109,9 +109,9 @@ func TestHeapGrowth(t *testing.T) {
 		{0, 0, maxGrowth},
 		{16 << 20, 8 << 20, maxGrowth},
 		{128 << 20, 64 << 20, maxGrowth},
-		{512 << 20, 16 << 20, minGrowth},
-		{256 << 20, 64 << 20, 200},
-		{1 << 30, 1 << 30, minGrowth},
+		{512 << 20, 16 << 20, 25},
+		{512 << 20, 64 << 20, 100},
+		{1 << 30, 1 << 30, 150},
 		{1 << 40, 1 << 30, minGrowth},
 	} {
 		if got := growth(test.live, test.scan); got != test.want {
