@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	// maxGrowth is the GOGC of a small heap. During garbage collection everything else runs at half
-	// speed: with 200 the last of 5,000 concurrent rollouts ends a second later than with 400.
+	// maxGrowth is the GOGC of a small heap. A collection slows down everything else.
 	maxGrowth = 400
 	// minGrowth is the GOGC of a large heap.
 	minGrowth = 10

@@ -15,23 +15,23 @@ import (
 )
 
 const (
-	// attemptTimeout bounds one try of a call without a deadline. It exceeds the time that a service
-	// waits for NATS, so that the service can report that. A try that times out is followed by one
-	// with twice the timeout.
+	// attemptTimeout bounds one attempt of a call without a deadline. It exceeds the time that a
+	// service waits for NATS, so that the service can report that. An attempt that times out is
+	// followed by one with twice the timeout.
 	attemptTimeout = time.Minute
-	// initialBackoff and maxBackoff bound the exponential backoff between tries.
+	// initialBackoff and maxBackoff bound the exponential backoff between attempts.
 	initialBackoff = 100 * time.Millisecond
 	maxBackoff     = time.Second
 	// unlimited exceeds the duration of any call.
 	unlimited = time.Duration(math.MaxInt64)
-	// maxAttempts bounds the tries of a service's call. The caller of the service retries too.
+	// maxAttempts bounds the attempts of a service's call. The caller of the service retries too.
 	maxAttempts = 5
 	// stableAfter is how long a stream has to last to count as recovered.
 	stableAfter = time.Minute
 )
 
-// attemptsHeader is the number of earlier tries of a retried call. gRPC's own retries use the same
-// header.
+// attemptsHeader is the number of earlier attempts of a retried call. gRPC's own retries use the
+// same header.
 const attemptsHeader = "grpc-previous-rpc-attempts"
 
 // IsRetry reports whether the handled call is a retry, so that its work may be done already.
@@ -46,7 +46,7 @@ func isRetryable(code codes.Code) bool {
 }
 
 // retry retries a call until it is answered or not retryable: a client's call until its patience
-// ends, a service's call a few times. try gets the timeout of the try.
+// ends, a service's call a few times. try gets the timeout of the attempt.
 func (c *call) retry(ctx context.Context, try func(ctx context.Context, limit time.Duration) error) error {
 	limit, delay := attemptTimeout, initialBackoff
 	for attempts := 1; ; attempts++ {
@@ -107,12 +107,12 @@ type retryStream struct {
 	open  func(ctx context.Context) (grpc.ClientStream, error)
 
 	request any
-	stream  grpc.ClientStream // nil before the first try
+	stream  grpc.ClientStream // nil before the first attempt
 	close   context.CancelFunc
 	started time.Time // time of the first message, zero before
 }
 
-// SendMsg implements grpc.ClientStream. Each try sends the request.
+// SendMsg implements grpc.ClientStream. Each attempt sends the request.
 func (r *retryStream) SendMsg(request any) error {
 	r.request = request
 	return nil

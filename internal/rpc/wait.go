@@ -84,7 +84,7 @@ type call struct {
 
 	mu     sync.Mutex
 	timer  *time.Timer // nil while the call does not wait
-	reason string      // error of the last try
+	reason string      // error of the last attempt
 	ended  bool
 }
 
@@ -145,7 +145,7 @@ func (c *call) remaining() string {
 	return fmt.Sprintf("; giving up in %s", time.Until(c.deadline).Round(time.Second))
 }
 
-// recordFailure records the error of a try.
+// recordFailure records the error of an attempt.
 func (c *call) recordFailure(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

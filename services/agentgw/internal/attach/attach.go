@@ -31,7 +31,7 @@ var ErrNotAttached = errors.New("no agent is attached")
 // ErrNoAnswer means that an agent is attached and did not answer in time.
 var ErrNoAnswer = errors.New("the attached agent did not answer")
 
-// ErrRetriesExhausted means that the agent answered UNAVAILABLE or CANCELLED to every try. The
+// ErrRetriesExhausted means that the agent answered UNAVAILABLE or CANCELLED to every attempt. The
 // error has its reason.
 var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 

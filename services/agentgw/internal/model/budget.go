@@ -53,8 +53,8 @@ type attempt struct {
 	budget       ratelimit.Request
 	answer       *provider.Answer
 	spent        ratelimit.Cost
-	lastRefusal  *provider.Failure // of the last refused try
-	firstRefused time.Time         // time of the first refused try
+	lastRefusal  *provider.Failure // of the last refused attempt
+	firstRefused time.Time         // time of the first refused attempt
 }
 
 // budgetRequest returns the request to the limiter for a turn. The error is a *Throttled if the
@@ -111,7 +111,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	case errors.Is(err, ratelimit.ErrOutage):
 		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
 	case isThrottled && !throttled.Spent && q.lastRefusal != nil:
-		return retry.Outcome{Err: q.lastRefusal} // an earlier try was refused
+		return retry.Outcome{Err: q.lastRefusal} // an earlier attempt was refused
 	case err != nil:
 		return retry.Outcome{Err: err}
 	}
@@ -120,7 +120,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 	body, err := q.client.Send(sending, q.to, q.request, limit)
 	cancel()
 	received := err == nil
-	q.answer, err = q.exchange.addTry(body, err)
+	q.answer, err = q.exchange.addAttempt(body, err)
 	failure, _ := errors.AsType[*provider.Failure](err)
 	outcome := ratelimit.Outcome{Class: classOf(failure, received, err)}
 	if failure != nil && failure.Timeout && limit < q.timeout {
@@ -211,9 +211,9 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 	return nil, err
 }
 
-// classOf returns the class of a try for the limiter. An answer that cannot be decoded was paid
-// for. A provider that asks for a longer wait than a turn lasts counts as overloaded, whatever its
-// status: its budget pauses, because the turn would be retried too soon.
+// classOf returns the class of an attempt for the limiter. An answer that cannot be decoded was
+// paid for. A provider that asks for a longer wait than a turn lasts counts as overloaded, whatever
+// its status: its budget pauses, because the turn would be retried too soon.
 func classOf(failure *provider.Failure, received bool, err error) ratelimit.Class {
 	switch {
 	case err == nil:

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxAttempts is how many tries of an exchange are stored. The last ones count.
+	// maxAttempts is how many attempts of an exchange are stored. The last ones count.
 	maxAttempts = 20
 	// maxUnreadable bounds the stored bytes of an answer that cannot be decoded.
 	maxUnreadable = 4 << 10
@@ -48,10 +48,10 @@ func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpo
 	}}
 }
 
-// addTry records one try: the body of an answer, or the error. It returns the decoded answer. A
-// body that cannot be decoded yields a *provider.Failure. It redacts the key first, so that the
-// played answer equals the recorded one.
-func (x *exchange) addTry(body []byte, err error) (*provider.Answer, error) {
+// addAttempt records one attempt: the body of an answer, or the error. It returns the decoded
+// answer. A body that cannot be decoded yields a *provider.Failure. It redacts the key first, so
+// that the played answer equals the recorded one.
+func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) {
 	var answer *provider.Answer
 	try := &agentgwv1.Attempt{}
 	if err == nil {
@@ -73,8 +73,8 @@ func (x *exchange) addTry(body []byte, err error) (*provider.Answer, error) {
 	return answer, err
 }
 
-// finish returns the exchange, nil if there was no try. answer is the one that counts, nil if there
-// is none.
+// finish returns the exchange, nil if there was no attempt. answer is the one that counts, nil if
+// there is none.
 func (x *exchange) finish(answer *provider.Answer) *agentgwv1.Exchange {
 	if len(x.record.GetAttempts()) == 0 {
 		return nil

@@ -26,10 +26,10 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// ErrUnavailable means that no try reached the plug-in.
+// ErrUnavailable means that no attempt reached the plug-in.
 var ErrUnavailable = errors.New("plug-in cannot be reached")
 
-// ErrRetriesExhausted means that tries reached the plug-in, but it could not answer or the
+// ErrRetriesExhausted means that attempts reached the plug-in, but it could not answer or the
 // connection broke.
 var ErrRetriesExhausted = errors.New("plug-in cannot answer now")
 
@@ -119,7 +119,7 @@ func (d *Dialer) act(ctx context.Context, player *agentgwv1.Plugin, act *agentv1
 		return nil, err
 	}
 	defer release()
-	var reached peer.Peer // has no address if no try connected
+	var reached peer.Peer // has no address if no attempt connected
 	answer, err := agentv1.NewAgentServiceClient(conn).Act(ctx, act, grpc.Peer(&reached))
 	if err == nil {
 		return answer, nil

@@ -160,17 +160,16 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 		return nil, fmt.Errorf("%w %s: digest: %w", ErrSetup, setup.GetName(), err)
 	}
 	s := &compiledSetup{
-		digest:      digest,
-		sum:         sum,
-		name:        setup.GetName(),
-		schema:      schema,
-		declared:    setup.GetSchema(),
-		tables:      slices.Clone(setup.GetTables()),
-		lastIndex:   int32(len(setup.GetMessages())) - 1,
-		clock:       setup.GetClock(),
-		environment: executor.New(catalogue, selection),
-		servers:     setup.GetToolServers(),
-
+		digest:         digest,
+		sum:            sum,
+		name:           setup.GetName(),
+		schema:         schema,
+		declared:       setup.GetSchema(),
+		tables:         slices.Clone(setup.GetTables()),
+		lastIndex:      int32(len(setup.GetMessages())) - 1,
+		clock:          setup.GetClock(),
+		environment:    executor.New(catalogue, selection),
+		servers:        setup.GetToolServers(),
 		recorded:       recorded,
 		hasRecordings:  len(setup.GetRecordings()) > 0,
 		fromRecordings: &session.Config{Seed: setup.GetSeed(), Zone: zone, Services: recorded, Schema: schema},

@@ -249,8 +249,8 @@ func TestModuleMistakes(t *testing.T) {
 			"9:5: act: world.rows needs a table first"}},
 	} {
 		_, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "desk", Source: test.source}}, Schema: noteSchema(t)})
-		var mistakes source.Mistakes
-		if !errors.As(err, &mistakes) {
+		mistakes, ok := errors.AsType[source.Mistakes](err)
+		if !ok {
 			t.Errorf("%s: got %v, want mistakes", test.source, err)
 			continue
 		}

@@ -919,8 +919,8 @@ type CellExplanation struct {
 	Trace *TraceComparison `protobuf:"bytes,9,opt,name=trace,proto3" json:"trace,omitempty"`
 	// For PACK: the name of the measure.
 	PackMeasure string `protobuf:"bytes,10,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
-	// For PACK, for people: why the measure gives nothing for these cells; empty if it does. It did not
-	// have to compare them to find the score.
+	// For PACK, for people: why the measure gives nothing for these cells; empty if it does. The score
+	// did not need this comparison.
 	Problem       string `protobuf:"bytes,11,opt,name=problem,proto3" json:"problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
