@@ -19,13 +19,6 @@ import (
 // exceptionRecord is the exception type of a replay whose reply is not recorded.
 const exceptionRecord = "LookupError"
 
-const (
-	// maxPriorTurns bounds the cache of turns in their provider's native form, and maxNativeBytes the
-	// size of each.
-	maxPriorTurns  = 1 << 16
-	maxNativeBytes = 4 << 10
-)
-
 // turnKey names one turn of a rollout.
 type turnKey struct {
 	rolloutID string
@@ -72,7 +65,7 @@ func (s *Server) recordedTurn(
 	if storedTurn.GetReply() != nil {
 		reply, err = storedTurn.GetReply(), nil
 		if req.GetPlayer().GetModel() != nil {
-			s.remember(key, reply)
+			s.history.add(key, reply)
 		}
 	}
 	if err == nil {
@@ -177,21 +170,12 @@ func (s *Server) turn(ctx context.Context, key turnKey) (recorded *agentgwv1.Rec
 // priorTurn returns an earlier turn of a rollout, nil if it is not recorded.
 func (s *Server) priorTurn(ctx context.Context, rolloutID string, index int32) (*model.PriorTurn, error) {
 	key := turnKey{rolloutID: rolloutID, index: index}
-	if past, ok := s.priorTurns.Get(key); ok {
+	if past := s.history.get(key); past != nil {
 		return past, nil
 	}
 	recorded, _, err := s.turn(ctx, key)
 	if recorded.GetReply() == nil || err != nil {
 		return nil, err
 	}
-	return s.remember(key, recorded.GetReply()), nil
-}
-
-// remember caches the part of a recorded reply that later turns of its rollout need.
-func (s *Server) remember(key turnKey, reply *agentgwv1.Reply) *model.PriorTurn {
-	past := &model.PriorTurn{Provider: reply.GetProvider(), Native: reply.GetNative()}
-	if len(past.Native) <= maxNativeBytes {
-		s.priorTurns.Add(key, past)
-	}
-	return past
+	return s.history.add(key, recorded.GetReply()), nil
 }

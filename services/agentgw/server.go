@@ -69,18 +69,18 @@ type Relay interface {
 // it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
-	recorder   Recorder
-	relay      Relay
-	replicas   Replicas // nil if this is the only one
-	replica    string   // this one's name
-	plugins    *plugin.Dialer
-	agents     *attach.Registry
-	models     *model.Player
-	tools      *lru.Cache[string, *turn.Tools]
-	priorTurns *lru.Cache[turnKey, *model.PriorTurn]
-	turns      turns
-	cancelled  cancellations
-	tracer     trace.Tracer
+	recorder  Recorder
+	relay     Relay
+	replicas  Replicas // nil if this is the only one
+	replica   string   // this one's name
+	plugins   *plugin.Dialer
+	agents    *attach.Registry
+	models    *model.Player
+	tools     *lru.Cache[string, *turn.Tools]
+	history   *history
+	turns     turns
+	cancelled cancellations
+	tracer    trace.Tracer
 }
 
 // NewServer returns a server that records turns with the recorder and reaches agents at other
@@ -102,9 +102,9 @@ func newServer(
 	if err != nil {
 		return nil, fmt.Errorf("cache of tool sets: %w", err)
 	}
-	priorTurns, err := lru.New[turnKey, *model.PriorTurn](maxPriorTurns)
+	past, err := newHistory()
 	if err != nil {
-		return nil, fmt.Errorf("cache of turns: %w", err)
+		return nil, err
 	}
 	dialects, err := dialect.Load(cfg.TemplateDir)
 	if err != nil {
@@ -127,7 +127,7 @@ func newServer(
 		replica = replicas.Name()
 	}
 	return &Server{
-		recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, priorTurns: priorTurns,
+		recorder: recorder, relay: relay, replicas: replicas, replica: replica, plugins: plugins, agents: agents, models: models, tools: tools, history: past,
 		tracer: otel.Tracer("agentgw"),
 	}, nil
 }
