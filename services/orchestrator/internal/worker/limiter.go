@@ -11,7 +11,7 @@ import (
 
 const (
 	// activePerCore is the number of active rollouts per core.
-	activePerCore = 64
+	activePerCore = 128
 	// activeLimit is how long a rollout counts as active. A rollout that waits for a slow peer must
 	// not block others.
 	activeLimit = 250 * time.Millisecond
