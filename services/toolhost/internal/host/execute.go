@@ -60,7 +60,7 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 	if err != nil {
 		return nil, err
 	}
-	if err := h.commit(ctx, id, batch.Index, next, outcome, snapshot.GetTables()); err != nil {
+	if err := h.commit(ctx, id, batch.Index, l, next, outcome, snapshot.GetTables()); err != nil {
 		return nil, err
 	}
 	h.live.Add(id, next)
@@ -188,6 +188,7 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 // afterExecution returns the session after an execution, without its digest.
 func (l *openSession) afterExecution(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
 	next := *l
+	next.written = time.Now()
 	next.lastIndex = index + int32(answers) - 1
 	next.newest, next.sizes = l.newest.withTables(written...), l.sizes.withTables(written...)
 	next.world = *world
@@ -227,7 +228,7 @@ func respond(batch Batch, answers batchResult, before, after *openSession) *tool
 }
 
 // commit stores an outcome and all state that follows from it.
-func (h *Host) commit(ctx context.Context, id string, index int32, next *openSession, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
+func (h *Host) commit(ctx context.Context, id string, index int32, before, next *openSession, outcome *toolhostv1.OutcomeRecord, tables []*worldv1.Table) error {
 	meta, err := proto.Marshal(next.record())
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
@@ -244,7 +245,10 @@ func (h *Host) commit(ctx context.Context, id string, index int32, next *openSes
 		}
 		versions[i] = store.Version{Table: next.setup.tableNumber(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
-	if err := h.store.Commit(ctx, id, index, meta, versions, stored, next.lastIndex); err != nil {
+	err = h.store.Commit(ctx, id, store.Execution{
+		Index: index, LastIndex: next.lastIndex, Meta: meta, Versions: versions, Outcome: stored, Patient: time.Since(before.written) >= slowAgent,
+	})
+	if err != nil {
 		// The cached state may be older than the stored one.
 		h.live.Remove(id)
 		return fmt.Errorf("session %s: %w", id, err)

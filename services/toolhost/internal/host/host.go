@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"google.golang.org/protobuf/proto"
@@ -47,8 +48,13 @@ var (
 	ErrPublish = errors.New("cannot publish new table versions")
 )
 
-// locks is the number of locks that sessions share.
-const locks = 4096
+const (
+	// locks is the number of locks that sessions share.
+	locks = 4096
+	// slowAgent is the time between two executions from which an agent counts as slow. Compared with
+	// that, it does not matter that a commit waits for those of others.
+	slowAgent = time.Second
+)
 
 // Bus publishes new table versions and stores setups; *bus.Bus implements it.
 type Bus interface {
@@ -91,6 +97,8 @@ type openSession struct {
 	newest    versions
 	sizes     sizes
 	lastIndex int32
+	// written is when this state was made, by the wall clock.
+	written time.Time
 	// digest is the digest of the session's history, as in toolhostv1.ExecuteResponse.session_digest.
 	digest []byte
 	// parent is the session from which this one was forked at forkedAt, empty if none. forks is the
@@ -182,7 +190,7 @@ func (h *Host) Create(ctx context.Context, id string, made Creation) (*toolhostv
 
 // newSession returns a session without executions.
 func (s *compiledSetup) newSession(services toolhostv1.HostedServices, replay bool) *openSession {
-	l := &openSession{setup: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, digest: s.sum, services: services, replay: replay}
+	l := &openSession{setup: s, world: s.world, newest: s.newest, lastIndex: s.lastIndex, written: time.Now(), digest: s.sum, services: services, replay: replay}
 	l.world.SetConfig(s.sessionConfig(services))
 	return l
 }

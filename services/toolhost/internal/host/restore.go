@@ -140,7 +140,7 @@ func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, e
 			id, ErrDiverged, index, outcomeText(want), outcomeText(outcome.GetResponse()))
 	}
 	next.replay = l.replay
-	if err := h.commit(ctx, id, index, next, outcome, snapshot.GetTables()); err != nil {
+	if err := h.commit(ctx, id, index, l, next, outcome, snapshot.GetTables()); err != nil {
 		return nil, err
 	}
 	h.live.Add(id, next)

@@ -31,12 +31,12 @@ func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	key := appendAnswerKey(nil, id, answer.Index, answer.Number)
 	data := seal(key, answer.Data)
-	return s.write(ctx, "put answer into", id, func(w *writer) (rejected, err error) {
+	return s.write(ctx, "put answer into", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old == nil || err != nil {
 			return ErrNotFound, err
 		}
 		return nil, w.bucket.Put(key, data)
-	})
+	}})
 }
 
 // Answers returns copies of a session's own answers from one index to another, inclusive, by index,

@@ -43,7 +43,7 @@ func benchmarkCommit(b *testing.B, writers int) {
 		}
 		// Each caller works on a session for ten calls in a row, as a rollout does.
 		session := (n%writers + n/writers/10*writers) % sessions
-		if err := s.Commit(context.Background(), id(session), int32(n), meta, versions, outcome, int32(n)); err != nil {
+		if err := s.Commit(context.Background(), id(session), Execution{Index: int32(n), LastIndex: int32(n), Meta: meta, Versions: versions, Outcome: outcome}); err != nil {
 			b.Error(err)
 		}
 	})

@@ -3,33 +3,39 @@ package store
 import (
 	"context"
 	"runtime"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
 
-// commitYields is how often the committer yields before it takes the queued writes. On an idle
-// machine that takes no time. On a busy one many writes share a transaction, at less latency than
-// any fixed wait.
-const commitYields = 3
+const (
+	// commitYields is how often the committer yields before it takes the queued writes. On an idle
+	// machine that takes no time. On a busy one many writes share a transaction, at less latency than
+	// any fixed wait.
+	commitYields = 3
+	// gatherWait is how long the committer waits for others while all writes are patient.
+	gatherWait = 10 * time.Millisecond
+)
 
 // request is one queued write.
 type request struct {
 	// apply makes the changes of the write. rejected is an error of this write alone, which then
 	// changed nothing. err aborts the transaction.
 	apply    func(*writer) (rejected, err error)
+	patient  bool       // it may wait for others
 	rejected error      // what apply answered; the committer's alone
 	done     chan error // receives once, after the commit or its failure
 }
 
 // submit queues a write and waits for its commit.
-func (s *Store) submit(ctx context.Context, apply func(*writer) (rejected, err error)) error {
+func (s *Store) submit(ctx context.Context, r *request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if fatal := s.fatal.Load(); fatal != nil {
 		return fatal
 	}
-	r := &request{apply: apply, done: make(chan error, 1)}
+	r.done = make(chan error, 1)
 	select {
 	case <-s.stop:
 		return ErrClosed
@@ -83,12 +89,34 @@ func (s *Store) collect(last []*request) []*request {
 	case <-s.stop:
 		return s.drain(batch)
 	}
-	if !alone || len(s.queue) > 0 {
+	if batch[0].patient {
+		batch = s.gather(batch)
+	} else if !alone || len(s.queue) > 0 {
 		for range commitYields {
 			runtime.Gosched()
 		}
 	}
 	return s.drain(batch)
+}
+
+// gather fills batch while all writes are patient, for gatherWait.
+func (s *Store) gather(batch []*request) []*request {
+	timer := time.NewTimer(gatherWait)
+	defer timer.Stop()
+	for len(batch) < s.size {
+		select {
+		case r := <-s.queue:
+			batch = append(batch, r)
+			if !r.patient {
+				return batch
+			}
+		case <-timer.C:
+			return batch
+		case <-s.stop:
+			return batch
+		}
+	}
+	return batch
 }
 
 // drain fills batch with queued writes.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // withoutCommitter returns a store on the file of s that queues writes and does not commit them.
@@ -27,7 +29,7 @@ func TestContextEnds(t *testing.T) {
 	meta, outcome, versions := []byte("meta"), []byte("outcome"), []Version{{Data: []byte("data")}}
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error)
-	go func() { result <- idle.Commit(ctx, "a", 0, meta, versions, outcome, 0) }()
+	go func() { result <- idle.Commit(ctx, "a", Execution{Meta: meta, Versions: versions, Outcome: outcome}) }()
 	queued := <-idle.queue
 	cancel()
 	wantError(t, "Commit with its context ended", <-result, context.Canceled)
@@ -86,5 +88,43 @@ func TestCollect(t *testing.T) {
 	close(idle.stop)
 	if batch = idle.collect(batch); len(batch) != 0 {
 		t.Errorf("collect while closing: got %d writes, want none", len(batch))
+	}
+}
+
+// TestGather lets patient writes wait for others: until one is not patient, the batch is full, or
+// for gatherWait.
+func TestGather(t *testing.T) {
+	patient, other := &request{patient: true}, &request{}
+	for name, test := range map[string]struct {
+		first, later []*request
+		want         time.Duration
+	}{
+		"alone":        {first: []*request{patient}, want: gatherWait},
+		"two":          {first: []*request{patient}, later: []*request{patient}, want: gatherWait},
+		"not patient":  {first: []*request{patient}, later: []*request{other}, want: time.Millisecond},
+		"full":         {first: []*request{patient, patient}, later: []*request{patient}, want: time.Millisecond},
+		"first is not": {first: []*request{other}, want: 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &Store{size: 3, queue: make(chan *request, 3), stop: make(chan struct{})}
+				begun := time.Now()
+				for _, r := range test.first {
+					s.queue <- r
+				}
+				time.AfterFunc(time.Millisecond, func() {
+					for _, r := range test.later {
+						s.queue <- r
+					}
+				})
+				got := s.collect(nil)
+				if want := slices.Concat(test.first, test.later); !slices.Equal(got, want) {
+					t.Errorf("got %d writes, want %d", len(got), len(want))
+				}
+				if took := time.Since(begun); took != test.want {
+					t.Errorf("took %s, want %s", took, test.want)
+				}
+			})
+		})
 	}
 }

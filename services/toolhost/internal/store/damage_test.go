@@ -38,7 +38,7 @@ func written(t *testing.T) []byte {
 		err := s.Create(t.Context(), id, []byte(id), []Version{{Index: -1, Data: bytes.Repeat([]byte(id), n)}}, -1)
 		for i := range int32(4) {
 			data := bytes.Repeat([]byte{byte(i), byte(n)}, n*n*int(i))
-			err = errors.Join(err, s.Commit(t.Context(), id, i, []byte(id), []Version{{Table: uint8(i % 2), Index: i, Data: data}}, data[:len(data)/3], i))
+			err = errors.Join(err, s.Commit(t.Context(), id, Execution{Index: i, LastIndex: i, Meta: []byte(id), Versions: []Version{{Table: uint8(i % 2), Index: i, Data: data}}, Outcome: data[:len(data)/3]}))
 		}
 		if err = errors.Join(err, s.PutAnswer(t.Context(), id, Answer{Index: 1, Data: []byte(id)})); err != nil {
 			t.Fatal(err)

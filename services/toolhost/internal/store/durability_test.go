@@ -44,7 +44,7 @@ func writeUntilKilled(path string) error {
 			}
 			for i := int32(1); ; i++ {
 				text := []byte(fmt.Sprint(i))
-				if err := s.Commit(context.Background(), id, i, text, []Version{{0, i, text}}, text, i); err != nil {
+				if err := s.Commit(context.Background(), id, Execution{Index: i, LastIndex: i, Meta: text, Versions: []Version{{0, i, text}}, Outcome: text}); err != nil {
 					failed <- err
 				}
 				fmt.Println(id, i)
@@ -124,7 +124,7 @@ func TestCopyOfLiveFile(t *testing.T) {
 		err := s.Create(t.Context(), id, []byte("0"), nil, 0)
 		for i := int32(1); i <= commits && err == nil; i++ {
 			text := []byte(fmt.Sprint(i))
-			err = s.Commit(t.Context(), id, i, text, []Version{{uint8(i % 3), i, text}}, text, i)
+			err = s.Commit(t.Context(), id, Execution{Index: i, LastIndex: i, Meta: text, Versions: []Version{{uint8(i % 3), i, text}}, Outcome: text})
 		}
 		if err != nil {
 			t.Error(err)
@@ -171,13 +171,13 @@ func TestConcurrentUse(t *testing.T) {
 					t.Error(err)
 				}
 				text := fmt.Appendf(nil, "outcome %d", i)
-				if err := s.Commit(t.Context(), id, int32(i), []byte("m"), []Version{{0, int32(i), text}}, text, int32(i)); err != nil {
+				if err := s.Commit(t.Context(), id, Execution{Index: int32(i), LastIndex: int32(i), Meta: []byte("m"), Versions: []Version{{0, int32(i), text}}, Outcome: text}); err != nil {
 					t.Error(err)
 				}
 				if got, err := s.Outcome(id, int32(i)); err != nil || string(got) != string(text) {
 					t.Errorf("Outcome(%s, %d): got %q, %v, want %q", id, i, got, err, text)
 				}
-				wantError(t, "Commit without session", s.Commit(t.Context(), "none", 0, nil, nil, nil, 0), ErrNotFound)
+				wantError(t, "Commit without session", s.Commit(t.Context(), "none", Execution{}), ErrNotFound)
 			})
 			if got := created.Load(); got != 20 {
 				t.Errorf("got %d sessions made, want 20", got)
@@ -221,7 +221,7 @@ func TestFailedCommit(t *testing.T) {
 
 			big := make([]byte, 1<<20)
 			inParallel(16, 48, func(i int) {
-				err := s.Commit(t.Context(), "a", int32(i+2), big, nil, big, 0)
+				err := s.Commit(t.Context(), "a", Execution{Index: int32(i + 2), Meta: big, Outcome: big})
 				if fatal := (*FatalError)(nil); !errors.As(err, &fatal) || errors.Unwrap(fatal) == nil || !strings.Contains(err.Error(), path) {
 					t.Errorf("Commit: got %v, want a FatalError with a cause and the path", err)
 				}

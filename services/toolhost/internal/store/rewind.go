@@ -11,7 +11,7 @@ import (
 // otherwise behaves as Commit.
 func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
-	return s.write(ctx, "rewind", id, func(w *writer) (rejected, err error) {
+	return s.write(ctx, "rewind", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old == nil || err != nil {
 			return ErrNotFound, err
 		}
@@ -24,7 +24,7 @@ func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte)
 			}
 		}
 		return nil, nil
-	})
+	}})
 }
 
 // dropAfter deletes a session's values of a kind after an index.

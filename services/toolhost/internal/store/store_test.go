@@ -40,7 +40,7 @@ func mustCreate(t *testing.T, s *Store, id, meta string, versions ...Version) {
 
 func mustCommit(t *testing.T, s *Store, id string, index int32, meta, outcome string, versions ...Version) {
 	t.Helper()
-	if err := s.Commit(t.Context(), id, index, []byte(meta), versions, []byte(outcome), index); err != nil {
+	if err := s.Commit(t.Context(), id, Execution{Index: index, LastIndex: index, Meta: []byte(meta), Versions: versions, Outcome: []byte(outcome)}); err != nil {
 		t.Fatalf("Commit(%q, %d): %v", id, index, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestLastIndex(t *testing.T) {
 	}
 	wantRecord(t, s, "a", &Record{Meta: []byte{}, LastIndex: 7})
 	for _, step := range []struct{ index, last, want int32 }{{3, 5, 7}, {8, 10, 10}, {9, 9, 10}, {12, 0, 12}} {
-		if err := s.Commit(t.Context(), "a", step.index, nil, nil, nil, step.last); err != nil {
+		if err := s.Commit(t.Context(), "a", Execution{Index: step.index, LastIndex: step.last}); err != nil {
 			t.Fatal(err)
 		}
 		wantRecord(t, s, "a", &Record{Meta: []byte{}, LastIndex: step.want})
@@ -179,7 +179,7 @@ func TestNoSession(t *testing.T) {
 		_, err = s.Outcome(id, 0)
 		wantError(t, "Outcome", err, ErrNotFound)
 		wantError(t, "Outcomes", s.Outcomes(id, nil), ErrNotFound)
-		wantError(t, "Commit", s.Commit(t.Context(), id, 0, nil, []Version{{Index: 1}}, nil, 0), ErrNotFound)
+		wantError(t, "Commit", s.Commit(t.Context(), id, Execution{Versions: []Version{{Index: 1}}}), ErrNotFound)
 		wantError(t, "Delete", s.Delete(t.Context(), id), nil)
 	}
 	if got, _ := list(t, s, "", "", 0); !slices.Equal(got, []string{"session:m:-1"}) {
@@ -243,7 +243,7 @@ func TestUnusualIDs(t *testing.T) {
 
 	for _, id := range []string{"", "\x00", "a\x00", "a\x00b", strings.Repeat("x", maxID+1)} {
 		wantError(t, "Create", s.Create(t.Context(), id, nil, nil, 0), ErrID)
-		wantError(t, "Commit", s.Commit(t.Context(), id, 0, nil, nil, nil, 0), ErrID)
+		wantError(t, "Commit", s.Commit(t.Context(), id, Execution{}), ErrID)
 		wantError(t, "Delete", s.Delete(t.Context(), id), ErrID)
 		_, err := s.Load(id)
 		wantError(t, "Load", err, ErrID)
@@ -284,7 +284,7 @@ func TestList(t *testing.T) {
 	inParallel(16, n, func(i int) {
 		if err := errors.Join(
 			s.Create(t.Context(), all[i], []byte("m"), []Version{{Data: []byte("v")}}, 0),
-			s.Commit(t.Context(), all[i], 1, []byte("m"), nil, []byte("o"), 1)); err != nil {
+			s.Commit(t.Context(), all[i], Execution{Index: 1, LastIndex: 1, Meta: []byte("m"), Outcome: []byte("o")})); err != nil {
 			t.Error(err)
 		}
 	})

@@ -22,7 +22,7 @@ type writer struct {
 // reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
 	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
-	return s.write(ctx, "create", id, func(w *writer) (rejected, err error) {
+	return s.write(ctx, "create", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old != nil || err != nil {
 			return ErrExists, err
 		}
@@ -30,20 +30,31 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 			return nil, err
 		}
 		return nil, w.putVersions(id, versions)
-	})
+	}})
 }
 
-// Commit stores, in one transaction, an outcome at an index, versions and the new meta of a
-// session. It replaces an outcome at the same index and versions of the same table and index. The
-// session's highest index becomes the maximum of itself, index and lastIndex. It fails with
-// ErrNotFound, without a change, if the session does not exist. It returns nil only after the
-// commit. If ctx ends first, it returns the context's error, and the commit may or may not happen;
-// Outcome shows which. It keeps no reference to its arguments. Other errors: ErrID, ErrClosed,
-// *FatalError.
-func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte, versions []Version, outcome []byte, lastIndex int32) error {
-	value, versions := sessionValue(max(index, lastIndex), meta), sealVersions(id, versions)
-	outcome = seal(appendKey(nil, id, kindOutcome, 0, index), outcome)
-	return s.write(ctx, "commit", id, func(w *writer) (rejected, err error) {
+// Execution is what is stored of one execution in a session.
+type Execution struct {
+	// Index is the index of the outcome. LastIndex is the session's index after it.
+	Index, LastIndex int32
+	// Meta is the new meta of the session.
+	Meta     []byte
+	Versions []Version
+	Outcome  []byte
+	// Patient lets the commit wait for other writes, for gatherWait at most.
+	Patient bool
+}
+
+// Commit stores an execution in one transaction. It replaces an outcome at the same index and
+// versions of the same table and index. The session's highest index becomes the maximum of itself
+// and the indexes of the execution. It fails with ErrNotFound, without a change, if the session
+// does not exist. It returns nil only after the commit. If ctx ends first, it returns the context's
+// error, and the commit may or may not happen; Outcome shows which. It keeps no reference to its
+// arguments. Other errors: ErrID, ErrClosed, *FatalError.
+func (s *Store) Commit(ctx context.Context, id string, e Execution) error {
+	value, versions := sessionValue(max(e.Index, e.LastIndex), e.Meta), sealVersions(id, e.Versions)
+	outcome := seal(appendKey(nil, id, kindOutcome, 0, e.Index), e.Outcome)
+	return s.write(ctx, "commit", id, &request{patient: e.Patient, apply: func(w *writer) (rejected, err error) {
 		old, err := w.session(id)
 		if old == nil || err != nil {
 			return ErrNotFound, err
@@ -55,16 +66,16 @@ func (s *Store) Commit(ctx context.Context, id string, index int32, meta []byte,
 		if err := w.putVersions(id, versions); err != nil {
 			return nil, err
 		}
-		w.key = appendKey(w.key[:0], id, kindOutcome, 0, index)
+		w.key = appendKey(w.key[:0], id, kindOutcome, 0, e.Index)
 		return nil, w.bucket.Put(w.key, outcome)
-	})
+	}})
 }
 
 // Delete deletes a session, if it exists. It returns nil only after the commit. If ctx ends first,
 // it returns the context's error, and the session may or may not be deleted. Other errors: ErrID,
 // ErrClosed, *FatalError.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	return s.write(ctx, "delete", id, func(w *writer) (rejected, err error) {
+	return s.write(ctx, "delete", id, &request{apply: func(w *writer) (rejected, err error) {
 		prefix := append([]byte(id), 0)
 		c := w.bucket.Cursor()
 		// Each step seeks anew, because a cursor loses its place when it deletes.
@@ -74,7 +85,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 			}
 		}
 		return nil, nil
-	})
+	}})
 }
 
 // session returns the value of a session's key, nil if there is none, and leaves the key in w.key.
@@ -105,12 +116,12 @@ func sealVersions(id string, versions []Version) []Version {
 	return versions
 }
 
-// write runs apply in the next transaction and waits for its commit. operation is for the text of
-// errors.
-func (s *Store) write(ctx context.Context, operation, id string, apply func(*writer) (rejected, err error)) error {
+// write makes a change in the next transaction and waits for its commit. operation is for the text
+// of errors.
+func (s *Store) write(ctx context.Context, operation, id string, r *request) error {
 	err := checkID(id)
 	if err == nil {
-		err = s.submit(ctx, apply)
+		err = s.submit(ctx, r)
 	}
 	if err != nil {
 		return fmt.Errorf("%s session %q: %w", operation, id, err)
