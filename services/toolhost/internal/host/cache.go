@@ -17,6 +17,9 @@ type sizes map[string]int
 
 // withTables returns the sizes with those of new table versions.
 func (s sizes) withTables(tables ...*worldv1.Table) sizes {
+	if len(tables) == 0 {
+		return s
+	}
 	next := make(sizes, len(s)+len(tables))
 	maps.Copy(next, s)
 	for _, table := range tables {

@@ -190,7 +190,7 @@ func (l *openSession) afterExecution(index int32, world *session.World, answers 
 	next := *l
 	next.written = time.Now()
 	next.lastIndex = index + int32(answers) - 1
-	next.newest, next.sizes = l.newest.withTables(written...), l.sizes.withTables(written...)
+	next.newest, next.sizes = l.newest.withTables(l.setup.schema, written...), l.sizes.withTables(written...)
 	next.world = *world
 	next.world.EndExecution()
 	return &next
@@ -199,7 +199,7 @@ func (l *openSession) afterExecution(index int32, world *session.World, answers 
 // respond builds the response with the messages of the answers.
 func respond(batch Batch, answers batchResult, before, after *openSession) *toolhostv1.ExecuteResponse {
 	calls, index := batch.Calls, batch.Index
-	response := &toolhostv1.ExecuteResponse{Versions: after.newest.list(after.setup.schema)}
+	response := &toolhostv1.ExecuteResponse{Versions: after.newest}
 	after.setTimes(response, batch.Now)
 	if answers.event != nil {
 		response.Answers = []*worldv1.Message{answers.event}

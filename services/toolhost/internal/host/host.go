@@ -263,7 +263,7 @@ func (h *Host) restore(id string, record *toolhostv1.SessionRecord) (*openSessio
 		ever[name] = ever[name] || len(table.GetRows()) > 0
 		blank[name] = blank[name] || len(table.GetRows()) == 0
 		if table.GetIndex() > l.newest.index(name) {
-			l.newest, l.sizes = l.newest.withTables(table), l.sizes.withTables(table)
+			l.newest, l.sizes = l.newest.withTables(start.schema, table), l.sizes.withTables(table)
 			l.world.Load(name, session.Decode(table.GetRows()))
 		}
 	})

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 	_ "time/tzdata" // where the system has no time zones
@@ -188,7 +187,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	if s.response, err = newSessionResponse(setup, selection); err != nil {
 		return nil, err
 	}
-	s.response.Versions = s.newest.list(schema)
+	s.response.Versions = s.newest
 	return s, nil
 }
 
@@ -226,7 +225,7 @@ func (s *compiledSetup) loadTables() error {
 		}
 		s.world.Load(version.GetName(), session.Decode(version.GetRows()))
 	}
-	s.newest = s.newest.withTables(s.tables...)
+	s.newest = s.newest.withTables(s.schema, s.tables...)
 	return nil
 }
 
@@ -270,50 +269,44 @@ func (s *compiledSetup) versionAt(name string, at int32) *worldv1.Table {
 	return found
 }
 
-// version identifies a table version by its index and digest.
-type version struct {
-	index  int32
-	digest []byte
-}
-
-// versionOf returns the index and digest of a table version. Decoded tables and those from tools
-// contain only UTF-8, so they have a digest.
-func versionOf(table *worldv1.Table) version {
+// versionOf returns a table's version. Decoded tables and those from tools contain only UTF-8, so
+// they have a digest.
+func versionOf(table *worldv1.Table) *worldv1.TableVersion {
 	digest, err := world.Digest(table)
 	if err != nil {
 		digest = nil // such a table cannot be stored
 	}
-	return version{index: table.GetIndex(), digest: digest}
+	return &worldv1.TableVersion{Name: table.GetName(), Index: table.GetIndex(), Digest: digest}
 }
 
-// versions holds the newest version of each table.
-type versions map[string]version
+// versions holds the newest version of each table that has one, in the order of the schema. It is
+// immutable: sessions and responses share it.
+type versions []*worldv1.TableVersion
 
 // index returns the index of a table's newest version, -1 without one.
 func (v versions) index(table string) int32 {
-	if version, ok := v[table]; ok {
-		return version.index
+	for _, version := range v {
+		if version.GetName() == table {
+			return version.GetIndex()
+		}
 	}
 	return -1
 }
 
 // withTables returns the versions with newer ones of some tables.
-func (v versions) withTables(tables ...*worldv1.Table) versions {
-	next := make(versions, len(v)+len(tables))
-	maps.Copy(next, v)
+func (v versions) withTables(schema *world.Schema, tables ...*worldv1.Table) versions {
+	if len(tables) == 0 {
+		return v
+	}
+	next := slices.Clone(v)
 	for _, table := range tables {
-		next[table.GetName()] = versionOf(table)
+		at, found := slices.BinarySearchFunc(next, schema.TableIndex(table.GetName()), func(version *worldv1.TableVersion, index int) int {
+			return schema.TableIndex(version.GetName()) - index
+		})
+		if !found {
+			next = slices.Insert(next, at, nil)
+		}
+		next[at] = versionOf(table)
 	}
 	return next
-}
-
-// list returns the versions in the order of the schema.
-func (v versions) list(schema *world.Schema) []*worldv1.TableVersion {
-	var list []*worldv1.TableVersion
-	for _, table := range schema.StoredTables() {
-		if version, ok := v[table.Name]; ok {
-			list = append(list, &worldv1.TableVersion{Name: table.Name, Index: version.index, Digest: version.digest})
-		}
-	}
-	return list
 }

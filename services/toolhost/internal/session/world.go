@@ -141,6 +141,9 @@ func (w *World) Written(name string) bool { return w.table(name).written }
 
 // EndExecution ends an execution: later writes belong to a later message.
 func (w *World) EndExecution() {
+	if !slices.ContainsFunc(w.tables, func(t table) bool { return t.written || t.before != nil }) {
+		return
+	}
 	w.tables = slices.Clone(w.tables)
 	for i := range w.tables {
 		w.tables[i].before, w.tables[i].written = nil, false
