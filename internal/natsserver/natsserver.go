@@ -85,8 +85,8 @@ func Start(cfg Config) (*Server, error) {
 }
 
 // Connect returns an in-process connection. The caller closes it before the server.
-func (s *Server) Connect() (*nats.Conn, error) {
-	conn, err := nats.Connect("", nats.InProcessServer(s.nats), nats.Name("toolsandbox"))
+func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
+	conn, err := nats.Connect("", append(options, nats.InProcessServer(s.nats), nats.Name("toolsandbox"))...)
 	if err != nil {
 		return nil, fmt.Errorf("connect to the embedded NATS server: %w", err)
 	}

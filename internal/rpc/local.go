@@ -28,7 +28,7 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 		n.hosted[service] = true
 	}
 	n.onClose(srv.Close)
-	conn, err := srv.Connect()
+	conn, err := srv.Connect(logErrors(options.Logger))
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
 	}

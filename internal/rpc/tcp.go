@@ -139,9 +139,7 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 				logger.Warn("NATS connection lost, reconnecting", "error", err)
 			}
 		}),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
-			logger.Warn("NATS connection error", "error", err)
-		}),
+		logErrors(logger),
 		nats.ReconnectHandler(func(conn *nats.Conn) { logger.Info("NATS connection restored", "server", conn.ConnectedUrlRedacted()) }),
 	}
 	if cfg.NATSCredentials != "" {
@@ -155,6 +153,14 @@ func connectNATS(cfg Config, logger *slog.Logger) (*nats.Conn, error) {
 		return nil, fmt.Errorf("NATS at %s cannot be reached: %w: start it or give another --nats-url", redact(cfg.NATSURL), err)
 	}
 	return conn, nil
+}
+
+// logErrors logs errors of a connection that no caller gets, such as messages that the client has
+// dropped because their reader was too slow. Followers notice the gap and read them again.
+func logErrors(logger *slog.Logger) nats.Option {
+	return nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+		logger.Warn("NATS connection error", "error", err)
+	})
 }
 
 // redact removes user names and passwords from NATS URLs.
