@@ -18,7 +18,7 @@ const (
 	minGrowth = 10
 	// minHeadroom and maxHeadroom bound the bytes that may be allocated between two collections,
 	// within minGrowth and maxGrowth.
-	minHeadroom, maxHeadroom = 64 << 20, 512 << 20
+	minHeadroom, maxHeadroom = 64 << 20, 384 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
 	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom.
 	scanHeadroom, maxScanHeadroom = 8, 1.5
