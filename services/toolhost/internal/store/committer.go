@@ -14,7 +14,7 @@ const (
 	// any fixed wait.
 	commitYields = 3
 	// gatherWait is how long the committer waits for others while all writes are patient.
-	gatherWait = 10 * time.Millisecond
+	gatherWait = 5 * time.Millisecond
 )
 
 // request is one queued write.
