@@ -16,7 +16,7 @@ const (
 	// native turns. It has to hold all rollouts that wait for models, or each turn reads its
 	// predecessors from the bus.
 	historyRollouts = 1 << 15
-	historyBytes    = 256 << 20
+	historyBytes    = 128 << 20
 )
 
 // history is an LRU cache of what later turns need of the earlier turns of their rollout. Safe for
