@@ -30,7 +30,7 @@ type history struct {
 // pastTurns are earlier turns of a rollout, by the index of their first message.
 type pastTurns map[int32]*model.PriorTurn
 
-// noNative is any turn that its provider does not want back in its native form. Most turns are.
+// noNative stands for every turn without a native form.
 var noNative = &model.PriorTurn{}
 
 func newHistory() (*history, error) {

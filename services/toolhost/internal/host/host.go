@@ -51,8 +51,8 @@ var (
 const (
 	// locks is the number of locks that sessions share.
 	locks = 4096
-	// slowAgent is the time between two executions from which an agent counts as slow. Compared with
-	// that, it does not matter that a commit waits for those of others.
+	// slowAgent is the pause between two executions from which an agent is slow. Its commits may wait
+	// for those of others.
 	slowAgent = time.Second
 )
 
@@ -97,7 +97,7 @@ type openSession struct {
 	newest    versions
 	sizes     sizes
 	lastIndex int32
-	// written is when this state was made, by the wall clock.
+	// written is when this process made this state. It decides only when the next one is committed.
 	written time.Time
 	// digest is the digest of the session's history, as in toolhostv1.ExecuteResponse.session_digest.
 	digest []byte

@@ -41,7 +41,7 @@ type Execution struct {
 	Meta     []byte
 	Versions []Version
 	Outcome  []byte
-	// Patient lets the commit wait for other writes, for gatherWait at most.
+	// Patient lets the commit wait some milliseconds for other writes.
 	Patient bool
 }
 
