@@ -42,7 +42,7 @@ func TestSlowAgent(t *testing.T) {
 			pause time.Duration
 			waits bool
 		}{{0, false}, {999 * time.Millisecond, false}, {time.Second, true}, {0, false}} {
-			time.Sleep(step.pause)
+			<-time.After(step.pause)
 			begun := time.Now()
 			batch := host.Batch{Index: index, Calls: []*worldv1.Message{addContact(index-1, "Bob")}}
 			if _, err := owner.Execute(t.Context(), "a", batch, nil); err != nil {
