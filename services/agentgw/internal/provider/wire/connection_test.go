@@ -59,9 +59,9 @@ func TestConnections(t *testing.T) {
 			case test.plain:
 				to.BaseURL = strings.Replace(server.URL, "http://", "h2c://", 1)
 			case test.tls:
-				trusting := server.Client().Transport.(*http.Transport)                                    //nolint:forcetypeassert // of httptest
-				client.http.Transport.(*http.Transport).TLSClientConfig = trusting.TLSClientConfig.Clone() //nolint:forcetypeassert // of newHTTP
-				client.http.Transport.(*http.Transport).TLSClientConfig.NextProtos = nil                   //nolint:forcetypeassert // of newHTTP
+				trusting := server.Client().Transport.(*http.Transport) //nolint:forcetypeassert // of httptest
+				client.http.TLSClientConfig = trusting.TLSClientConfig.Clone()
+				client.http.TLSClientConfig.NextProtos = nil
 			}
 			var group sync.WaitGroup
 			for range requests {
@@ -83,7 +83,7 @@ func TestConnections(t *testing.T) {
 // not retryable.
 func TestDescriptorsExhausted(t *testing.T) {
 	client := NewClient(1<<10, 1)
-	client.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { //nolint:forcetypeassert // of newHTTP
+	client.http.DialContext = func(context.Context, string, string) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.EMFILE}
 	}
 	_, err := client.Send(t.Context(), provider.Endpoint{BaseURL: "http://localhost:1"}, &provider.Request{Path: "/p"}, time.Minute)

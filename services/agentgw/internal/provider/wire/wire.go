@@ -25,12 +25,17 @@ const (
 
 	dialTimeout = 10 * time.Second
 	idleTimeout = 90 * time.Second
+
+	// readBuffer and writeBuffer are the bytes that each connection keeps while it waits. A body that
+	// exceeds them is not copied through them.
+	readBuffer, writeBuffer = 2 << 10, 1 << 10
 )
 
 // Client sends requests. Safe for concurrent use. The caller of NewClient closes it.
 type Client struct {
-	http     *http.Client
-	h2c      *http.Client
+	// A transport follows no redirects, which would send the key to another host.
+	http     *http.Transport
+	h2c      *http.Transport
 	maxBytes int64
 }
 
@@ -45,24 +50,22 @@ func NewClient(maxBytes int64, connections int) *Client {
 	negotiated.SetHTTP1(true)
 	negotiated.SetHTTP2(true)
 	plain.SetUnencryptedHTTP2(true)
-	return &Client{maxBytes: maxBytes, http: newHTTP(connections, negotiated), h2c: newHTTP(connections, plain)}
+	return &Client{maxBytes: maxBytes, http: newTransport(connections, negotiated), h2c: newTransport(connections, plain)}
 }
 
-func newHTTP(connections int, protocols *http.Protocols) *http.Client {
+func newTransport(connections int, protocols *http.Protocols) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout}
-	return &http.Client{
-		Transport: &http.Transport{
-			Proxy:               http.ProxyFromEnvironment,
-			DialContext:         dialer.DialContext,
-			Protocols:           protocols,
-			TLSHandshakeTimeout: dialTimeout,
-			MaxConnsPerHost:     connections,
-			MaxIdleConns:        connections,
-			MaxIdleConnsPerHost: connections,
-			IdleConnTimeout:     idleTimeout,
-		},
-		// Do not follow redirects, which would send the key to another host.
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	return &http.Transport{
+		Proxy:               http.ProxyFromEnvironment,
+		DialContext:         dialer.DialContext,
+		Protocols:           protocols,
+		TLSHandshakeTimeout: dialTimeout,
+		MaxConnsPerHost:     connections,
+		MaxIdleConns:        connections,
+		MaxIdleConnsPerHost: connections,
+		IdleConnTimeout:     idleTimeout,
+		ReadBufferSize:      readBuffer,
+		WriteBufferSize:     writeBuffer,
 	}
 }
 
@@ -96,9 +99,9 @@ func (c *Client) Send(ctx context.Context, to provider.Endpoint, r *provider.Req
 }
 
 func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Request) (body []byte, err error) {
-	client, base := c.http, to.BaseURL
+	transport, base := c.http, to.BaseURL
 	if host, ok := strings.CutPrefix(base, plainHTTP2); ok {
-		client, base = c.h2c, "http://"+host
+		transport, base = c.h2c, "http://"+host
 	}
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, base+r.Path, bytes.NewReader(r.Body))
 	if err != nil {
@@ -111,7 +114,11 @@ func (c *Client) send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json")
-	response, err := client.Do(request)
+	if user := request.URL.User; user != nil && request.Header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		request.SetBasicAuth(user.Username(), password)
+	}
+	response, err := transport.RoundTrip(request)
 	if err != nil {
 		return nil, err
 	}

@@ -45,6 +45,24 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// TestPasswordInAddress sends the name and the password of an address, unless there is a key.
+func TestPasswordInAddress(t *testing.T) {
+	to := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		name, password, _ := r.BasicAuth()
+		_, _ = fmt.Fprintf(w, "%s %s", name, password)
+	})
+	to.BaseURL = strings.Replace(to.BaseURL, "http://", "http://ann:p4ss@", 1)
+	withKey, err := send(t, to, time.Minute)
+	if want := " "; err != nil || string(withKey) != want {
+		t.Errorf("with a key: got %q and %v, want %q", withKey, err, want)
+	}
+	to.Header = nil
+	without, err := send(t, to, time.Minute)
+	if want := "ann p4ss"; err != nil || string(without) != want {
+		t.Errorf("without a key: got %q and %v, want %q", without, err, want)
+	}
+}
+
 func TestFailures(t *testing.T) {
 	status := func(code int, body string, headers ...string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
