@@ -36,8 +36,10 @@ const (
 )
 
 // heapMetrics are the runtime's metrics for the live heap and the scannable bytes at the last
-// collection, the current heap, and all allocated bytes.
-var heapMetrics = [...]string{"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes"}
+// collection, the current heap, all allocated bytes, and the roots of a collection.
+var heapMetrics = [...]string{
+	"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes",
+}
 
 // LimitHeap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
 // memory of the cgroup, or of the machine without one, unless GOMEMLIMIT is set. Unless GOGC is
@@ -78,7 +80,8 @@ func (c *collector) run(ctx context.Context) {
 		}
 		metrics.Read(samples)
 		live, scan, heap, allocated := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64(), samples[3].Value.Uint64()
-		c.adapt(growth(live, scan))
+		roots := samples[4].Value.Uint64() + samples[5].Value.Uint64()
+		c.adapt(growth(live+roots, scan))
 		if idle := allocated-c.allocated < idleRate; idle && heap > live+idleGarbage {
 			runtime.GC()
 		}
@@ -94,7 +97,8 @@ func (c *collector) adapt(next int) {
 	}
 }
 
-// growth returns GOGC for a heap with live and scannable bytes.
+// growth returns GOGC for live bytes, roots included, of which GOGC is a percentage, and scannable
+// bytes.
 func growth(live, scan uint64) int {
 	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, uint64(maxScanHeadroom*float64(scan))))
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
