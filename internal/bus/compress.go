@@ -8,7 +8,7 @@ import (
 const (
 	// minCompressed is the length from which a message is compressed. The server keeps recent messages
 	// in memory for ten seconds, so their length matters.
-	minCompressed = 16 << 10
+	minCompressed = 2 << 10
 	// maxContent bounds a decompressed message.
 	maxContent = 64 << 20
 

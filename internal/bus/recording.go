@@ -19,13 +19,6 @@ const recordingStream = "RECORDING"
 func turnSubject(id string, i int32) string   { return "turn." + id + "." + strconv.Itoa(int(i)) }
 func answerSubject(id string, n int32) string { return "answer." + id + "." + strconv.Itoa(int(n)) }
 
-// recordingConfig returns the configuration of recordingStream, based on another one. Requests
-// repeat the conversation, so they compress well.
-func recordingConfig(base jetstream.StreamConfig) jetstream.StreamConfig {
-	base.Compression = jetstream.S2Compression
-	return base
-}
-
 // Headers of a recorded turn.
 const (
 	headerSpent    = "Spent"    // the total cost of its requests

@@ -89,7 +89,7 @@ func streamConfigs(cfg Config) []jetstream.StreamConfig {
 		withRetention(sweepStream, "sweep.>"),
 		withRetention(setupStream, "setup.*", "tools.*"),
 		withRetention(evaluationStream, "evaluation.*"),
-		recordingConfig(withRetention(recordingStream, "turn.>", "answer.>")),
+		withRetention(recordingStream, "turn.>", "answer.>"),
 	}
 	for shard := range cfg.Shards {
 		streams = append(streams,
