@@ -1,19 +1,47 @@
 package provider
 
-import "slices"
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"sync"
+)
 
 // RawJSON is valid JSON.
 type RawJSON []byte
 
-// WithTools appends a tools field to the body of a request, which must be an object with at least
-// one field. Nil tools leave the body as it is. encoding/json would scan all tools again.
-func WithTools(body []byte, tools RawJSON) []byte {
-	if tools == nil {
-		return body
+// maxReused bounds the size of the buffers that Marshal reuses.
+const maxReused = 1 << 20
+
+var buffers sync.Pool // of *bytes.Buffer
+
+// Marshal returns the JSON of a value without HTML escapes. It fails if raw JSON in it is invalid.
+func Marshal(value any) ([]byte, error) { return MarshalWithTools(value, nil) }
+
+// MarshalWithTools returns the JSON of an object, which must have at least one field, without HTML
+// escapes and with a last field for the tools. Nil tools add no field. encoding/json would scan all
+// tools again.
+func MarshalWithTools(value any, tools RawJSON) ([]byte, error) {
+	buffer, ok := buffers.Get().(*bytes.Buffer)
+	if !ok {
+		buffer = new(bytes.Buffer)
 	}
-	const field = `,"tools":`
-	body = slices.Grow(body, len(field)+len(tools))
-	return append(append(append(body[:len(body)-1], field...), tools...), '}')
+	defer func() {
+		if buffer.Cap() <= maxReused {
+			buffer.Reset()
+			buffers.Put(buffer)
+		}
+	}()
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return nil, err
+	}
+	text := bytes.TrimSpace(buffer.Bytes())
+	if tools == nil {
+		return bytes.Clone(text), nil
+	}
+	return slices.Concat(text[:len(text)-1], []byte(`,"tools":`), []byte(tools), []byte("}")), nil
 }
 
 // MarshalJSON implements json.Marshaler.

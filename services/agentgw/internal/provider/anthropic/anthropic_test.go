@@ -126,7 +126,7 @@ func TestEncodeTools(t *testing.T) {
 	}{
 		"left out": {nil, ""},
 		"none":     {[]*worldv1.Tool{}, `,"tools":[]`},
-		"two":      {list, `,"tools":[{"name":"f","description":"","input_schema":` + schema + `},{"name":"g","description":"\u003cd\u003e","input_schema":{}}]`},
+		"two":      {list, `,"tools":[{"name":"f","description":"","input_schema":` + schema + `},{"name":"g","description":"<d>","input_schema":{}}]`},
 	}
 	for name, test := range tests {
 		q := &provider.Query{Model: &agentgwv1.Model{Model: "m"}, Transcript: []conversation.Entry{{Kind: conversation.User, Text: "u"}}, Tools: test.tools, Compat: true}

@@ -58,11 +58,9 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	raw, err := json.Marshal(&body)
-	if err != nil {
+	if sent.Body, err = provider.MarshalWithTools(&body, tools); err != nil {
 		return nil, fmt.Errorf("encode messages: %w", err)
 	}
-	sent.Body = provider.WithTools(raw, tools)
 	return sent, nil
 }
 
@@ -134,6 +132,6 @@ func tools(q *provider.Query) (provider.RawJSON, error) {
 		for i, t := range q.Tools {
 			list[i] = tool{Name: t.GetName(), Description: t.GetDescription(), InputSchema: json.RawMessage(t.GetParametersJson())}
 		}
-		return json.Marshal(list)
+		return provider.Marshal(list)
 	})
 }

@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -36,11 +35,11 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode tools: %w", err)
 	}
-	raw, err := Encode(&body)
+	raw, err := provider.MarshalWithTools(&body, tools)
 	if err != nil {
 		return nil, fmt.Errorf("encode chat completion: %w", err)
 	}
-	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: provider.WithTools(raw, tools)}, nil
+	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
 }
 
 // tools encodes the tools. It returns nil if the field is left out. OpenAI itself refuses an empty
@@ -58,15 +57,6 @@ func tools(q *provider.Query) (provider.RawJSON, error) {
 				Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
 			}}
 		}
-		return Encode(list)
+		return provider.Marshal(list)
 	})
-}
-
-// Encode returns the JSON of a value without HTML escapes. It fails if raw JSON in it is invalid.
-func Encode(value any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	err := e.Encode(value)
-	return bytes.TrimSpace(b.Bytes()), err
 }

@@ -87,7 +87,7 @@ func (n *native) withExtras(number int32, c call) any {
 
 // MarshalJSON implements json.Marshaler.
 func (e *callWithExtras) MarshalJSON() ([]byte, error) {
-	base, err := Encode(&e.call)
+	base, err := provider.Marshal(&e.call)
 	if err != nil {
 		return nil, err
 	}

@@ -41,11 +41,11 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 		// Other models refuse to return encrypted reasoning.
 		body.Include = []string{includeReasoning}
 	}
-	raw, err := openai.Encode(&body)
+	raw, err := provider.MarshalWithTools(&body, tools)
 	if err != nil {
 		return nil, fmt.Errorf("encode response: %w", err)
 	}
-	return &provider.Request{Path: "/responses", Header: http.Header{}, Body: provider.WithTools(raw, tools)}, nil
+	return &provider.Request{Path: "/responses", Header: http.Header{}, Body: raw}, nil
 }
 
 // input translates a transcript. A turn with a native form is sent in it.
@@ -101,6 +101,6 @@ func tools(q *provider.Query) (provider.RawJSON, error) {
 				Type: typeFunction, Name: t.GetName(), Description: t.GetDescription(), Parameters: json.RawMessage(t.GetParametersJson()),
 			}
 		}
-		return openai.Encode(list)
+		return provider.Marshal(list)
 	})
 }
