@@ -1,6 +1,9 @@
 package bus
 
 import (
+	"bytes"
+	"sync"
+
 	"github.com/klauspost/compress/s2"
 	"github.com/nats-io/nats.go"
 )
@@ -11,17 +14,31 @@ const (
 	minCompressed = 2 << 10
 	// maxContent bounds a decompressed message.
 	maxContent = 64 << 20
+	// maxScratch bounds the size of the buffers that compress keeps.
+	maxScratch = 1 << 20
 
 	encodingHeader = "Content-Encoding"
 	encodingS2     = "s2"
 )
+
+// scratch holds buffers of compress, which needs more space than a compressed message has.
+var scratch sync.Pool // of *[]byte
 
 // compress compresses a long message.
 func compress(msg *nats.Msg) {
 	if len(msg.Data) < minCompressed {
 		return
 	}
-	msg.Data = s2.Encode(nil, msg.Data)
+	buffer, ok := scratch.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
+	defer scratch.Put(buffer)
+	encoded := s2.Encode(*buffer, msg.Data)
+	msg.Data = bytes.Clone(encoded)
+	if *buffer = encoded[:cap(encoded)]; len(*buffer) > maxScratch {
+		*buffer = nil
+	}
 	msg.Header.Set(encodingHeader, encodingS2)
 }
 

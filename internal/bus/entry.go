@@ -39,7 +39,8 @@ func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	if entry.GetStart() != nil {
 		entry.Number, entry.Previous = 0, nil
 	}
-	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(entry)
+	options := proto.MarshalOptions{Deterministic: true}
+	raw, err := options.MarshalAppend(make([]byte, 0, options.Size(entry)+sealSize), entry)
 	if err != nil {
 		return nil, err
 	}
