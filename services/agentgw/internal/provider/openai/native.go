@@ -63,9 +63,12 @@ func extras(calls []map[string]json.RawMessage) []map[string]json.RawMessage {
 // nativeOf returns the native form of an earlier turn. OpenAI itself refuses fields that it does
 // not know.
 func nativeOf(q *provider.Query, first conversation.Entry) native {
-	var n native
 	raw, ok := q.Native[first.Index]
-	if !ok || q.Official || q.Compat || json.Unmarshal(raw, &n) != nil {
+	if !ok || q.Official || q.Compat {
+		return native{}
+	}
+	var n native
+	if json.Unmarshal(raw, &n) != nil {
 		return native{}
 	}
 	return n

@@ -7,6 +7,9 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 )
 
 const (
@@ -15,7 +18,18 @@ const (
 	// minSecret is the length of the shortest key to redact. Shorter ones are placeholders for local
 	// servers and may be any word.
 	minSecret = 8
+	// maxSearches is the number of keys whose searches are cached.
+	maxSearches = 64
 )
+
+// searches caches the searches for the keys in use. The table of one is too large for a stack.
+var searches = sync.OnceValue(func() *lru.Cache[string, *search] {
+	cache, err := lru.New[string, *search](maxSearches)
+	if err != nil {
+		panic(err) // the size is positive
+	}
+	return cache
+})
 
 // Redact replaces a key in a text in all encodings in which a server may echo it: verbatim, escaped
 // for JSON or a URL, in hex, and in base64, also as part of a longer encoded text. It does not
@@ -24,22 +38,12 @@ func Redact(text []byte, secret string) []byte {
 	if len(secret) < minSecret || len(text) < len(secret) { // no encoding is shorter
 		return text
 	}
-	var s search
-	s.prepare(encodings(secret))
-	var out []byte
-	rest := 0
-	for {
-		from, to := s.next(text, rest)
-		if from < 0 {
-			break
-		}
-		out = append(append(out, text[rest:from]...), redacted...)
-		rest = to
+	s, ok := searches().Get(secret)
+	if !ok {
+		s = newSearch(encodings(secret))
+		searches().Add(secret, s)
 	}
-	if rest == 0 {
-		return text
-	}
-	return append(out, text[rest:]...)
+	return s.redact(text)
 }
 
 // encoding is one way to write a key.
@@ -85,15 +89,15 @@ const (
 )
 
 // search finds all encodings in one pass with the Wu-Manber algorithm. It hashes the last two bytes
-// of a window and skips as far as no encoding can match.
+// of a window and skips as far as no encoding can match. It is immutable.
 type search struct {
 	encodings []encoding
 	window    int
 	skip      [pairs]uint8
 }
 
-func (s *search) prepare(forms []encoding) {
-	s.encodings, s.window = forms, maxWindow
+func newSearch(forms []encoding) *search {
+	s := &search{encodings: forms, window: maxWindow}
 	for _, f := range forms {
 		s.window = min(s.window, len(f.text))
 	}
@@ -106,6 +110,25 @@ func (s *search) prepare(forms []encoding) {
 			*at = min(*at, uint8(s.window-2-i))
 		}
 	}
+	return s
+}
+
+// redact replaces every match in a text.
+func (s *search) redact(text []byte) []byte {
+	var out []byte
+	rest := 0
+	for {
+		from, to := s.next(text, rest)
+		if from < 0 {
+			break
+		}
+		out = append(append(out, text[rest:from]...), redacted...)
+		rest = to
+	}
+	if rest == 0 {
+		return text
+	}
+	return append(out, text[rest:]...)
 }
 
 func pair(a, b byte) int { return (int(a)<<5 ^ int(b)) % pairs }
