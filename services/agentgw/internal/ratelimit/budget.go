@@ -24,6 +24,7 @@ type budget struct {
 	key     Key
 	limit   Limit
 	labels  metric.MeasurementOption
+	classed map[Class]metric.MeasurementOption // labels with the class, which are expensive to build
 
 	queue            queue
 	running          int
@@ -48,7 +49,8 @@ func newBudget(l *Limiter, key Key) *budget {
 	limit := l.cfg.limit(key.Provider)
 	b := &budget{
 		limiter: l, key: key, limit: limit, labels: metric.WithAttributes(attribute.String("provider", key.Provider)),
-		queue: queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
+		classed: make(map[Class]metric.MeasurementOption),
+		queue:   queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
 		usage: make(map[string]*usage), adaptive: adaptive{concurrency: float64(limit.Concurrency), rate: 1},
 	}
 	b.breaker = b.newBreaker(l.cfg)
@@ -172,7 +174,10 @@ func (b *budget) end(now time.Time, p *Permit, o Outcome, cost Cost) {
 // count adds a request to the metrics, even if its caller is gone.
 func (b *budget) count(class Class, cost Cost) {
 	ctx, m := context.Background(), b.limiter.meters
-	m.requests.Add(ctx, 1, b.labels, metric.WithAttributes(attribute.String("class", string(class))))
+	if b.classed[class] == nil {
+		b.classed[class] = metric.WithAttributes(attribute.String("provider", b.key.Provider), attribute.String("class", string(class)))
+	}
+	m.requests.Add(ctx, 1, b.classed[class])
 	m.tokens.Add(ctx, cost.Tokens, b.labels)
 	m.money.Add(ctx, float64(cost.Micros)/1e6, b.labels)
 }

@@ -25,13 +25,12 @@ func newMeters(l *Limiter) (*meters, error) {
 	m.requests, errs[1] = meter.Int64Counter("toolsandbox.budget.requests", metric.WithDescription("Requests that ended, by class."))
 	m.tokens, errs[2] = meter.Int64Counter("toolsandbox.budget.tokens", metric.WithDescription("Tokens that requests took."))
 	m.money, errs[3] = meter.Float64Counter("toolsandbox.budget.cost", metric.WithUnit("{USD}"), metric.WithDescription("What requests cost, where the price is known."))
-	queue, err := meter.Int64ObservableGauge("toolsandbox.budget.queue", metric.WithDescription("Requests that wait."))
-	errs[4] = err
-	running, err := meter.Int64ObservableGauge("toolsandbox.budget.running", metric.WithDescription("Requests that run."))
-	errs[5] = err
-	concurrency, err := meter.Int64ObservableGauge("toolsandbox.budget.concurrency", metric.WithDescription("Requests that may run at once."))
-	errs[6] = err
-	if err := errors.Join(errs[:]...); err != nil {
+	var queue, running, concurrency metric.Int64ObservableGauge
+	queue, errs[4] = meter.Int64ObservableGauge("toolsandbox.budget.queue", metric.WithDescription("Requests that wait."))
+	running, errs[5] = meter.Int64ObservableGauge("toolsandbox.budget.running", metric.WithDescription("Requests that run."))
+	concurrency, errs[6] = meter.Int64ObservableGauge("toolsandbox.budget.concurrency", metric.WithDescription("Requests that may run at once."))
+	err := errors.Join(errs[:]...)
+	if err != nil {
 		return nil, err
 	}
 	m.registration, err = meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {

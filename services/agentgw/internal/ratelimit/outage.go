@@ -70,11 +70,7 @@ func later(a, b time.Time) time.Time {
 // mayWait reports whether a run may keep waiting: it has not waited in the outage for MaxWait.
 func (b *budget) mayWait(now time.Time, r Run) bool {
 	since, waits := b.outage.waitingSince[r]
-	until := b.outage.blockedUntil
-	if now.Before(until) {
-		until = now
-	}
-	return !waits || until.Sub(since) < b.limiter.cfg.MaxWait
+	return !waits || min(now.Sub(since), b.outage.blockedUntil.Sub(since)) < b.limiter.cfg.MaxWait
 }
 
 // waitError returns the error of a run's request that may not wait, nil if it may. A run waits for
