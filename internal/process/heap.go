@@ -18,7 +18,7 @@ const (
 	minGrowth = 10
 	// minHeadroom and maxHeadroom bound the bytes that may be allocated between two collections,
 	// within minGrowth and maxGrowth.
-	minHeadroom, maxHeadroom = 64 << 20, 384 << 20
+	minHeadroom, maxHeadroom = 64 << 20, 416 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
 	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom.
 	scanHeadroom, maxScanHeadroom = 8, 1.5
@@ -32,7 +32,7 @@ const (
 	// idleGarbage is the number of bytes beyond the live heap from which an idle process collects.
 	// Many rollouts that wait for a model together wake up together: a collection between two waves
 	// slows down neither.
-	idleGarbage = 128 << 20
+	idleGarbage = 32 << 20
 )
 
 // heapMetrics are the runtime's metrics for the live heap and the scannable bytes at the last
