@@ -51,7 +51,8 @@ type TurnRecord struct {
 	RolloutID string
 	// Index is the index of the turn's first message.
 	Index int32
-	Raw   []byte
+	// Raw is the encoded turn. The bus does not keep it.
+	Raw []byte
 	// Revision is the revision of the record to replace, 0 if there is none.
 	Revision uint64
 	// Spent is the total cost of the turn. Added is the part that the replaced record lacks.

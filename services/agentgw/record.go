@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"google.golang.org/protobuf/proto"
 
@@ -18,6 +19,12 @@ import (
 
 // exceptionRecord is the exception type of a replay whose reply is not recorded.
 const exceptionRecord = "LookupError"
+
+// maxTurnBuffer bounds the size of the buffers in turnBuffers.
+const maxTurnBuffer = 1 << 20
+
+// turnBuffers are buffers for encoded turns, which the bus does not keep.
+var turnBuffers sync.Pool // of *[]byte
 
 // turnKey names one turn of a rollout.
 type turnKey struct {
@@ -116,10 +123,18 @@ func (s *Server) storeTurn(
 	}
 	added := spentOf(recorded)
 	added.Tokens, added.Micros = added.Tokens-spentOf(stored).Tokens, added.Micros-spentOf(stored).Micros
+	buffer, ok := turnBuffers.Get().(*[]byte)
+	if !ok {
+		buffer = new([]byte)
+	}
+	defer turnBuffers.Put(buffer)
 	for {
-		raw, err := proto.Marshal(recorded)
+		raw, err := proto.MarshalOptions{}.MarshalAppend((*buffer)[:0], recorded)
 		if err != nil {
 			return nil, fmt.Errorf("encode turn: %w", err)
+		}
+		if cap(raw) <= maxTurnBuffer {
+			*buffer = raw
 		}
 		err = s.recorder.RecordTurn(ctx, bus.TurnRecord{
 			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spentOf(recorded), Added: added, Recorder: s.replica,
