@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -55,6 +56,33 @@ type attempt struct {
 	spent        ratelimit.Cost
 	lastRefusal  *provider.Failure // of the last refused attempt
 	firstRefused time.Time         // time of the first refused attempt
+}
+
+// newAttempt returns the attempts for a turn. The error is a *provider.Failure, a *Throttled or one
+// of encoding. It has a stack frame of its own, since thousands of turns wait in ask.
+func (p *Player) newAttempt(
+	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.Exchange,
+) (*attempt, error) {
+	model := req.GetPlayer().GetModel()
+	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
+	if err != nil {
+		return nil, &provider.Failure{Detail: err.Error()}
+	}
+	query.Official = to.Official
+	codec := spec.CodecFor(req)
+	request, err := codec.Encode(query)
+	if err != nil {
+		return nil, err
+	}
+	budget, err := p.budgetRequest(req, spec, to, request)
+	if err != nil {
+		return nil, err
+	}
+	return &attempt{
+		Player: p, to: to, request: request, budget: budget,
+		timeout:  cmp.Or(time.Duration(model.GetTimeoutMs())*time.Millisecond, defaultTimeout),
+		exchange: newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier),
+	}, nil
 }
 
 // budgetRequest returns the request to the limiter for a turn. The error is a *Throttled if the

@@ -204,41 +204,27 @@ func UserSimulatorFault(req *agentgwv1.RespondRequest, failure *agentgwv1.Failur
 func (p *Player) ask(
 	ctx context.Context, req *agentgwv1.RespondRequest, spec *provider.Spec, query *provider.Query, earlier *agentgwv1.RecordedTurn,
 ) (*provider.Answer, *agentgwv1.RecordedTurn, error) {
-	model := req.GetPlayer().GetModel()
-	to, err := p.endpoint(ctx, spec, model.GetBaseUrl())
-	if err != nil {
-		return nil, &agentgwv1.RecordedTurn{}, &provider.Failure{Detail: err.Error()}
-	}
-	query.Official = to.Official
-	codec := spec.CodecFor(req)
-	request, err := codec.Encode(query)
+	q, err := p.newAttempt(ctx, req, spec, query, earlier.GetExchange())
 	if err != nil {
 		return nil, &agentgwv1.RecordedTurn{}, err
 	}
-	budget, err := p.budgetRequest(req, spec, to, request)
-	if err != nil {
-		return nil, &agentgwv1.RecordedTurn{}, err
-	}
-	timeout := time.Duration(model.GetTimeoutMs()) * time.Millisecond
-	if timeout == 0 {
-		timeout = defaultTimeout
-	}
-	policy := retry.Policy{Attempts: int(model.GetAttempts()), InitialWait: cmp.Or(p.cfg.RetryWait, retry.InitialWait), Jitter: rand.Float64}
-	if policy.Attempts == 0 {
-		policy.Attempts = defaultAttempts
-	}
-	said := newExchange(model, codec, to, request, p.cfg.ExchangeBytes, earlier.GetExchange())
-	q := &attempt{Player: p, to: to, request: request, timeout: timeout, exchange: said, budget: budget}
-	err = q.deferRefusal(policy.Do(ctx, q.try))
+	err = q.deferRefusal(p.retryPolicy(req.GetPlayer().GetModel()).Do(ctx, q.try))
 	if q.answer != nil {
 		err = nil
 	}
 	spent := q.spent.Plus(ratelimit.Cost{Tokens: earlier.GetCost().GetTokens(), Micros: earlier.GetCost().GetMicros()})
-	recorded := &agentgwv1.RecordedTurn{Exchange: said.finish(q.answer)}
+	recorded := &agentgwv1.RecordedTurn{Exchange: q.exchange.finish(q.answer)}
 	if spent != (ratelimit.Cost{}) {
 		recorded.Cost = &agentgwv1.Cost{Tokens: spent.Tokens, Micros: spent.Micros}
 	}
 	return q.answer, recorded, err
+}
+
+// retryPolicy returns the retry policy of a model.
+func (p *Player) retryPolicy(model *agentgwv1.Model) retry.Policy {
+	return retry.Policy{
+		Attempts: cmp.Or(int(model.GetAttempts()), defaultAttempts), InitialWait: cmp.Or(p.cfg.RetryWait, retry.InitialWait), Jitter: rand.Float64,
+	}
 }
 
 // replyToFailure returns an error for a provider failure that may pass, else a reply that ends the
