@@ -13,8 +13,12 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime/debug"
 	"time"
 )
+
+// growth is the GOGC of this program, whose memory counts together with that of the measured one.
+const growth = 50
 
 func main() {
 	model, address, shared := &model{}, "", false
@@ -23,6 +27,7 @@ func main() {
 	flag.IntVar(&model.calls, "calls", 8, "turns with a call, before the text that ends a turn of the agent")
 	flag.BoolVar(&shared, "http2", false, "let requests share connections, over HTTP/2 without TLS")
 	flag.Parse()
+	debug.SetGCPercent(growth)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, model, address, shared, flag.Args()); err != nil {
