@@ -20,11 +20,12 @@ const (
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 416 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
-	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom.
-	scanHeadroom, maxScanHeadroom = 8, 1.5
+	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom. The
+	// scannable bytes include those of the garbage since the last collection.
+	scanHeadroom, maxScanHeadroom = 8, 1.25
 	// minGrowthChange is the smallest change of GOGC, in percent, that is applied. Each change stops
 	// the process for a moment.
-	minGrowthChange = 10
+	minGrowthChange = 2
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
