@@ -20,12 +20,9 @@ const (
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 416 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
-	// collection. Message buffers are not scanned. Beyond maxHeadroom it is maxScanHeadroom. The
-	// scannable bytes include those of the garbage since the last collection.
-	scanHeadroom, maxScanHeadroom = 8, 1.25
-	// minGrowthChange is the smallest change of GOGC, in percent, that is applied. Each change stops
-	// the process for a moment.
-	minGrowthChange = 2
+	// collection. Message buffers are not scanned. A heap with more than largeScan has no maxHeadroom:
+	// it gets largeHeadroom times the bytes beyond that, if that is more.
+	scanHeadroom, largeScan, largeHeadroom = 8, 100 << 20, 6
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
@@ -33,13 +30,15 @@ const (
 	// idleGarbage is the number of bytes beyond the live heap from which an idle process collects.
 	// Many rollouts that wait for a model together wake up together: a collection between two waves
 	// slows down neither.
-	idleGarbage = 32 << 20
+	idleGarbage = 128 << 20
 )
 
 // heapMetrics are the runtime's metrics for the live heap and the scannable bytes at the last
-// collection, the current heap, all allocated bytes, and the roots of a collection.
+// collection, the current heap, all allocated bytes, the roots of a collection, and the number of
+// collections.
 var heapMetrics = [...]string{
 	"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes",
+	"/gc/cycles/total:gc-cycles",
 }
 
 // LimitHeap bounds the memory of this process. It sets the soft memory limit to nine tenths of the
@@ -64,6 +63,7 @@ func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 type collector struct {
 	growth    int    // GOGC
 	allocated uint64 // all bytes allocated until the last measurement
+	cycles    uint64 // collections until the last measurement
 }
 
 func (c *collector) run(ctx context.Context) {
@@ -81,8 +81,12 @@ func (c *collector) run(ctx context.Context) {
 		}
 		metrics.Read(samples)
 		live, scan, heap, allocated := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64(), samples[3].Value.Uint64()
-		roots := samples[4].Value.Uint64() + samples[5].Value.Uint64()
-		c.adapt(growth(live+roots, scan))
+		// Later in a cycle the scannable bytes include those of garbage.
+		if cycles := samples[6].Value.Uint64(); cycles != c.cycles {
+			roots := samples[4].Value.Uint64() + samples[5].Value.Uint64()
+			c.adapt(growth(live+roots, scan))
+			c.cycles = cycles
+		}
 		if idle := allocated-c.allocated < idleRate; idle && heap > live+idleGarbage {
 			runtime.GC()
 		}
@@ -90,9 +94,9 @@ func (c *collector) run(ctx context.Context) {
 	}
 }
 
-// adapt applies a new GOGC if it differs enough.
+// adapt applies a new GOGC, which stops the process for a moment.
 func (c *collector) adapt(next int) {
-	if change := next - c.growth; 100*max(change, -change) > minGrowthChange*c.growth {
+	if next != c.growth {
 		debug.SetGCPercent(next)
 		c.growth = next
 	}
@@ -101,6 +105,6 @@ func (c *collector) adapt(next int) {
 // growth returns GOGC for live bytes, roots included, of which GOGC is a percentage, and scannable
 // bytes.
 func growth(live, scan uint64) int {
-	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, uint64(maxScanHeadroom*float64(scan))))
+	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, largeHeadroom*(max(scan, largeScan)-largeScan)))
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }

@@ -111,7 +111,7 @@ func TestHeapGrowth(t *testing.T) {
 		{128 << 20, 64 << 20, 325},
 		{512 << 20, 16 << 20, 25},
 		{512 << 20, 64 << 20, 81},
-		{1 << 30, 1 << 30, 125},
+		{1 << 30, 1 << 30, maxGrowth},
 		{1 << 40, 1 << 30, minGrowth},
 	} {
 		if got := growth(test.live, test.scan); got != test.want {
