@@ -18,11 +18,11 @@ const (
 	minGrowth = 10
 	// minHeadroom and maxHeadroom bound the bytes that may be allocated between two collections,
 	// within minGrowth and maxGrowth.
-	minHeadroom, maxHeadroom = 64 << 20, 416 << 20
+	minHeadroom, maxHeadroom = 64 << 20, 384 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
 	// collection. Message buffers are not scanned. A heap with more than largeScan has no maxHeadroom:
 	// it gets largeHeadroom times the bytes beyond that, if that is more.
-	scanHeadroom, largeScan, largeHeadroom = 8, 100 << 20, 6
+	scanHeadroom, largeScan, largeHeadroom = 8, 110 << 20, 6
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
