@@ -33,9 +33,9 @@ const (
 	idleGarbage = 128 << 20
 )
 
-// heapMetrics are the runtime's metrics for the live heap and the scannable bytes at the last
-// collection, the current heap, all allocated bytes, the roots of a collection, and the number of
-// collections.
+// heapMetrics are the runtime's metrics for the live heap at the last collection, the scannable
+// bytes and all bytes of the current heap, all allocated bytes, the roots of a collection, and the
+// number of collections.
 var heapMetrics = [...]string{
 	"/gc/heap/live:bytes", "/gc/scan/heap:bytes", "/memory/classes/heap/objects:bytes", "/gc/heap/allocs:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes",
 	"/gc/cycles/total:gc-cycles",
