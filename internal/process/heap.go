@@ -20,9 +20,9 @@ const (
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 384 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
-	// collection. Message buffers are not scanned. A heap with more than largeScan has no maxHeadroom:
-	// it gets largeHeadroom times the bytes beyond that, if that is more.
-	scanHeadroom, largeScan, largeHeadroom = 8, 110 << 20, 6
+	// collection. Message buffers are not scanned. Scannable bytes beyond largeScan get as much again,
+	// whatever maxHeadroom is: collections of a large heap take long.
+	scanHeadroom, largeScan = 8, 110 << 20
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
@@ -105,6 +105,6 @@ func (c *collector) adapt(next int) {
 // growth returns GOGC for live bytes, roots included, of which GOGC is a percentage, and scannable
 // bytes.
 func growth(live, scan uint64) int {
-	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, largeHeadroom*(max(scan, largeScan)-largeScan)))
+	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, scanHeadroom*(max(scan, largeScan)-largeScan)))
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }
