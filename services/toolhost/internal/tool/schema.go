@@ -162,6 +162,9 @@ func (c *Catalogue) augment(selection *setupv1.ToolSelection) (visibility, []str
 	if len(selection.GetAllow()) == 0 {
 		return visible, nil, nil
 	}
+	if distractions == 0 {
+		return visible, selection.GetAllow(), nil
+	}
 	ranking := c.rank(selection.GetAllow())
 	return visible, slices.Concat(selection.GetAllow(), ranking[:min(distractions, len(ranking))]), nil
 }
