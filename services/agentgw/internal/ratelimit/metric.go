@@ -21,14 +21,14 @@ func newMeters(l *Limiter) (*meters, error) {
 	meter := otel.Meter("agentgw")
 	m := &meters{}
 	var errs [7]error
-	m.waits, errs[0] = meter.Float64Histogram("toolsandbox.budget.wait", metric.WithUnit("s"), metric.WithDescription("Time for which a request waited for its budget."))
-	m.requests, errs[1] = meter.Int64Counter("toolsandbox.budget.requests", metric.WithDescription("Requests that ended, by class."))
-	m.tokens, errs[2] = meter.Int64Counter("toolsandbox.budget.tokens", metric.WithDescription("Tokens that requests took."))
-	m.money, errs[3] = meter.Float64Counter("toolsandbox.budget.cost", metric.WithUnit("{USD}"), metric.WithDescription("What requests cost, where the price is known."))
+	m.waits, errs[0] = meter.Float64Histogram("toolsandbox.model.wait", metric.WithUnit("s"), metric.WithDescription("Time for which a request waited for its budget."))
+	m.requests, errs[1] = meter.Int64Counter("toolsandbox.model.requests", metric.WithDescription("Requests that ended, by class."))
+	m.tokens, errs[2] = meter.Int64Counter("toolsandbox.model.tokens", metric.WithDescription("Tokens that requests took."))
+	m.money, errs[3] = meter.Float64Counter("toolsandbox.model.cost", metric.WithUnit("{USD}"), metric.WithDescription("What requests cost, where the price is known."))
 	var queue, running, concurrency metric.Int64ObservableGauge
-	queue, errs[4] = meter.Int64ObservableGauge("toolsandbox.budget.queue", metric.WithDescription("Requests that wait."))
-	running, errs[5] = meter.Int64ObservableGauge("toolsandbox.budget.running", metric.WithDescription("Requests that run."))
-	concurrency, errs[6] = meter.Int64ObservableGauge("toolsandbox.budget.concurrency", metric.WithDescription("Requests that may run at once."))
+	queue, errs[4] = meter.Int64ObservableGauge("toolsandbox.model.queued", metric.WithDescription("Requests that wait."))
+	running, errs[5] = meter.Int64ObservableGauge("toolsandbox.model.running", metric.WithDescription("Requests that run."))
+	concurrency, errs[6] = meter.Int64ObservableGauge("toolsandbox.model.concurrency", metric.WithDescription("Requests that may run at once."))
 	err := errors.Join(errs[:]...)
 	if err != nil {
 		return nil, err

@@ -41,8 +41,8 @@ func TestMetrics(t *testing.T) {
 			}
 		}
 		for name, want := range map[string]int64{
-			"toolsandbox.budget.queue": 0, "toolsandbox.budget.running": 1, "toolsandbox.budget.concurrency": 7,
-			"toolsandbox.budget.requests": 1, "toolsandbox.budget.tokens": 0, "toolsandbox.budget.wait": 2,
+			"toolsandbox.model.queued": 0, "toolsandbox.model.running": 1, "toolsandbox.model.concurrency": 7,
+			"toolsandbox.model.requests": 1, "toolsandbox.model.tokens": 0, "toolsandbox.model.wait": 2,
 		} {
 			if value, ok := got[name]; !ok || value != want {
 				t.Errorf("%s: got %d, %v, want %d", name, value, ok, want)
@@ -70,7 +70,7 @@ func TestMetricsOfManyKeys(t *testing.T) {
 		}
 		for _, m := range all.ScopeMetrics[0].Metrics {
 			data, ok := m.Data.(metricdata.Gauge[int64])
-			if !ok || m.Name != "toolsandbox.budget.running" {
+			if !ok || m.Name != "toolsandbox.model.running" {
 				continue
 			}
 			if len(data.DataPoints) != 1 || data.DataPoints[0].Value != 3 {
@@ -78,6 +78,6 @@ func TestMetricsOfManyKeys(t *testing.T) {
 			}
 			return
 		}
-		t.Error("toolsandbox.budget.running: got nothing, want it measured")
+		t.Error("toolsandbox.model.running: got nothing, want it measured")
 	})
 }
