@@ -21,27 +21,27 @@ func answerSubject(id string, n int32) string { return "answer." + id + "." + st
 
 // Headers of a recorded turn.
 const (
-	headerSpent    = "Spent"    // the total cost of its requests
+	headerCost     = "Cost"     // the total cost of its requests
 	headerAdded    = "Added"    // the part that is new in this record
 	headerRecorder = "Recorder" // the replica that recorded it
 )
 
-// Spent is the cost of requests to models: tokens, and millionths of a US dollar where prices are
+// Cost is the cost of requests to models: tokens, and millionths of a US dollar where prices are
 // known.
-type Spent struct{ Tokens, Micros int64 }
+type Cost struct{ Tokens, Micros int64 }
 
 // Plus returns the sum.
-func (s Spent) Plus(o Spent) Spent { return Spent{s.Tokens + o.Tokens, s.Micros + o.Micros} }
+func (s Cost) Plus(o Cost) Cost { return Cost{s.Tokens + o.Tokens, s.Micros + o.Micros} }
 
-// String formats the amount for parseSpent.
-func (s Spent) String() string { return fmt.Sprintf("%d %d", s.Tokens, s.Micros) }
+// String formats the amount for parseCost.
+func (s Cost) String() string { return fmt.Sprintf("%d %d", s.Tokens, s.Micros) }
 
-// parseSpent parses a header. A damaged one counts as zero: its turn is damaged too and will be
+// parseCost parses a header. A damaged one counts as zero: its turn is damaged too and will be
 // asked again.
-func parseSpent(text string) Spent {
-	var s Spent
+func parseCost(text string) Cost {
+	var s Cost
 	if _, err := fmt.Sscanf(text, "%d %d", &s.Tokens, &s.Micros); err != nil || s.Tokens < 0 || s.Micros < 0 {
-		return Spent{}
+		return Cost{}
 	}
 	return s
 }
@@ -55,8 +55,8 @@ type TurnRecord struct {
 	Raw []byte
 	// Revision is the revision of the record to replace, 0 if there is none.
 	Revision uint64
-	// Spent is the total cost of the turn. Added is the part that the replaced record lacks.
-	Spent, Added Spent
+	// Cost is the total cost of the turn. Added is the part that the replaced record lacks.
+	Cost, Added Cost
 	// Recorder is the recording replica.
 	Recorder string
 }
@@ -65,8 +65,8 @@ type TurnRecord struct {
 // revision; after a lost acknowledgement that may be this one.
 func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
 	var cost []header
-	if turn.Spent != (Spent{}) {
-		cost = []header{{headerSpent, turn.Spent.String()}, {headerAdded, turn.Added.String()}, {headerRecorder, turn.Recorder}}
+	if turn.Cost != (Cost{}) {
+		cost = []header{{headerCost, turn.Cost.String()}, {headerAdded, turn.Added.String()}, {headerRecorder, turn.Recorder}}
 	}
 	if err := b.replace(ctx, recordingStream, turnSubject(turn.RolloutID, turn.Index), turn.Raw, turn.Revision, cost...); err != nil {
 		return fmt.Errorf("record turn %d of %s: %w", turn.Index, turn.RolloutID, err)
@@ -76,19 +76,19 @@ func (b Recordings) RecordTurn(ctx context.Context, turn TurnRecord) error {
 
 func sweepTurnsSubject(sweepID string) string { return "turn." + sweepID + ".>" }
 
-// Spent returns the total cost of the recorded turns of a sweep, up to a revision.
-func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revision uint64, err error) {
-	turns := make(map[string]Spent) // by subject: a message may be visited twice, and a turn may be replaced
+// Spending returns the total cost of the recorded turns of a sweep, up to a revision.
+func (b Recordings) Spending(ctx context.Context, sweepID string) (sum Cost, revision uint64, err error) {
+	turns := make(map[string]Cost) // by subject: a message may be visited twice, and a turn may be replaced
 	err = b.readAll(ctx, recordingStream, sweepTurnsSubject(sweepID), true, func(msg jetstream.Msg) {
-		if text := msg.Headers().Get(headerSpent); text != "" {
-			turns[msg.Subject()] = parseSpent(text)
+		if text := msg.Headers().Get(headerCost); text != "" {
+			turns[msg.Subject()] = parseCost(text)
 		}
 		if meta, err := msg.Metadata(); err == nil {
 			revision = max(revision, meta.Sequence.Stream)
 		}
 	})
 	if err != nil {
-		return Spent{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
+		return Cost{}, 0, fmt.Errorf("read what sweep %s has spent: %w", sweepID, err)
 	}
 	for _, spent := range turns {
 		sum = sum.Plus(spent)
@@ -96,15 +96,15 @@ func (b Recordings) Spent(ctx context.Context, sweepID string) (sum Spent, revis
 	return sum, revision, nil
 }
 
-// FollowSpent calls visit with the recorder and the added cost of each turn of a sweep that is
+// FollowSpending calls visit with the recorder and the added cost of each turn of a sweep that is
 // recorded after a revision, until ctx is done (then it returns nil).
-func (b Recordings) FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(recorder string, added Spent)) error {
+func (b Recordings) FollowSpending(ctx context.Context, sweepID string, revision uint64, visit func(recorder string, added Cost)) error {
 	cfg := jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{sweepTurnsSubject(sweepID)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: revision + 1, HeadersOnly: true,
 	}
 	return b.followWith(ctx, recordingStream, cfg, func(_ context.Context, msg jetstream.Msg) error {
 		if text := msg.Headers().Get(headerAdded); text != "" {
-			visit(msg.Headers().Get(headerRecorder), parseSpent(text))
+			visit(msg.Headers().Get(headerRecorder), parseCost(text))
 		}
 		return nil
 	})

@@ -102,12 +102,12 @@ func TestOwners(t *testing.T) {
 	agreed(t, one, two) // another service's replicas own nothing here
 }
 
-// TestSpent records turns of several replicas, one of them twice, and reads and follows their cost.
-func TestSpent(t *testing.T) {
+// TestSpending records turns of several replicas, one of them twice, and reads and follows their cost.
+func TestSpending(t *testing.T) {
 	b := natstest.Start(t)
-	record := func(rollout string, revision uint64, spent, added bus.Spent, by string) uint64 {
+	record := func(rollout string, revision uint64, spent, added bus.Cost, by string) uint64 {
 		t.Helper()
-		err := b.RecordTurn(t.Context(), bus.TurnRecord{RolloutID: rollout, Index: 1, Raw: []byte(by), Revision: revision, Spent: spent, Added: added, Recorder: by})
+		err := b.RecordTurn(t.Context(), bus.TurnRecord{RolloutID: rollout, Index: 1, Raw: []byte(by), Revision: revision, Cost: spent, Added: added, Recorder: by})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,32 +117,32 @@ func TestSpent(t *testing.T) {
 		}
 		return at
 	}
-	at := record("s.1", 0, bus.Spent{Tokens: 10, Micros: 5}, bus.Spent{Tokens: 10, Micros: 5}, "a")
-	record("s.2", 0, bus.Spent{Tokens: 3}, bus.Spent{Tokens: 3}, "a")
-	record("other.1", 0, bus.Spent{Tokens: 1000}, bus.Spent{Tokens: 1000}, "a")
-	sum, revision, err := b.Spent(t.Context(), "s")
-	if want := (bus.Spent{Tokens: 13, Micros: 5}); err != nil || sum != want {
-		t.Errorf("Spent: got %v, %v, want %v", sum, err, want)
+	at := record("s.1", 0, bus.Cost{Tokens: 10, Micros: 5}, bus.Cost{Tokens: 10, Micros: 5}, "a")
+	record("s.2", 0, bus.Cost{Tokens: 3}, bus.Cost{Tokens: 3}, "a")
+	record("other.1", 0, bus.Cost{Tokens: 1000}, bus.Cost{Tokens: 1000}, "a")
+	sum, revision, err := b.Spending(t.Context(), "s")
+	if want := (bus.Cost{Tokens: 13, Micros: 5}); err != nil || sum != want {
+		t.Errorf("Spending: got %v, %v, want %v", sum, err, want)
 	}
-	record("s.1", at, bus.Spent{Tokens: 12, Micros: 6}, bus.Spent{Tokens: 2, Micros: 1}, "b")
-	record("s.3", 0, bus.Spent{}, bus.Spent{}, "b")
-	record("s.4", 0, bus.Spent{Tokens: 7}, bus.Spent{Tokens: 7}, "c")
+	record("s.1", at, bus.Cost{Tokens: 12, Micros: 6}, bus.Cost{Tokens: 2, Micros: 1}, "b")
+	record("s.3", 0, bus.Cost{}, bus.Cost{}, "b")
+	record("s.4", 0, bus.Cost{Tokens: 7}, bus.Cost{Tokens: 7}, "c")
 	type visited struct {
 		by    string
-		added bus.Spent
+		added bus.Cost
 	}
 	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
 	defer stop()
 	var got []visited
-	err = b.FollowSpent(ctx, "s", revision, func(by string, added bus.Spent) {
+	err = b.FollowSpending(ctx, "s", revision, func(by string, added bus.Cost) {
 		if got = append(got, visited{by, added}); len(got) == 2 {
 			stop()
 		}
 	})
-	if err != nil || len(got) != 2 || got[0] != (visited{"b", bus.Spent{Tokens: 2, Micros: 1}}) || got[1] != (visited{"c", bus.Spent{Tokens: 7}}) {
-		t.Errorf("FollowSpent: got %v, %v, want what b and c added", got, err)
+	if err != nil || len(got) != 2 || got[0] != (visited{"b", bus.Cost{Tokens: 2, Micros: 1}}) || got[1] != (visited{"c", bus.Cost{Tokens: 7}}) {
+		t.Errorf("FollowSpending: got %v, %v, want what b and c added", got, err)
 	}
-	if sum, _, err := b.Spent(t.Context(), "s"); err != nil || sum != (bus.Spent{Tokens: 22, Micros: 6}) {
-		t.Errorf("Spent after it: got %v, %v, want 22 tokens and 6 micros", sum, err)
+	if sum, _, err := b.Spending(t.Context(), "s"); err != nil || sum != (bus.Cost{Tokens: 22, Micros: 6}) {
+		t.Errorf("Spending after it: got %v, %v, want 22 tokens and 6 micros", sum, err)
 	}
 }

@@ -121,8 +121,8 @@ func (s *Server) storeTurn(
 	if recorded.GetReply() != nil {
 		recorded.Reply.ConversationDigest = req.GetConversationDigest()
 	}
-	added := spentOf(recorded)
-	added.Tokens, added.Micros = added.Tokens-spentOf(stored).Tokens, added.Micros-spentOf(stored).Micros
+	added := costOf(recorded)
+	added.Tokens, added.Micros = added.Tokens-costOf(stored).Tokens, added.Micros-costOf(stored).Micros
 	buffer, ok := turnBuffers.Get().(*[]byte)
 	if !ok {
 		buffer = new([]byte)
@@ -137,7 +137,7 @@ func (s *Server) storeTurn(
 			*buffer = raw
 		}
 		err = s.recorder.RecordTurn(ctx, bus.TurnRecord{
-			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Spent: spentOf(recorded), Added: added, Recorder: s.replica,
+			RolloutID: req.GetRolloutId(), Index: req.GetIndex(), Raw: raw, Revision: revision, Cost: costOf(recorded), Added: added, Recorder: s.replica,
 		})
 		if err == nil {
 			return recorded, nil
@@ -156,14 +156,14 @@ func (s *Server) storeTurn(
 			return nil, fmt.Errorf("%w: message %d of %s: another turn is stored and cannot be found", errRecord, req.GetIndex(), req.GetRolloutId())
 		}
 		revision = at
-		if all := added.Plus(spentOf(stored)); all != (bus.Spent{}) {
+		if all := added.Plus(costOf(stored)); all != (bus.Cost{}) {
 			recorded.Cost = &agentgwv1.Cost{Tokens: all.Tokens, Micros: all.Micros}
 		}
 	}
 }
 
-func spentOf(t *agentgwv1.RecordedTurn) bus.Spent {
-	return bus.Spent{Tokens: t.GetCost().GetTokens(), Micros: t.GetCost().GetMicros()}
+func costOf(t *agentgwv1.RecordedTurn) bus.Cost {
+	return bus.Cost{Tokens: t.GetCost().GetTokens(), Micros: t.GetCost().GetMicros()}
 }
 
 // turn returns the record of a turn with its revision, nil if there is none.

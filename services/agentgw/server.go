@@ -152,7 +152,7 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	err = throttleIfCancelled(turn, err)
 	end()
 	if throttled, isThrottled := errors.AsType[*model.Throttled](err); isThrottled {
-		response, err = &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: throttled.Spent, Detail: throttled.Error()}}, nil
+		response, err = &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: throttled.SpendLimitReached, Detail: throttled.Error()}}, nil
 	}
 	if err != nil {
 		span.SetStatus(otelcodes.Error, err.Error())

@@ -341,7 +341,7 @@ func (i *installation) watch(t *testing.T) (next func() string) {
 		case event.GetResult() != nil:
 			return event.GetResult().GetRollout().GetId()
 		default:
-			return strings.TrimSuffix(fmt.Sprintf("end, cancelled %v, %s", event.GetEnd().GetCancelled(), event.GetEnd().GetSpent()), ", ")
+			return strings.TrimSuffix(fmt.Sprintf("end, cancelled %v, %s", event.GetEnd().GetCancelled(), event.GetEnd().GetExhausted()), ", ")
 		}
 	}
 }

@@ -55,7 +55,7 @@ func TestWatchEndsWhenSpent(t *testing.T) {
 	if diff := cmp.Diff([]string{"s.0"}, results); diff != "" {
 		t.Errorf("results (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Spent: reason}, end, protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(&orchestratorv1.SweepEnd{Exhausted: reason}, end, protocmp.Transform()); diff != "" {
 		t.Errorf("end (-want +got):\n%s", diff)
 	}
 	create()

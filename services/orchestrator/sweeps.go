@@ -84,7 +84,7 @@ func (s *server) sweepInfo(ctx context.Context, id string) (*orchestratorv1.Swee
 		Id: id, Progress: &orchestratorv1.SweepProgress{Total: int64(plan.Size(sweep))}, Created: timestamppb.New(created),
 		Agents: names(sweep.GetAgents()), Users: names(sweep.GetUsers()),
 	}
-	info.Cancelled, info.Spent = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
+	info.Cancelled, info.Exhausted = bus.Cancelled(control, rounds.Last()), control.GetExhausted()
 	info.Progress.Done, err = s.finished(ctx, id, rounds)
 	return info, err
 }

@@ -118,7 +118,7 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 			if queued > 0 {
 				break // some of its rollouts still run
 			}
-			stop, settling, w.end.Spent = true, nil, exhausted
+			stop, settling, w.end.Exhausted = true, nil, exhausted
 			if err := w.count(ctx); err != nil {
 				return err
 			}
@@ -129,9 +129,9 @@ func (w *watch) relay(ctx context.Context, events watchEvents) error {
 		}
 	}
 	if !w.missing() {
-		w.end.Spent = ""
+		w.end.Exhausted = ""
 	}
-	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetSpent() == ""
+	w.end.Cancelled = w.end.GetCancelled() || w.missing() && w.end.GetExhausted() == ""
 	return w.stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: w.end}})
 }
 

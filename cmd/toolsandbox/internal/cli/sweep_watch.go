@@ -65,7 +65,7 @@ func (w *sweepWatch) run(ctx context.Context, client orchestratorv1.Orchestrator
 	if w.progress != nil {
 		w.progress.End()
 	}
-	spent, isSpent := errors.AsType[*sweep.SpentError](err)
+	spent, isSpent := errors.AsType[*sweep.SpendLimitError](err)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return fmt.Errorf("interrupted with %d of %d rollouts done: the sweep continues", w.done, w.total)

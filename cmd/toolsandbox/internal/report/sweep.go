@@ -18,7 +18,7 @@ const (
 	SweepRunning   = "running"
 	SweepDone      = "done"
 	SweepCancelled = "cancelled"
-	SweepSpent     = "spent"
+	SweepExhausted = "exhausted"
 )
 
 // Sweep is a sweep for programs.
@@ -46,8 +46,8 @@ func NewSweep(info *orchestratorv1.SweepInfo) Sweep {
 		s.State = SweepCancelled
 	case s.Done == s.Total:
 		s.State = SweepDone
-	case info.GetSpent() != "":
-		s.State, s.Reason = SweepSpent, info.GetSpent()
+	case info.GetExhausted() != "":
+		s.State, s.Reason = SweepExhausted, info.GetExhausted()
 	}
 	return s
 }

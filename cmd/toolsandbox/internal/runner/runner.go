@@ -280,7 +280,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
 	damage := o.damage(stderr, collector)
-	if spent, ok := errors.AsType[*sweep.SpentError](watched); ok {
+	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
 	}

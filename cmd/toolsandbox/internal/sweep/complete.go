@@ -27,7 +27,7 @@ func (s *Sweep) IsComplete(ctx context.Context, id string) (bool, error) {
 		case again(event.GetResult()):
 			return false, nil
 		case end != nil:
-			return end.GetSpent() == "" && !end.GetCancelled(), nil
+			return end.GetExhausted() == "" && !end.GetCancelled(), nil
 		}
 	}
 	if status.Code(err) == codes.NotFound {

@@ -41,15 +41,15 @@ var ErrHasResults = errors.New("this sweep has results")
 // ErrCancelled means that the sweep was cancelled.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
-// SpentError means that the sweep has reached its spend limit. It continues when it is created with
+// SpendLimitError means that the sweep has reached its spend limit. It continues when it is created with
 // a higher limit.
-type SpentError struct {
+type SpendLimitError struct {
 	// Reason describes the spending.
 	Reason string
 }
 
 // Error returns the reason.
-func (e *SpentError) Error() string { return e.Reason }
+func (e *SpendLimitError) Error() string { return e.Reason }
 
 // Spec specifies a sweep.
 type Spec struct {
@@ -206,7 +206,7 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a
-// *SpentError says why some are missing. It calls progress as the function Watch does. Rollouts
+// *SpendLimitError says why some are missing. It calls progress as the function Watch does. Rollouts
 // that are neither done nor queued have lost their jobs: Watch then creates the sweep again.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
 	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
@@ -260,8 +260,8 @@ func Watch(
 		return err
 	case end.GetCancelled():
 		return ErrCancelled
-	case end.GetSpent() != "":
-		return &SpentError{Reason: end.GetSpent()}
+	case end.GetExhausted() != "":
+		return &SpendLimitError{Reason: end.GetExhausted()}
 	}
 	return nil
 }

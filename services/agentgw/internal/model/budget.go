@@ -32,10 +32,10 @@ const (
 
 // Throttled is the error of a turn that did not begin because its budget does not admit it.
 type Throttled struct {
-	// Spent: the sweep has reached its spend limit, or its spending cannot be computed. Otherwise the
+	// SpendLimitReached: the sweep has reached its spend limit, or its spending cannot be computed. Otherwise the
 	// turn may begin later.
-	Spent  bool
-	reason error
+	SpendLimitReached bool
+	reason            error
 }
 
 // NewThrottled returns the error of a turn that may begin later.
@@ -96,7 +96,7 @@ func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spe
 	limit := ratelimit.Cost{Tokens: req.GetSpendLimit().GetTokens(), Micros: req.GetSpendLimit().GetCostMicros()}
 	estimate, priced := p.cost(spec.Account(), model.GetModel(), &agentgwv1.Usage{InputTokens: int64(len(r.Body)/bytesPerToken) + 1, OutputTokens: output})
 	if p.cfg.Budget != nil && to.Official && !priced && limit.Micros > 0 && limit.Tokens == 0 {
-		return ratelimit.Request{}, &Throttled{Spent: true, reason: fmt.Errorf("spend limit cannot be kept: the price of %s is not known: "+
+		return ratelimit.Request{}, &Throttled{SpendLimitReached: true, reason: fmt.Errorf("spend limit cannot be kept: the price of %s is not known: "+
 			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", model.GetModel())}
 	}
 	return ratelimit.Request{
@@ -138,7 +138,7 @@ func (q *attempt) try(ctx context.Context) retry.Outcome {
 		return retry.Outcome{Err: &provider.Failure{Retryable: true, Detail: err.Error()}, Retryable: true}
 	case errors.Is(err, ratelimit.ErrOutage):
 		return retry.Outcome{Err: &provider.Failure{Detail: err.Error()}}
-	case isThrottled && !throttled.Spent && q.lastRefusal != nil:
+	case isThrottled && !throttled.SpendLimitReached && q.lastRefusal != nil:
 		return retry.Outcome{Err: q.lastRefusal} // an earlier attempt was refused
 	case err != nil:
 		return retry.Outcome{Err: err}
@@ -224,8 +224,8 @@ func (q *attempt) acquireBudget(ctx context.Context) (done func(ratelimit.Outcom
 		return nil, ctx.Err()
 	case err == nil:
 		return permit.Done, nil
-	case errors.Is(err, ratelimit.ErrSpent):
-		return nil, &Throttled{Spent: true, reason: err}
+	case errors.Is(err, ratelimit.ErrSpendLimit):
+		return nil, &Throttled{SpendLimitReached: true, reason: err}
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, ratelimit.ErrQueueFull):

@@ -82,7 +82,7 @@ func TestUnknownPrice(t *testing.T) {
 		}}
 		_, err := p.budgetRequest(request, &spec, provider.Endpoint{Official: test.own}, &provider.Request{})
 		hold, held := errors.AsType[*Throttled](err)
-		if held != test.held || held && (!hold.Spent || !strings.HasPrefix(hold.Error(), "spend limit cannot be kept: the price of unknown is not known: ")) {
+		if held != test.held || held && (!hold.SpendLimitReached || !strings.HasPrefix(hold.Error(), "spend limit cannot be kept: the price of unknown is not known: ")) {
 			t.Errorf("%s: got %v, want it held: %t", name, err, test.held)
 		}
 	}

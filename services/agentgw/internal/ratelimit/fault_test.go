@@ -100,7 +100,7 @@ func TestOvershoot(t *testing.T) {
 			})
 		}
 		group.Wait()
-		if got := spentOf(limiter); got.Tokens > limit+minSamples*used || got.Tokens < limit-used {
+		if got := costOf(limiter); got.Tokens > limit+minSamples*used || got.Tokens < limit-used {
 			t.Errorf("spent of %d tokens: got %v, want at most %d requests' more", limit, got, minSamples)
 		}
 	})
@@ -149,7 +149,7 @@ func TestNoUsage(t *testing.T) {
 		began := 0
 		for range 100 {
 			permit, err := limiter.Acquire(t.Context(), d)
-			if errors.Is(err, ErrSpent) {
+			if errors.Is(err, ErrSpendLimit) {
 				break
 			}
 			if err != nil {

@@ -70,7 +70,7 @@ type Permit struct {
 }
 
 // Acquire waits until a request may begin. The caller calls Done on the permit. The error is
-// ErrSpent, ErrOutage, ErrBreakerOpen or ErrQueueFull, or that of ctx or of the recordings.
+// ErrSpendLimit, ErrOutage, ErrBreakerOpen or ErrQueueFull, or that of ctx or of the recordings.
 func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 	start := time.Now()
 	p, err := l.enqueue(ctx, r)

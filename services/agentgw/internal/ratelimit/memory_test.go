@@ -25,7 +25,7 @@ type memory struct {
 
 type recordedTurn struct {
 	sweep, by string
-	added     bus.Spent
+	added     bus.Cost
 }
 
 func newMemory() *memory { return &memory{changed: make(chan struct{})} }
@@ -33,7 +33,7 @@ func newMemory() *memory { return &memory{changed: make(chan struct{})} }
 func (m *memory) record(sweep, by string, added Cost) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.turns = append(m.turns, recordedTurn{sweep, by, bus.Spent(added)})
+	m.turns = append(m.turns, recordedTurn{sweep, by, bus.Cost(added)})
 	close(m.changed)
 	m.changed = make(chan struct{})
 }
@@ -51,7 +51,7 @@ func (m *memory) since(sweep string, revision uint64) (turns []recordedTurn, las
 	return turns, uint64(len(m.turns)), m.changed
 }
 
-func (m *memory) Spent(_ context.Context, sweep string) (sum bus.Spent, revision uint64, err error) {
+func (m *memory) Spending(_ context.Context, sweep string) (sum bus.Cost, revision uint64, err error) {
 	turns, revision, _ := m.since(sweep, 0)
 	for _, turn := range turns {
 		sum = sum.Plus(turn.added)
@@ -59,7 +59,7 @@ func (m *memory) Spent(_ context.Context, sweep string) (sum bus.Spent, revision
 	return sum, revision, m.down
 }
 
-func (m *memory) FollowSpent(ctx context.Context, sweep string, revision uint64, visit func(string, bus.Spent)) error {
+func (m *memory) FollowSpending(ctx context.Context, sweep string, revision uint64, visit func(string, bus.Cost)) error {
 	for ctx.Err() == nil {
 		turns, last, changed := m.since(sweep, revision)
 		for _, turn := range turns {

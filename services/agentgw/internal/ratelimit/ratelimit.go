@@ -8,7 +8,7 @@
 //
 //	        its sweep's turn, room in the budget, fits into the sweep's limit
 //	queued ───────────────────────────────────────────────────────────────────▶ running ──▶ ended
-//	  ErrQueueFull, ErrSpent, ErrOutage, ErrBreakerOpen
+//	  ErrQueueFull, ErrSpendLimit, ErrOutage, ErrBreakerOpen
 //
 // Throttled and Overloaded halve what a budget allows and pause it. Each run of Succeeded gives
 // some of it back. The breaker of a budget is in one of these states:
@@ -33,8 +33,8 @@ import (
 )
 
 var (
-	// ErrSpent means that the sweep has reached its limit of tokens or money.
-	ErrSpent = errors.New("spend limit reached")
+	// ErrSpendLimit means that the sweep has reached its limit of tokens or money.
+	ErrSpendLimit = errors.New("spend limit reached")
 	// ErrBreakerOpen means that the key's circuit breaker is open, and the provider has never
 	// succeeded or the run has waited for MaxWait.
 	ErrBreakerOpen = errors.New("circuit breaker is open")
@@ -46,11 +46,11 @@ var (
 
 // Recordings reads the cost of recorded turns. *bus.Bus implements it.
 type Recordings interface {
-	// Spent sums the cost of a sweep's turns up to a revision.
-	Spent(ctx context.Context, sweepID string) (sum bus.Spent, revision uint64, err error)
-	// FollowSpent calls visit with the cost of each turn that is recorded after a revision, and with
+	// Spending sums the cost of a sweep's turns up to a revision.
+	Spending(ctx context.Context, sweepID string) (sum bus.Cost, revision uint64, err error)
+	// FollowSpending calls visit with the cost of each turn that is recorded after a revision, and with
 	// its recorder, until ctx is done.
-	FollowSpent(ctx context.Context, sweepID string, revision uint64, visit func(by string, added bus.Spent)) error
+	FollowSpending(ctx context.Context, sweepID string, revision uint64, visit func(by string, added bus.Cost)) error
 }
 
 // Key identifies a budget: a provider and the account at it.

@@ -55,7 +55,7 @@ func (s *sweepSpend) load(ctx context.Context) error {
 	if s.loaded {
 		return nil
 	}
-	spent, revision, err := s.limiter.recordings.Spent(ctx, s.sweep)
+	spent, revision, err := s.limiter.recordings.Spending(ctx, s.sweep)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (s *sweepSpend) load(ctx context.Context) error {
 
 // follow adds the spending that other replicas record.
 func (s *sweepSpend) follow(ctx context.Context, revision uint64) {
-	err := s.limiter.recordings.FollowSpent(ctx, s.sweep, revision, func(by string, added bus.Spent) {
+	err := s.limiter.recordings.FollowSpending(ctx, s.sweep, revision, func(by string, added bus.Cost) {
 		if by != s.limiter.replica {
 			s.limiter.mu.Lock()
 			defer s.limiter.mu.Unlock()
@@ -86,7 +86,7 @@ func (s *sweepSpend) follow(ctx context.Context, revision uint64) {
 }
 
 // admits reports whether a request fits into the rest of the limit now. If not, it may fit when
-// running requests have ended. The error is ErrSpent.
+// running requests have ended. The error is ErrSpendLimit.
 func (s *sweepSpend) admits(p *Permit) (now bool, err error) {
 	if s == nil {
 		return true, nil
@@ -143,7 +143,7 @@ func spendErrorText(spent, limit, need int64, text func(int64) string, flag stri
 	if spent < limit {
 		next = ", and the next request needs about " + text(need)
 	}
-	return fmt.Errorf("%w: %s of %s%s: raise %s", ErrSpent, text(spent), text(limit), next, flag)
+	return fmt.Errorf("%w: %s of %s%s: raise %s", ErrSpendLimit, text(spent), text(limit), next, flag)
 }
 
 const (

@@ -25,8 +25,8 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, used Cost) (began in
 					mu.Lock()
 					if err != nil {
 						reasons[err.Error()]++
-						if !errors.Is(err, ErrSpent) {
-							tb.Errorf("Acquire: got %v, want ErrSpent", err)
+						if !errors.Is(err, ErrSpendLimit) {
+							tb.Errorf("Acquire: got %v, want ErrSpendLimit", err)
 						}
 						mu.Unlock()
 						return
@@ -44,8 +44,8 @@ func exhaust(tb testing.TB, replicas []*Limiter, d Request, used Cost) (began in
 	return began, reasons
 }
 
-// spentOf returns a limiter's spending of sweep s.
-func spentOf(limiter *Limiter) Cost {
+// costOf returns a limiter's spending of sweep s.
+func costOf(limiter *Limiter) Cost {
 	limiter.mu.Lock()
 	defer limiter.mu.Unlock()
 	return limiter.spends["s"].spent
@@ -68,7 +68,7 @@ func TestSpendOfOthers(t *testing.T) {
 			t.Errorf("requests of 1000 tokens within a limit of 100000: got %d, want 100 and at most what runs elsewhere", began)
 		}
 		for _, limiter := range replicas {
-			if got := spentOf(limiter); got.Tokens != int64(began)*1000 {
+			if got := costOf(limiter); got.Tokens != int64(began)*1000 {
 				t.Errorf("%s: got %v, want all that %d requests cost", limiter.replica, got, began)
 			}
 		}
@@ -114,7 +114,7 @@ func TestSpendLimit(t *testing.T) {
 				if want == (Cost{}) {
 					want = test.request.Estimate
 				}
-				if spent := spentOf(limiter); spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
+				if spent := costOf(limiter); spent.Tokens != want.Tokens*int64(began) || spent.Micros != want.Micros*int64(began) {
 					t.Errorf("spent: got %v, want %d times %v", spent, began, want)
 				}
 			})
@@ -135,7 +135,7 @@ func TestSpendError(t *testing.T) {
 		{"next tokens", Cost{Tokens: 5}, Cost{Tokens: 7}, Cost{Tokens: 3, Micros: 1}, "5 tokens of 7 tokens, and the next request needs about 3 tokens: raise --spend-tokens"},
 		{"next money", Cost{Tokens: 5}, Cost{Micros: 10_000}, Cost{Tokens: 3, Micros: 20_000}, "$0.00 of $0.01, and the next request needs about $0.02: raise --spend-usd"},
 	} {
-		if got, want := spendError(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpent) || got.Error() != want {
+		if got, want := spendError(test.spent, test.limit, test.need), "spend limit reached: "+test.want; !errors.Is(got, ErrSpendLimit) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", test.name, got, want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestSpendOfFailures(t *testing.T) {
 			begin(t, limiter, d).Done(Outcome{Class: class})
 		}
 		begin(t, limiter, d).Done(Outcome{Class: Failed, Charged: true}) // no answer in time
-		if spent := spentOf(limiter); spent != (Cost{Tokens: 2000}) {
+		if spent := costOf(limiter); spent != (Cost{Tokens: 2000}) {
 			t.Errorf("spent: got %v, want 2000 tokens", spent)
 		}
 	})

@@ -49,7 +49,7 @@ type runner struct {
 }
 
 // play takes the rollout's log over and plays to the end. The error is bus.ErrFenced if another
-// worker owns it, and errSpent if its sweep has reached its spend limit. Any other error is
+// worker owns it, and errSpendLimit if its sweep has reached its spend limit. Any other error is
 // retryable.
 func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 	ctx, span := otel.Tracer("orchestrator").Start(ctx, "play "+delivery.Rollout.GetScenario())
@@ -271,7 +271,7 @@ func (r *runner) turn(ctx context.Context) error {
 	switch {
 	case errors.Is(err, errThrottled):
 		return r.wait(ctx)
-	case errors.Is(err, errSpent):
+	case errors.Is(err, errSpendLimit):
 		return err
 	case err != nil:
 		return r.fail(ctx, nil, err)

@@ -15,15 +15,15 @@ import (
 var (
 	// errThrottled: a turn waits for a provider's budget. Asking again does not count as an attempt.
 	errThrottled = errors.New("turn waits for its budget")
-	// errSpent: the rollout's sweep has reached its spend limit.
-	errSpent = errors.New("the sweep has spent what it may")
+	// errSpendLimit: the rollout's sweep has reached its spend limit.
+	errSpendLimit = errors.New("the sweep has spent what it may")
 )
 
 // throttlePause is the pause before a throttled turn is asked again. The gateway has already waited
 // as long as it could.
 const throttlePause = 100 * time.Millisecond
 
-// checkBudget sets the spend limit of the rollout's turns. It returns errSpent if the sweep has
+// checkBudget sets the spend limit of the rollout's turns. It returns errSpendLimit if the sweep has
 // reached it. Only models spend.
 func (r *runner) checkBudget(ctx context.Context) error {
 	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
@@ -37,13 +37,13 @@ func (r *runner) checkBudget(ctx context.Context) error {
 		}
 	}
 	if control.GetExhausted() != "" {
-		return errSpent
+		return errSpendLimit
 	}
 	r.limit = control.GetSpendLimit()
 	return nil
 }
 
-// throttled returns errThrottled, or errSpent after publishing that for workers and watchers of the
+// throttled returns errThrottled, or errSpendLimit after publishing that for workers and watchers of the
 // sweep.
 func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error {
 	if !hold.GetSpendLimitReached() {
@@ -59,7 +59,7 @@ func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error
 	if err != nil {
 		return err
 	}
-	return errSpent
+	return errSpendLimit
 }
 
 // wait pauses before a turn is asked again.

@@ -175,7 +175,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
 	case errors.Is(err, errReplaced), errors.Is(err, errWrittenOff):
 		w.finish(id, delivery.Round)
-	case errors.Is(err, errSpent):
+	case errors.Is(err, errSpendLimit):
 		w.parkJob(ctx, delivery)
 	default:
 		w.drop(delivery)

@@ -597,7 +597,7 @@ type SweepEnd struct {
 	Cancelled bool `protobuf:"varint,1,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
 	// does.
-	Spent         string `protobuf:"bytes,2,opt,name=spent,proto3" json:"spent,omitempty"`
+	Exhausted     string `protobuf:"bytes,2,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -639,9 +639,9 @@ func (x *SweepEnd) GetCancelled() bool {
 	return false
 }
 
-func (x *SweepEnd) GetSpent() string {
+func (x *SweepEnd) GetExhausted() string {
 	if x != nil {
-		return x.Spent
+		return x.Exhausted
 	}
 	return ""
 }
@@ -1267,7 +1267,7 @@ type SweepInfo struct {
 	Cancelled bool `protobuf:"varint,3,opt,name=cancelled,proto3" json:"cancelled,omitempty"`
 	// Why rollouts without a result wait for a higher limit of spending, for people; empty if none
 	// does.
-	Spent string `protobuf:"bytes,4,opt,name=spent,proto3" json:"spent,omitempty"`
+	Exhausted string `protobuf:"bytes,4,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
 	// Names of the agent's players.
 	Agents []string `protobuf:"bytes,5,rep,name=agents,proto3" json:"agents,omitempty"`
 	// Names of the user's players.
@@ -1329,9 +1329,9 @@ func (x *SweepInfo) GetCancelled() bool {
 	return false
 }
 
-func (x *SweepInfo) GetSpent() string {
+func (x *SweepInfo) GetExhausted() string {
 	if x != nil {
-		return x.Spent
+		return x.Exhausted
 	}
 	return ""
 }
@@ -1455,10 +1455,10 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
 	"\aplaying\x18\x03 \x01(\x03R\aplaying\x12\x16\n" +
 	"\x06queued\x18\x04 \x01(\x03R\x06queued\x12\x18\n" +
-	"\acounted\x18\x05 \x01(\bR\acounted\">\n" +
+	"\acounted\x18\x05 \x01(\bR\acounted\"F\n" +
 	"\bSweepEnd\x12\x1c\n" +
-	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x14\n" +
-	"\x05spent\x18\x02 \x01(\tR\x05spent\"N\n" +
+	"\tcancelled\x18\x01 \x01(\bR\tcancelled\x12\x1c\n" +
+	"\texhausted\x18\x02 \x01(\tR\texhausted\"N\n" +
 	"\x12CancelSweepRequest\x128\n" +
 	"\bsweep_id\x18\x01 \x01(\tB\x1d\xbaH\x1ar\x182\x16^[A-Za-z0-9_-]{1,100}$R\asweepId\"S\n" +
 	"\x13CancelSweepResponse\x12<\n" +
@@ -1503,12 +1503,12 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\tpage_size\x18\x01 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\bpageSize\x12\x1d\n" +
 	"\n" +
-	"page_token\x18\x02 \x01(\tR\tpageToken\"\xfb\x01\n" +
+	"page_token\x18\x02 \x01(\tR\tpageToken\"\x83\x02\n" +
 	"\tSweepInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12F\n" +
 	"\bprogress\x18\x02 \x01(\v2*.toolsandbox.orchestrator.v1.SweepProgressR\bprogress\x12\x1c\n" +
-	"\tcancelled\x18\x03 \x01(\bR\tcancelled\x12\x14\n" +
-	"\x05spent\x18\x04 \x01(\tR\x05spent\x12\x16\n" +
+	"\tcancelled\x18\x03 \x01(\bR\tcancelled\x12\x1c\n" +
+	"\texhausted\x18\x04 \x01(\tR\texhausted\x12\x16\n" +
 	"\x06agents\x18\x05 \x03(\tR\x06agents\x12\x14\n" +
 	"\x05users\x18\x06 \x03(\tR\x05users\x124\n" +
 	"\acreated\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\acreated\"|\n" +
