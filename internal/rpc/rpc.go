@@ -80,10 +80,8 @@ type Node struct {
 // service gets only its stores.
 type Network interface {
 	Conn(s Service) grpc.ClientConnInterface
-	Shard(s Service, key string) grpc.ClientConnInterface
-	Owns(s Service, key string) bool
-	ShardIndex(s Service) int
-	ShardCount(s Service) int
+	ToolHost(sessionID string) grpc.ClientConnInterface
+	OwnsSession(id string) bool
 	Serve(ctx context.Context, s Service, register func(grpc.ServiceRegistrar)) error
 	Telemetry() *telemetry.Telemetry
 	Logger(s Service) *slog.Logger
@@ -169,27 +167,19 @@ func (n *Node) dial(t transport) error {
 // reachable, within their deadline.
 func (n *Node) Conn(s Service) grpc.ClientConnInterface { return n.peers[s][0] }
 
-// Shard returns a connection to the replica of a service that owns a key.
-func (n *Node) Shard(s Service, key string) grpc.ClientConnInterface {
-	conns := n.peers[s]
-	return conns[shardOf(key, len(conns))]
+// ToolHost returns a connection to the shard of the tool host that owns a session.
+func (n *Node) ToolHost(sessionID string) grpc.ClientConnInterface {
+	conns := n.peers[ToolHost]
+	return conns[shardOf(sessionID, len(conns))]
 }
 
-// Owns reports whether this process is the shard of a service that owns a key.
-func (n *Node) Owns(s Service, key string) bool {
-	return shardOf(key, len(n.peers[s])) == n.ShardIndex(s)
+// OwnsSession reports whether a session belongs to the tool host of this process.
+func (n *Node) OwnsSession(id string) bool {
+	return shardOf(id, len(n.peers[ToolHost])) == n.cfg.ShardIndex
 }
 
-// ShardIndex returns this process's position among the shards of a service.
-func (n *Node) ShardIndex(s Service) int {
-	if s == n.cfg.Service {
-		return n.cfg.ShardIndex
-	}
-	return 0
-}
-
-// ShardCount returns the number of shards of a service.
-func (n *Node) ShardCount(s Service) int { return len(n.peers[s]) }
+// ToolHosts returns the number of shards of the tool host.
+func (n *Node) ToolHosts() int { return len(n.peers[ToolHost]) }
 
 // Hosts reports whether a service has to run in this process.
 func (n *Node) Hosts(s Service) bool { return n.hosted[s] }

@@ -219,7 +219,7 @@ func TestMessageSize(t *testing.T) {
 	}
 }
 
-// TestShards checks that every key has one owner, which other processes call.
+// TestShards checks that every session has one owner, which other processes call.
 func TestShards(t *testing.T) {
 	for _, shards := range []int{1, 2, 3, 7} {
 		cfg := rpc.DefaultConfig()
@@ -232,8 +232,8 @@ func TestShards(t *testing.T) {
 			cfg.ShardIndex = i
 			m, err := rpc.Open(t.Context(), cfg, "", options())
 			processes[i] = closed(t, m, err)
-			if got, count := processes[i].ShardIndex(rpc.ToolHost), processes[i].ShardCount(rpc.ToolHost); got != i || count != shards {
-				t.Errorf("shard of process %d: got %d of %d, want %d of %d", i, got, count, i, shards)
+			if count := processes[i].ToolHosts(); count != shards {
+				t.Errorf("tool hosts of process %d: got %d, want %d", i, count, shards)
 			}
 		}
 		used := make(map[int]bool)
@@ -241,7 +241,7 @@ func TestShards(t *testing.T) {
 			key := fmt.Sprintf("sweep.%d", k)
 			var owners []int
 			for i, m := range processes {
-				if m.Owns(rpc.ToolHost, key) {
+				if m.OwnsSession(key) {
 					owners = append(owners, i)
 				}
 			}
@@ -249,23 +249,13 @@ func TestShards(t *testing.T) {
 				t.Fatalf("owners of %s among %d: got %v, want one", key, shards, owners)
 			}
 			used[owners[0]] = true
-			target := processes[0].Shard(rpc.ToolHost, key).(*grpc.ClientConn).Target()
+			target := processes[0].ToolHost(key).(*grpc.ClientConn).Target()
 			if want := "dns:///" + cfg.ToolHosts[owners[0]]; target != want {
-				t.Errorf("Shard(%s) among %d: got %s, want %s", key, shards, target, want)
+				t.Errorf("ToolHost(%s) among %d: got %s, want %s", key, shards, target, want)
 			}
 		}
 		if len(used) != shards {
 			t.Errorf("shards in use: got %d, want %d", len(used), shards)
 		}
-	}
-}
-
-func TestShardOfOtherServices(t *testing.T) {
-	cfg := rpc.DefaultConfig()
-	cfg.Remote, cfg.Service, cfg.ShardIndex, cfg.ToolHosts = true, rpc.ToolHost, 1, []string{"a:1", "b:1"}
-	m, err := rpc.Open(t.Context(), cfg, "", options())
-	m = closed(t, m, err)
-	if !m.Owns(rpc.Evaluator, "s.0") || m.ShardIndex(rpc.Evaluator) != 0 {
-		t.Errorf("shard of a service with one address: got %d, want 0, which owns everything", m.ShardIndex(rpc.Evaluator))
 	}
 }

@@ -25,7 +25,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator
 		return fmt.Errorf("orchestrator: %w", err)
 	}
 	sessions := func(sessionID string) toolhostv1.ToolHostServiceClient {
-		return toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, sessionID))
+		return toolhostv1.NewToolHostServiceClient(m.ToolHost(sessionID))
 	}
 	player := worker.New(worker.Config{
 		Name:               cfg.Name,

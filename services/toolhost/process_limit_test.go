@@ -162,7 +162,7 @@ func runService(tb testing.TB, cfg Config, streams string) (client toolhostv1.To
 	ctx, stop := context.WithCancel(tb.Context())
 	result := make(chan error, 1)
 	go func() { result <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
-	return toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, "")), stop, func() error {
+	return toolhostv1.NewToolHostServiceClient(m.ToolHost("")), stop, func() error {
 		err := <-result
 		stop()
 		if err := m.Close(); err != nil {

@@ -60,7 +60,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, owns: func(id string) bool { return m.Owns(rpc.ToolHost, id) }}
+	handler := &server{host: owner, catalogue: catalogue, owns: m.OwnsSession}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})

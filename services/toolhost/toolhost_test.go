@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- Run(ctx, cfg, m, m.Bus().ToolHost()) }()
-		client := toolhostv1.NewToolHostServiceClient(m.Shard(rpc.ToolHost, "s"))
+		client := toolhostv1.NewToolHostServiceClient(m.ToolHost("s"))
 		create(t, client, "s", smallSetup("small"))
 		run(t, client, "s", 3, addContact(2, "Bob"))
 		if _, err := client.Execute(t.Context(), &toolhostv1.ExecuteRequest{SessionId: "s", Index: 3}); err == nil {

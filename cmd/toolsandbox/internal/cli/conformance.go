@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
@@ -147,7 +146,7 @@ func (o *conformanceOptions) play(ctx context.Context, connections *rpc.Node, fi
 		Orchestrator: connections.Conn(rpc.Orchestrator),
 		Evaluator:    connections.Conn(rpc.Evaluator),
 		AgentGateway: connections.Conn(rpc.AgentGateway),
-		ToolHost:     func(session string) grpc.ClientConnInterface { return connections.Shard(rpc.ToolHost, session) },
+		ToolHost:     connections.ToolHost,
 	}, o.vectors)
 	summary := conformanceSummary{}
 	for _, file := range files {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/prove"
@@ -87,7 +86,7 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 		reports, err = prove.Prove(ctx, prove.Services{
 			Orchestrator: m.Conn(rpc.Orchestrator),
 			Evaluator:    m.Conn(rpc.Evaluator),
-			ToolHost:     func(session string) grpc.ClientConnInterface { return m.Shard(rpc.ToolHost, session) },
+			ToolHost:     m.ToolHost,
 			Parallel:     o.parallel,
 		}, scenarios)
 		return err

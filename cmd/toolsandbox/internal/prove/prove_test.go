@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
-	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
@@ -51,7 +50,7 @@ func services(t *testing.T) Services {
 	return Services{
 		Orchestrator: running.Node().Conn(rpc.Orchestrator),
 		Evaluator:    running.Node().Conn(rpc.Evaluator),
-		ToolHost:     func(session string) grpc.ClientConnInterface { return running.Node().Shard(rpc.ToolHost, session) },
+		ToolHost:     running.Node().ToolHost,
 		Parallel:     32,
 	}
 }

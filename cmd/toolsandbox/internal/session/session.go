@@ -53,8 +53,8 @@ type Client struct {
 // New returns a client. The caller keeps the ownership of the connections.
 func New(m *rpc.Node) *Client {
 	c := &Client{node: m}
-	for i := 0; len(c.hosts) < m.ShardCount(rpc.ToolHost); i++ {
-		if host := m.Shard(rpc.ToolHost, strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
+	for i := 0; len(c.hosts) < m.ToolHosts(); i++ {
+		if host := m.ToolHost(strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
 			c.hosts = append(c.hosts, host)
 		}
 	}
@@ -63,7 +63,7 @@ func New(m *rpc.Node) *Client {
 
 // toolHost returns the tool host that owns a session.
 func (c *Client) toolHost(id string) toolhostv1.ToolHostServiceClient {
-	return toolhostv1.NewToolHostServiceClient(c.node.Shard(rpc.ToolHost, id))
+	return toolhostv1.NewToolHostServiceClient(c.node.ToolHost(id))
 }
 
 // List returns the sessions with an id prefix, by id, with numbers in numeric order.
@@ -237,7 +237,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message 
 
 // together returns whether two sessions are on the same tool host.
 func (c *Client) together(id, other string) bool {
-	return c.node.Shard(rpc.ToolHost, id) == c.node.Shard(rpc.ToolHost, other)
+	return c.node.ToolHost(id) == c.node.ToolHost(other)
 }
 
 // Delete removes a session. Forks keep their shared history. It is idempotent.
