@@ -61,6 +61,14 @@ func (s *Server) recordedTurn(
 		return turn.Failed(agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL, exceptionRecord, detail), nil
 	}
 	recorded, err := ask(stored)
+	return s.storeReply(ctx, req, recorded, err, stored, revision)
+}
+
+// storeReply stores a turn and returns its reply, or that of another replica that stored one first.
+// err is the error of the turn.
+func (s *Server) storeReply(
+	ctx context.Context, req *agentgwv1.RespondRequest, recorded *agentgwv1.RecordedTurn, err error, stored *agentgwv1.RecordedTurn, revision uint64,
+) (*agentgwv1.RespondResponse, error) {
 	reply := recorded.GetReply()
 	if failure := reply.GetFailure(); failure != nil && model.UserSimulatorFault(req, failure) {
 		failure.Class = agentgwv1.FailureClass_FAILURE_CLASS_USER
@@ -72,7 +80,7 @@ func (s *Server) recordedTurn(
 	if storedTurn.GetReply() != nil {
 		reply, err = storedTurn.GetReply(), nil
 		if req.GetPlayer().GetModel() != nil {
-			s.history.add(key, reply)
+			s.history.add(turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}, reply)
 		}
 	}
 	if err == nil {

@@ -151,6 +151,11 @@ func (s *Server) playHere(ctx context.Context, req *agentgwv1.RespondRequest) (*
 	response, err := s.respond(turn, req)
 	err = throttleIfCancelled(turn, err)
 	end()
+	return traceTurn(span, response, err)
+}
+
+// traceTurn returns a turn's response or status, and describes it in the span.
+func traceTurn(span trace.Span, response *agentgwv1.RespondResponse, err error) (*agentgwv1.RespondResponse, error) {
 	if throttled, isThrottled := errors.AsType[*model.Throttled](err); isThrottled {
 		response, err = &agentgwv1.RespondResponse{Throttled: &agentgwv1.Throttled{SpendLimitReached: throttled.SpendLimitReached, Detail: throttled.Error()}}, nil
 	}
