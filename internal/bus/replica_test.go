@@ -102,7 +102,8 @@ func TestOwners(t *testing.T) {
 	agreed(t, one, two) // another service's replicas own nothing here
 }
 
-// TestSpending records turns of several replicas, one of them twice, and reads and follows their cost.
+// TestSpending records turns of several replicas, one of them twice, and reads and follows their
+// cost.
 func TestSpending(t *testing.T) {
 	b := natstest.Start(t)
 	record := func(rollout string, revision uint64, spent, added bus.Cost, by string) uint64 {

@@ -41,8 +41,8 @@ var ErrHasResults = errors.New("this sweep has results")
 // ErrCancelled means that the sweep was cancelled.
 var ErrCancelled = errors.New("the sweep was cancelled")
 
-// SpendLimitError means that the sweep has reached its spend limit. It continues when it is created with
-// a higher limit.
+// SpendLimitError means that the sweep has reached its spend limit. It continues when it is created
+// with a higher limit.
 type SpendLimitError struct {
 	// Reason describes the spending.
 	Reason string
@@ -206,8 +206,9 @@ func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
 }
 
 // Watch calls handle once for every result of the sweep, until all are there; ErrCancelled or a
-// *SpendLimitError says why some are missing. It calls progress as the function Watch does. Rollouts
-// that are neither done nor queued have lost their jobs: Watch then creates the sweep again.
+// *SpendLimitError says why some are missing. It calls progress as the function Watch does.
+// Rollouts that are neither done nor queued have lost their jobs: Watch then creates the sweep
+// again.
 func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepProgress), handle func(*busv1.Result) error) error {
 	return Watch(ctx, s.orchestrator, s.ID(), func(now *orchestratorv1.SweepProgress) error {
 		if progress != nil {

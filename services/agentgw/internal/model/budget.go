@@ -32,8 +32,8 @@ const (
 
 // Throttled is the error of a turn that did not begin because its budget does not admit it.
 type Throttled struct {
-	// SpendLimitReached: the sweep has reached its spend limit, or its spending cannot be computed. Otherwise the
-	// turn may begin later.
+	// SpendLimitReached: the sweep has reached its spend limit, or its spending cannot be computed.
+	// Otherwise the turn may begin later.
 	SpendLimitReached bool
 	reason            error
 }

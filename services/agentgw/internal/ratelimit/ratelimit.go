@@ -48,8 +48,8 @@ var (
 type Recordings interface {
 	// Spending sums the cost of a sweep's turns up to a revision.
 	Spending(ctx context.Context, sweepID string) (sum bus.Cost, revision uint64, err error)
-	// FollowSpending calls visit with the cost of each turn that is recorded after a revision, and with
-	// its recorder, until ctx is done.
+	// FollowSpending calls visit with the cost of each turn that is recorded after a revision, and
+	// with its recorder, until ctx is done.
 	FollowSpending(ctx context.Context, sweepID string, revision uint64, visit func(by string, added bus.Cost)) error
 }
 

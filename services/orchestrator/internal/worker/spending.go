@@ -23,8 +23,8 @@ var (
 // as long as it could.
 const throttlePause = 100 * time.Millisecond
 
-// checkBudget sets the spend limit of the rollout's turns. It returns errSpendLimit if the sweep has
-// reached it. Only models spend.
+// checkBudget sets the spend limit of the rollout's turns. It returns errSpendLimit if the sweep
+// has reached it. Only models spend.
 func (r *runner) checkBudget(ctx context.Context) error {
 	if r.rollout.GetReplay() || r.rollout.GetAgent().GetModel() == nil && r.rollout.GetUser().GetModel() == nil {
 		return nil
@@ -43,8 +43,8 @@ func (r *runner) checkBudget(ctx context.Context) error {
 	return nil
 }
 
-// throttled returns errThrottled, or errSpendLimit after publishing that for workers and watchers of the
-// sweep.
+// throttled returns errThrottled, or errSpendLimit after publishing that for workers and watchers
+// of the sweep.
 func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error {
 	if !hold.GetSpendLimitReached() {
 		return errThrottled
