@@ -20,9 +20,11 @@ const (
 	// within minGrowth and maxGrowth.
 	minHeadroom, maxHeadroom = 64 << 20, 384 << 20
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
-	// collection. Message buffers are not scanned. Scannable bytes beyond largeScan get as much again,
-	// whatever maxHeadroom is: collections of a large heap take long.
-	scanHeadroom, largeScan = 8, 110 << 20
+	// collection. Message buffers are not scanned.
+	scanHeadroom = 8
+	// stackHeadroom is the least headroom as a multiple of the bytes of stacks, whatever maxHeadroom is.
+	// Rollouts that wait for a model together have a stack each, and leave their garbage together.
+	stackHeadroom = 8
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
@@ -83,8 +85,8 @@ func (c *collector) run(ctx context.Context) {
 		live, scan, heap, allocated := samples[0].Value.Uint64(), samples[1].Value.Uint64(), samples[2].Value.Uint64(), samples[3].Value.Uint64()
 		// Later in a cycle the scannable bytes include those of garbage.
 		if cycles := samples[6].Value.Uint64(); cycles != c.cycles {
-			roots := samples[4].Value.Uint64() + samples[5].Value.Uint64()
-			c.adapt(growth(live+roots, scan))
+			stacks, globals := samples[4].Value.Uint64(), samples[5].Value.Uint64()
+			c.adapt(growth(live+stacks+globals, scan, stacks))
 			c.cycles = cycles
 		}
 		if idle := allocated-c.allocated < idleRate; idle && heap > live+idleGarbage {
@@ -102,9 +104,9 @@ func (c *collector) adapt(next int) {
 	}
 }
 
-// growth returns GOGC for live bytes, roots included, of which GOGC is a percentage, and scannable
-// bytes.
-func growth(live, scan uint64) int {
-	headroom := min(max(scanHeadroom*scan, minHeadroom), max(maxHeadroom, scanHeadroom*(max(scan, largeScan)-largeScan)))
+// growth returns GOGC for live bytes, roots included, of which GOGC is a percentage, for scannable
+// bytes, and for bytes of stacks.
+func growth(live, scan, stacks uint64) int {
+	headroom := max(min(max(scanHeadroom*scan, minHeadroom), maxHeadroom), stackHeadroom*stacks)
 	return int(min(max(100*headroom/max(live, 1), minGrowth), maxGrowth))
 }

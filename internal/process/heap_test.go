@@ -103,19 +103,19 @@ func collected(t *testing.T, wanted func(percent int) bool) int {
 
 func TestHeapGrowth(t *testing.T) {
 	for _, test := range []struct {
-		live, scan uint64
-		want       int
+		live, scan, stacks uint64
+		want               int
 	}{
-		{0, 0, maxGrowth},
-		{16 << 20, 8 << 20, maxGrowth},
-		{128 << 20, 64 << 20, 300},
-		{512 << 20, 16 << 20, 25},
-		{512 << 20, 64 << 20, 75},
-		{1 << 30, 1 << 30, maxGrowth},
-		{1 << 40, 1 << 30, minGrowth},
+		{0, 0, 0, maxGrowth},
+		{16 << 20, 8 << 20, 0, maxGrowth},
+		{128 << 20, 64 << 20, 0, 300},
+		{512 << 20, 16 << 20, 0, 25},
+		{512 << 20, 64 << 20, 48 << 20, 75},
+		{512 << 20, 64 << 20, 128 << 20, 200},
+		{1 << 40, 1 << 30, 0, minGrowth},
 	} {
-		if got := growth(test.live, test.scan); got != test.want {
-			t.Errorf("growth(%d, %d): got %d, want %d", test.live, test.scan, got, test.want)
+		if got := growth(test.live, test.scan, test.stacks); got != test.want {
+			t.Errorf("growth(%d, %d, %d): got %d, want %d", test.live, test.scan, test.stacks, got, test.want)
 		}
 	}
 }
