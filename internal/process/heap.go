@@ -22,7 +22,7 @@ const (
 	// scanHeadroom is the headroom as a multiple of the scannable bytes, which determine the cost of a
 	// collection. Message buffers are not scanned.
 	scanHeadroom = 8
-	// stackHeadroom is the least headroom as a multiple of the bytes of stacks, whatever maxHeadroom is.
+	// stackHeadroom is the minimum headroom as a multiple of the bytes of stacks. It has no maximum.
 	// Rollouts that wait for a model together have a stack each, and leave their garbage together.
 	stackHeadroom = 8
 
