@@ -55,13 +55,21 @@ type entry struct {
 }
 
 // SetFromFile sets flags from a YAML file that maps flag names to values, unless the command line
-// or the environment has set them. Call it after Environment. known are the names that a file may
-// contain; known names without a flag here belong to other commands. The error names file, line and
-// key.
-func SetFromFile(flags *pflag.FlagSet, path string, known []string) error {
+// or the environment has set them. Call it after SetFromEnvironment. others are flags of other
+// commands that the file may set too: their values are parsed, and have no effect here. The error
+// names file, line and key.
+func SetFromFile(flags, others *pflag.FlagSet, path string) error {
 	entries, err := readEntries(path)
 	if err != nil {
 		return err
+	}
+	var known []string
+	for _, set := range []*pflag.FlagSet{flags, others} {
+		set.VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				known = append(known, flag.Name)
+			}
+		})
 	}
 	var errs []error
 	seen := make(map[string]int)
@@ -83,15 +91,19 @@ func SetFromFile(flags *pflag.FlagSet, path string, known []string) error {
 			reject("%s", text)
 			continue
 		}
-		flag := flags.Lookup(e.key)
-		if flag == nil || IsSet(flag) {
+		owner := flags
+		if flags.Lookup(e.key) == nil {
+			owner = others
+		}
+		flag := owner.Lookup(e.key)
+		if IsSet(flag) {
 			continue
 		}
 		if e.problem != "" {
 			reject("%s given, expected %s", e.problem, valueOf(flag))
 			continue
 		}
-		if err := setFrom(flags, flag, source, func() error { return e.set(flags, flag) }); err != nil {
+		if err := setFrom(owner, flag, source, func() error { return e.set(owner, flag) }); err != nil {
 			reject("%s", err)
 		}
 	}

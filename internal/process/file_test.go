@@ -27,9 +27,10 @@ func configured(t *testing.T, text string, env variables, args ...string) (*pfla
 	if err := process.SetFromEnvironment(flags, env.lookup); err != nil {
 		t.Fatal(err)
 	}
-	known := []string{"listen"}
-	flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-	return flags, process.SetFromFile(flags, "settings.yaml", known)
+	others := pflag.NewFlagSet("", pflag.ContinueOnError)
+	others.String("listen", "", "another command's")
+	others.Int("shards", 1, "another command's")
+	return flags, process.SetFromFile(flags, others, "settings.yaml")
 }
 
 // TestSetFromFile reads settings of all kinds. The environment wins over the file, the command line
@@ -78,6 +79,8 @@ func TestSetFromFileErrors(t *testing.T) {
 		"grace: 5\n":                          `settings.yaml:1: grace: "5" given, expected a number with its unit, e.g. 5s`,
 		"resume: perhaps\n":                   `settings.yaml:1: resume: "perhaps" given, expected true or false`,
 		"trials: [1, 2]\n":                    "settings.yaml:1: trials: a list given, expected a whole number, e.g. 3",
+		"shards: many\n":                      `settings.yaml:1: shards: "many" given, expected a whole number, e.g. 3`,
+		"shard: 1\n":                          "settings.yaml:1: shard: no setting has this name; did you mean shards?",
 		"trials:\n":                           "settings.yaml:1: trials: nothing given, expected a whole number, e.g. 3",
 		"agent: {openai: x}\n":                `settings.yaml:1: agent: "{openai: x}" given, expected a value`,
 		"seed: 1\nagent: x\nseed: 2\n":        `settings.yaml:3: mapping key "seed" already defined at [1:1]`,
@@ -98,7 +101,7 @@ func TestSetFromFileErrors(t *testing.T) {
 		}
 	}
 	missing := filepath.Join(t.TempDir(), "missing.yaml")
-	if err := process.SetFromFile(someFlags(), missing, nil); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
+	if err := process.SetFromFile(someFlags(), someFlags(), missing); !errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), "--config: open "+missing) {
 		t.Errorf("a file that is not there: got %v, want a usage error that names it", err)
 	}
 }
@@ -136,10 +139,7 @@ func FuzzSetFromFile(f *testing.F) {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		flags := someFlags()
-		var known []string
-		flags.VisitAll(func(flag *pflag.Flag) { known = append(known, flag.Name) })
-		err := process.SetFromFile(flags, path, known)
+		err := process.SetFromFile(someFlags(), someFlags(), path)
 		if err != nil && (!errors.Is(err, process.ErrUsage) || !strings.HasPrefix(err.Error(), path+":")) {
 			t.Errorf("%q: got %v, want a usage error that begins with the file", text, err)
 		}

@@ -50,20 +50,20 @@ func configure(cmd *cobra.Command) error {
 	if !process.IsSet(file) {
 		return nil
 	}
-	return process.SetFromFile(settings, file.Value.String(), settingNames(cmd.Root()))
+	return process.SetFromFile(settings, allSettings(cmd.Root()), file.Value.String())
 }
 
-// settingNames returns the valid names in a file: the settings of all commands.
-func settingNames(root *cobra.Command) []string {
-	var names []string
+// allSettings returns the settings of all commands, one of each name.
+func allSettings(root *cobra.Command) *pflag.FlagSet {
+	settings := pflag.NewFlagSet(root.Name(), pflag.ContinueOnError)
 	visitCommands(root, func(cmd *cobra.Command) {
 		visitFlags(cmd, func(flag *pflag.Flag) {
-			if _, ok := flag.Annotations[settingAnnotation]; ok && !flag.Hidden {
-				names = append(names, flag.Name)
+			if _, ok := flag.Annotations[settingAnnotation]; ok && !flag.Hidden && settings.Lookup(flag.Name) == nil {
+				settings.AddFlag(flag)
 			}
 		})
 	})
-	return names
+	return settings
 }
 
 // visitCommands calls visit for a command and all its subcommands.

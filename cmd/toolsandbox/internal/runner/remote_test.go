@@ -34,7 +34,7 @@ func givenOptions(t *testing.T, args []string, environment map[string]string, fi
 	path := filepath.Join(t.TempDir(), "mine.yaml")
 	err := errors.Join(os.WriteFile(path, []byte(file), 0o600), flags.Parse(args),
 		process.SetFromEnvironment(flags, func(name string) (string, bool) { value, ok := environment[name]; return value, ok }),
-		process.SetFromFile(flags, path, slices.Collect(maps.Keys(remoteValues()))))
+		process.SetFromFile(flags, pflag.NewFlagSet("", pflag.ContinueOnError), path))
 	if err != nil {
 		t.Fatal(err)
 	}
