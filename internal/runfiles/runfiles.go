@@ -187,11 +187,9 @@ func WriteFile(path string, data []byte) error {
 // of the process and, with lasting, of the machine. It keeps the permissions of the old file. The
 // next write reuses the temporary file of a crash. A file has one writer.
 func writeFile(path string, data []byte, lasting bool) (err error) {
-	dir, permissions := filepath.Dir(path), os.FileMode(0o644)
-	if info, err := os.Stat(path); err == nil {
-		permissions = info.Mode().Perm()
-	}
-	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, permissions)
+	dir := filepath.Dir(path)
+	old, missing := os.Stat(path)
+	file, err := os.OpenFile(filepath.Join(dir, "."+filepath.Base(path)+".new"), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err
 	}
@@ -201,13 +199,13 @@ func writeFile(path string, data []byte, lasting bool) (err error) {
 			_ = os.Remove(file.Name())
 		}
 	}()
-	if _, err = file.Write(data); err != nil {
-		return err
+	if missing == nil {
+		err = file.Chmod(old.Mode().Perm())
 	}
-	if err = file.Chmod(permissions); err != nil {
-		return err
+	if err == nil {
+		_, err = file.Write(data)
 	}
-	if lasting {
+	if lasting && err == nil {
 		err = file.Sync()
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
