@@ -262,10 +262,10 @@ func leakyScenario(t *testing.T, s *scenariov1.Scenario, name string, calls ...*
 	setup.OracleScript, setup.Tools.Allow, setup.Tools.Deny = nil, []string{"end_conversation"}, nil
 	for i, call := range calls {
 		call.Id = proto.String(fmt.Sprint("c", i))
-		setup.OracleScript = append(setup.OracleScript, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
+		setup.OracleScript = append(setup.OracleScript, &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{call}})
 		setup.Tools.Allow = append(setup.Tools.Allow, call.GetTool())
 	}
-	setup.OracleScript = append(setup.OracleScript, &worldv1.Turn{Say: leak})
+	setup.OracleScript = append(setup.OracleScript, &worldv1.ScriptTurn{Say: leak})
 	s.Evaluation = &evaluationv1.Evaluation{Schema: setup.GetSchema(), Milestones: &evaluationv1.Graph{}, Minefields: &evaluationv1.Graph{}}
 	s.Proof, s.Notes = nil, ""
 	return s
@@ -287,7 +287,7 @@ func plant(t *testing.T, s *scenariov1.Scenario) int {
 			}
 		}
 	}
-	for _, trip := range s.GetProof().GetTrips() {
+	for _, trip := range s.GetProof().GetTriggers() {
 		for _, turn := range trip.GetTurns() {
 			if turn.GetSay() != "" {
 				turn.Say += canary

@@ -30,7 +30,7 @@ func entry(t *testing.T, out string) runfiles.ScenarioResult {
 	if err != nil || len(summary.Scenarios) != 1 {
 		t.Fatalf("summary: got %+v and %v, want one rollout", summary, err)
 	}
-	if run, err := runfiles.ReadRun(out); err != nil || run.Totals.UserContract == nil {
+	if run, err := runfiles.ReadRun(out); err != nil || run.Totals.UserFlagCounts == nil {
 		t.Fatalf("run: got %+v and %v, want how often its user was flagged", run, err)
 	}
 	return summary.Scenarios[0]

@@ -32,9 +32,9 @@ type Position struct {
 	Digest []byte
 }
 
-// seal numbers an entry, chains it to the previous one and returns its stored form, which ends with
-// its digest.
-func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
+// encodeEntry numbers an entry, chains it to the previous one and returns its stored form, which
+// ends with its digest.
+func encodeEntry(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	entry.Number, entry.Previous, entry.Digest = after.Entries, after.Digest, nil
 	if entry.GetStart() != nil {
 		entry.Number, entry.Previous = 0, nil
@@ -49,8 +49,8 @@ func seal(entry *busv1.LogEntry, after Position) ([]byte, error) {
 	return protowire.AppendBytes(protowire.AppendTag(raw, digestField, protowire.BytesType), sum[:]), nil
 }
 
-// unseal decodes a stored entry and verifies its digest.
-func unseal(raw []byte) (*busv1.LogEntry, error) {
+// decodeEntry decodes a stored entry and verifies its digest.
+func decodeEntry(raw []byte) (*busv1.LogEntry, error) {
 	content := len(raw) - sealSize
 	if content < 0 {
 		return nil, errors.New("it has no digest")

@@ -2,6 +2,6 @@ package bus
 
 // Seal and Unseal export seal and unseal for tests.
 var (
-	Seal   = seal
-	Unseal = unseal
+	Seal   = encodeEntry
+	Unseal = decodeEntry
 )

@@ -30,7 +30,7 @@ func (b Logs) FollowLog(ctx context.Context, shard int, handle func(ctx context.
 		if err != nil {
 			return fmt.Errorf("follow log: %w", err)
 		}
-		entry, err := unseal(decompressedData(msg.Headers(), msg.Data()))
+		entry, err := decodeEntry(decompressedData(msg.Headers(), msg.Data()))
 		if err != nil {
 			entry = nil
 		}

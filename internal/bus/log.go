@@ -21,7 +21,7 @@ import (
 // any other error the entry may have been written. Appending the same entry again at the same
 // position is safe.
 func (b Logs) Append(ctx context.Context, rolloutID string, entry *busv1.LogEntry, after Position) (Position, error) {
-	raw, err := seal(entry, after)
+	raw, err := encodeEntry(entry, after)
 	if err != nil {
 		return Position{}, fmt.Errorf("append to log of %s: %w", rolloutID, err)
 	}
@@ -113,7 +113,7 @@ func (b Logs) previousEntry(log *Log, msg *jetstream.RawStreamMsg, rolloutID, su
 	if msg.Subject != subject {
 		return nil, fmt.Errorf("an entry of %s stands there", msg.Subject)
 	}
-	entry, err := unseal(msg.Data)
+	entry, err := decodeEntry(msg.Data)
 	if err != nil {
 		return nil, err
 	}

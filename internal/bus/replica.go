@@ -19,8 +19,8 @@ const (
 	heartbeat = time.Second
 	lease     = 3 * heartbeat
 
-	eventAlive = "here"
-	eventLeft  = "gone"
+	eventAlive = "alive"
+	eventLeft  = "left"
 )
 
 func replicaSubject(service, event string) string { return "replica." + service + "." + event }

@@ -49,7 +49,7 @@ func TestDecodeTrajectory(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &setupv1.Setup{
-		OracleScript: []*worldv1.Turn{
+		OracleScript: []*worldv1.ScriptTurn{
 			{Calls: []*worldv1.ToolCall{{Id: proto.String("c"), Tool: "set_wifi_status", ArgumentsJson: `{"on": 1.0, "a":1e2}`}}},
 			{Say: "Done."},
 		},

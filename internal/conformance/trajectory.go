@@ -116,10 +116,10 @@ func decodeTrajectory(scenarios scenarioLookup, l line) (*Trajectory, error) {
 	return t, nil
 }
 
-func decodeTurns(recorded []recordedTurn) []*worldv1.Turn {
-	turns := make([]*worldv1.Turn, len(recorded))
+func decodeTurns(recorded []recordedTurn) []*worldv1.ScriptTurn {
+	turns := make([]*worldv1.ScriptTurn, len(recorded))
 	for i, turn := range recorded {
-		turns[i] = &worldv1.Turn{Say: turn.Say}
+		turns[i] = &worldv1.ScriptTurn{Say: turn.Say}
 		for _, c := range turn.Calls {
 			turns[i].Calls = append(turns[i].Calls, &worldv1.ToolCall{Id: &c.ID, Tool: c.Tool, ArgumentsJson: string(c.Arguments)})
 		}

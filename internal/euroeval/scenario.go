@@ -45,7 +45,7 @@ func (r *Record) Scenario(position *evaluationv1.RecordPosition) (*scenariov1.Sc
 			Messages: []*worldv1.Message{{
 				Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: question}, VisibleTo: roles,
 			}},
-			OracleScript:    []*worldv1.Turn{task.solution()},
+			OracleScript:    []*worldv1.ScriptTurn{task.solution()},
 			FunctionCalling: &setupv1.FunctionCalling{Prompt: Prompt(r.Text), Functions: tools(task.Functions)},
 		},
 		Evaluation: &evaluationv1.Evaluation{FunctionCalling: &evaluationv1.FunctionCalling{
@@ -55,9 +55,9 @@ func (r *Record) Scenario(position *evaluationv1.RecordPosition) (*scenariov1.Sc
 }
 
 // solution returns a turn that both graders accept, unless their rules exclude each other.
-func (t *Task) solution() *worldv1.Turn {
+func (t *Task) solution() *worldv1.ScriptTurn {
 	answers, _ := t.Answers.AsList()
-	turn := &worldv1.Turn{}
+	turn := &worldv1.ScriptTurn{}
 	for i, answer := range answers {
 		call, _ := answer.AsDict()
 		expected := call.Items()[0]

@@ -1,5 +1,5 @@
-// Package descriptor checks the limit of open files and sockets of this process.
-package descriptor
+// Package filelimit checks the limit of open files and sockets of this process.
+package filelimit
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package descriptor_test
+package filelimit_test
 
 import (
 	"errors"
@@ -8,26 +8,26 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 )
 
 func TestCheck(t *testing.T) {
-	limit := descriptor.Limit()
-	if err := descriptor.Check(limit - descriptor.Reserve); err != nil {
+	limit := filelimit.Limit()
+	if err := filelimit.Check(limit - filelimit.Reserve); err != nil {
 		t.Errorf("as many as there are: got %v, want nil", err)
 	}
-	err := descriptor.Check(limit)
-	if !errors.Is(err, descriptor.ErrLimit) || !strings.Contains(err.Error(), fmt.Sprintf("the limit is %d (ulimit -n)", limit)) {
+	err := filelimit.Check(limit)
+	if !errors.Is(err, filelimit.ErrLimit) || !strings.Contains(err.Error(), fmt.Sprintf("the limit is %d (ulimit -n)", limit)) {
 		t.Errorf("too many: got %v, want ErrLimit with the limit %d", err, limit)
 	}
 }
 
 func TestExplain(t *testing.T) {
-	if err, exhausted := descriptor.WithLimit(os.ErrClosed); exhausted || !errors.Is(err, os.ErrClosed) {
+	if err, exhausted := filelimit.WithLimit(os.ErrClosed); exhausted || !errors.Is(err, os.ErrClosed) {
 		t.Errorf("another error: got %v, %v, want it, false", err, exhausted)
 	}
-	err, exhausted := descriptor.WithLimit(fmt.Errorf("dial: %w", syscall.EMFILE))
-	if !exhausted || !errors.Is(err, descriptor.ErrLimit) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "ulimit -n") {
+	err, exhausted := filelimit.WithLimit(fmt.Errorf("dial: %w", syscall.EMFILE))
+	if !exhausted || !errors.Is(err, filelimit.ErrLimit) || !errors.Is(err, syscall.EMFILE) || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("EMFILE: got %v, %v, want ErrLimit with what to do, true", err, exhausted)
 	}
 }

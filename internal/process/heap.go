@@ -57,18 +57,18 @@ func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 	debug.SetGCPercent(maxGrowth)
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup
-	group.Go(func() { (&collector{growth: maxGrowth}).run(ctx) })
+	group.Go(func() { (&gcPacer{growth: maxGrowth}).run(ctx) })
 	return func() { cancel(); group.Wait() }, nil
 }
 
-// collector paces garbage collection.
-type collector struct {
+// gcPacer paces garbage collection.
+type gcPacer struct {
 	growth    int    // GOGC
 	allocated uint64 // all bytes allocated until the last measurement
 	cycles    uint64 // collections until the last measurement
 }
 
-func (c *collector) run(ctx context.Context) {
+func (c *gcPacer) run(ctx context.Context) {
 	ticker := time.NewTicker(heapInterval)
 	defer ticker.Stop()
 	samples := make([]metrics.Sample, len(heapMetrics))
@@ -97,7 +97,7 @@ func (c *collector) run(ctx context.Context) {
 }
 
 // adapt applies a new GOGC, which stops the process for a moment.
-func (c *collector) adapt(next int) {
+func (c *gcPacer) adapt(next int) {
 	if next != c.growth {
 		debug.SetGCPercent(next)
 		c.growth = next

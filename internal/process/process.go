@@ -50,7 +50,7 @@ type Run func(ctx context.Context, m *rpc.Node) error
 type Process struct {
 	service rpc.Service
 	body    Run
-	logging Log
+	logging LogConfig
 	network rpc.Config
 	export  telemetry.Config
 }
@@ -114,8 +114,8 @@ func ReportError(w io.Writer, program string, err error) int {
 	return ExitFailure
 }
 
-// Log configures logging.
-type Log struct {
+// LogConfig configures logging.
+type LogConfig struct {
 	// Format is text or json.
 	Format string
 	// Level is debug, info, warn or error.
@@ -123,16 +123,16 @@ type Log struct {
 }
 
 // DefaultLog returns text at level info.
-func DefaultLog() Log { return Log{Format: "text", Level: "info"} }
+func DefaultLog() LogConfig { return LogConfig{Format: "text", Level: "info"} }
 
 // RegisterFlags adds the logging flags.
-func (l *Log) RegisterFlags(fs *pflag.FlagSet) {
+func (l *LogConfig) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&l.Format, "log-format", l.Format, "`format` of the log: text or json")
 	fs.StringVar(&l.Level, "log-level", l.Level, "lowest logged `level`: debug, info, warn or error")
 }
 
 // Validate names the first field that is out of range.
-func (l Log) Validate() error {
+func (l LogConfig) Validate() error {
 	if l.Format != "text" && l.Format != "json" {
 		return fmt.Errorf("--log-format: %q given, expected text or json", l.Format)
 	}
@@ -144,7 +144,7 @@ func (l Log) Validate() error {
 }
 
 // New returns a logger that writes to w. The configuration must be valid.
-func (l Log) New(w io.Writer) *slog.Logger {
+func (l LogConfig) New(w io.Writer) *slog.Logger {
 	var level slog.Level
 	_ = level.UnmarshalText([]byte(l.Level)) // Validate has checked it
 	options := &slog.HandlerOptions{Level: level}

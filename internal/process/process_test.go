@@ -123,7 +123,7 @@ func TestSignalContext(t *testing.T) {
 
 func TestLog(t *testing.T) {
 	var out bytes.Buffer
-	logger := process.Log{Format: "json", Level: "warn"}.New(&out)
+	logger := process.LogConfig{Format: "json", Level: "warn"}.New(&out)
 	logger.Info("not this")
 	logger.Warn("lost", "rollout", "s.0")
 	var got map[string]any
@@ -143,11 +143,11 @@ func TestLog(t *testing.T) {
 
 func TestLogValidate(t *testing.T) {
 	for _, level := range []string{"debug", "info", "warn", "error"} {
-		if err := (process.Log{Format: "json", Level: level}).Validate(); err != nil {
+		if err := (process.LogConfig{Format: "json", Level: level}).Validate(); err != nil {
 			t.Errorf("Validate of level %s: got %v, want nil", level, err)
 		}
 	}
-	for want, log := range map[string]process.Log{
+	for want, log := range map[string]process.LogConfig{
 		`--log-format: "xml" given, expected text or json`:               {Format: "xml", Level: "info"},
 		`--log-level: "loud" given, expected debug, info, warn or error`: {Format: "text", Level: "loud"},
 	} {

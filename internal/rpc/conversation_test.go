@@ -178,7 +178,7 @@ func TestUnchecked(t *testing.T) {
 	}
 	said := []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: worldv1.Role_ROLE_AGENT}}
 	scripted := &agentgwv1.RespondRequest{
-		RolloutId: "s-_9.0.A", Role: worldv1.Role_ROLE_AGENT, View: said, Scripted: &worldv1.Turn{Calls: []*worldv1.ToolCall{{Tool: "tool"}}},
+		RolloutId: "s-_9.0.A", Role: worldv1.Role_ROLE_AGENT, View: said, Scripted: &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Tool: "tool"}}},
 		Player: &agentgwv1.Player{Name: "oracle", Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_SCENARIO}}},
 	}
 	model := proto.CloneOf(scripted)

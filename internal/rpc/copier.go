@@ -111,8 +111,8 @@ func shareAnswers(to, from *toolhostv1.ExecuteResponse) {
 	to.Now, to.NextDue = cloneOptional(from.Now), cloneOptional(from.NextDue)
 	to.Versions, to.Exception = slices.Clone(from.GetVersions()), from.GetException()
 	to.SessionDigest = bytes.Clone(from.GetSessionDigest())
-	if from.Deactivated != nil {
-		to.Deactivated = proto.Int32(from.GetDeactivated())
+	if from.EndedAtIndex != nil {
+		to.EndedAtIndex = proto.Int32(from.GetEndedAtIndex())
 	}
 	for _, answer := range from.GetServiceAnswers() {
 		to.ServiceAnswers = append(to.ServiceAnswers, proto.CloneOf(answer))

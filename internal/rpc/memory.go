@@ -20,13 +20,13 @@ import (
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
-	channels  map[Service]*channel
+	channels  map[Service]*memoryConn
 }
 
 func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory {
-	m := &memory{cfg: cfg, telemetry: t, channels: make(map[Service]*channel)}
+	m := &memory{cfg: cfg, telemetry: t, channels: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
-		m.channels[s] = newChannel(s, logger)
+		m.channels[s] = newMemoryConn(s, logger)
 	}
 	return m
 }
@@ -34,7 +34,7 @@ func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory 
 func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]}, nil }
 
 func (t *memory) open(s Service, g *guard) (server, error) {
-	h := &handlers{
+	h := &memoryServer{
 		channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]registered),
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
@@ -45,24 +45,24 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 	return h, nil
 }
 
-// channel is the connection to a service of this process. Calls wait until the service serves.
-type channel struct {
+// memoryConn is the connection to a service of this process. Calls wait until the service serves.
+type memoryConn struct {
 	waits *waitReporter
 	ctx   context.Context // ends when the channel is closed
 	close context.CancelFunc
 
 	mu       sync.Mutex
-	handlers *handlers     // nil while the service does not serve
+	handlers *memoryServer // nil while the service does not serve
 	change   chan struct{} // closed when served changes
 }
 
-func newChannel(s Service, logger *slog.Logger) *channel {
+func newMemoryConn(s Service, logger *slog.Logger) *memoryConn {
 	ctx, cancel := context.WithCancel(context.Background())
-	return &channel{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
+	return &memoryConn{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
 }
 
 // Invoke implements grpc.ClientConnInterface.
-func (c *channel) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
+func (c *memoryConn) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	return c.waits.invoke(ctx, c, func(ctx context.Context) error {
 		current, err := c.wait(ctx)
 		if err != nil {
@@ -73,7 +73,7 @@ func (c *channel) Invoke(ctx context.Context, method string, request, response a
 }
 
 // NewStream implements grpc.ClientConnInterface.
-func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+func (c *memoryConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return c.waits.open(ctx, c, desc, func(ctx context.Context) (grpc.ClientStream, error) {
 		current, err := c.wait(ctx)
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *channel) NewStream(ctx context.Context, desc *grpc.StreamDesc, method s
 }
 
 // GetState returns Ready if the service serves.
-func (c *channel) GetState() connectivity.State {
+func (c *memoryConn) GetState() connectivity.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -97,13 +97,13 @@ func (c *channel) GetState() connectivity.State {
 }
 
 // Close ends the channel's calls.
-func (c *channel) Close() error {
+func (c *memoryConn) Close() error {
 	c.close()
 	return nil
 }
 
 // wait waits until the service serves and returns its handlers.
-func (c *channel) wait(ctx context.Context) (*handlers, error) {
+func (c *memoryConn) wait(ctx context.Context) (*memoryServer, error) {
 	for {
 		c.mu.Lock()
 		current, change := c.handlers, c.change
@@ -122,7 +122,7 @@ func (c *channel) wait(ctx context.Context) (*handlers, error) {
 }
 
 // serve sets the handlers of calls, nil for none.
-func (c *channel) serve(h *handlers) {
+func (c *memoryConn) serve(h *memoryServer) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.handlers = h
@@ -130,9 +130,9 @@ func (c *channel) serve(h *handlers) {
 	c.change = make(chan struct{})
 }
 
-// handlers is the server of a service of this process.
-type handlers struct {
-	channel        *channel
+// memoryServer is the server of a service of this process.
+type memoryServer struct {
+	channel        *memoryConn
 	guard          *guard
 	copier         copier
 	methods        map[string]registered // by full name
@@ -148,10 +148,10 @@ type handlers struct {
 }
 
 // Address implements server.
-func (h *handlers) Address() string { return "in this process" }
+func (h *memoryServer) Address() string { return "in this process" }
 
 // Serve implements server.
-func (h *handlers) Serve() error {
+func (h *memoryServer) Serve() error {
 	h.mu.Lock()
 	if !h.stopping {
 		h.channel.serve(h)
@@ -162,7 +162,7 @@ func (h *handlers) Serve() error {
 }
 
 // GracefulStop implements server.
-func (h *handlers) GracefulStop() {
+func (h *memoryServer) GracefulStop() {
 	h.mu.Lock()
 	h.stopping = true
 	h.channel.serve(nil)
@@ -174,11 +174,11 @@ func (h *handlers) GracefulStop() {
 }
 
 // Stop implements server.
-func (h *handlers) Stop() { h.cancel() }
+func (h *memoryServer) Stop() { h.cancel() }
 
 // enter counts a running call until leave. The handler's context ends with the server or the
 // caller's context. It has the caller's metadata but no values.
-func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
+func (h *memoryServer) enter(ctx context.Context) (bounded context.Context, leave func(), err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.stopping {
@@ -194,7 +194,7 @@ func (h *handlers) enter(ctx context.Context) (bounded context.Context, leave fu
 }
 
 // callError returns the error of a call. A call that ended with the server is retryable.
-func (h *handlers) callError(err error) error {
+func (h *memoryServer) callError(err error) error {
 	if err != nil && h.ctx.Err() != nil {
 		return status.Error(codes.Unavailable, "the service has stopped")
 	}

@@ -14,7 +14,7 @@ import (
 
 // NewStream implements grpc.ClientConnInterface. The handler runs in another goroutine. A caller
 // reads the stream to its end or cancels ctx. A handler cannot set headers here, and sees no peer.
-func (h *handlers) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (h *memoryServer) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	m, ok := h.methods[method]
 	if !ok || m.stream == nil {
 		return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
@@ -40,7 +40,7 @@ func (h *handlers) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 }
 
 // stream runs a handler with the server's side of a stream.
-func (h *handlers) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
+func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
 		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())

@@ -19,7 +19,7 @@ type registered struct {
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
-func (h *handlers) RegisterService(desc *grpc.ServiceDesc, service any) {
+func (h *memoryServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for _, m := range desc.Methods {
 		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = registered{service: service, unary: m.Handler}
 	}
@@ -36,7 +36,7 @@ type answer struct {
 
 // Invoke implements grpc.ClientConnInterface. The handler runs in another goroutine, so that the
 // caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
-func (h *handlers) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) (err error) {
+func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) (err error) {
 	m, ok := h.methods[method]
 	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
@@ -71,7 +71,7 @@ func (h *handlers) Invoke(ctx context.Context, method string, request, response 
 }
 
 // handle runs a handler with a request that it owns.
-func (h *handlers) handle(ctx context.Context, method string, m registered, request any) (response any, err error) {
+func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response any, err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
 		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())

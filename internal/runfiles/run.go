@@ -139,7 +139,7 @@ type Outcome struct {
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
 	// Damage is the reason why the trajectory cannot be read. Its files are then old, if they exist.
 	Damage string `json:"damage,omitempty"`
-	// UserFlags are places where the simulated user may have broken its contract.
+	// UserFlags are places where the simulated user may have left its role.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`
 	// Usage is the usage of models, nil without models.
 	Usage *Usage `json:"usage,omitempty"`
@@ -155,8 +155,8 @@ type Totals struct {
 	// Ends counts rollouts by end. FailureClasses counts those without a score by class.
 	Ends           map[string]int `json:"ends"`
 	FailureClasses map[string]int `json:"failure_classes,omitempty"`
-	// UserContract counts violations of the user contract, nil if no user was checked.
-	UserContract *UserContract `json:"user_contract,omitempty"`
+	// UserFlagCounts counts the flags of simulated users, nil if no user was checked.
+	UserFlagCounts *UserFlagCounts `json:"user_flag_counts,omitempty"`
 	// Usage is the usage of all models.
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -168,7 +168,7 @@ func (r *Run) End(now time.Time, total int, rollouts []Rollout) {
 	if last := len(r.Resumptions) - 1; last >= 0 {
 		r.Resumptions[last].Ended = &now
 	}
-	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserContract: UserContractOf(rollouts)}
+	totals := &Totals{Rollouts: total, Done: len(rollouts), Ends: map[string]int{}, FailureClasses: map[string]int{}, UserFlagCounts: CountUserFlags(rollouts)}
 	r.Rollouts = make([]Outcome, len(rollouts))
 	var turns []*busv1.TurnUsage
 	for i, rollout := range rollouts {

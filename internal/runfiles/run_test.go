@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 	}
 	want := &Totals{
 		Rollouts: 5, Done: 4, Scored: 2, Ends: map[string]int{"finished": 1, "model_failure": 1, "infrastructure": 1, "cancelled": 1},
-		FailureClasses: map[string]int{"provider": 1}, UserContract: &UserContract{Rollouts: 4, Flagged: 4, Rate: 1, Rules: map[string]int{"leak": 4}},
+		FailureClasses: map[string]int{"provider": 1}, UserFlagCounts: &UserFlagCounts{Rollouts: 4, Flagged: 4, Rate: 1, Rules: map[string]int{"leak": 4}},
 		Usage: got.Totals.Usage,
 	}
 	if diff := gocmp.Diff(want, got.Totals); diff != "" {

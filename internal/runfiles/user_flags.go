@@ -7,7 +7,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// UserFlag is a possible violation of a simulated user's contract.
+// UserFlag is a place where a simulated user left its role.
 type UserFlag struct {
 	// Rule is assistant, early_end, invented, leak or unasked.
 	Rule string `json:"rule"`
@@ -17,8 +17,8 @@ type UserFlag struct {
 	Evidence string `json:"evidence"`
 }
 
-// UserContract counts violations of the simulated users of a run.
-type UserContract struct {
+// UserFlagCounts counts the flags of the simulated users of a run.
+type UserFlagCounts struct {
 	// Rollouts is the number of rollouts with a checked user: a user other than a script that made a
 	// turn.
 	Rollouts int `json:"rollouts"`
@@ -38,24 +38,24 @@ func userFlags(flags []*busv1.UserFlag) []UserFlag {
 	return list
 }
 
-// UserContractOf counts the flags of all rollouts. It returns nil if no user was checked.
-func UserContractOf(rollouts []Rollout) *UserContract {
-	contract := &UserContract{Rules: make(map[string]int)}
+// CountUserFlags counts the flags of all rollouts. It returns nil if no user was checked.
+func CountUserFlags(rollouts []Rollout) *UserFlagCounts {
+	counts := &UserFlagCounts{Rules: make(map[string]int)}
 	for _, r := range rollouts {
 		if !r.userChecked() {
 			continue
 		}
-		contract.Rollouts++
-		contract.add(userFlags(r.Result.GetUserFlags()))
+		counts.Rollouts++
+		counts.add(userFlags(r.Result.GetUserFlags()))
 	}
-	if contract.Rollouts == 0 {
+	if counts.Rollouts == 0 {
 		return nil
 	}
-	return contract
+	return counts
 }
 
 // add counts the flags of a rollout.
-func (c *UserContract) add(flags []UserFlag) {
+func (c *UserFlagCounts) add(flags []UserFlag) {
 	if len(flags) > 0 {
 		c.Flagged++
 	}
@@ -66,13 +66,15 @@ func (c *UserContract) add(flags []UserFlag) {
 }
 
 // UserChecked reports whether a finished run has checked users. It is false for a nil run.
-func (r *Run) UserChecked() bool { return r != nil && r.Totals != nil && r.Totals.UserContract != nil }
+func (r *Run) UserChecked() bool {
+	return r != nil && r.Totals != nil && r.Totals.UserFlagCounts != nil
+}
 
 // SetUserFlags replaces the flags of a rollout, updates the counts, and reports whether anything
 // changed. The run must have checked users.
 func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) {
-	contract := r.Totals.UserContract
-	contract.Flagged, contract.Rules = 0, make(map[string]int)
+	counts := r.Totals.UserFlagCounts
+	counts.Flagged, counts.Rules = 0, make(map[string]int)
 	for i := range r.Rollouts {
 		rollout := &r.Rollouts[i]
 		if rollout.Name == name {
@@ -80,7 +82,7 @@ func (r *Run) SetUserFlags(name string, flags []*busv1.UserFlag) (changed bool) 
 			changed = !slices.Equal(rollout.UserFlags, now)
 			rollout.UserFlags = now
 		}
-		contract.add(rollout.UserFlags)
+		counts.add(rollout.UserFlags)
 	}
 	return changed
 }

@@ -66,14 +66,14 @@ func TestSetUserFlags(t *testing.T) {
 	if !run.SetUserFlags("first", nil) {
 		t.Error("SetUserFlags of no flags: got no change")
 	}
-	want := &UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 1, "invented": 1}}
-	if diff := cmp.Diff(want, run.Totals.UserContract); diff != "" || run.Rollouts[0].UserFlags != nil {
+	want := &UserFlagCounts{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 1, "invented": 1}}
+	if diff := cmp.Diff(want, run.Totals.UserFlagCounts); diff != "" || run.Rollouts[0].UserFlags != nil {
 		t.Errorf("counts with %v (-want +got):\n%s", run.Rollouts[0].UserFlags, diff)
 	}
 }
 
-// TestUserContract checks the counts of flags over rollouts with and without a checked user.
-func TestUserContract(t *testing.T) {
+// TestUserFlagCounts checks the counts of flags over rollouts with and without a checked user.
+func TestUserFlagCounts(t *testing.T) {
 	const agentRole, userRole = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_USER
 	scripted := &agentgwv1.Player{Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{}}}
 	plugin := &agentgwv1.Player{Kind: &agentgwv1.Player_Plugin{Plugin: &agentgwv1.Plugin{}}}
@@ -82,13 +82,13 @@ func TestUserContract(t *testing.T) {
 	silent.Result.MessageCount = 0
 	tests := map[string]struct {
 		rollouts []Rollout
-		want     *UserContract
+		want     *UserFlagCounts
 	}{
 		"nobody watched": {[]Rollout{userRollout(scripted), {}}, nil},
-		"no flag":        {[]Rollout{userRollout(plugin), userRollout(scripted)}, &UserContract{Rollouts: 1, Rules: map[string]int{}}},
+		"no flag":        {[]Rollout{userRollout(plugin), userRollout(scripted)}, &UserFlagCounts{Rollouts: 1, Rules: map[string]int{}}},
 		"flags": {
 			[]Rollout{userRollout(plugin, "leak", "leak", "invented"), userRollout(plugin), userRollout(plugin, "leak"), userRollout(plugin), userRollout(scripted)},
-			&UserContract{Rollouts: 4, Flagged: 2, Rate: 0.5, Rules: map[string]int{"leak": 3, "invented": 1}},
+			&UserFlagCounts{Rollouts: 4, Flagged: 2, Rate: 0.5, Rules: map[string]int{"leak": 3, "invented": 1}},
 		},
 		"nobody spoke": {
 			[]Rollout{silent, userRollout(model), withUsage(userRollout(model), agentRole), withFailedTurn(withUsage(userRollout(model), agentRole, userRole)), withMessages(userRollout(plugin)), withMessages(userRollout(model), agentRole)}, nil,
@@ -98,12 +98,12 @@ func TestUserContract(t *testing.T) {
 				withUsage(userRollout(model), agentRole, userRole), withFailedTurn(withUsage(userRollout(model), userRole, userRole)), withMessages(userRollout(plugin), agentRole, userRole),
 				userRollout(model, "leak"), withFailedTurn(withUsage(userRollout(model), agentRole, userRole)),
 			},
-			&UserContract{Rollouts: 4, Flagged: 1, Rate: 0.25, Rules: map[string]int{"leak": 1}},
+			&UserFlagCounts{Rollouts: 4, Flagged: 1, Rate: 0.25, Rules: map[string]int{"leak": 1}},
 		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(test.want, UserContractOf(test.rollouts)); diff != "" {
+			if diff := cmp.Diff(test.want, CountUserFlags(test.rollouts)); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})

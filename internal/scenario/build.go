@@ -170,7 +170,7 @@ func (b *builder) start(v *value) *startWorld {
 
 // tools reads the tools of the agent besides those that the oracle calls, and the user's own tools.
 // The user always has the tool that ends the conversation.
-func (b *builder) tools(v *value, oracle []*worldv1.Turn) *setupv1.ToolSelection {
+func (b *builder) tools(v *value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Deny: b.texts(v.get("without_tools"))}
 	if extra := v.get("extra_tools"); extra == nil || extra.shape != shapeText || extra.text != allTools {
 		listed := b.extraTools(extra)
@@ -218,7 +218,7 @@ func (b *builder) extraTools(v *value) []string {
 }
 
 // calledTools returns the tools that a script calls, in the order of their first calls.
-func calledTools(script []*worldv1.Turn) []string {
+func calledTools(script []*worldv1.ScriptTurn) []string {
 	var tools []string
 	for call := range Calls(script...) {
 		if tool := call.GetTool(); tool != endTool && tool != "" && !slices.Contains(tools, tool) {
@@ -270,15 +270,15 @@ func (r *reader) recording(v *value) *setupv1.RecordedAnswer {
 }
 
 // endScript returns a user script that ends the conversation.
-func endScript(turns []*worldv1.Turn) []*worldv1.Turn {
+func endScript(turns []*worldv1.ScriptTurn) []*worldv1.ScriptTurn {
 	if len(turns) > 0 && hasCall(turns[len(turns)-1], endTool) {
 		return turns
 	}
 	return append(turns, endTurn())
 }
 
-func endTurn() *worldv1.Turn {
-	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
+func endTurn() *worldv1.ScriptTurn {
+	return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String(endCallID), Tool: endTool, ArgumentsJson: "{}"}}}
 }
 
 // evaluation reads both graphs.

@@ -50,7 +50,7 @@ func solutionCategories(setup *setupv1.Setup) []string {
 	for call := range Calls(setup.GetOracleScript()...) {
 		tools[call.GetTool()] = true
 	}
-	speaks := slices.ContainsFunc(setup.GetUserScript(), func(turn *worldv1.Turn) bool { return turn.GetSay() != "" })
+	speaks := slices.ContainsFunc(setup.GetUserScript(), func(turn *worldv1.ScriptTurn) bool { return turn.GetSay() != "" })
 	return derivedCategories(setup.GetCategories(), tools, speaks)
 }
 

@@ -39,14 +39,14 @@ const (
 	secondsPerMinute = 60
 )
 
-// confirmed returns those tools of a loaded scenario that need consent: the marked tools of the
-// pack and, with the augmentation, the built-in ones.
-func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedTool {
-	list := o.confirm
+// requiredConsents returns those tools of a loaded scenario that need consent: the marked tools of
+// the pack and, with the augmentation, the built-in ones.
+func (o Options) requiredConsents(tools *setupv1.ToolSelection) []*setupv1.ConsentTool {
+	list := o.moduleConsentTools
 	if slices.Contains(tools.GetAugmentations(), setupv1.Augmentation_AUGMENTATION_CONFIRMATION) {
-		list = slices.Concat(o.Confirm, o.confirm)
+		list = slices.Concat(o.ConsentTools, o.moduleConsentTools)
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(entry *setupv1.ConfirmedTool) bool {
+	return slices.DeleteFunc(slices.Clone(list), func(entry *setupv1.ConsentTool) bool {
 		return !o.known(entry.GetTool()) || slices.Contains(tools.GetDeny(), entry.GetTool())
 	})
 }
@@ -54,13 +54,13 @@ func (o Options) confirmed(tools *setupv1.ToolSelection) []*setupv1.ConfirmedToo
 // requireConsent makes the agent's calls of tools need the user's consent: it adds the table of
 // consents, which no automatic guardrail covers, and instructs the user. It changes fields of the
 // scenario, its setup and its evaluation, but no value that they share with others.
-func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
+func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConsentTool) {
 	setup, evaluation := s.GetSetup(), s.GetEvaluation()
-	required := len(setup.GetConfirm()) > 0
-	if setup.Confirm = confirm; required || len(confirm) == 0 {
+	required := len(setup.GetConsentTools()) > 0
+	if setup.ConsentTools = confirm; required || len(confirm) == 0 {
 		return
 	}
-	setup.Schema = gatedSchema(setup.GetSchema())
+	setup.Schema = schemaWithConsents(setup.GetSchema())
 	evaluation.Schema = setup.GetSchema()
 	setup.Tables = append(slices.Clip(setup.GetTables()), &worldv1.Table{Name: world.Consent})
 	user := &evaluationv1.User{}
@@ -83,8 +83,8 @@ func requireConsent(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) {
 	evaluation.Milestones, evaluation.Minefields = unguardConsents(evaluation.GetMilestones()), unguardConsents(evaluation.GetMinefields())
 }
 
-// gatedSchema returns the declared tables and that of consents.
-func gatedSchema(declared []*worldv1.TableSchema) []*worldv1.TableSchema {
+// schemaWithConsents returns the declared tables and that of consents.
+func schemaWithConsents(declared []*worldv1.TableSchema) []*worldv1.TableSchema {
 	return append(slices.Clip(declared), world.ConsentSchema())
 }
 
@@ -102,23 +102,23 @@ func unguardConsents(graph *evaluationv1.Graph) *evaluationv1.Graph {
 	return out
 }
 
-// toolsToConfirm returns those of some tools that need consent only in the variant of a scenario:
-// tools of the agent that do not need it already. If there are none, the scenario has no such
-// variant.
-func toolsToConfirm(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []*setupv1.ConfirmedTool {
+// addedConsentTools returns those of some tools that need consent only in the variant of a
+// scenario: tools of the agent that do not need it already. If there are none, the scenario has no
+// such variant.
+func addedConsentTools(s *scenariov1.Scenario, confirm []*setupv1.ConsentTool) []*setupv1.ConsentTool {
 	setup := s.GetSetup()
 	if setup.GetFunctionCalling() != nil || !IsBase(s) || isStandalone(setup.GetSchema()) {
 		return nil
 	}
-	required := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConfirmedTool) bool {
-		return disallowedReason(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConfirm(), func(other *setupv1.ConfirmedTool) bool {
+	required := slices.DeleteFunc(slices.Clone(confirm), func(entry *setupv1.ConsentTool) bool {
+		return disallowedReason(setup.GetTools(), entry.GetTool()) != "" || slices.ContainsFunc(setup.GetConsentTools(), func(other *setupv1.ConsentTool) bool {
 			return other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction()
 		})
 	})
-	if len(required) == 0 || len(setup.GetConfirm()) > 0 {
+	if len(required) == 0 || len(setup.GetConsentTools()) > 0 {
 		return required
 	}
-	if _, err := world.NewSchema(gatedSchema(setup.GetSchema())); err != nil {
+	if _, err := world.NewSchema(schemaWithConsents(setup.GetSchema())); err != nil {
 		return nil // another table has the name
 	}
 	return required
@@ -127,7 +127,7 @@ func toolsToConfirm(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []
 // confirmationVariant returns the variant of a base scenario in which some of its tools need
 // consent. Its oracle asks before the first call of each, and its user consents. All else is the
 // same.
-func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) *scenariov1.Scenario {
+func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConsentTool) *scenariov1.Scenario {
 	variant := Variant{ConfirmationSuffix, []setupv1.Augmentation{setupv1.Augmentation_AUGMENTATION_CONFIRMATION}}.apply(s)
 	evaluation := &evaluationv1.Evaluation{}
 	shareFields(s.GetEvaluation(), evaluation)
@@ -137,7 +137,7 @@ func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedToo
 		allow := max(1, len(neededConsents(setup, entry.GetTool())))
 		setup.MaxMessages = min(setup.GetMaxMessages()+askMessages+int32(allowMessages*allow), messageLimit)
 	}
-	requireConsent(variant, slices.Concat(setup.GetConfirm(), confirm))
+	requireConsent(variant, slices.Concat(setup.GetConsentTools(), confirm))
 	q := newQuestions(setup, confirm)
 	script, user := q.insert(s.GetSetup().GetOracleScript())
 	if len(script) > len(s.GetSetup().GetOracleScript()) {
@@ -157,20 +157,20 @@ func confirmationVariant(s *scenariov1.Scenario, confirm []*setupv1.ConfirmedToo
 // question is a question for consent to calls of one tool.
 type question struct {
 	tool  string
-	ask   *worldv1.Turn
-	reply []*worldv1.Turn
+	ask   *worldv1.ScriptTurn
+	reply []*worldv1.ScriptTurn
 }
 
 // questions are the questions of an oracle.
 type questions struct {
 	list []question
-	user []*worldv1.Turn
+	user []*worldv1.ScriptTurn
 	// userFirst reports whether the user speaks before the agent.
 	userFirst bool
 }
 
 // newQuestions returns the questions for a setup that still has the scripts of its base scenario.
-func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *questions {
+func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConsentTool) *questions {
 	messages := setup.GetMessages()
 	q := &questions{user: setup.GetUserScript()}
 	q.userFirst = len(messages) > 0 && messages[len(messages)-1].GetRecipient() == worldv1.Role_ROLE_USER
@@ -179,7 +179,7 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 	minutes := int(min(math.Ceil(longest/secondsPerMinute), world.MaxConsentMinutes))
 	calls := 0
 	for _, entry := range confirm {
-		reply := &worldv1.Turn{}
+		reply := &worldv1.ScriptTurn{}
 		for _, consent := range neededConsents(setup, entry.GetTool()) {
 			arguments := `{"action": ` + jsonString(entry.GetAction())
 			if consent.calls > 1 {
@@ -197,8 +197,8 @@ func newQuestions(setup *setupv1.Setup, confirm []*setupv1.ConfirmedTool) *quest
 			})
 		}
 		q.list = append(q.list, question{
-			tool: entry.GetTool(), ask: &worldv1.Turn{Say: askText + entry.GetAction() + "?"},
-			reply: []*worldv1.Turn{reply, {Say: goAheadText}},
+			tool: entry.GetTool(), ask: &worldv1.ScriptTurn{Say: askText + entry.GetAction() + "?"},
+			reply: []*worldv1.ScriptTurn{reply, {Say: goAheadText}},
 		})
 	}
 	return q
@@ -263,7 +263,7 @@ func exactColumns(declared []*worldv1.TableSchema) map[string]bool {
 
 // insert inserts each question before the first call that needs it. It returns that script and the
 // user's script with the answers.
-func (q *questions) insert(script []*worldv1.Turn) (asking, answering []*worldv1.Turn) {
+func (q *questions) insert(script []*worldv1.ScriptTurn) (asking, answering []*worldv1.ScriptTurn) {
 	left, open := q.user, slices.Clone(q.list)
 	reply := func() { // the user's turns up to its next text
 		for spoken := false; !spoken && len(left) > 0 && !hasCall(left[0], endTool); left = left[1:] {
@@ -290,11 +290,11 @@ func (q *questions) insert(script []*worldv1.Turn) (asking, answering []*worldv1
 
 // orders converts the orders of the base scenario's oracle to its asking one. It omits those that
 // change the order of the user's turns.
-func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.Turn) []*scenariov1.Order {
+func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.ScriptTurn) []*scenariov1.Order {
 	var out []*scenariov1.Order
 	base := s.GetSetup().GetOracleScript()
 	for _, order := range s.GetProof().GetOrders() {
-		permuted := make([]*worldv1.Turn, len(base))
+		permuted := make([]*worldv1.ScriptTurn, len(base))
 		for i, at := range order.GetTurns() {
 			permuted[i] = base[at]
 		}
@@ -313,7 +313,7 @@ func (q *questions) orders(s *scenariov1.Scenario, asking, answering []*worldv1.
 
 // confirm checks the tools that need consent, and that the scenario has what consent requires.
 func (c *checker) confirm(setup *setupv1.Setup) {
-	confirm, tools := setup.GetConfirm(), setup.GetTools()
+	confirm, tools := setup.GetConsentTools(), setup.GetTools()
 	for i, entry := range confirm {
 		path := fmt.Sprintf("setup.confirm[%d]", i)
 		c.tool(path, entry.GetTool())
@@ -326,8 +326,8 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 			}
 		}
 	}
-	for _, entry := range c.opts.confirm {
-		listed := slices.ContainsFunc(confirm, func(other *setupv1.ConfirmedTool) bool { return other.GetTool() == entry.GetTool() })
+	for _, entry := range c.opts.moduleConsentTools {
+		listed := slices.ContainsFunc(confirm, func(other *setupv1.ConsentTool) bool { return other.GetTool() == entry.GetTool() })
 		if !listed && takenAway(tools, entry.GetTool()) == "" {
 			c.fail("setup.confirm", "lacks %q, which @confirm marks", entry.GetTool())
 		}
@@ -351,7 +351,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 }
 
 // allowCall checks a call of the user that consents.
-func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConfirmedTool) {
+func (c *checker) allowCall(path string, call *worldv1.ToolCall, confirm []*setupv1.ConsentTool) {
 	var consent struct {
 		Action    string
 		Arguments map[string]json.RawMessage

@@ -50,7 +50,7 @@ func consentOptions() Options {
 		"remove_contact": {parameters: []parameter.Parameter{{Name: "person_id", Type: "string"}}, names: []string{"person_id"}},
 		AllowTool:        {parameters: []parameter.Parameter{{Name: "action", Type: "string"}, {Name: "scope", Type: "string"}, {Name: "minutes", Type: "number"}, {Name: "arguments", Type: "object"}}},
 	}
-	opts.Confirm = []*setupv1.ConfirmedTool{
+	opts.ConsentTools = []*setupv1.ConsentTool{
 		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "add_contact", Action: "add a contact"},
 	}
 	return opts
@@ -67,7 +67,7 @@ func loadConsent(t *testing.T, text string) *scenariov1.Scenario {
 
 // variantOf returns the variant of a scenario in which tools need consent; nil if there is none.
 func variantOf(s *scenariov1.Scenario) *scenariov1.Scenario {
-	for _, e := range Expand([]*scenariov1.Scenario{s}, consentOptions().Confirm) {
+	for _, e := range Expand([]*scenariov1.Scenario{s}, consentOptions().ConsentTools) {
 		if e.Suffix == ConfirmationSuffix {
 			return e.Scenario()
 		}
@@ -76,7 +76,7 @@ func variantOf(s *scenariov1.Scenario) *scenariov1.Scenario {
 }
 
 // said returns a script in short: texts, and tools with their arguments.
-func said(script []*worldv1.Turn) (list []string) {
+func said(script []*worldv1.ScriptTurn) (list []string) {
 	for _, turn := range script {
 		text := turn.GetSay()
 		for _, call := range turn.GetCalls() {
@@ -127,7 +127,7 @@ func TestConfirmation(t *testing.T) {
 	if got := made.GetProof().GetOrders(); len(got) != 0 {
 		t.Errorf("orders: got %v, want none: in both the user would have to answer in another order", got)
 	}
-	if diff := cmp.Diff(consentOptions().Confirm, setup.GetConfirm(), protocmp.Transform()); diff != "" {
+	if diff := cmp.Diff(consentOptions().ConsentTools, setup.GetConsentTools(), protocmp.Transform()); diff != "" {
 		t.Errorf("what needs consent (-want +got):\n%s", diff)
 	}
 	for _, m := range setup.GetMessages() {
@@ -216,7 +216,7 @@ func TestConfirmationVariantConditions(t *testing.T) {
 func TestBadConsent(t *testing.T) {
 	gated := "augmentations: [CONFIRMATION]\n" + edit(t, edit(t, testScenario, "extra_tools: [set_wifi_status]", "extra_tools: [remove_contact]"),
 		"  says: Wifi off!\n", "  says: Wifi off!\n  script: [{allow_action: {action: remove a contact}}]\n")
-	if got := loadConsent(t, gated).GetSetup(); !world.HasConsent(got.GetSchema()) || len(got.GetConfirm()) != 2 {
+	if got := loadConsent(t, gated).GetSetup(); !world.HasConsent(got.GetSchema()) || len(got.GetConsentTools()) != 2 {
 		t.Errorf("a scenario's own augmentation: got %v, want the table and two tools", got)
 	}
 	for _, test := range []struct{ name, old, replacement, want string }{
@@ -247,10 +247,10 @@ func TestBadConsent(t *testing.T) {
 	made := variantOf(loadConsent(t, consentScenario))
 	for name, change := range map[string]func(*setupv1.Setup){
 		"no table":     func(s *setupv1.Setup) { s.Schema = nil },
-		"no tools":     func(s *setupv1.Setup) { s.Confirm = nil },
-		"twice":        func(s *setupv1.Setup) { s.Confirm = append(s.GetConfirm(), s.GetConfirm()[0]) },
-		"unknown tool": func(s *setupv1.Setup) { s.Confirm[0].Tool = "nope" },
-		"no action":    func(s *setupv1.Setup) { s.Confirm[0].Action = "" },
+		"no tools":     func(s *setupv1.Setup) { s.ConsentTools = nil },
+		"twice":        func(s *setupv1.Setup) { s.ConsentTools = append(s.GetConsentTools(), s.GetConsentTools()[0]) },
+		"unknown tool": func(s *setupv1.Setup) { s.ConsentTools[0].Tool = "nope" },
+		"no action":    func(s *setupv1.Setup) { s.ConsentTools[0].Action = "" },
 		"own text":     func(s *setupv1.Setup) { s.Tools.Descriptions = []*setupv1.ToolDescription{{Tool: AllowTool}} },
 	} {
 		wrong := proto.CloneOf(made)

@@ -177,5 +177,5 @@ func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *
 		return
 	}
 	c.arguments(path+".arguments_json", tool, arguments, true)
-	c.allowCall(path+".arguments_json", call, setup.GetConfirm())
+	c.allowCall(path+".arguments_json", call, setup.GetConsentTools())
 }

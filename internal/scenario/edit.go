@@ -229,7 +229,7 @@ func (e *tableEdit) add(v *value) {
 // rowID returns the default id of a row: the UUID v5 of its content in the URL namespace, e.g. of a
 // contact's name. Rows of a table without such a column share an id.
 func rowID(schema world.Table, row *worldv1.Row) string {
-	if at := schema.Column(aboutColumn(schema)); at >= 0 {
+	if at := schema.Column(nameColumn(schema)); at >= 0 {
 		return contentID(row.GetCells()[at].GetText())
 	}
 	return contentID("my_phone")

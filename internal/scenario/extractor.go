@@ -28,7 +28,7 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 	}
 	c.ExtractorExpression = source.text
 	if _, err := celexpr.CompileExtractor(source.text); err != nil {
-		g.failInside(source, err)
+		g.failInText(source, err)
 	}
 }
 

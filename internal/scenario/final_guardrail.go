@@ -19,7 +19,7 @@ import (
 // Excluded are tables that the author leaves unguarded, tables that the oracle or the user may
 // change without a milestone that names them, and tables whose last change depends on the order of
 // the milestones. solution is the script of both.
-func addFinalGuardrails(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1.Turn) {
+func addFinalGuardrails(schema *world.Schema, graph *evaluationv1.Graph, solution []*worldv1.ScriptTurn) {
 	nodes := graph.GetNodes()
 	next := make([][]int, len(nodes))
 	for _, edge := range graph.GetEdges() {
@@ -82,16 +82,16 @@ func wantsChange(node *evaluationv1.Node, table string) bool {
 
 // userToolCalls returns one call of each of the user's tools. A simulated user may call them at any
 // time.
-func userToolCalls(tools *setupv1.ToolSelection) []*worldv1.Turn {
-	turn := &worldv1.Turn{}
+func userToolCalls(tools *setupv1.ToolSelection) []*worldv1.ScriptTurn {
+	turn := &worldv1.ScriptTurn{}
 	for _, tool := range tools.GetUser() {
 		turn.Calls = append(turn.Calls, &worldv1.ToolCall{Tool: tool})
 	}
-	return []*worldv1.Turn{turn}
+	return []*worldv1.ScriptTurn{turn}
 }
 
 // countChanges returns the number of calls in a script that may change a table.
-func countChanges(script []*worldv1.Turn, table string) int {
+func countChanges(script []*worldv1.ScriptTurn, table string) int {
 	count := 0
 	for call := range Calls(script...) {
 		if changedTable(call.GetTool()) == table {

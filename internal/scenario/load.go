@@ -67,8 +67,8 @@ func (l *loader) addShared(s *scenariov1.Scenario) {
 	s.Setup.Tools.Descriptions, s.Setup.ToolModules, s.Setup.ToolBackend = l.texts, l.modules, l.backend
 	s.Setup.ToolServers = l.servers
 	s.Setup.Schema = l.declared
-	if len(s.Setup.GetConfirm()) > 0 {
-		s.Setup.Schema = gatedSchema(l.declared)
+	if len(s.Setup.GetConsentTools()) > 0 {
+		s.Setup.Schema = schemaWithConsents(l.declared)
 	}
 	s.Evaluation.Schema = s.Setup.Schema
 	l.addMeasures(s)
@@ -141,7 +141,7 @@ func (l *loader) loadSection(s section) sectionResult {
 			continue
 		}
 		l.addShared(scenario)
-		requireConsent(scenario, l.opts.confirmed(scenario.GetSetup().GetTools()))
+		requireConsent(scenario, l.opts.requiredConsents(scenario.GetSetup().GetTools()))
 		b.report(Validate(scenario, l.opts), f.value, slices.Clone(r.errors[before:]))
 		stored, err := compact(Loaded{
 			Scenario: scenario, Position: Position{r.file, f.position.line, f.position.column}, World: b.text(f.value.get("world")), Base: b.base,

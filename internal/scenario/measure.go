@@ -170,7 +170,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 		r.fail(rows, "is %s, expected true; leave it out for a measure of cells", rows.shapeName())
 	}
 	if _, err := celexpr.CompileMeasure(source.text); err != nil {
-		r.failInside(source, err)
+		r.failInText(source, err)
 	}
 	for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
 		if slices.Contains(builtInNames(use), f.key) {

@@ -42,9 +42,9 @@ func (b *builder) proof(v *value) *scenariov1.Proof {
 		if item.get("triggered_by") == nil {
 			continue
 		}
-		at := "proof.trips[" + strconv.Itoa(len(proof.GetTrips())) + "]"
+		at := "proof.triggers[" + strconv.Itoa(len(proof.GetTriggers())) + "]"
 		b.recordSource(at, item.get("triggered_by"))
-		proof.Trips = append(proof.Trips, &scenariov1.Trip{
+		proof.Triggers = append(proof.Triggers, &scenariov1.MinefieldTrigger{
 			Minefield: int32(i), Turns: b.script(item.get("triggered_by"), turnForm(), at+".turns"),
 		})
 	}
@@ -71,8 +71,8 @@ func (c *checker) proof(s *scenariov1.Scenario) {
 	}
 	nodes := s.GetEvaluation().GetMinefields().GetNodes()
 	tripped := map[int32]bool{}
-	for i, trip := range proof.GetTrips() {
-		path := fmt.Sprintf("proof.trips[%d]", i)
+	for i, trip := range proof.GetTriggers() {
+		path := fmt.Sprintf("proof.triggers[%d]", i)
 		switch number := trip.GetMinefield(); {
 		case number < 0 || int(number) >= len(nodes):
 			c.fail(path, "is about minefield %d, expected a number below %d", number, len(nodes))

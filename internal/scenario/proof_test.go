@@ -20,7 +20,7 @@ func TestProof(t *testing.T) {
 	}
 	want := &scenariov1.Proof{
 		MaxIdleScore: 0.25, Orders: []*scenariov1.Order{{Turns: []int32{1, 0}}},
-		Trips: []*scenariov1.Trip{{Minefield: 1, Turns: []*worldv1.Turn{{Say: "Never."}}}},
+		Triggers: []*scenariov1.MinefieldTrigger{{Minefield: 1, Turns: []*worldv1.ScriptTurn{{Say: "Never."}}}},
 	}
 	if diff := cmp.Diff(want, loaded[0].Scenario.GetProof(), protocmp.Transform()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -70,11 +70,11 @@ func TestValidateProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := proto.CloneOf(loaded[0].Scenario)
-	trip := &scenariov1.Trip{Minefield: 1, Turns: []*worldv1.Turn{{Say: "No."}}}
-	s.Proof = &scenariov1.Proof{MaxIdleScore: -1, Trips: []*scenariov1.Trip{trip}}
+	trip := &scenariov1.MinefieldTrigger{Minefield: 1, Turns: []*worldv1.ScriptTurn{{Say: "No."}}}
+	s.Proof = &scenariov1.Proof{MaxIdleScore: -1, Triggers: []*scenariov1.MinefieldTrigger{trip}}
 	want := []Problem{
 		{"proof.max_idle_score", "is -1, expected a similarity from 0 to 1"},
-		{"proof.trips[0]", "is about minefield 1, expected a number below 0"},
+		{"proof.triggers[0]", "is about minefield 1, expected a number below 0"},
 	}
 	if diff := cmp.Diff(want, Validate(s, testOptions())); diff != "" {
 		t.Errorf("problems (-want +got):\n%s", diff)

@@ -24,36 +24,36 @@ const expressionKey = "cel"
 // nowText is the scenario's now in place of a timestamp.
 const nowText = "now"
 
-// inside is the position of a text's first character in its file. line is 0 if it is unknown.
-type inside struct {
+// textPosition is the position of a text's first character in its file. line is 0 if it is unknown.
+type textPosition struct {
 	line, column int
 }
 
 // insideScalar returns the start of a plain or quoted text on one line without escapes.
-func insideScalar(t *token.Token) inside {
+func insideScalar(t *token.Token) textPosition {
 	written := strings.TrimSpace(t.Origin)
 	switch {
 	case t.Position == nil || t.Value == "":
 	case written == t.Value:
-		return inside{t.Position.Line, t.Position.Column}
+		return textPosition{t.Position.Line, t.Position.Column}
 	case written == `"`+t.Value+`"` || written == `'`+t.Value+`'`:
-		return inside{t.Position.Line, t.Position.Column + 1}
+		return textPosition{t.Position.Line, t.Position.Column + 1}
 	}
-	return inside{}
+	return textPosition{}
 }
 
 // insideBlock returns the start of a text in a literal block.
-func insideBlock(node *ast.LiteralNode) inside {
+func insideBlock(node *ast.LiteralNode) textPosition {
 	header, text := node.GetToken(), node.Value.GetToken()
 	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
-		return inside{}
+		return textPosition{}
 	}
 	indent := len(text.Origin) - len(strings.TrimLeft(text.Origin, " "))
-	return inside{header.Position.Line + 1, indent + 1}
+	return textPosition{header.Position.Line + 1, indent + 1}
 }
 
-// failInside records a mistake of an expression, at its position in the text if that is known.
-func (r *reader) failInside(v *value, err error) {
+// failInText records a mistake of an expression, at its position in the text if that is known.
+func (r *reader) failInText(v *value, err error) {
 	at := *v
 	var mistake *celexpr.Error
 	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
@@ -161,13 +161,13 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 	}
 	compiled, err := celexpr.CompileTime(source.text)
 	if err != nil {
-		r.failInside(source, err)
+		r.failInText(source, err)
 		v.shape = shapeBroken
 		return
 	}
 	seconds, err := secondsAt(compiled, clock)
 	if err != nil {
-		r.failInside(source, err)
+		r.failInText(source, err)
 		v.shape = shapeBroken
 		return
 	}

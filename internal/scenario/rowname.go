@@ -70,7 +70,7 @@ func namedRowOf(schema world.Table, row *value) namedRow {
 		}
 		return ""
 	}
-	about := text(aboutColumn(schema))
+	about := text(nameColumn(schema))
 	id := text(schema.Columns[0].Name)
 	if name, named := strings.CutPrefix(id, rowNamePrefix); named {
 		return namedRow{name, contentID(name)}
@@ -81,9 +81,9 @@ func namedRowOf(schema world.Table, row *value) namedRow {
 	return namedRow{rowName(about), contentID(about)}
 }
 
-// aboutColumn returns the column that names a row: name, content, or the first text after the id.
+// nameColumn returns the column that names a row: name, content, or the first text after the id.
 // It is empty if the table has none.
-func aboutColumn(schema world.Table) string {
+func nameColumn(schema world.Table) string {
 	for _, column := range []string{"name", "content"} {
 		if schema.Column(column) >= 0 {
 			return column
@@ -180,7 +180,7 @@ func (n *rowNames) search(at *value, schema world.Table) []namedRow {
 	if !n.visitRows(n.reader, at, len(n.rows[schema.Name])+len(n.given[schema.Name])) || searched {
 		return found
 	}
-	about := schema.Column(aboutColumn(schema))
+	about := schema.Column(nameColumn(schema))
 	for _, row := range n.rows[schema.Name] {
 		if about >= 0 {
 			found = append(found, namedRow{rowName(row.GetCells()[about].GetText()), row.GetCells()[0].GetText()})

@@ -27,8 +27,8 @@ type Options struct {
 	// Tools are names to suggest in a message about an unknown tool. It may be empty.
 	Tools []string
 
-	// Confirm are built-in tools that need the user's consent if a scenario requests it.
-	Confirm []*setupv1.ConfirmedTool
+	// ConsentTools are built-in tools that need the user's consent if a scenario requests it.
+	ConsentTools []*setupv1.ConsentTool
 
 	// AllowUnreachable accepts targets that no call of the agent reaches. One of the original's
 	// scenarios has them.
@@ -38,7 +38,7 @@ type Options struct {
 	// result contains the files' tools and, unless the pack is standalone, the built-in ones. It also
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
-	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, Errors)
+	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, Errors)
 	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
 	// the files. Nil accepts every file.
 	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, Errors)
@@ -58,8 +58,8 @@ type Options struct {
 	servers    []*setupv1.ToolServer
 	standalone bool
 	backend    string
-	// confirm are the modules' tools that need consent.
-	confirm []*setupv1.ConfirmedTool
+	// moduleConsentTools are the modules' tools that need consent.
+	moduleConsentTools []*setupv1.ConsentTool
 	// backends are the backends of known tools, without DefaultBackend.
 	backends []string
 	// packMeasures are the pack's measures.

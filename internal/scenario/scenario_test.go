@@ -135,7 +135,7 @@ func TestCatalogue(t *testing.T) {
 
 // checkTurns checks that user and oracle alternate and that the user ends the conversation after
 // the oracle's last text. The user's own calls may be in between.
-func checkTurns(t *testing.T, name string, oracle, user []*worldv1.Turn) {
+func checkTurns(t *testing.T, name string, oracle, user []*worldv1.ScriptTurn) {
 	t.Helper()
 	said := 0
 	for _, turn := range oracle {

@@ -70,7 +70,7 @@ func (o Options) withSetup(setup *setupv1.Setup) (Options, Errors) {
 	if err != nil {
 		return o, Errors{{File: toolFolder, Line: 1, Column: 1, Reason: err.Error()}}
 	}
-	opts.modules, opts.servers, opts.standalone, opts.backend, opts.confirm = modules, setup.GetToolServers(), standalone, backend, confirm
+	opts.modules, opts.servers, opts.standalone, opts.backend, opts.moduleConsentTools = modules, setup.GetToolServers(), standalone, backend, confirm
 	return opts, nil
 }
 

@@ -71,7 +71,7 @@ type value struct {
 	fields []field
 
 	// inside is the position of a text's first character.
-	inside inside
+	inside textPosition
 	// time is the expression that defines a number, nil for a literal.
 	time *celexpr.Time
 }

@@ -12,13 +12,13 @@ import (
 
 // Turns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
 // none. It does not check tools and arguments. The error is of type Errors.
-func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
+func Turns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
 	b := &builder{reader: &reader{file: name}, sources: map[string]*value{}}
 	docs := b.documents(data)
 	if len(docs) != 1 && len(b.errors) == 0 {
 		b.fail(top(), "expected one list of turns")
 	}
-	var turns []*worldv1.Turn
+	var turns []*worldv1.ScriptTurn
 	for _, doc := range docs {
 		turns = append(turns, b.turns(doc, turnForm(), "")...)
 	}
@@ -29,7 +29,7 @@ func Turns(name string, data []byte) ([]*worldv1.Turn, error) {
 }
 
 // script reads turns. It numbers calls without an id through the script: call_1, call_2, …
-func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
+func (b *builder) script(v *value, turn form, path string) []*worldv1.ScriptTurn {
 	turns := b.turns(v, turn, path)
 	calls := 0
 	for call := range Calls(turns...) {
@@ -44,7 +44,7 @@ func (b *builder) script(v *value, turn form, path string) []*worldv1.Turn {
 }
 
 // Calls iterates over the calls of turns.
-func Calls(turns ...*worldv1.Turn) iter.Seq[*worldv1.ToolCall] {
+func Calls(turns ...*worldv1.ScriptTurn) iter.Seq[*worldv1.ToolCall] {
 	return func(yield func(*worldv1.ToolCall) bool) {
 		for _, turn := range turns {
 			for _, call := range turn.GetCalls() {
@@ -57,13 +57,13 @@ func Calls(turns ...*worldv1.Turn) iter.Seq[*worldv1.ToolCall] {
 }
 
 // hasCall reports whether a turn calls a tool.
-func hasCall(turn *worldv1.Turn, tool string) bool {
+func hasCall(turn *worldv1.ScriptTurn, tool string) bool {
 	return slices.ContainsFunc(turn.GetCalls(), func(call *worldv1.ToolCall) bool { return call.GetTool() == tool })
 }
 
 // turns reads turns. path is their path in the canonical form.
-func (b *builder) turns(v *value, form form, path string) []*worldv1.Turn {
-	var turns []*worldv1.Turn
+func (b *builder) turns(v *value, form form, path string) []*worldv1.ScriptTurn {
+	var turns []*worldv1.ScriptTurn
 	for _, item := range b.items(v) {
 		if b.object(item, form) != nil {
 			turns = append(turns, b.turn(item, form, path+"["+strconv.Itoa(len(turns))+"]"))
@@ -72,13 +72,13 @@ func (b *builder) turns(v *value, form form, path string) []*worldv1.Turn {
 	return turns
 }
 
-func (b *builder) turn(v *value, form form, at string) *worldv1.Turn {
+func (b *builder) turn(v *value, form form, at string) *worldv1.ScriptTurn {
 	calls := callForm()
 	if form.has(milestoneKey) {
 		calls = oracleCallForm()
 	}
 	b.recordSource(at, v)
-	turn := &worldv1.Turn{Say: b.text(v.get("say"))}
+	turn := &worldv1.ScriptTurn{Say: b.text(v.get("say"))}
 	if end := v.get("end"); b.checkShape(end, shapeBool) {
 		if !end.boolean {
 			b.fail(end, "is false; leave the turn out")

@@ -15,13 +15,13 @@ func TestTurns(t *testing.T) {
 	call := func(id, tool, arguments string) *worldv1.ToolCall {
 		return &worldv1.ToolCall{Id: &id, Tool: tool, ArgumentsJson: arguments}
 	}
-	turns := func(list ...*worldv1.Turn) []*worldv1.Turn { return list }
-	calls := func(list ...*worldv1.ToolCall) *worldv1.Turn { return &worldv1.Turn{Calls: list} }
+	turns := func(list ...*worldv1.ScriptTurn) []*worldv1.ScriptTurn { return list }
+	calls := func(list ...*worldv1.ToolCall) *worldv1.ScriptTurn { return &worldv1.ScriptTurn{Calls: list} }
 	tests := map[string]struct {
 		text string
-		want []*worldv1.Turn
+		want []*worldv1.ScriptTurn
 	}{
-		"texts": {"- say: ok\n- say: ''\n- say: |\n    two\n    lines\n", turns(&worldv1.Turn{Say: "ok"}, &worldv1.Turn{}, &worldv1.Turn{Say: "two\nlines\n"})},
+		"texts": {"- say: ok\n- say: ''\n- say: |\n    two\n    lines\n", turns(&worldv1.ScriptTurn{Say: "ok"}, &worldv1.ScriptTurn{}, &worldv1.ScriptTurn{Say: "two\nlines\n"})},
 		"calls": {
 			"- calls:\n  - id: c1\n    tool: a\n    arguments: {z: 1.50, a: [true, null, x], 'b c': {d: -1e40}}\n  - tool: b\n",
 			turns(calls(call("c1", "a", `{"z": 1.50, "a": [true, null, "x"], "b c": {"d": -1e40}}`), call("", "b", "{}"))),
@@ -36,7 +36,7 @@ func TestTurns(t *testing.T) {
 		},
 		"JSON": {
 			"[\n  {\"say\": \"a\\u00e9 \\ud83d\\ude00\"},\n  {\"calls\": [{\"id\": \"c\", \"tool\": \"t\", \"arguments\": {\"on\": false, \"n\": null}}]}\n]\n",
-			turns(&worldv1.Turn{Say: "aé 😀"}, calls(call("c", "t", `{"on": false, "n": null}`))),
+			turns(&worldv1.ScriptTurn{Say: "aé 😀"}, calls(call("c", "t", `{"on": false, "n": null}`))),
 		},
 		"no turn": {"[]", nil},
 	}
@@ -100,7 +100,7 @@ func FuzzTurns(f *testing.F) {
 // TestScriptOfOneText compares a script of one text with a list.
 func TestScriptOfOneText(t *testing.T) {
 	t.Parallel()
-	load := func(script string) []*worldv1.Turn {
+	load := func(script string) []*worldv1.ScriptTurn {
 		return loadOne(t, edit(t, testScenario, "  says: Wifi off!\n", "  says: Wifi off!\n  script: "+script+"\n")).GetSetup().GetUserScript()
 	}
 	if diff := cmp.Diff(load("[{say: Please.}]"), load("Please."), protocmp.Transform()); diff != "" {

@@ -34,7 +34,7 @@ func TestUserTools(t *testing.T) {
 	if diff := cmp.Diff([]string{"set_wifi_status"}, setup.GetTools().GetUser()); diff != "" {
 		t.Errorf("the user's tools (-want +got):\n%s", diff)
 	}
-	want := &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+	want := &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
 	if diff := cmp.Diff(want, setup.GetUserScript()[0], protocmp.Transform()); diff != "" {
 		t.Errorf("the script's first turn (-want +got):\n%s", diff)
 	}

@@ -116,7 +116,7 @@ func (c *checker) userTools(names []string) {
 // notUserTool explains why a user may not call a tool, empty if it may.
 func notUserTool(setup *setupv1.Setup, tool string) string {
 	userTools := append(slices.Clone(setup.GetTools().GetUser()), endTool)
-	if len(setup.GetConfirm()) > 0 {
+	if len(setup.GetConsentTools()) > 0 {
 		userTools = append(userTools, AllowTool)
 	}
 	if slices.Contains(userTools, tool) {
@@ -279,7 +279,7 @@ func (c *checker) tool(path, name string) {
 }
 
 // script checks turns. refuse explains why their speaker may not call a tool.
-func (c *checker) script(path string, turns []*worldv1.Turn, refuse func(tool string) string) {
+func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(tool string) string) {
 	ids := map[string]bool{}
 	for i, turn := range turns {
 		at := fmt.Sprintf("%s[%d]", path, i)

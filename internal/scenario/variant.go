@@ -99,8 +99,8 @@ type Expanded struct {
 	HasVariants bool
 
 	base          *scenariov1.Scenario
-	augmentations []setupv1.Augmentation   // nil for the base scenario itself
-	confirm       []*setupv1.ConfirmedTool // for the confirmation variant
+	augmentations []setupv1.Augmentation // nil for the base scenario itself
+	confirm       []*setupv1.ConsentTool // for the confirmation variant
 }
 
 // Scenario returns the scenario. It creates a variant on demand, because most are never used. See
@@ -119,7 +119,7 @@ func (e *Expanded) Scenario() *scenariov1.Scenario {
 // variants, and one more if its agent has some of the confirm tools, in which these need the user's
 // consent. A scenario in the catalogue with a variant's name replaces that variant, so a catalogue
 // with variants does not change.
-func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) []Expanded {
+func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConsentTool) []Expanded {
 	byName := make(map[string]*scenariov1.Scenario, len(scenarios))
 	for _, s := range scenarios {
 		byName[s.GetSetup().GetName()] = s
@@ -133,7 +133,7 @@ func Expand(scenarios []*scenariov1.Scenario, confirm []*setupv1.ConfirmedTool) 
 		}
 		base := s.GetSetup().GetName()
 		all := variants
-		required := toolsToConfirm(s, confirm)
+		required := addedConsentTools(s, confirm)
 		if len(required) > 0 {
 			all = append(slices.Clip(variants), Variant{Suffix: ConfirmationSuffix})
 		}

@@ -21,7 +21,7 @@ import (
 // Run serves the gateway at the node until ctx is done, and then returns nil. It records turns that
 // cannot be computed again on the bus. The replica that owns a model's key plays that model's
 // turns.
-func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway) (err error) {
+func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.AgentGateway) (err error) {
 	prices, err := cfg.check()
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
@@ -31,7 +31,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 		return fmt.Errorf("agent gateway: %w", err)
 	}
 	defer func() { err = errors.Join(err, replicas.Leave()) }()
-	budget, err := openBudget(cfg, stores, replicas.Name(), m.Logger(rpc.AgentGateway))
+	budget, err := newLimiter(cfg, stores, replicas.Name(), node.Logger(rpc.AgentGateway))
 	if err != nil {
 		return fmt.Errorf("agent gateway: %w", err)
 	}
@@ -54,7 +54,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 	attached, followed := make(chan error, 1), make(chan error, 1)
 	go func() {
 		defer cancel()
-		attached <- server.serveAttached(ctx, cfg, m.Logger(rpc.AgentGateway))
+		attached <- server.serveAttached(ctx, cfg, node.Logger(rpc.AgentGateway))
 	}()
 	go func() {
 		defer cancel()
@@ -64,7 +64,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 			}
 		})
 	}()
-	err = m.Serve(ctx, rpc.AgentGateway, func(r grpc.ServiceRegistrar) {
+	err = node.Serve(ctx, rpc.AgentGateway, func(r grpc.ServiceRegistrar) {
 		agentgwv1.RegisterAgentGatewayServiceServer(r, server)
 		agentgwv1.RegisterPlayerCheckServiceServer(r, checker{server: server})
 	})
@@ -72,8 +72,8 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.AgentGateway
 	return errors.Join(err, <-attached, <-followed)
 }
 
-// openBudget returns the limiter of requests to model providers, or nil without limits.
-func openBudget(cfg Config, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
+// newLimiter returns the limiter of requests to model providers, or nil without limits.
+func newLimiter(cfg Config, recordings ratelimit.Recordings, replica string, logger *slog.Logger) (*ratelimit.Limiter, error) {
 	if cfg.Unbudgeted {
 		return nil, nil
 	}

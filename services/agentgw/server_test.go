@@ -113,8 +113,8 @@ func scrambled() []*worldv1.Tool {
 	}
 }
 
-func wifiOff() *worldv1.Turn {
-	return &worldv1.Turn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
+func wifiOff() *worldv1.ScriptTurn {
+	return &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{{Id: proto.String("call_1"), Tool: "set_wifi_status", ArgumentsJson: `{"on": false}`}}}
 }
 
 const wifiOffSource = "call_1_parameters = {'on': False}\ncall_1_response = set_wifi_status(**call_1_parameters)\nprint(repr(call_1_response))"
@@ -126,11 +126,11 @@ type scriptedTest struct {
 }
 
 func TestRespondOracle(t *testing.T) {
-	unlisted := &worldv1.Turn{Calls: []*worldv1.ToolCall{wifiOff().GetCalls()[0], {Id: proto.String("call_2"), Tool: "get_cellular_service_status", ArgumentsJson: "{}"}}}
+	unlisted := &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{wifiOff().GetCalls()[0], {Id: proto.String("call_2"), Tool: "get_cellular_service_status", ArgumentsJson: "{}"}}}
 	unlistedSource := "call_2_parameters = {}\ncall_2_response = get_cellular_service_status(**call_2_parameters)\nprint(repr(call_2_response))"
 	runScripted(t, map[string]scriptedTest{
 		"oracle says": {
-			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.Turn{Say: "Done."}},
+			&agentgwv1.RespondRequest{Role: agent, Player: play(t, agent, "oracle"), Scripted: &worldv1.ScriptTurn{Say: "Done."}},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "Done.")}},
 		},
 		"oracle calls by the agent's name": {
@@ -165,7 +165,7 @@ func TestRespondOracle(t *testing.T) {
 func TestRespondScripted(t *testing.T) {
 	runScripted(t, map[string]scriptedTest{
 		"user says": {
-			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), Scripted: &worldv1.Turn{Say: "ok"}},
+			&agentgwv1.RespondRequest{Role: user, Player: play(t, user, "scripted"), Scripted: &worldv1.ScriptTurn{Say: "ok"}},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(user, agent, "ok")}},
 		},
 		"user ends": {
@@ -175,11 +175,11 @@ func TestRespondScripted(t *testing.T) {
 				"call_end", "end_conversation")}},
 		},
 		"inline turn": {
-			&agentgwv1.RespondRequest{Role: user, Turn: 1, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
+			&agentgwv1.RespondRequest{Role: user, Turn: 1, Player: inline(&worldv1.ScriptTurn{Say: "a"}, &worldv1.ScriptTurn{Say: "b"})},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(user, agent, "b")}},
 		},
 		"inline ends": {
-			&agentgwv1.RespondRequest{Role: agent, Turn: 2, Player: inline(&worldv1.Turn{Say: "a"}, &worldv1.Turn{Say: "b"})},
+			&agentgwv1.RespondRequest{Role: agent, Turn: 2, Player: inline(&worldv1.ScriptTurn{Say: "a"}, &worldv1.ScriptTurn{Say: "b"})},
 			&agentgwv1.RespondResponse{Messages: []*worldv1.Message{say(agent, user, "I have nothing to add.")}},
 		},
 		"unhelpful": {
@@ -206,7 +206,7 @@ func runScripted(t *testing.T, tests map[string]scriptedTest) {
 	}
 }
 
-func inline(turns ...*worldv1.Turn) *agentgwv1.Player {
+func inline(turns ...*worldv1.ScriptTurn) *agentgwv1.Player {
 	return &agentgwv1.Player{Name: "inline", Kind: &agentgwv1.Player_Scripted{
 		Scripted: &agentgwv1.Scripted{Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: turns},
 	}}

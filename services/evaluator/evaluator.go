@@ -26,12 +26,12 @@ const queueLength = 256
 // Run serves EvaluatorService and scores rollouts until ctx is done. All its state is derived from
 // the bus: after a restart it reads the streams again and continues with the rollouts that have no
 // result.
-func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) error {
+func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Evaluator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
-	logger := m.Logger(rpc.Evaluator)
-	judge := newScorer(stores, logger)
+	logger := node.Logger(rpc.Evaluator)
+	scorer := newScorer(stores, logger)
 	assembler, err := resume(ctx, stores)
 	if ctx.Err() != nil {
 		return nil
@@ -39,16 +39,16 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Evaluator) e
 	if err != nil {
 		return fmt.Errorf("evaluator: %w", err)
 	}
-	service := &server{bus: stores, scorer: judge, assembler: assembler, done: ctx.Done()}
+	service := &server{bus: stores, scorer: scorer, assembler: assembler, done: ctx.Done()}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	tasks := []func(context.Context) error{
 		func(ctx context.Context) error {
-			return m.Serve(ctx, rpc.Evaluator, func(registrar grpc.ServiceRegistrar) {
+			return node.Serve(ctx, rpc.Evaluator, func(registrar grpc.ServiceRegistrar) {
 				evaluatorv1.RegisterEvaluatorServiceServer(registrar, service)
 			})
 		},
-		func(ctx context.Context) error { return follow(ctx, cfg, stores, judge, assembler) },
+		func(ctx context.Context) error { return follow(ctx, cfg, stores, scorer, assembler) },
 	}
 	errs := make([]error, len(tasks))
 	var group sync.WaitGroup
@@ -97,7 +97,7 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 		})
 		group.Go(func() error {
 			return b.FollowSnapshots(ctx, shard, func(_ context.Context, snapshot *busv1.Snapshot) error {
-				submit(assembler.Snapshot(snapshot))
+				submit(assembler.AddSnapshot(snapshot))
 				return nil
 			})
 		})
@@ -115,17 +115,17 @@ func follow(ctx context.Context, cfg Config, b bus.Evaluator, s *scorer, assembl
 
 // addEntry adds an entry to the state of its rollout. It ignores a broken log, which must not stop
 // the others; the rollout's worker requests the result.
-func (j *scorer) addEntry(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
+func (s *scorer) addEntry(ctx context.Context, assembler *assemble.Assembler, id string, seq uint64, entry *busv1.LogEntry) (*assemble.Trajectory, error) {
 	span := trace.SpanContextFromContext(ctx)
-	trajectory, err := assembler.Log(id, seq, entry, span)
+	trajectory, err := assembler.AddEntry(id, seq, entry, span)
 	if errors.Is(err, assemble.ErrReopened) {
-		err = j.retryUnavailable(ctx, func() (err error) {
-			trajectory, err = restore(ctx, j.bus, assembler, id, span)
+		err = s.retryUnavailable(ctx, func() (err error) {
+			trajectory, err = restore(ctx, s.bus, assembler, id, span)
 			return err
 		})
 	}
 	if errors.Is(err, assemble.ErrLog) || errors.Is(err, bus.ErrDamaged) {
-		j.logger.Error("log ignored", "rollout", id, "error", err)
+		s.logger.Error("log ignored", "rollout", id, "error", err)
 		return trajectory, nil
 	}
 	return trajectory, err
@@ -152,13 +152,13 @@ func read(ctx context.Context, b bus.Evaluator, id string) (*bus.Log, []*busv1.S
 }
 
 // storeResults stores the results of complete trajectories until ctx is done.
-func storeResults(ctx context.Context, judge *scorer, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
+func storeResults(ctx context.Context, scorer *scorer, assembler *assemble.Assembler, complete <-chan *assemble.Trajectory) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case trajectory := <-complete:
-			if err := judge.retryUnavailable(ctx, func() error { return judge.storeResult(ctx, trajectory) }); err != nil {
+			if err := scorer.retryUnavailable(ctx, func() error { return scorer.storeResult(ctx, trajectory) }); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}

@@ -55,7 +55,7 @@ func TestExplainTrajectory(t *testing.T) {
 	want := &evaluatorv1.ExplainTrajectoryResponse{
 		Result: scored.GetResult(),
 		Milestones: []*evaluatorv1.NodeExplanation{
-			{Name: "added", Match: &evaluatorv1.NodeAt{
+			{Name: "added", Match: &evaluatorv1.NodeEvaluation{
 				Index: 2, Similarity: 1, Guardrails: unchanged(-1, 0),
 				Constraints: []*evaluatorv1.ConstraintExplanation{{
 					Table: contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION, Similarity: 1,
@@ -67,7 +67,7 @@ func TestExplainTrajectory(t *testing.T) {
 					}}}},
 				}},
 			}},
-			{Node: 1, Match: &evaluatorv1.NodeAt{
+			{Node: 1, Match: &evaluatorv1.NodeEvaluation{
 				Index: 3, Similarity: similarity, Guardrails: unchanged(0, 2),
 				Constraints: []*evaluatorv1.ConstraintExplanation{{
 					Table: world.Sandbox, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT, Similarity: similarity,

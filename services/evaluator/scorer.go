@@ -48,25 +48,25 @@ func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
 // bus.
-func (j *scorer) retryUnavailable(ctx context.Context, task func() error) error {
+func (s *scorer) retryUnavailable(ctx context.Context, task func() error) error {
 	for {
 		err := task()
 		if !errors.Is(err, bus.ErrUnavailable) || ctx.Err() != nil {
 			return err
 		}
-		j.logger.Warn("waiting for NATS", "error", err)
+		s.logger.Warn("waiting for NATS", "error", err)
 	}
 }
 
 // storeResult scores a complete trajectory and stores its result unless it has one.
-func (j *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajectory) error {
+func (s *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajectory) error {
 	ctx = trace.ContextWithRemoteSpanContext(ctx, trajectory.Span)
 	ctx, span := otel.Tracer("evaluator").Start(ctx, "evaluate "+trajectory.Rollout.GetScenario())
 	defer span.End()
-	result, err := j.result(ctx, trajectory)
+	result, err := s.result(ctx, trajectory)
 	if errors.Is(err, errUnscorable) {
 		// No retry makes this trajectory scorable, so its result contains the reason.
-		j.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
+		s.logger.Error("rollout cannot be scored", "rollout", trajectory.Rollout.GetId(), "error", err)
 		end := &busv1.End{Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error()}
 		if measure.IsFailure(err) {
 			end.ExceptionType = measure.Exception
@@ -81,50 +81,50 @@ func (j *scorer) storeResult(ctx context.Context, trajectory *assemble.Trajector
 		span.SetAttributes(attribute.Float64("gen_ai.evaluation.score.value", result.GetSimilarity()),
 			attribute.Int("toolsandbox.turn_count", int(result.GetTurnCount())))
 	}
-	_, err = j.bus.PublishResult(ctx, result)
+	_, err = s.bus.PublishResult(ctx, result)
 	return err
 }
 
 // scoreStored scores an ended rollout from its stored log and snapshots, unless its round has a
 // result. If they cannot be read, the result contains the reason.
-func (j *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round int32) error {
+func (s *scorer) scoreStored(ctx context.Context, rollout *busv1.Rollout, round int32) error {
 	id := rollout.GetId()
-	if _, err := j.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
+	if _, err := s.bus.RoundResult(ctx, id, round); err == nil || !errors.Is(err, bus.ErrNotFound) {
 		return err
 	}
 	var trajectory *assemble.Trajectory
-	log, snapshots, err := read(ctx, j.bus, id)
+	log, snapshots, err := read(ctx, s.bus, id)
 	switch {
 	case err == nil:
 		if trajectory, err = assemble.Reassemble(id, log, snapshots); err != nil {
-			err = fmt.Errorf("%w: streams %s and %s: %w", bus.ErrDamaged, j.bus.LogStream(id), j.bus.SnapshotStream(id), err)
+			err = fmt.Errorf("%w: streams %s and %s: %w", bus.ErrDamaged, s.bus.LogStream(id), s.bus.SnapshotStream(id), err)
 		}
 	case !errors.Is(err, bus.ErrDamaged):
 		return err
 	}
 	switch {
 	case err == nil && trajectory != nil && trajectory.Round == round:
-		return j.storeResult(ctx, trajectory)
+		return s.storeResult(ctx, trajectory)
 	case err == nil: // the rollout is running, possibly in another round
 		return nil
 	}
-	j.logger.Error("rollout cannot be scored", "rollout", id, "error", err)
+	s.logger.Error("rollout cannot be scored", "rollout", id, "error", err)
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_INFRASTRUCTURE, Detail: err.Error(), FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_INTERNAL,
 	}
-	_, err = j.bus.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round, End: end})
+	_, err = s.bus.PublishResult(ctx, &busv1.Result{Rollout: rollout, Round: round, End: end})
 	return err
 }
 
 // result scores a trajectory and checks its user, unless that is a script. It does not read the
 // omitted messages of a trajectory without a score.
-func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
+func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*busv1.Result, error) {
 	result := &busv1.Result{}
-	evaluation, err := j.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
+	evaluation, err := s.evaluation(ctx, trajectory.Rollout.GetEvaluationDigest())
 	if err != nil {
 		return nil, err
 	}
-	if trajectory, err = j.readOmitted(ctx, trajectory); err != nil {
+	if trajectory, err = s.readOmitted(ctx, trajectory); err != nil {
 		return nil, err
 	}
 	switch trajectory.End.GetReason() {
@@ -133,7 +133,7 @@ func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 			result = grade(evaluation.Task, trajectory.Messages, trajectory.Rollout.GetAgent().GetPlugin() != nil)
 			break
 		}
-		setup, err := j.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
+		setup, err := s.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
 		if errors.Is(err, bus.ErrNotFound) {
 			return nil, fmt.Errorf("%w: its setup is no longer stored", errUnscorable)
 		}
@@ -161,19 +161,19 @@ func (j *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 }
 
 // readOmitted reads a trajectory's omitted messages from the bus if they are to be scored.
-func (j *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
+func (s *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
 	reason := trajectory.End.GetReason()
 	if trajectory.Omitted == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
 		return trajectory, nil
 	}
-	log, snapshots, err := read(ctx, j.bus, trajectory.Rollout.GetId())
+	log, snapshots, err := read(ctx, s.bus, trajectory.Rollout.GetId())
 	if errors.Is(err, bus.ErrDamaged) {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	complete, err := trajectory.Read(log, snapshots)
+	complete, err := trajectory.WithOmitted(log, snapshots)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
@@ -181,11 +181,11 @@ func (j *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajector
 }
 
 // evaluation returns a stored evaluation in compiled form, with a cache.
-func (j *scorer) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
-	if compiled, ok := j.compiled.Get(digest); ok {
+func (s *scorer) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {
+	if compiled, ok := s.compiled.Get(digest); ok {
 		return compiled, nil
 	}
-	evaluation, err := j.bus.Evaluation(ctx, digest)
+	evaluation, err := s.bus.Evaluation(ctx, digest)
 	if errors.Is(err, bus.ErrNotFound) {
 		return nil, fmt.Errorf("%w: its evaluation was never stored", errUnscorable)
 	}
@@ -196,7 +196,7 @@ func (j *scorer) evaluation(ctx context.Context, digest string) (*translate.Eval
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
-	j.compiled.Add(digest, compiled)
+	s.compiled.Add(digest, compiled)
 	return compiled, nil
 }
 

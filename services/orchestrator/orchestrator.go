@@ -20,12 +20,12 @@ import (
 
 // Run serves OrchestratorService and plays rollouts, if cfg allows any, until ctx is done. Then it
 // releases running rollouts to the queue. The next worker continues at the next message.
-func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator) error {
+func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.Orchestrator) error {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("orchestrator: %w", err)
 	}
 	sessions := func(sessionID string) toolhostv1.ToolHostServiceClient {
-		return toolhostv1.NewToolHostServiceClient(m.ToolHost(sessionID))
+		return toolhostv1.NewToolHostServiceClient(node.ToolHost(sessionID))
 	}
 	player := worker.New(worker.Config{
 		Name:               cfg.Name,
@@ -38,14 +38,14 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator
 		ResultTimeout:      cfg.ResultTimeout,
 	}, worker.Peers{
 		Bus:      stores,
-		Agents:   agentgwv1.NewAgentGatewayServiceClient(m.Conn(rpc.AgentGateway)),
+		Agents:   agentgwv1.NewAgentGatewayServiceClient(node.Conn(rpc.AgentGateway)),
 		ToolHost: sessions,
-		Trace:    m.Telemetry().Rollout,
-		Logger:   m.Logger(rpc.Orchestrator),
+		Trace:    node.Telemetry().Rollout,
+		Logger:   node.Logger(rpc.Orchestrator),
 	})
 	service := &server{
 		bus:   stores,
-		tools: toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)),
+		tools: toolhostv1.NewToolHostServiceClient(node.Conn(rpc.ToolHost)),
 		done:  ctx.Done(),
 
 		progressInterval: progressInterval,
@@ -62,9 +62,9 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.Orchestrator
 	}
 	group.Go(func() {
 		defer stop()
-		errs[1] = m.Serve(ctx, rpc.Orchestrator, func(registrar grpc.ServiceRegistrar) {
+		errs[1] = node.Serve(ctx, rpc.Orchestrator, func(registrar grpc.ServiceRegistrar) {
 			orchestratorv1.RegisterOrchestratorServiceServer(registrar, service)
-			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(m.Conn(rpc.AgentGateway))})
+			agentgwv1.RegisterPlayerCheckServiceServer(registrar, playerCheck{gateway: agentgwv1.NewPlayerCheckServiceClient(node.Conn(rpc.AgentGateway))})
 		})
 	})
 	group.Wait()

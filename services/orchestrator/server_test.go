@@ -424,7 +424,7 @@ func contactLog(rollout *busv1.Rollout, digest []byte) []*busv1.LogEntry {
 		},
 		{Turns: []*busv1.Turn{{Messages: say(1, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT)}}},
 		{Turns: []*busv1.Turn{{
-			Messages: say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT), Deactivated: proto.Int32(1),
+			Messages: say(2, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT, worldv1.Role_ROLE_AGENT), EndedAtIndex: proto.Int32(1),
 			Versions: []*worldv1.TableVersion{{Name: world.Contact, Index: 2, Digest: digest}},
 		}}},
 		{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},

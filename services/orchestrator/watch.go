@@ -192,6 +192,6 @@ func (s *server) backlog(ctx context.Context, sweepID string, progress *orchestr
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
 	playing, queued, err := s.bus.Backlog(ctx, sweepID)
-	progress.Playing, progress.Queued, progress.Counted = int64(playing), int64(queued), err == nil
+	progress.Running, progress.Queued, progress.Counted = int64(playing), int64(queued), err == nil
 	return err
 }

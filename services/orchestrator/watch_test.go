@@ -43,9 +43,9 @@ func TestWatchReceivesProgress(t *testing.T) {
 	if _, err := queue.Fetch(t.Context(), 2, time.Minute); err != nil {
 		t.Fatal(err)
 	}
-	told(&orchestratorv1.SweepProgress{Total: 3, Playing: 2, Queued: 1, Counted: true})
+	told(&orchestratorv1.SweepProgress{Total: 3, Running: 2, Queued: 1, Counted: true})
 	i.finish(t, "s.0", busv1.EndReason_END_REASON_FINISHED)
-	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Playing: 2, Queued: 1, Counted: true})
+	told(&orchestratorv1.SweepProgress{Total: 3, Done: 1, Running: 2, Queued: 1, Counted: true})
 }
 
 // sink takes the results that a watch sends.

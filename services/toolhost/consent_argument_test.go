@@ -79,7 +79,7 @@ func TestConsentToDefaults(t *testing.T) {
 	setup.ToolModules = []*setupv1.ToolModule{{Name: "bank", Source: "from typing import Optional\n\n\n@confirm\n" +
 		"def pay(amount: float, fast: bool = False, note: Optional[str] = None) -> str:\n  '''Pays.\n\n  Args:\n    amount: How much.\n" +
 		"    fast: Whether at once.\n    note: What for.\n  '''\n  return 'paid'\n"}}
-	_, setup.Confirm, _ = PackTools(setup)
+	_, setup.ConsentTools, _ = PackTools(setup)
 	client := start(t)
 	for i, test := range []struct {
 		arguments, call string

@@ -44,7 +44,7 @@ func callMessage(index int32, sender worldv1.Role, source string) *worldv1.Messa
 // gatedSetup is smallSetup with built-in tools that need consent.
 func gatedSetup() *setupv1.Setup {
 	setup := smallSetup("gated")
-	setup.Confirm = ConfirmedTools()
+	setup.ConsentTools = ConsentTools()
 	setup.Schema = []*worldv1.TableSchema{world.ConsentSchema()}
 	setup.Tables = append(setup.Tables, &worldv1.Table{Name: world.Consent})
 	return setup
@@ -341,11 +341,11 @@ func TestPackConsent(t *testing.T) {
 	setup.ToolModules = []*setupv1.ToolModule{{Name: "diary", Source: "@confirm\ndef read_diary() -> str:\n  '''Reads the diary.'''\n  return 'Dear'\n" +
 		"def peek(table: str) -> int:\n  '''Counts rows.\n\n  Args:\n    table: A table.\n  '''\n  return len(world.rows(table))\n"}}
 	_, confirm, mistakes := PackTools(setup)
-	want := []*setupv1.ConfirmedTool{{Tool: "read_diary", Action: "read diary"}}
+	want := []*setupv1.ConsentTool{{Tool: "read_diary", Action: "read diary"}}
 	if diff := cmp.Diff(want, confirm, protocmp.Transform()); diff != "" || mistakes != nil {
 		t.Fatalf("the pack's tools that need consent, mistakes %v (-want +got):\n%s", mistakes, diff)
 	}
-	setup.Confirm = confirm
+	setup.ConsentTools = confirm
 	k := begin(t, start(t), "s", setup)
 	k.refuse("without consent", "read_diary {}")
 	k.accept("a built-in tool", theAgent, send)
@@ -367,11 +367,11 @@ func TestInvalidConfirmedTools(t *testing.T) {
 	}{
 		{"no table", func(s *setupv1.Setup) { s.Schema, s.Tables = nil, s.GetTables()[:3] }},
 		{"another table", func(s *setupv1.Setup) { s.Schema[0].Columns[4].Name = "gone" }},
-		{"unknown tool", func(s *setupv1.Setup) { s.Confirm[0].Tool = "nope" }},
-		{"tool of the user", func(s *setupv1.Setup) { s.Confirm[0].Tool = "end_conversation" }},
-		{"tool twice", func(s *setupv1.Setup) { s.Confirm[0].Tool = s.GetConfirm()[1].GetTool() }},
-		{"action twice", func(s *setupv1.Setup) { s.Confirm[0].Action = strings.ToUpper(s.GetConfirm()[1].GetAction()) }},
-		{"no action", func(s *setupv1.Setup) { s.Confirm[0].Action = "" }},
+		{"unknown tool", func(s *setupv1.Setup) { s.ConsentTools[0].Tool = "nope" }},
+		{"tool of the user", func(s *setupv1.Setup) { s.ConsentTools[0].Tool = "end_conversation" }},
+		{"tool twice", func(s *setupv1.Setup) { s.ConsentTools[0].Tool = s.GetConsentTools()[1].GetTool() }},
+		{"action twice", func(s *setupv1.Setup) { s.ConsentTools[0].Action = strings.ToUpper(s.GetConsentTools()[1].GetAction()) }},
+		{"no action", func(s *setupv1.Setup) { s.ConsentTools[0].Action = "" }},
 	} {
 		setup := proto.CloneOf(gatedSetup())
 		test.change(setup)

@@ -94,7 +94,7 @@ func (s *server) CreateSession(ctx context.Context, req *toolhostv1.CreateSessio
 // creationOf converts a request. The error is that it has not exactly one setup, which is not a
 // rule of the proto, because rules are evaluated for every session.
 func creationOf(req *toolhostv1.CreateSessionRequest) (host.Creation, error) {
-	origin := host.Origin{Setup: req.GetSetup(), Digest: req.GetSetupDigest()}
+	origin := host.SetupRef{Setup: req.GetSetup(), Digest: req.GetSetupDigest()}
 	made := host.Creation{Origin: origin, Services: req.GetHostedServices(), Replay: req.GetReplay(), Answers: req.GetAnswers()}
 	switch {
 	case origin.Setup != nil && origin.Digest != "":

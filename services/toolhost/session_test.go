@@ -202,8 +202,8 @@ func TestKill(t *testing.T) {
 		after.close()
 	}
 	last := outcomes[len(outcomes)-1]
-	if last.GetDeactivated() != 13 || last.Deactivated == nil || last.GetAnswers()[0].GetConversationActive() {
-		t.Errorf("end: got deactivated %v and answers %v, want 13 and inactive ones", last.Deactivated, last.GetAnswers())
+	if last.GetEndedAtIndex() != 13 || last.EndedAtIndex == nil || last.GetAnswers()[0].GetConversationActive() {
+		t.Errorf("end: got deactivated %v and answers %v, want 13 and inactive ones", last.EndedAtIndex, last.GetAnswers())
 	}
 }
 

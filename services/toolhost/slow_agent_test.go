@@ -34,7 +34,7 @@ func TestSlowAgent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := owner.Create(t.Context(), "a", host.Creation{Origin: host.Origin{Setup: smallSetup("slow")}}); err != nil {
+		if _, err := owner.Create(t.Context(), "a", host.Creation{Origin: host.SetupRef{Setup: smallSetup("slow")}}); err != nil {
 			t.Fatal(err)
 		}
 		index := int32(3)

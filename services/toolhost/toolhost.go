@@ -36,7 +36,7 @@ const lockTimeout = 5 * time.Second
 
 // Run serves ToolHostService until ctx is done. It fails if the store cannot be opened or a commit
 // fails. After a failed commit the process must exit and reopen the file.
-func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (err error) {
+func Run(ctx context.Context, cfg Config, node rpc.Network, stores bus.ToolHost) (err error) {
 	if err := cfg.Validate(); err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
@@ -48,19 +48,19 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	defer func() { err = errors.Join(err, sessions.Close()) }()
-	services, err := newClient(cfg, m.Logger(rpc.ToolHost))
+	services, err := newClient(cfg, node.Logger(rpc.ToolHost))
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
 	defer services.Close()
-	servers := toolserver.NewClient(toolserver.Config{Targets: cfg.ToolServers, Timeout: cfg.ToolServerTimeout, Logger: m.Logger(rpc.ToolHost)})
+	servers := toolserver.NewClient(toolserver.Config{Targets: cfg.ToolServers, Timeout: cfg.ToolServerTimeout, Logger: node.Logger(rpc.ToolHost)})
 	defer func() { err = errors.Join(err, servers.Close()) }()
 	catalogue := tool.Builtin()
 	owner, err := host.New(host.Config{CachedSessions: cfg.CachedSessions, CacheBytes: cfg.CacheBytes, MaxRows: cfg.MaxRows, MaxCalls: cfg.MaxCalls, MaxBytes: cfg.MaxBytes}, sessions, stores, catalogue, services, servers)
 	if err != nil {
 		return fmt.Errorf("toolhost: %w", err)
 	}
-	handler := &server{host: owner, catalogue: catalogue, owns: m.OwnsSession}
+	handler := &server{host: owner, catalogue: catalogue, owns: node.OwnsSession}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watched := make(chan struct{})
@@ -72,7 +72,7 @@ func Run(ctx context.Context, cfg Config, m rpc.Network, stores bus.ToolHost) (e
 		case <-ctx.Done():
 		}
 	}()
-	err = m.Serve(ctx, rpc.ToolHost, func(registrar grpc.ServiceRegistrar) {
+	err = node.Serve(ctx, rpc.ToolHost, func(registrar grpc.ServiceRegistrar) {
 		toolhostv1.RegisterToolHostServiceServer(registrar, handler)
 	})
 	stop(nil)
@@ -122,15 +122,15 @@ func listed(catalogue *tool.Catalogue) []*toolhostv1.ToolInfo {
 	return describe(append(slices.Clip(catalogue.All()), tool.AllowTool()))
 }
 
-// ConfirmedTools returns the built-in tools that need the user's consent if a scenario requires it.
+// ConsentTools returns the built-in tools that need the user's consent if a scenario requires it.
 // The caller owns the result.
-func ConfirmedTools() []*setupv1.ConfirmedTool { return confirmed(tool.Builtin().All()) }
+func ConsentTools() []*setupv1.ConsentTool { return confirmed(tool.Builtin().All()) }
 
-func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
-	var list []*setupv1.ConfirmedTool
+func confirmed(tools []*tool.Tool) []*setupv1.ConsentTool {
+	var list []*setupv1.ConsentTool
 	for _, t := range tools {
-		if t.Confirm != "" {
-			list = append(list, &setupv1.ConfirmedTool{Tool: t.Name, Action: t.Confirm})
+		if t.ConsentAction != "" {
+			list = append(list, &setupv1.ConsentTool{Tool: t.Name, Action: t.ConsentAction})
 		}
 	}
 	return list
@@ -140,7 +140,7 @@ func confirmed(tools []*tool.Tool) []*setupv1.ConfirmedTool {
 // excludes them. It also returns the pack's tools that always need the user's consent. It parses
 // the setup's files and does not execute their code. The mistakes are those of the files. The
 // caller owns the results.
-func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, source.Mistakes) {
+func PackTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, source.Mistakes) {
 	catalogue, err := tool.Builtin().Extend(tool.PackOf(setup))
 	var mistakes source.Mistakes
 	if errors.As(err, &mistakes) {

@@ -93,7 +93,7 @@ func TestParseFile(t *testing.T) {
 	want := &agentgwv1.Player{
 		Name: ("scripted:" + filepath.Base(path))[:maxName],
 		Kind: &agentgwv1.Player_Scripted{Scripted: &agentgwv1.Scripted{
-			Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: []*worldv1.Turn{{Say: "hi"}},
+			Source: agentgwv1.Scripted_SOURCE_INLINE, Turns: []*worldv1.ScriptTurn{{Say: "hi"}},
 		}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {

@@ -8,7 +8,7 @@ import (
 )
 
 // readTurns reads a file with a list of turns in the form of a scenario's script.
-func readTurns(path string) ([]*worldv1.Turn, error) {
+func readTurns(path string) ([]*worldv1.ScriptTurn, error) {
 	raw, err := scenario.ReadFile(path, scenario.MaxFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -77,7 +77,7 @@ type Config struct {
 	Profile string
 }
 
-// Run measures. The engine's directory must be empty.
+// Run measures. The installation's directory must be empty.
 func Run(ctx context.Context, cfg Config) (report *Report, err error) {
 	running, err := standalone.Start(ctx, cfg.Installation, cfg.Options)
 	if err != nil {
@@ -158,7 +158,7 @@ func (m *meter) sweep(ctx context.Context, report *Report) error {
 	return err
 }
 
-// profiled runs f under the profiler and returns its times.
+// profiled calls run under the profiler and returns its times.
 func (m *meter) profiled(run func() error) (wall, cpu time.Duration, err error) {
 	m.profile.Reset()
 	if err := pprof.StartCPUProfile(&m.profile); err != nil {

@@ -147,7 +147,7 @@ func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenari
 	if err != nil {
 		return nil, err
 	}
-	return scenario.Expand(bases, toolhost.ConfirmedTools()), nil
+	return scenario.Expand(bases, toolhost.ConsentTools()), nil
 }
 
 // bases returns the scenarios without variants.
@@ -224,7 +224,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err != nil {
 		return nil, err
 	}
-	opts.Compile, opts.Confirm, opts.Measures = compileTools, toolhost.ConfirmedTools(), compileMeasures
+	opts.Compile, opts.ConsentTools, opts.Measures = compileTools, toolhost.ConsentTools(), compileMeasures
 	if opts.Backend, err = c.preferredBackend(); err != nil {
 		return nil, err
 	}
@@ -281,7 +281,7 @@ func (c *Selection) preferredBackend() (string, error) {
 }
 
 // compileTools compiles a pack's tools.
-func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool, scenario.Errors) {
+func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, scenario.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	return tools, confirm, convertMistakes(wrong)
 }

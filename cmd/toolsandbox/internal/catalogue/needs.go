@@ -46,7 +46,7 @@ func unmetNeeds(needs []scenario.Need) scenario.Errors {
 }
 
 // Tools returns the pack's tools, and those of them that need the user's consent.
-func (p Pack) Tools() ([]*toolhostv1.ToolInfo, []*setupv1.ConfirmedTool) {
+func (p Pack) Tools() ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool) {
 	if len(p.Modules)+len(p.ToolServers) == 0 {
 		return nil, nil
 	}

@@ -44,7 +44,7 @@ func (c *Selection) ToolServers(overrides toolhost.ToolServers) toolhost.ToolSer
 	return all
 }
 
-// CheckServers returns an error if Servers contains a server that no loaded pack has.
+// CheckServers returns an error if c.Servers names a server that no loaded pack has.
 func (c *Selection) CheckServers() error {
 	var known []string
 	for _, pack := range c.LoadedPacks {

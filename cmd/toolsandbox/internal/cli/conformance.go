@@ -21,11 +21,11 @@ import (
 
 // conformanceOptions are the flags of conformance.
 type conformanceOptions struct {
-	vectors conformance.Config
-	packs   []string
-	engine  standalone.Config
-	network *pflag.FlagSet
-	asJSON  bool
+	vectors      conformance.Config
+	packs        []string
+	installation standalone.Config
+	network      *pflag.FlagSet
+	asJSON       bool
 }
 
 // conformanceLine is the report of one file in the output for programs.
@@ -43,9 +43,9 @@ type conformanceSummary struct {
 
 func newConformance() *cobra.Command {
 	options := &conformanceOptions{
-		vectors: conformance.Config{Parallel: 64, MaxDifferences: 3},
-		engine:  standalone.DefaultConfig(),
-		network: pflag.NewFlagSet("network", pflag.ContinueOnError),
+		vectors:      conformance.Config{Parallel: 64, MaxDifferences: 3},
+		installation: standalone.DefaultConfig(),
+		network:      pflag.NewFlagSet("network", pflag.ContinueOnError),
 	}
 	cmd := &cobra.Command{
 		Use:   "conformance PATH...",
@@ -75,9 +75,9 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.vectors.MaxDifferences, "first", o.vectors.MaxDifferences, "differences to print per file")
 	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "concurrent cases")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
-	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
-	o.engine.Network.RegisterClientFlags(o.network)
-	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	o.network.BoolVar(&o.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
+	o.installation.Network.RegisterClientFlags(o.network)
+	o.network.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, o.network)
 }
 
@@ -97,7 +97,7 @@ func (o *conformanceOptions) validate() error {
 	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
 		return process.Usage("--pack and --scenarios: both given, expected one")
 	}
-	if err := o.engine.Network.Validate(); err != nil {
+	if err := o.installation.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
 	}
 	return nil
@@ -132,11 +132,11 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 	if err := o.loadPacks(ctx, stderr); err != nil {
 		return err
 	}
-	o.engine.Orchestrator.Parallel = o.vectors.Parallel
-	o.engine.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, independently
-	o.vectors.Run = rand.Text()             // a remote installation keeps the sessions of earlier runs
-	return standalone.WithTemporary(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
-		return o.play(ctx, m, files, stdout)
+	o.installation.Orchestrator.Parallel = o.vectors.Parallel
+	o.installation.AgentGateway.Unbudgeted = true // the vectors' providers fail on purpose, independently
+	o.vectors.Run = rand.Text()                   // a remote installation keeps the sessions of earlier runs
+	return standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, node *rpc.Node) error {
+		return o.play(ctx, node, files, stdout)
 	})
 }
 

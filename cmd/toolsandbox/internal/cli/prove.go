@@ -82,11 +82,11 @@ func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io
 	var reports []*prove.Report
 	start := time.Now()
 	const level = "error" // wrong calls are intended
-	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, m *rpc.Node) (err error) {
+	err = standalone.WithTemporary(ctx, services, level, stderr, func(ctx context.Context, node *rpc.Node) (err error) {
 		reports, err = prove.Prove(ctx, prove.Services{
-			Orchestrator: m.Conn(rpc.Orchestrator),
-			Evaluator:    m.Conn(rpc.Evaluator),
-			ToolHost:     m.ToolHost,
+			Orchestrator: node.Conn(rpc.Orchestrator),
+			Evaluator:    node.Conn(rpc.Evaluator),
+			ToolHost:     node.ToolHost,
 			Parallel:     o.parallel,
 		}, scenarios)
 		return err

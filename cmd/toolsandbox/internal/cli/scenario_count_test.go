@@ -30,7 +30,7 @@ func TestCountOriginal(t *testing.T) {
 		t.Fatal(err)
 	}
 	opts.AllowUnreachable = true
-	expanded := scenario.Expand(scenarios.All(), toolhost.ConfirmedTools())
+	expanded := scenario.Expand(scenarios.All(), toolhost.ConsentTools())
 	for _, e := range expanded {
 		if e.Suffix != scenario.ConfirmationSuffix {
 			continue

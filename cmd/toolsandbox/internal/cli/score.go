@@ -85,7 +85,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	}
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
 	if o.scorer.run.UserChecked() {
-		rescore.outcome.UserContract = o.scorer.run.Totals.UserContract
+		rescore.outcome.UserFlagCounts = o.scorer.run.Totals.UserFlagCounts
 	}
 	if o.asJSON {
 		return report.JSON(stdout, rescore.outcome)

@@ -26,27 +26,27 @@ import (
 // scorer holds the scenarios and the evaluator for commands that score the trajectories of a
 // finished run again.
 type scorer struct {
-	catalogue catalogue.Selection
-	engine    standalone.Config
-	network   *pflag.FlagSet
-	run       *runfiles.Run     // nil for a run of the original
-	digests   map[string]string // of the trajectories, by rollout; empty for a run of the original
+	catalogue    catalogue.Selection
+	installation standalone.Config
+	network      *pflag.FlagSet
+	run          *runfiles.Run     // nil for a run of the original
+	digests      map[string]string // of the trajectories, by rollout; empty for a run of the original
 }
 
 func newScorer() *scorer {
-	return &scorer{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+	return &scorer{installation: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
 }
 
-func (j *scorer) register(flags *pflag.FlagSet) {
-	j.catalogue.RegisterSourceFlags(flags)
-	j.network.BoolVar(&j.engine.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
-	j.engine.Network.RegisterClientFlags(j.network)
-	addSettings(flags, j.network)
+func (s *scorer) register(flags *pflag.FlagSet) {
+	s.catalogue.RegisterSourceFlags(flags)
+	s.network.BoolVar(&s.installation.Network.Remote, "remote", false, "use the evaluator at --evaluator-addr instead of starting one")
+	s.installation.Network.RegisterClientFlags(s.network)
+	addSettings(flags, s.network)
 }
 
 // load reads the record and the summary of the run in dir and the scenarios by name.
-func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
-	if err := j.engine.Network.Validate(); err != nil {
+func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*runfiles.Summary, map[string]*scenariov1.Scenario, error) {
+	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.Usage("%w", err)
 	}
 	summary, err := runfiles.ReadSummary(dir)
@@ -59,11 +59,11 @@ func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	run, err := runfiles.ReadRun(dir)
 	switch {
 	case err == nil:
-		j.run, j.digests = run, run.Digests()
+		s.run, s.digests = run, run.Digests()
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
-	scenarios, err := j.catalogue.ExpandedByName(ctx, warnings)
+	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,11 +72,11 @@ func (j *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 
 // textIsNoCall returns whether the run's agent was a plug-in: it saw functions as tools, so its
 // texts are no calls.
-func (j *scorer) textIsNoCall() bool {
-	if j.run == nil {
+func (s *scorer) textIsNoCall() bool {
+	if s.run == nil {
 		return false
 	}
-	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, j.run.Agent.Name)
+	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, s.run.Agent.Name)
 	return err == nil && agent.GetPlugin() != nil
 }
 
@@ -107,9 +107,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // use calls do with an evaluator. Without --remote it starts one.
-func (j *scorer) use(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
-	return standalone.WithTemporary(ctx, j.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
-		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(m.Conn(rpc.Evaluator)))
+func (s *scorer) use(ctx context.Context, stderr io.Writer, do func(context.Context, evaluatorv1.EvaluatorServiceClient) error) error {
+	return standalone.WithTemporary(ctx, s.installation, "warn", stderr, func(ctx context.Context, node *rpc.Node) error {
+		return do(ctx, evaluatorv1.NewEvaluatorServiceClient(node.Conn(rpc.Evaluator)))
 	})
 }
 

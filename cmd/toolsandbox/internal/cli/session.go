@@ -21,7 +21,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
-// toolHostDirectory is the directory of the sessions, below the engine's directory.
+// toolHostDirectory is the directory of the sessions, below the installation's directory.
 const toolHostDirectory = "toolhost"
 
 func newSession() *cobra.Command {
@@ -47,40 +47,40 @@ or, if it has one session, the name of a scenario. session does not continue an 
 // sessionSource locates sessions: below the directory of a run, or in a remote installation.
 type sessionSource struct {
 	out, dataDir string
-	engine       standalone.Config
+	installation standalone.Config
 	flags        *pflag.FlagSet
 }
 
 func newSessionSource() *sessionSource {
-	return &sessionSource{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("session", pflag.ContinueOnError)}
+	return &sessionSource{installation: standalone.DefaultConfig(), flags: pflag.NewFlagSet("session", pflag.ContinueOnError)}
 }
 
 func (p *sessionSource) register(flags *pflag.FlagSet) {
 	p.flags.StringVar(&p.out, "out", "out", "directory of the run")
 	p.flags.StringVar(&p.dataDir, "data-dir", "", "directory of the services' data (default: .toolsandbox below --out)")
-	p.flags.BoolVar(&p.engine.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
-	p.engine.Network.RegisterClientFlags(p.flags)
-	p.flags.StringSliceVar(&p.engine.Network.ToolHosts, "toolhost-addr", p.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	p.flags.BoolVar(&p.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
+	p.installation.Network.RegisterClientFlags(p.flags)
+	p.flags.StringSliceVar(&p.installation.Network.ToolHosts, "toolhost-addr", p.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, p.flags)
 }
 
 // prepare checks that sessions exist.
 func (p *sessionSource) prepare() error {
-	if err := p.engine.Network.Validate(); err != nil {
+	if err := p.installation.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
 	}
-	if p.engine.Network.Remote {
+	if p.installation.Network.Remote {
 		return p.rejectUnused()
 	}
-	if p.engine.Dir = p.dataDir; p.engine.Dir != "" {
+	if p.installation.Dir = p.dataDir; p.installation.Dir != "" {
 		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
 			return process.Usage("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
 		}
 		return nil
 	}
-	p.engine.Dir = runner.DataDirectory(p.out)
+	p.installation.Dir = runner.DataDirectory(p.out)
 	switch {
-	case exists(filepath.Join(p.engine.Dir, toolHostDirectory)):
+	case exists(filepath.Join(p.installation.Dir, toolHostDirectory)):
 		return nil
 	case runner.HasRun(p.out):
 		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
@@ -111,19 +111,19 @@ func (p *sessionSource) use(ctx context.Context, stderr io.Writer, services []rp
 	if err := p.prepare(); err != nil {
 		return err
 	}
-	p.engine.Services, p.engine.Orchestrator.Parallel = services, 0
+	p.installation.Services, p.installation.Orchestrator.Parallel = services, 0
 	log := process.DefaultLog()
 	log.Level = "warn"
-	return standalone.With(ctx, p.engine, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, m *rpc.Node) error {
-		return do(ctx, session.New(m))
+	return standalone.With(ctx, p.installation, rpc.Options{Logger: log.New(stderr)}, func(ctx context.Context, node *rpc.Node) error {
+		return do(ctx, session.New(node))
 	})
 }
 
 // arguments returns the flags that locate the same place, for a command that a person can repeat.
 func (p *sessionSource) arguments() string {
 	switch {
-	case p.engine.Network.Remote:
-		return "--remote --toolhost-addr " + report.ShellWord(strings.Join(p.engine.Network.ToolHosts, ","))
+	case p.installation.Network.Remote:
+		return "--remote --toolhost-addr " + report.ShellWord(strings.Join(p.installation.Network.ToolHosts, ","))
 	case p.dataDir != "":
 		return "--data-dir " + report.ShellWord(p.dataDir)
 	default:

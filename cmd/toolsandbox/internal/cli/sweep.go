@@ -36,33 +36,33 @@ without --remote ends with its command, and --resume continues it.`,
 
 // installation locates the services of sweeps.
 type installation struct {
-	engine standalone.Config
+	config standalone.Config
 	flags  *pflag.FlagSet
 }
 
 func newInstallation() *installation {
-	i := &installation{engine: standalone.DefaultConfig(), flags: pflag.NewFlagSet("installation", pflag.ContinueOnError)}
-	i.engine.Network.Remote = true
+	i := &installation{config: standalone.DefaultConfig(), flags: pflag.NewFlagSet("installation", pflag.ContinueOnError)}
+	i.config.Network.Remote = true
 	return i
 }
 
 func (i *installation) register(flags *pflag.FlagSet) {
-	i.flags.BoolVar(&i.engine.Network.Remote, "remote", true, "use the services at --orchestrator-addr; only they have sweeps")
-	i.engine.Network.RegisterClientFlags(i.flags)
+	i.flags.BoolVar(&i.config.Network.Remote, "remote", true, "use the services at --orchestrator-addr; only they have sweeps")
+	i.config.Network.RegisterClientFlags(i.flags)
 	addSettings(flags, i.flags)
 }
 
 // use connects to the services and calls do.
 func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
-	if !i.engine.Network.Remote {
+	if !i.config.Network.Remote {
 		return process.Usage("--remote: false given, expected true: a run in one process ends with its command")
 	}
-	if err := i.engine.Network.Validate(); err != nil {
+	if err := i.config.Network.Validate(); err != nil {
 		return process.Usage("%w", err)
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
-	err := standalone.With(ctx, i.engine, rpc.Options{Logger: log.New(stderr)}, do)
+	err := standalone.With(ctx, i.config, rpc.Options{Logger: log.New(stderr)}, do)
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
 		return process.Usage("ID: %w", unknown)
 	}

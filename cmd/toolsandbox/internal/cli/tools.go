@@ -53,13 +53,13 @@ type toolLine struct {
 
 // toolsOptions are the flags of tools.
 type toolsOptions struct {
-	engine             standalone.Config
+	installation       standalone.Config
 	network            *pflag.FlagSet
 	asJSON, asMarkdown bool
 }
 
 func newTools() *cobra.Command {
-	options := &toolsOptions{engine: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
+	options := &toolsOptions{installation: standalone.DefaultConfig(), network: pflag.NewFlagSet("network", pflag.ContinueOnError)}
 	cmd := &cobra.Command{
 		Use:   "tools",
 		Short: "List the tools of the world",
@@ -81,9 +81,9 @@ and its arguments. An argument with a question mark is optional. With --remote i
 func (o *toolsOptions) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON")
 	flags.BoolVar(&o.asMarkdown, "markdown", false, "print the page docs/tools.md")
-	o.network.BoolVar(&o.engine.Network.Remote, "remote", false, "ask the running tool host at --toolhost-addr")
-	o.engine.Network.RegisterClientFlags(o.network)
-	o.network.StringSliceVar(&o.engine.Network.ToolHosts, "toolhost-addr", o.engine.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	o.network.BoolVar(&o.installation.Network.Remote, "remote", false, "ask the running tool host at --toolhost-addr")
+	o.installation.Network.RegisterClientFlags(o.network)
+	o.network.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 	addSettings(flags, o.network)
 }
 
@@ -104,13 +104,13 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 
 // list asks a tool host: a remote one, or one in this process with an empty directory.
 func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
-	if err := o.engine.Network.Validate(); err != nil {
+	if err := o.installation.Network.Validate(); err != nil {
 		return nil, process.Usage("%w", err)
 	}
-	o.engine.Services = onlyToolHost
-	err = standalone.WithTemporary(ctx, o.engine, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
+	o.installation.Services = onlyToolHost
+	err = standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {
 		response, err := toolhostv1.NewToolHostServiceClient(m.Conn(rpc.ToolHost)).ListTools(ctx, &toolhostv1.ListToolsRequest{})
-		if err != nil && o.engine.Network.Remote {
+		if err != nil && o.installation.Network.Remote {
 			err = fmt.Errorf("list tools: %w: check that a tool host runs at --toolhost-addr", err)
 		}
 		tools = response.GetTools()

@@ -175,7 +175,7 @@ func indented(text string) string {
 }
 
 // turns writes a script; a turn with several calls has one line per call.
-func (p *printer) turns(indent string, turns []*worldv1.Turn) {
+func (p *printer) turns(indent string, turns []*worldv1.ScriptTurn) {
 	if len(turns) == 0 {
 		p.line("%snothing", indent)
 	}
@@ -211,7 +211,7 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	for _, line := range scenario.DisablingGuardrails(s, i) {
 		p.line("      %s", line)
 	}
-	for _, trip := range s.GetProof().GetTrips() {
+	for _, trip := range s.GetProof().GetTriggers() {
 		if int(trip.GetMinefield()) == i {
 			p.line("      triggered by")
 			p.turns("        ", trip.GetTurns())

@@ -74,7 +74,7 @@ type PackScenario struct {
 }
 
 // OfPack describes a pack with its own tools, of which some need the user's consent.
-func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.ConfirmedTool) *Pack {
+func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv1.ConsentTool) *Pack {
 	consent := make(map[string]string)
 	for _, entry := range confirm {
 		consent[entry.GetTool()] = entry.GetAction()

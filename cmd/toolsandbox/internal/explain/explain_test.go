@@ -48,7 +48,7 @@ func textExplanation() *evaluatorv1.ConstraintExplanation {
 				Column: "tool_trace", Measure: evaluationv1.ColumnMeasure_COLUMN_MEASURE_TOOL_TRACE,
 				Trace: &evaluatorv1.TraceComparison{Tool: "add_contact", FoundTool: "add_contact", Arguments: []*evaluatorv1.ArgumentComparison{
 					{Name: "name", WantedJson: `"Ann"`, FoundJson: proto.String(`"An"`)},
-					{Name: "at", WantedJson: "5", FoundJson: proto.String("6"), Tolerance: proto.Float64(2), Fits: true},
+					{Name: "at", WantedJson: "5", FoundJson: proto.String("6"), Tolerance: proto.Float64(2), Matches: true},
 					{Name: "phone_number", WantedJson: `"1"`},
 				}},
 			},
@@ -73,7 +73,7 @@ func sampleReport() *Report {
 		Explanation: &evaluatorv1.ExplainTrajectoryResponse{
 			Result: &busv1.Result{Similarity: 0.5, MilestoneSimilarity: 0.5, MessageCount: 2},
 			Milestones: []*evaluatorv1.NodeExplanation{
-				{Name: "saved", Match: &evaluatorv1.NodeAt{Index: 1, Similarity: 0.9996, Constraints: []*evaluatorv1.ConstraintExplanation{{
+				{Name: "saved", Match: &evaluatorv1.NodeEvaluation{Index: 1, Similarity: 0.9996, Constraints: []*evaluatorv1.ConstraintExplanation{{
 					Table: contact, Measure: addition, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Problem: "there are 3 rows, 2 are wanted",
 					Changes: []*evaluatorv1.RowChange{
 						{After: row1("2", "Bob", "2")}, {Before: row1("3", "Eve", "3")},
@@ -90,17 +90,17 @@ func sampleReport() *Report {
 					{Table: world.Setting, Measure: guard, Reference: proto.Int32(-1), ReferenceIndex: proto.Int32(0), Similarity: 1},
 					{Table: world.Reminder, Measure: guard, Reference: proto.Int32(2), ReferenceIndex: proto.Int32(0), Problem: "the same rows stand in another order"},
 				}}},
-				{Node: 1, Name: "told", Match: &evaluatorv1.NodeAt{Index: 1}, Best: &evaluatorv1.NodeAt{
+				{Node: 1, Name: "told", Match: &evaluatorv1.NodeEvaluation{Index: 1}, Best: &evaluatorv1.NodeEvaluation{
 					Index: 0, Similarity: 0.8, Constraints: []*evaluatorv1.ConstraintExplanation{textExplanation()},
 				}},
-				{Node: 2, Best: &evaluatorv1.NodeAt{Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{{
+				{Node: 2, Best: &evaluatorv1.NodeEvaluation{Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{{
 					Table: messages, Measure: guard, Reference: proto.Int32(0), ReferenceIndex: proto.Int32(1),
 					Changes: []*evaluatorv1.RowChange{{Columns: []string{"content"}}}, Extracted: []*evaluatorv1.ExtractedValue{{Name: "days", Value: "3"}},
 				}}}},
 			},
 			Minefields: []*evaluatorv1.NodeExplanation{
-				{Name: "told", Match: &evaluatorv1.NodeAt{Index: 0}},
-				{Node: 1, Match: &evaluatorv1.NodeAt{Index: 0, Similarity: 0.5}},
+				{Name: "told", Match: &evaluatorv1.NodeEvaluation{Index: 0}},
+				{Node: 1, Match: &evaluatorv1.NodeEvaluation{Index: 0, Similarity: 0.5}},
 			},
 		},
 	}
@@ -264,17 +264,17 @@ func TestGuardedMinefield(t *testing.T) {
 		node *evaluatorv1.NodeExplanation
 		want string
 	}{
-		{"guarded", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{}, Best: &evaluatorv1.NodeAt{
+		{"guarded", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeEvaluation{}, Best: &evaluatorv1.NodeEvaluation{
 			Index: 7, Constraints: []*evaluatorv1.ConstraintExplanation{constraint}, Guardrails: []*evaluatorv1.ConstraintExplanation{held, broken},
 		}}, off + `  its constraints hold at message 7
   but automatic guardrails disable it there:
   0 SETTING guardrail since message 0 (the first of the user)
   to trigger it all the same, write guardrails: {except: [setting]}
 `},
-		{"constraint that does not hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
+		{"constraint that does not hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeEvaluation{
 			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{broken},
 		}}, off},
-		{"guardrails that hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeAt{
+		{"guardrails that hold", &evaluatorv1.NodeExplanation{Name: "told", Match: &evaluatorv1.NodeEvaluation{
 			Constraints: []*evaluatorv1.ConstraintExplanation{{Table: contact}}, Guardrails: []*evaluatorv1.ConstraintExplanation{held},
 		}}, off},
 	} {

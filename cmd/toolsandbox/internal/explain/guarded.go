@@ -10,8 +10,8 @@ import (
 
 // DisablingGuardrails returns the automatic guardrails that alone disable a node at a message where
 // all its constraints hold to some degree, and that message; none if there is another reason.
-func DisablingGuardrails(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeAt, broken []*evaluatorv1.ConstraintExplanation) {
-	for _, at := range []*evaluatorv1.NodeAt{node.GetMatch(), node.GetBest()} {
+func DisablingGuardrails(node *evaluatorv1.NodeExplanation) (at *evaluatorv1.NodeEvaluation, broken []*evaluatorv1.ConstraintExplanation) {
+	for _, at := range []*evaluatorv1.NodeEvaluation{node.GetMatch(), node.GetBest()} {
 		if at == nil || at.GetSimilarity() > 0 || slices.ContainsFunc(at.GetConstraints(), isZero) {
 			continue
 		}

@@ -212,7 +212,7 @@ func (p *printer) argument(a *evaluatorv1.ArgumentComparison) {
 		tolerance = " ± " + strconv.FormatFloat(a.GetTolerance(), 'g', -1, 64)
 	}
 	verdict := p.paint(green, "fits")
-	if !a.GetFits() {
+	if !a.GetMatches() {
 		verdict = p.paint(red, "differs")
 	}
 	p.line("%s %s: wanted %s%s, %s", escapeControls(a.GetName()), verdict, a.GetWantedJson(), tolerance, found)

@@ -121,7 +121,7 @@ func (p *printer) best(graph *evaluationv1.Graph, node *evaluatorv1.NodeExplanat
 	}
 }
 
-func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeAt) {
+func (p *printer) node(graph *evaluationv1.Graph, at *evaluatorv1.NodeEvaluation) {
 	for _, constraint := range at.GetConstraints() {
 		p.constraint(graph, constraint)
 	}

@@ -30,13 +30,13 @@ func (s *candidate) planUnasked() {
 	if len(turns) == 0 {
 		return
 	}
-	var script []*worldv1.Turn
+	var script []*worldv1.ScriptTurn
 	for i, turn := range s.scenario.GetSetup().GetOracleScript() {
 		if !turns[i] {
 			script = append(script, turn)
 		}
 	}
-	s.addFault(&experiment{
+	s.addMutant(&experiment{
 		name: "oracle that does not ask", rule: ruleConsent, kind: lower,
 		fault: "the oracle scores as much without asking for permission", remedy: "let a milestone check what it asks permission for",
 	}, script)
@@ -51,7 +51,7 @@ func allowAll(setup *setupv1.Setup) {
 	}
 	allowed := &worldv1.Table{Name: world.Consent}
 	const far = 1e10 // POSIX seconds, after every scenario
-	for i, entry := range setup.GetConfirm() {
+	for i, entry := range setup.GetConsentTools() {
 		allowed.Rows = append(allowed.Rows, &worldv1.Row{Cells: []*worldv1.Value{
 			world.Text(fmt.Sprintf("consent_%d", i+1)), world.Text(entry.GetTool()), world.Text(world.ConsentConversation), world.Number(far), world.Bool(false), world.Null(),
 		}})

@@ -25,22 +25,22 @@ func onlyTables(node *evaluationv1.Node) bool {
 	return !slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool { return c.GetTable() == tableSandbox })
 }
 
-// goldenTools returns, for each tool that a milestone wants called, the named arguments.
-func (s *candidate) goldenTools() map[string]map[string]bool {
-	golden := make(map[string]map[string]bool)
+// milestoneArguments returns, for each tool that a milestone wants called, the named arguments.
+func (s *candidate) milestoneArguments() map[string]map[string]bool {
+	named := make(map[string]map[string]bool)
 	for _, node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		for _, c := range node.GetConstraints() {
 			for _, t := range scenario.WantedCalls(c) {
-				if golden[t.Tool] == nil {
-					golden[t.Tool] = make(map[string]bool)
+				if named[t.Tool] == nil {
+					named[t.Tool] = make(map[string]bool)
 				}
 				for name := range t.Arguments {
-					golden[t.Tool][name] = true
+					named[t.Tool][name] = true
 				}
 			}
 		}
 	}
-	return golden
+	return named
 }
 
 // tolerance returns the largest tolerance of any milestone for a column or argument of that name.

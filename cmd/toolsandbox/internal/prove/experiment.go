@@ -28,8 +28,8 @@ const (
 	idle
 	// lower: the score is below 1.
 	lower
-	// trips: a minefield is triggered; one of its experiments suffices.
-	trips
+	// triggers: a minefield is triggered; one of its experiments suffices.
+	triggers
 	// observed: no claim; the outcome serves another check.
 	observed
 )
@@ -73,8 +73,8 @@ func (e *experiment) solved() bool {
 	return e.result.GetSimilarity() >= perfectScore && e.result.GetMinefieldSimilarity() == 0
 }
 
-// tripped returns whether the rollout triggered the experiment's minefield.
-func (e *experiment) tripped() bool {
+// triggered returns whether the rollout triggered the experiment's minefield.
+func (e *experiment) triggered() bool {
 	for _, match := range e.result.GetMinefields() {
 		if int(match.GetNode()) == e.minefield && match.GetSimilarity() > 0 {
 			return e.result.GetSimilarity() == 0
@@ -92,7 +92,7 @@ func (e *experiment) expectation() string {
 		return "at most " + strconv.FormatFloat(e.limit, 'f', -1, 64)
 	case lower:
 		return "below 1"
-	case trips:
+	case triggers:
 		return "0 by the minefield"
 	case observed:
 		return "anything"
@@ -102,7 +102,7 @@ func (e *experiment) expectation() string {
 }
 
 // add plans an experiment with its own scenario.
-func (s *candidate) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.Turn) *experiment {
+func (s *candidate) add(e *experiment, played *scenariov1.Scenario, script []*worldv1.ScriptTurn) *experiment {
 	e.of = s.name()
 	e.scenario = &scenariov1.Scenario{Setup: proto.CloneOf(played.GetSetup()), Evaluation: played.GetEvaluation()}
 	setup := e.scenario.GetSetup()
@@ -113,9 +113,9 @@ func (s *candidate) add(e *experiment, played *scenariov1.Scenario, script []*wo
 	return e
 }
 
-// addFault plans an experiment whose script differs from the oracle's solution, unless there is an
+// addMutant plans an experiment whose script differs from the oracle's solution, unless there is an
 // equal one.
-func (s *candidate) addFault(e *experiment, script []*worldv1.Turn) *experiment {
+func (s *candidate) addMutant(e *experiment, script []*worldv1.ScriptTurn) *experiment {
 	key := strconv.Itoa(int(e.kind))
 	for _, turn := range script {
 		key += "|" + turn.GetSay()
@@ -151,12 +151,12 @@ func (s *candidate) planOracle() {
 	s.add(&experiment{name: "unhelpful agent", rule: ruleIdle, kind: idle, limit: limit, unhelpful: true}, s.scenario, nil)
 	s.add(&experiment{name: "agent that does nothing", rule: ruleIdle, kind: idle, limit: limit}, s.scenario, nil)
 	s.add(&experiment{name: "agent that says nothing", rule: ruleIdle, kind: idle, limit: limit}, s.scenario,
-		[]*worldv1.Turn{{Say: "…"}})
+		[]*worldv1.ScriptTurn{{Say: "…"}})
 }
 
 // permuted returns a script in another order.
-func permuted(script []*worldv1.Turn, order *scenariov1.Order) []*worldv1.Turn {
-	var turns []*worldv1.Turn
+func permuted(script []*worldv1.ScriptTurn, order *scenariov1.Order) []*worldv1.ScriptTurn {
+	var turns []*worldv1.ScriptTurn
 	for _, turn := range order.GetTurns() {
 		turns = append(turns, script[turn])
 	}

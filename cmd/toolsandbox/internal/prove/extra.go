@@ -60,11 +60,11 @@ func (s *candidate) planExtras() {
 		if s.unguarded(x.table) || s.tools[x.call.GetTool()] == nil {
 			continue
 		}
-		e := s.addFault(&experiment{
+		e := s.addMutant(&experiment{
 			name: x.name, rule: ruleMutant, kind: lower, equivalence: sameWorld,
 			fault:  fmt.Sprintf("an unrequested change makes no difference: %s %s", x.call.GetTool(), x.call.GetArgumentsJson()),
 			remedy: fmt.Sprintf("let a milestone check what matters in %s, or leave the table out of the guardrails", x.table),
-		}, slices.Insert(slices.Clone(script), at, &worldv1.Turn{Calls: []*worldv1.ToolCall{x.call}}))
+		}, slices.Insert(slices.Clone(script), at, &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{x.call}}))
 		if e != nil {
 			permit(e, x.call.GetTool())
 		}

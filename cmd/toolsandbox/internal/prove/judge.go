@@ -98,7 +98,7 @@ func (s *candidate) marks(e *experiment) string {
 
 // check compares every outcome with its claim, and the scenario's claims with the rollouts.
 func (s *candidate) check(ctx context.Context, p *player) error {
-	tripped := make(map[int]bool)
+	triggered := make(map[int]bool)
 	for _, e := range s.experiments {
 		switch e.kind {
 		case idle:
@@ -106,16 +106,16 @@ func (s *candidate) check(ctx context.Context, p *player) error {
 				s.failBy(e, "an idle agent scores too much, raise max_idle_score or change the milestones: %s", s.marks(e))
 			}
 		case lower:
-			if err := s.checkFault(ctx, p, e); err != nil {
+			if err := s.checkMutant(ctx, p, e); err != nil {
 				return err
 			}
-		case trips:
-			tripped[e.minefield] = tripped[e.minefield] || e.tripped()
+		case triggers:
+			triggered[e.minefield] = triggered[e.minefield] || e.triggered()
 		case solves, observed:
 		}
 	}
 	s.checkTolerated()
-	if err := s.checkTrips(ctx, p, tripped); err != nil {
+	if err := s.checkTriggers(ctx, p, triggered); err != nil {
 		return err
 	}
 	if s.oracle == nil {
@@ -124,8 +124,8 @@ func (s *candidate) check(ctx context.Context, p *player) error {
 	return s.checkCategories(ctx, p)
 }
 
-// checkFault classifies a fault: it counts, makes no difference, or should count and does not.
-func (s *candidate) checkFault(ctx context.Context, p *player, e *experiment) error {
+// checkMutant classifies a fault: it counts, makes no difference, or should count and does not.
+func (s *candidate) checkMutant(ctx context.Context, p *player, e *experiment) error {
 	if e.result.GetSimilarity() < perfectScore {
 		return nil
 	}
@@ -151,14 +151,14 @@ func (s *candidate) equivalent(e *experiment, t *orchestratorv1.GetTrajectoryRes
 	return s.oracle.sameWorldAs(t) && (e.equivalence != sameAnswers || s.oracle.sameAnswersAs(t, e.dropped))
 }
 
-// checkTrips reports minefields that no experiment triggered.
-func (s *candidate) checkTrips(ctx context.Context, p *player, tripped map[int]bool) error {
+// checkTriggers reports minefields that no experiment triggered.
+func (s *candidate) checkTriggers(ctx context.Context, p *player, triggered map[int]bool) error {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
 		if disabling := scenario.DisablingGuardrails(s.scenario, i); len(disabling) > 0 {
 			s.report.Notes = append(s.report.Notes, fmt.Sprintf("minefield %s: %s", nodeText(node, i), strings.Join(disabling, "; ")))
 		}
-		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == trips && e.minefield == i })
-		if at < 0 || tripped[i] {
+		at := slices.IndexFunc(s.experiments, func(e *experiment) bool { return e.kind == triggers && e.minefield == i })
+		if at < 0 || triggered[i] {
 			continue // none planned: already reported
 		}
 		guarded, err := s.guarded(ctx, p, i)
@@ -167,7 +167,7 @@ func (s *candidate) checkTrips(ctx context.Context, p *player, tripped map[int]b
 			return err
 		case guarded != "":
 			s.failBy(s.experiments[at], "%s is disabled: %s", nodeText(node, i), guarded)
-		case s.trip(i) != nil:
+		case s.givenTriggers(i) != nil:
 			s.failBy(s.experiments[at], "triggered_by does not trigger %s", nodeText(node, i))
 		default:
 			s.fail(ruleMinefield, "write triggered_by for %s: the turns that its constraints suggest do not trigger it", nodeText(node, i))
@@ -181,7 +181,7 @@ func (s *candidate) checkTrips(ctx context.Context, p *player, tripped map[int]b
 func (s *candidate) guarded(ctx context.Context, p *player, minefield int) (string, error) {
 	graph := s.scenario.GetEvaluation().GetMinefields()
 	for _, e := range s.experiments {
-		if e.kind != trips || e.minefield != minefield {
+		if e.kind != triggers || e.minefield != minefield {
 			continue
 		}
 		explanation, err := p.explanation(ctx, e)

@@ -14,22 +14,22 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// maxTrips is the number of ways to trigger a minefield that are tried.
-const maxTrips = 16
+// maxTriggers is the number of ways to trigger a minefield that are tried.
+const maxTriggers = 16
 
-// planTrips plans to trigger each minefield.
-func (s *candidate) planTrips() {
+// planTriggers plans to trigger each minefield.
+func (s *candidate) planTriggers() {
 	for i, node := range s.scenario.GetEvaluation().GetMinefields().GetNodes() {
-		scripts := s.trip(i)
+		scripts := s.givenTriggers(i)
 		if scripts == nil {
-			scripts = s.derivedTrips(node)
+			scripts = s.derivedTriggers(node)
 		}
 		if len(scripts) == 0 {
 			s.fail(ruleMinefield, "write triggered_by for %s: its constraints suggest none", nodeText(node, i))
 		}
-		for n, script := range scripts[:min(len(scripts), maxTrips)] {
+		for n, script := range scripts[:min(len(scripts), maxTriggers)] {
 			e := s.add(&experiment{
-				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: trips, minefield: i,
+				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: triggers, minefield: i,
 			}, s.scenario, script)
 			setup := e.scenario.GetSetup()
 			setup.MaxMessages += extraMessages
@@ -42,21 +42,21 @@ func (s *candidate) planTrips() {
 	}
 }
 
-// trip returns the triggered_by script of a minefield, or nil.
-func (s *candidate) trip(minefield int) [][]*worldv1.Turn {
-	for _, trip := range s.scenario.GetProof().GetTrips() {
+// givenTriggers returns the triggered_by script of a minefield, or nil.
+func (s *candidate) givenTriggers(minefield int) [][]*worldv1.ScriptTurn {
+	for _, trip := range s.scenario.GetProof().GetTriggers() {
 		if int(trip.GetMinefield()) == minefield {
-			return [][]*worldv1.Turn{trip.GetTurns()}
+			return [][]*worldv1.ScriptTurn{trip.GetTurns()}
 		}
 	}
 	return nil
 }
 
-// derivedTrips returns the oracle's script with an addition that a minefield's constraints suggest:
-// at the beginning, or before the oracle's last text.
-func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
+// derivedTriggers returns the oracle's script with an addition that a minefield's constraints
+// suggest: at the beginning, or before the oracle's last text.
+func (s *candidate) derivedTriggers(node *evaluationv1.Node) [][]*worldv1.ScriptTurn {
 	script := s.scenario.GetSetup().GetOracleScript()
-	var out [][]*worldv1.Turn
+	var out [][]*worldv1.ScriptTurn
 	for _, c := range node.GetConstraints() {
 		for n, turn := range s.steps(c) {
 			for i := range turn.GetCalls() {
@@ -72,11 +72,11 @@ func (s *candidate) derivedTrips(node *evaluationv1.Node) [][]*worldv1.Turn {
 }
 
 // steps returns turns that may meet a constraint.
-func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
+func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.ScriptTurn {
 	var calls []*worldv1.ToolCall
-	var out []*worldv1.Turn
+	var out []*worldv1.ScriptTurn
 	for _, text := range texts(&evaluationv1.Node{Constraints: []*evaluationv1.Constraint{c}}) {
-		out = append(out, &worldv1.Turn{Say: text})
+		out = append(out, &worldv1.ScriptTurn{Say: text})
 	}
 	for _, t := range scenario.WantedCalls(c) {
 		var arguments []argument
@@ -93,7 +93,7 @@ func (s *candidate) steps(c *evaluationv1.Constraint) []*worldv1.Turn {
 		calls = append(calls, s.changes(c, row)...)
 	}
 	for _, call := range calls {
-		out = append(out, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}})
+		out = append(out, &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{call}})
 	}
 	return out
 }
@@ -174,7 +174,7 @@ func (s *candidate) rowArguments(tool string, row *evaluationv1.TargetRow) []arg
 
 // mayMatch returns whether a row may be the wanted one: equal ids and, for a row that stays, equal
 // cells.
-func mayMatch(r record, row *evaluationv1.TargetRow, all bool) bool {
+func mayMatch(r rowByColumn, row *evaluationv1.TargetRow, all bool) bool {
 	for _, cell := range row.GetCells() {
 		name := cell.GetColumn()
 		if (all || name == "person_id" || name == "reminder_id") && name != "content" && name != "relationship" &&

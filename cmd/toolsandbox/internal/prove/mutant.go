@@ -14,23 +14,23 @@ import (
 // uninformativeText is a text that withholds every fact.
 const uninformativeText = "All right, that is done."
 
-// planFaults plans solutions with one fault each.
-func (s *candidate) planFaults() {
+// planMutants plans solutions with one fault each.
+func (s *candidate) planMutants() {
 	for node := range s.scenario.GetEvaluation().GetMilestones().GetNodes() {
 		s.planWithout(node)
 	}
-	golden := s.goldenTools()
+	named := s.milestoneArguments()
 	for _, st := range s.oracle.steps {
 		switch {
 		case st.call == nil:
 			s.planTexts(st)
 		case st.failed: // a failed call had no effect, so no variation of it is a fault
 		case st.readOnly:
-			s.planArguments(st, golden[st.call.GetTool()])
-			s.addFault(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.scriptWithout(st))
+			s.planArguments(st, named[st.call.GetTool()])
+			s.addMutant(&experiment{name: "without " + st.text(), rule: ruleMutant, kind: observed, dropped: st.call.GetId()}, s.scriptWithout(st))
 		default:
 			s.planArguments(st, nil)
-			s.addFault(&experiment{
+			s.addMutant(&experiment{
 				name: "without " + st.text(), rule: ruleMutant, kind: lower, equivalence: sameAnswers, dropped: st.call.GetId(),
 				fault: fmt.Sprintf("the oracle scores as much without its call of %s", st.call.GetTool()), remedy: "let a milestone check what it does",
 			}, s.scriptWithout(st))
@@ -59,7 +59,7 @@ func (s *candidate) planWithout(node int) {
 	if turns := s.scenario.GetSetup().GetOracleScript(); onlyTables(milestone) && len(turns[st.turn].GetCalls()) > 1 {
 		script, dropped = slices.Delete(slices.Clone(turns), st.turn, st.turn+1), ""
 	}
-	s.addFault(&experiment{
+	s.addMutant(&experiment{
 		name: "without " + nodeText(milestone, node), rule: ruleMilestone, kind: lower, dropped: dropped,
 		fault:  fmt.Sprintf("%s is not needed: the oracle without %s scores as much", nodeText(milestone, node), st.text()),
 		remedy: "let it check what only this step reaches, or remove it",
@@ -67,13 +67,13 @@ func (s *candidate) planWithout(node int) {
 }
 
 // scriptWithout returns the oracle's script without a step.
-func (s *candidate) scriptWithout(st *step) []*worldv1.Turn {
+func (s *candidate) scriptWithout(st *step) []*worldv1.ScriptTurn {
 	return s.with(st, nil)
 }
 
 // with returns the oracle's script with another call or text in place of a step; nil removes the
 // step.
-func (s *candidate) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
+func (s *candidate) with(st *step, turn *worldv1.ScriptTurn) []*worldv1.ScriptTurn {
 	script := slices.Clone(s.scenario.GetSetup().GetOracleScript())
 	if st.call == nil || len(script[st.turn].GetCalls()) == 1 {
 		if turn == nil {
@@ -82,7 +82,7 @@ func (s *candidate) with(st *step, turn *worldv1.Turn) []*worldv1.Turn {
 		script[st.turn] = turn
 		return script
 	}
-	script[st.turn] = &worldv1.Turn{Calls: slices.Replace(slices.Clone(script[st.turn].GetCalls()), st.number, st.number+1, turn.GetCalls()...)}
+	script[st.turn] = &worldv1.ScriptTurn{Calls: slices.Replace(slices.Clone(script[st.turn].GetCalls()), st.number, st.number+1, turn.GetCalls()...)}
 	return script
 }
 
@@ -105,12 +105,12 @@ func (s *candidate) planArguments(st *step, named map[string]bool) {
 		for _, w := range wrong {
 			call := proto.CloneOf(st.call)
 			call.ArgumentsJson = replaced(arguments, i, w.value)
-			s.addFault(&experiment{
+			s.addMutant(&experiment{
 				name: fmt.Sprintf("%s with %s: %s", st.text(), a.name, w.name), rule: ruleMutant, kind: lower, equivalence: sameAnswers,
 				fault:  fmt.Sprintf("%s may have a wrong %s, %s instead of %s", st.text(), a.name, w.value, a.value),
 				remedy: "let a milestone check it",
 				part:   st.text() + " " + a.name, wrong: w.value,
-			}, s.with(st, &worldv1.Turn{Calls: []*worldv1.ToolCall{call}}))
+			}, s.with(st, &worldv1.ScriptTurn{Calls: []*worldv1.ToolCall{call}}))
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s *candidate) alternatives(a argument, index int) []argument {
 	}
 	for _, key := range keys {
 		records := s.oracle.records(key.table, index-1)
-		if !slices.ContainsFunc(records, func(r record) bool { return r.text(key.column) == text }) {
+		if !slices.ContainsFunc(records, func(r rowByColumn) bool { return r.text(key.column) == text }) {
 			continue
 		}
 		var out []argument
@@ -148,16 +148,16 @@ func (s *candidate) planTexts(st *step) {
 		return
 	}
 	remedy := "let the milestone's text hold the fact, compared by rouge_l or exact"
-	s.addFault(&experiment{
+	s.addMutant(&experiment{
 		name: st.text() + " without facts", rule: ruleMutant, kind: lower,
 		fault: fmt.Sprintf("the agent may say %q instead of %s", uninformativeText, st.text()), remedy: remedy, part: st.text(),
-	}, s.with(st, &worldv1.Turn{Say: uninformativeText}))
+	}, s.with(st, &worldv1.ScriptTurn{Say: uninformativeText}))
 	for _, wrong := range s.wrongTexts(st) {
-		s.addFault(&experiment{
+		s.addMutant(&experiment{
 			name: st.text() + " with " + wrong.name, rule: ruleMutant, kind: lower,
 			fault: fmt.Sprintf("the agent may say %q", wrong.value), remedy: remedy,
 			part: st.text(), wrong: quote(wrong.value),
-		}, s.with(st, &worldv1.Turn{Say: wrong.value}))
+		}, s.with(st, &worldv1.ScriptTurn{Say: wrong.value}))
 	}
 }
 

@@ -134,8 +134,8 @@ func (s *candidate) observeOracle(ctx context.Context, p *player) error {
 		return nil
 	}
 	s.checkConstraints()
-	s.planFaults()
+	s.planMutants()
 	s.planUnasked()
-	s.planTrips()
+	s.planTriggers()
 	return nil
 }

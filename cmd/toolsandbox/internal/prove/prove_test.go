@@ -58,7 +58,7 @@ func services(t *testing.T) Services {
 // load loads the scenarios of a directory by name.
 func load(t *testing.T, dir string) []*scenariov1.Scenario {
 	t.Helper()
-	pack, err := scenario.LoadPack(os.DirFS(dir), scenario.Options{Confirm: toolhost.ConfirmedTools()})
+	pack, err := scenario.LoadPack(os.DirFS(dir), scenario.Options{ConsentTools: toolhost.ConsentTools()})
 	var mistakes scenario.Errors
 	if errors.As(err, &mistakes) {
 		t.Fatalf("%s: got mistakes, want none:\n%v", dir, mistakes)

@@ -154,11 +154,11 @@ func rows(tables []*worldv1.Table, name string, index int) []*worldv1.Row {
 }
 
 // records returns the rows of a table at a message, by column.
-func (r *run) records(name string, index int) []record {
+func (r *run) records(name string, index int) []rowByColumn {
 	schema, _ := r.schema.Table(name)
-	var out []record
+	var out []rowByColumn
 	for _, row := range rows(r.tables, name, index) {
-		rec := make(record, len(schema.Columns))
+		rec := make(rowByColumn, len(schema.Columns))
 		for i, cell := range row.GetCells() {
 			rec[schema.Columns[i].Name] = cell
 		}
@@ -167,10 +167,10 @@ func (r *run) records(name string, index int) []record {
 	return out
 }
 
-// record returns one row by column.
-type record map[string]*worldv1.Value
+// rowByColumn returns one row by column.
+type rowByColumn map[string]*worldv1.Value
 
-func (r record) text(column string) string { return r[column].GetText() }
+func (r rowByColumn) text(column string) string { return r[column].GetText() }
 
 // lastIndex returns the index of the last message.
 func (r *run) lastIndex() int { return len(r.messages) - 1 }

@@ -153,16 +153,16 @@ func rollouts(rows []Row, c columns, width int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Contract prints the violations of simulated users by rule; nothing if all users were scripted.
-func Contract(w io.Writer, contract *runfiles.UserContract) error {
-	if contract == nil {
+// UserFlags prints the violations of simulated users by rule; nothing if all users were scripted.
+func UserFlags(w io.Writer, counts *runfiles.UserFlagCounts) error {
+	if counts == nil {
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", contract.Flagged, contract.Rollouts, 100*contract.Rate)
+	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", counts.Flagged, counts.Rollouts, 100*counts.Rate)
 	separator := ": "
-	for _, rule := range slices.Sorted(maps.Keys(contract.Rules)) {
+	for _, rule := range slices.Sorted(maps.Keys(counts.Rules)) {
 		if err == nil {
-			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, contract.Rules[rule])
+			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, counts.Rules[rule])
 		}
 		separator = ", "
 	}

@@ -15,7 +15,7 @@ import (
 // Rescore is the change of a run's scores under other milestones.
 type Rescore struct {
 	// Moved are the rollouts with another score or another similarity of a node.
-	Moved []Move `json:"moved"`
+	Moved []ScoreChange `json:"moved"`
 	// Unmoved counts the other scored rollouts.
 	Unmoved int `json:"unmoved"`
 	// Failed are rollouts that ended in a failure and keep their score.
@@ -27,26 +27,26 @@ type Rescore struct {
 	// Before and After are the means over the whole run, nil if nothing has a score.
 	Before *float64 `json:"mean_before"`
 	After  *float64 `json:"mean_after"`
-	// Flagged are the rollouts whose users' flags changed, and UserContract counts the new flags,
+	// Flagged are the rollouts whose users' flags changed, and UserFlagCounts counts the new flags,
 	// nil if no user was checked.
-	Flagged      []string               `json:"user_flags_changed"`
-	UserContract *runfiles.UserContract `json:"user_contract,omitempty"`
+	Flagged        []string                 `json:"user_flags_changed"`
+	UserFlagCounts *runfiles.UserFlagCounts `json:"user_flag_counts,omitempty"`
 	// Written is set if the new scores and flags are in the run's directory.
 	Written bool `json:"written"`
 }
 
-// Move is a rollout whose score moved; nil means no score.
-type Move struct {
+// ScoreChange is a rollout whose score moved; nil means no score.
+type ScoreChange struct {
 	Name   string   `json:"name"`
 	Before *float64 `json:"before"`
 	After  *float64 `json:"after"`
 	// Milestones and Minefields are the nodes that moved.
-	Milestones []NodeMove `json:"milestones"`
-	Minefields []NodeMove `json:"minefields"`
+	Milestones []NodeChange `json:"milestones"`
+	Minefields []NodeChange `json:"minefields"`
 }
 
-// NodeMove is a node whose similarity moved; nil means a missing or unmatched node.
-type NodeMove struct {
+// NodeChange is a node whose similarity moved; nil means a missing or unmatched node.
+type NodeChange struct {
 	Node   int      `json:"node"`
 	Name   string   `json:"name,omitempty"`
 	Before *float64 `json:"before"`
@@ -55,12 +55,12 @@ type NodeMove struct {
 
 // NewRescore returns an empty Rescore.
 func NewRescore() *Rescore {
-	return &Rescore{Moved: []Move{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}, Flagged: []string{}}
+	return &Rescore{Moved: []ScoreChange{}, Failed: []string{}, NoScenario: []string{}, NoTrajectory: []string{}, Flagged: []string{}}
 }
 
 // Add compares the entries of one rollout.
 func (r *Rescore) Add(before, after *runfiles.ScenarioResult, evaluation *evaluationv1.Evaluation) {
-	move := Move{
+	move := ScoreChange{
 		Name: after.Name, Before: numberOf(before.Similarity), After: numberOf(after.Similarity),
 		Milestones: nodes(before.MilestoneMapping, after.MilestoneMapping, evaluation.GetMilestones()),
 		Minefields: nodes(before.MinefieldMapping, after.MinefieldMapping, evaluation.GetMinefields()),
@@ -83,12 +83,12 @@ func numberOf(similarity runfiles.Similarity) *float64 {
 func equal(a, b *float64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
 // nodes returns the moved nodes of a graph, by number.
-func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove {
-	moves := make(map[int]*NodeMove)
+func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeChange {
+	moves := make(map[int]*NodeChange)
 	for i, mapping := range []runfiles.Mapping{before, after} {
 		for _, match := range mapping {
 			if moves[match.Node] == nil {
-				moves[match.Node] = &NodeMove{Node: match.Node}
+				moves[match.Node] = &NodeChange{Node: match.Node}
 			}
 			if i == 0 {
 				moves[match.Node].Before = numberOf(match.Similarity)
@@ -97,7 +97,7 @@ func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove
 			}
 		}
 	}
-	moved := []NodeMove{}
+	moved := []NodeChange{}
 	for _, move := range moves {
 		if equal(move.Before, move.After) {
 			continue
@@ -107,7 +107,7 @@ func nodes(before, after runfiles.Mapping, graph *evaluationv1.Graph) []NodeMove
 		}
 		moved = append(moved, *move)
 	}
-	slices.SortFunc(moved, func(a, b NodeMove) int { return a.Node - b.Node })
+	slices.SortFunc(moved, func(a, b NodeChange) int { return a.Node - b.Node })
 	return moved
 }
 
@@ -140,11 +140,11 @@ func WriteRescore(w io.Writer, r *Rescore) error {
 	if _, err := io.WriteString(w, out.String()); err != nil {
 		return err
 	}
-	return Contract(w, r.UserContract)
+	return UserFlags(w, r.UserFlagCounts)
 }
 
 // change formats the difference of the scores.
-func (m Move) change() string {
+func (m ScoreChange) change() string {
 	if m.Before == nil || m.After == nil {
 		return ""
 	}
@@ -152,7 +152,7 @@ func (m Move) change() string {
 }
 
 // text lists the moved nodes.
-func (m Move) text() string {
+func (m ScoreChange) text() string {
 	var texts []string
 	for _, node := range m.Milestones {
 		texts = append(texts, "milestone "+node.text())
@@ -163,7 +163,7 @@ func (m Move) text() string {
 	return strings.Join(texts, "\n")
 }
 
-func (n NodeMove) text() string {
+func (n NodeChange) text() string {
 	title := fmt.Sprint(n.Node)
 	if n.Name != "" {
 		title += " " + n.Name

@@ -27,14 +27,14 @@ func TestRescore(t *testing.T) {
 		rescore.Add(pair[0], pair[1], evaluation)
 	}
 	one, quarter := 1.0, 0.25
-	want := []Move{{
-		Name: "moved", Before: &one, After: &quarter, Minefields: []NodeMove{},
-		Milestones: []NodeMove{{Node: 0, Name: "told", Before: &one, After: &quarter}, {Node: 1, Before: &one}},
+	want := []ScoreChange{{
+		Name: "moved", Before: &one, After: &quarter, Minefields: []NodeChange{},
+		Milestones: []NodeChange{{Node: 0, Name: "told", Before: &one, After: &quarter}, {Node: 1, Before: &one}},
 	}}
 	if diff := cmp.Diff(want, rescore.Moved); diff != "" || rescore.Unmoved != 1 {
 		t.Errorf("%d unmoved, want 1; moved (-want +got):\n%s", rescore.Unmoved, diff)
 	}
-	rescore.Flagged, rescore.UserContract = []string{"f"}, &runfiles.UserContract{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
+	rescore.Flagged, rescore.UserFlagCounts = []string{"f"}, &runfiles.UserFlagCounts{Rollouts: 2, Flagged: 1, Rate: 0.5, Rules: map[string]int{"leak": 3}}
 	rescore.Failed, rescore.NoScenario, rescore.Before, rescore.After = []string{"a", "b"}, []string{"c"}, new(0.75), nil
 	var out strings.Builder
 	if err := WriteRescore(&out, rescore); err != nil {

@@ -21,7 +21,7 @@ type Wait struct {
 // Report prints the pending rollouts at the second progress report without a result in between, and
 // then once a minute.
 func (w *Wait) Report(out io.Writer, progress *orchestratorv1.SweepProgress) {
-	if progress.GetPlaying()+progress.GetQueued() == 0 { // the watch has just started
+	if progress.GetRunning()+progress.GetQueued() == 0 { // the watch has just started
 		w.silent = 0
 		return
 	}
@@ -29,8 +29,8 @@ func (w *Wait) Report(out io.Writer, progress *orchestratorv1.SweepProgress) {
 		return
 	}
 	w.told = time.Now()
-	why := fmt.Sprintf("orchestrators work on %d, %d are queued", progress.GetPlaying(), progress.GetQueued())
-	if progress.GetPlaying() == 0 {
+	why := fmt.Sprintf("orchestrators work on %d, %d are queued", progress.GetRunning(), progress.GetQueued())
+	if progress.GetRunning() == 0 {
 		why = fmt.Sprintf("%d are queued, and no orchestrator takes them: check that one runs with --orchestrator-parallel above 0", progress.GetQueued())
 	}
 	_, _ = fmt.Fprintf(out, "waiting for results: %d of %d rollouts are done, %s\n", progress.GetDone(), progress.GetTotal(), why)

@@ -18,7 +18,7 @@ func TestWait(t *testing.T) {
 		tell := func(times int, playing, queued int64) {
 			for range times {
 				time.Sleep(5 * time.Second) //nolint:forbidigo // synctest's clock jumps
-				wait.Report(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Playing: playing, Queued: queued})
+				wait.Report(&out, &orchestratorv1.SweepProgress{Total: 9, Done: 2, Running: playing, Queued: queued})
 			}
 		}
 		tell(1, 0, 0)

@@ -28,7 +28,7 @@ func optionalDuration() optional[time.Duration] {
 	return optional[time.Duration]{kind: "duration", parse: time.ParseDuration}
 }
 
-// or returns the given value, or other if unset.
+// or returns the given value, or otherwise if unset.
 func (o *optional[T]) or(otherwise T) T {
 	if o.value == nil {
 		return otherwise

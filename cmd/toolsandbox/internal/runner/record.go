@@ -172,7 +172,7 @@ func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *r
 	if err != nil {
 		return nil, nil, err
 	}
-	o.engine.Dir = cmp.Or(o.dataDir, d.data())
+	o.installation.Dir = cmp.Or(o.dataDir, d.data())
 	run, err := o.record(args, setFlags, spec)
 	if err == nil && o.resume {
 		run, err = o.resumed(d, run)

@@ -29,7 +29,7 @@ func remoteFlags() map[string]string {
 // rejectUnused rejects flags without effect with --remote, from any source, and addresses on the
 // command line without it.
 func (o *Options) rejectUnused() error {
-	if !o.engine.Network.Remote {
+	if !o.installation.Network.Remote {
 		return o.rejectAddresses()
 	}
 	elsewhere := remoteFlags()

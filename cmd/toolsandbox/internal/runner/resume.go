@@ -49,8 +49,8 @@ func (o *Options) resumed(d *directory, now *runfiles.Run) (*runfiles.Run, error
 	case run.SpecDigest != now.SpecDigest:
 		return nil, process.Usage("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
 	}
-	if !o.engine.Network.Remote && !exists(filepath.Join(o.engine.Dir, rpc.StreamDirectory)) {
-		return nil, process.Usage("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.engine.Dir)
+	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
+		return nil, process.Usage("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
 	resumption := runfiles.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {

@@ -50,8 +50,8 @@ const (
 type Options struct {
 	program      runfiles.Program
 	scenarios    catalogue.Selection
-	engine       standalone.Config
-	log          process.Log
+	installation standalone.Config
+	log          process.LogConfig
 	telemetry    telemetry.Config
 	models       modelOptions
 	euroeval     euroeval.Settings
@@ -76,7 +76,7 @@ type Options struct {
 // New returns the default settings of a run of this program.
 func New(program runfiles.Program) *Options {
 	c := &Options{
-		program: program, engine: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
+		program: program, installation: standalone.DefaultConfig(), log: process.DefaultLog(), telemetry: telemetry.DefaultConfig(),
 		euroeval: euroeval.DefaultSettings(),
 	}
 	c.log.Level = "warn"
@@ -93,7 +93,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.scenarios.RegisterFlags(flags)
 	flags.StringVarP(&o.out, "out", "o", "", "`directory` for the results (default: a new one below data)")
 	flags.StringVar(&o.dataDir, "data-dir", "", "`directory` for the services' data (default: .toolsandbox below --out)")
-	flags.IntVarP(&o.parallel, "parallel", "p", o.engine.Orchestrator.Parallel, "concurrent rollouts")
+	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
 	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
 	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "bootstrap draws of EuroEval's score")
@@ -101,19 +101,19 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
-	o.engine.ToolHost.RegisterServiceFlags(flags)
+	o.installation.ToolHost.RegisterServiceFlags(flags)
 	flags.BoolVar(&o.resume, "resume", false, "continue the run in --out: play rollouts that are missing or have no score")
 	flags.StringVar(&o.replay, "replay", "", "replay the run in this `directory` from its recording; no model is asked")
 	flags.DurationVar(&o.wait, "wait", defaultWait, "longest wait, before the first rollout, for an unreachable --agent or --user, e.g. 5m")
 	flags.StringVar(&o.sweepID, "sweep-id", "", "`name` of the sweep (default: a digest of what is run)")
 	flags.BoolVar(&o.asJSON, "json", false, "print the summary as JSON instead of a table")
-	flags.BoolVar(&o.engine.Network.Remote, "remote", false, "use running services instead of starting them")
-	o.engine.Network.RegisterClientFlags(flags)
-	o.engine.Network.Sync.RegisterFlag(flags)
-	o.engine.Orchestrator.RegisterTurnFlags(flags)
-	o.engine.AgentGateway.RegisterAttachFlags(flags)
-	o.engine.AgentGateway.RegisterTemplateFlags(flags)
-	o.engine.AgentGateway.RegisterBudgetFlags(flags)
+	flags.BoolVar(&o.installation.Network.Remote, "remote", false, "use running services instead of starting them")
+	o.installation.Network.RegisterClientFlags(flags)
+	o.installation.Network.Sync.RegisterFlag(flags)
+	o.installation.Orchestrator.RegisterTurnFlags(flags)
+	o.installation.AgentGateway.RegisterAttachFlags(flags)
+	o.installation.AgentGateway.RegisterTemplateFlags(flags)
+	o.installation.AgentGateway.RegisterBudgetFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
 }
@@ -146,9 +146,9 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err
 	}
-	o.engine.Orchestrator.Parallel = o.parallel
+	o.installation.Orchestrator.Parallel = o.parallel
 	spec.ID, spec.Parallel = o.sweepID, o.parallel
-	return spec, CheckSockets(o.engine, spec)
+	return spec, CheckSockets(o.installation, spec)
 }
 
 // validate checks the ranges of the flags outside the specification.
@@ -156,8 +156,8 @@ func (o *Options) validate() error {
 	if o.wait < 0 {
 		return fmt.Errorf("--wait: %s given, expected 0s or more, e.g. 5m", o.wait)
 	}
-	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.engine.Network.Validate(), o.engine.ToolHost.Validate(),
-		o.engine.AgentGateway.Validate(), o.engine.Orchestrator.Validate())
+	return errors.Join(o.log.Validate(), o.telemetry.Validate(), o.installation.Network.Validate(), o.installation.ToolHost.Validate(),
+		o.installation.AgentGateway.Validate(), o.installation.Orchestrator.Validate())
 }
 
 // specify converts the flags into a specification.
@@ -178,7 +178,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	}
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
 		name := s.player.GetPlugin().GetAttached()
-		if name != "" && !atTerminal(s.player) && !o.engine.Network.Remote && o.engine.AgentGateway.AttachListen == "" {
+		if name != "" && !atTerminal(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
 			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
 		}
 	}
@@ -216,7 +216,7 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 
 // load returns the selected scenarios, and checks what they need.
 func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]*scenariov1.Scenario, error) {
-	o.scenarios.Servers = o.engine.ToolHost.ToolServers
+	o.scenarios.Servers = o.installation.ToolHost.ToolServers
 	scenarios, err := o.scenarios.Load(ctx, stderr, args)
 	if err != nil {
 		return nil, err
@@ -226,8 +226,8 @@ func (o *Options) load(ctx context.Context, stderr io.Writer, args []string) ([]
 			return nil, err
 		}
 	}
-	if !o.engine.Network.Remote { // remote services have their own settings and check their own needs
-		o.engine.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
+	if !o.installation.Network.Remote { // remote services have their own settings and check their own needs
+		o.installation.ToolHost.ToolServers = o.scenarios.ToolServers(o.scenarios.Servers)
 		if err := o.scenarios.CheckNeeds(); err != nil {
 			return nil, err
 		}
@@ -262,7 +262,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 			logger.Warn("telemetry is incomplete", "error", closeErr)
 		}
 	}()
-	running, err := standalone.Start(ctx, o.engine, rpc.Options{Logger: logger, Telemetry: traces})
+	running, err := standalone.Start(ctx, o.installation, rpc.Options{Logger: logger, Telemetry: traces})
 	if err != nil {
 		return err
 	}
@@ -309,8 +309,8 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 		return standalone.Cause(ctx, err)
 	}
 	total, done, err := o.create(ctx, prepared, directory, collector.record)
-	if err != nil && ctx.Err() != nil && o.engine.Network.Remote {
-		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.engine.Network, "cancel", prepared.ID()))
+	if err != nil && ctx.Err() != nil && o.installation.Network.Remote {
+		return fmt.Errorf("%w: sweep %s may continue: stop it with %s", errCreating, prepared.ID(), sweep.Command(o.installation.Network, "cancel", prepared.ID()))
 	}
 	if err != nil {
 		return standalone.Cause(ctx, err)
@@ -348,7 +348,7 @@ func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *
 
 // interrupted describes the progress of the run and how to continue.
 func (o *Options) interrupted(ctx context.Context, err error, collector *collector) error {
-	elsewhere := o.engine.Network.Remote && o.playing != ""
+	elsewhere := o.installation.Network.Remote && o.playing != ""
 	switch {
 	case errors.Is(err, errCreating):
 		return err
@@ -356,12 +356,12 @@ func (o *Options) interrupted(ctx context.Context, err error, collector *collect
 		return errors.New("interrupted before the first rollout")
 	case ctx.Err() == nil && elsewhere:
 		return fmt.Errorf("%w; %d of %d rollouts are fetched, and sweep %s continues: stop it with %s, or fetch the others with --out %s --resume",
-			err, collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
+			err, collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.out)
 	case ctx.Err() == nil:
 		return err
 	case elsewhere:
 		return fmt.Errorf("interrupted with %d of %d rollouts done, and sweep %s continues: stop it with %s, or fetch it with --out %s --resume",
-			collector.done(), collector.total(), o.playing, sweep.Command(o.engine.Network, "cancel", o.playing), o.out)
+			collector.done(), collector.total(), o.playing, sweep.Command(o.installation.Network, "cancel", o.playing), o.out)
 	default:
 		return fmt.Errorf("interrupted with %d of %d rollouts done: continue with --out %s --resume", collector.done(), collector.total(), o.out)
 	}
@@ -373,7 +373,7 @@ func (o *Options) show(stdout, stderr io.Writer, collector *collector) error {
 	if o.asJSON {
 		return report.JSON(stdout, summary)
 	}
-	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.Contract(stdout, runfiles.UserContractOf(collector.rollouts())), report.Usage(stdout, collector.rows)); err != nil {
+	if err := errors.Join(report.Table(stdout, collector.rows, summary.Categories), report.EuroEval(stdout, collector.euroeval), report.UserFlags(stdout, runfiles.CountUserFlags(collector.rollouts())), report.Usage(stdout, collector.rows)); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(stderr, "results: %s\n", filepath.Join(o.out, runfiles.SummaryFile))

@@ -48,7 +48,7 @@ func TestModelTimeout(t *testing.T) {
 		{[]string{"--agent", "cli", "--user", "openai:m", "--model-timeout", "1h"}, 0, time.Hour, 2 * time.Minute},
 	} {
 		spec, options := prepareRun(t, test.args...)
-		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.engine.Orchestrator.RespondTimeout
+		agent, user, turn := spec.Agents[0].GetModel().GetTimeoutMs(), spec.Users[0].GetModel().GetTimeoutMs(), options.installation.Orchestrator.RespondTimeout
 		if agent != test.agent.Milliseconds() || user != test.user.Milliseconds() || turn != test.turn {
 			t.Errorf("%v: got %d ms for the agent, %d ms for the user, %s for a turn, want %s, %s and %s", test.args, agent, user, turn, test.agent, test.user, test.turn)
 		}

@@ -16,7 +16,7 @@ import (
 type scriptedRole struct {
 	flag    string
 	players []*agentgwv1.Player
-	script  func(*setupv1.Setup) []*worldv1.Turn
+	script  func(*setupv1.Setup) []*worldv1.ScriptTurn
 	// lacks names what a scenario lacks, the consequence, and alternative players.
 	lacks, so, instead string
 }

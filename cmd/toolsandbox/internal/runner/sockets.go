@@ -6,15 +6,15 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
 // CheckSockets fails before the start if the models of a run in this process need more connections
 // than the limit. An http:// server speaks HTTP/1.1 with one connection per request; an https://
 // server shares one over HTTP/2 if it can.
-func CheckSockets(engine standalone.Config, spec sweep.Spec) error {
-	if engine.Network.Remote || spec.Recording != nil {
+func CheckSockets(installation standalone.Config, spec sweep.Spec) error {
+	if installation.Network.Remote || spec.Recording != nil {
 		return nil
 	}
 	for _, player := range slices.Concat(spec.Agents, spec.Users) {
@@ -23,7 +23,7 @@ func CheckSockets(engine standalone.Config, spec sweep.Spec) error {
 		}
 		// A rollout asks one player at a time.
 		rollouts := min(spec.Parallel, len(spec.Scenarios)*spec.Trials)
-		if err := descriptor.Check(min(rollouts, engine.AgentGateway.ModelConnections)); err != nil {
+		if err := filelimit.Check(min(rollouts, installation.AgentGateway.ModelConnections)); err != nil {
 			return process.Usage("--parallel %d: %w: raise it, lower --parallel, or give an HTTP/2 server without TLS as --base-url h2c://HOST", spec.Parallel, err)
 		}
 	}

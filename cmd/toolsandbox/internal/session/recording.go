@@ -26,7 +26,7 @@ func (c *Client) Answers(ctx context.Context, id string) ([]*toolhostv1.ServiceA
 		return nil
 	})
 	if err != nil {
-		return nil, stripStatus("list answers of "+id, err)
+		return nil, wrapStatus("list answers of "+id, err)
 	}
 	return answers, nil
 }

@@ -183,7 +183,7 @@ func (c *Client) replayBatch(ctx context.Context, id string, recorded batch, to 
 	index := recorded.answers[0].GetIndex()
 	response, err := c.toolHost(id).Execute(ctx, &toolhostv1.ExecuteRequest{SessionId: id, Index: index, Calls: recorded.calls, Now: recorded.now})
 	if err != nil {
-		return 0, stripStatus(fmt.Sprintf("execute what message %d answers", index), err)
+		return 0, wrapStatus(fmt.Sprintf("execute what message %d answers", index), err)
 	}
 	if text := response.GetException(); text != "" {
 		return 0, fmt.Errorf("%w: message %d: stored an answer, the execution failed with %q", ErrDiffers, index, text)

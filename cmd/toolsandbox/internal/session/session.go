@@ -51,10 +51,10 @@ type Client struct {
 }
 
 // New returns a client. The caller keeps the ownership of the connections.
-func New(m *rpc.Node) *Client {
-	c := &Client{node: m}
-	for i := 0; len(c.hosts) < m.ToolHosts(); i++ {
-		if host := m.ToolHost(strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
+func New(node *rpc.Node) *Client {
+	c := &Client{node: node}
+	for i := 0; len(c.hosts) < node.ToolHosts(); i++ {
+		if host := node.ToolHost(strconv.Itoa(i)); !slices.Contains(c.hosts, host) {
 			c.hosts = append(c.hosts, host)
 		}
 	}
@@ -74,7 +74,7 @@ func (c *Client) List(ctx context.Context, prefix string) ([]*toolhostv1.Session
 		for {
 			page, err := toolhostv1.NewToolHostServiceClient(host).ListSessions(ctx, request)
 			if err != nil {
-				return nil, stripStatus("list sessions", err)
+				return nil, wrapStatus("list sessions", err)
 			}
 			sessions = append(sessions, page.GetSessions()...)
 			if request.PageToken = page.GetNextPageToken(); request.PageToken == "" {
@@ -178,7 +178,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
 	response, err := c.toolHost(id).GetSession(ctx, &toolhostv1.GetSessionRequest{SessionId: id})
 	if err != nil {
-		return nil, stripStatus("read session "+id, err)
+		return nil, wrapStatus("read session "+id, err)
 	}
 	return response.GetSession(), nil
 }
@@ -188,7 +188,7 @@ func (c *Client) Tables(ctx context.Context, session *toolhostv1.Session, messag
 	request := &toolhostv1.ReadTablesRequest{SessionId: session.GetId(), Index: int32(message), Tables: names}
 	response, err := c.toolHost(session.GetId()).ReadTables(ctx, request)
 	if err != nil {
-		return nil, stripStatus("read tables of "+session.GetId(), err)
+		return nil, wrapStatus("read tables of "+session.GetId(), err)
 	}
 	return response.GetTables(), nil
 }
@@ -203,7 +203,7 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 		return nil
 	})
 	if err != nil {
-		return nil, stripStatus("list versions of "+id, err)
+		return nil, wrapStatus("list versions of "+id, err)
 	}
 	return tables, nil
 }
@@ -231,7 +231,7 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message 
 	case codes.FailedPrecondition:
 		return nil, process.Usage("--at: %s", status.Convert(err).Message())
 	default:
-		return nil, stripStatus("fork session "+session.GetId(), err)
+		return nil, wrapStatus("fork session "+session.GetId(), err)
 	}
 }
 
@@ -243,7 +243,7 @@ func (c *Client) together(id, other string) bool {
 // Delete removes a session. Forks keep their shared history. It is idempotent.
 func (c *Client) Delete(ctx context.Context, id string) error {
 	if _, err := c.toolHost(id).DeleteSession(ctx, &toolhostv1.DeleteSessionRequest{SessionId: id}); err != nil {
-		return stripStatus("delete session "+id, err)
+		return wrapStatus("delete session "+id, err)
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (c *Client) trajectory(ctx context.Context, rolloutID string) (*orchestrato
 	orchestrator := orchestratorv1.NewOrchestratorServiceClient(c.node.Conn(rpc.Orchestrator))
 	response, err := orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
-		return nil, stripStatus("read log of "+rolloutID, err)
+		return nil, wrapStatus("read log of "+rolloutID, err)
 	}
 	return response, nil
 }
@@ -283,6 +283,6 @@ func (e *callError) Error() string {
 	return text
 }
 
-func stripStatus(operation string, err error) error {
+func wrapStatus(operation string, err error) error {
 	return &callError{operation: operation, status: status.Convert(err)}
 }

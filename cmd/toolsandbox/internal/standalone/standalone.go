@@ -89,12 +89,12 @@ func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Installation, e
 }
 
 // Node returns the connections to the services.
-func (e *Installation) Node() *rpc.Node { return e.node }
+func (i *Installation) Node() *rpc.Node { return i.node }
 
 // Failed delivers the error of a service that ended by itself.
-func (e *Installation) Failed() <-chan error { return e.group.Failed() }
+func (i *Installation) Failed() <-chan error { return i.group.Failed() }
 
 // Close stops the services in reverse order, closes the connections and unlocks the directory.
-func (e *Installation) Close() error {
-	return errors.Join(e.group.Stop(stopLimit), e.node.Close(), e.release())
+func (i *Installation) Close() error {
+	return errors.Join(i.group.Stop(stopLimit), i.node.Close(), i.release())
 }

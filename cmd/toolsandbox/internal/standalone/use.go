@@ -26,12 +26,12 @@ func With(ctx context.Context, cfg Config, parts rpc.Options, do func(context.Co
 
 // Watched returns a context that ends with the error of a service that ends by itself. Then it
 // calls failed. Call release in the end.
-func (e *Installation) Watched(ctx context.Context, failed func()) (_ context.Context, release func()) {
+func (i *Installation) Watched(ctx context.Context, failed func()) (_ context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
 		select {
-		case err := <-e.Failed():
+		case err := <-i.Failed():
 			cancel(err)
 			failed()
 		case <-ctx.Done():

@@ -33,7 +33,7 @@ func (s *Sweep) IsComplete(ctx context.Context, id string) (bool, error) {
 	if status.Code(err) == codes.NotFound {
 		return false, nil
 	}
-	return false, plain("look for played rollouts", err)
+	return false, wrapStatus("look for played rollouts", err)
 }
 
 // again returns whether a new round plays a result again.

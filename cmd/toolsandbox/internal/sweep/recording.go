@@ -49,9 +49,9 @@ func HasToolServers(scenarios []*scenariov1.Scenario) bool {
 	return slices.ContainsFunc(scenarios, func(s *scenariov1.Scenario) bool { return len(s.GetSetup().GetToolServers()) > 0 })
 }
 
-// bring uploads the recording for the sweep's rollouts, once per id.
-func (s *Sweep) bring(ctx context.Context) error {
-	if s.recording == nil || s.brought == s.ID() {
+// uploadRecording uploads the recording for the sweep's rollouts, once per id.
+func (s *Sweep) uploadRecording(ctx context.Context) error {
+	if s.recording == nil || s.uploadedFor == s.ID() {
 		return nil
 	}
 	spec := s.request.GetSpec()
@@ -59,16 +59,16 @@ func (s *Sweep) bring(ctx context.Context) error {
 	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(putters)
 	for n := 0; n < total && within.Err() == nil; n++ {
-		group.Go(func() error { return s.bringOne(within, n) })
+		group.Go(func() error { return s.uploadRollout(within, n) })
 	}
 	if err := group.Wait(); err != nil || ctx.Err() != nil {
 		return cmp.Or(context.Cause(ctx), err)
 	}
-	s.brought = s.ID()
+	s.uploadedFor = s.ID()
 	return nil
 }
 
-func (s *Sweep) bringOne(ctx context.Context, n int) error {
+func (s *Sweep) uploadRollout(ctx context.Context, n int) error {
 	request := &orchestratorv1.PutRecordingRequest{RolloutId: s.ID() + "." + strconv.Itoa(n)}
 	size := 0
 	put := func() error {
@@ -78,7 +78,7 @@ func (s *Sweep) bringOne(ctx context.Context, n int) error {
 		_, err := s.orchestrator.PutRecording(ctx, request)
 		request.Items, size = nil, 0
 		if err != nil {
-			return plain("store the recording of "+request.GetRolloutId(), err)
+			return wrapStatus("store the recording of "+request.GetRolloutId(), err)
 		}
 		return nil
 	}
@@ -108,10 +108,10 @@ func Recorded(ctx context.Context, orchestrator orchestratorv1.OrchestratorServi
 		return nil
 	})
 	if status.Code(err) == codes.NotFound {
-		return nil, plain(operation, status.Error(codes.NotFound, "it has not started"))
+		return nil, wrapStatus(operation, status.Error(codes.NotFound, "it has not started"))
 	}
 	if err != nil {
-		return nil, plain(operation, err)
+		return nil, wrapStatus(operation, err)
 	}
 	return items, nil
 }

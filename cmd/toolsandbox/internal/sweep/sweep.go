@@ -90,8 +90,8 @@ type Sweep struct {
 	digest       string
 	orchestrator orchestratorv1.OrchestratorServiceClient
 	recording    Recording
-	// brought is the id under which the recording is stored.
-	brought string
+	// uploadedFor is the id under which the recording is stored.
+	uploadedFor string
 }
 
 // Prepare stores the evaluations and derives the request.
@@ -131,7 +131,7 @@ func putEvaluations(ctx context.Context, client evaluatorv1.EvaluatorServiceClie
 		}
 		response, err := client.PutEvaluations(ctx, request)
 		if err != nil {
-			return nil, plain("store evaluations", err)
+			return nil, wrapStatus("store evaluations", err)
 		}
 		digests = append(digests, response.GetDigests()...)
 	}
@@ -174,14 +174,14 @@ func (s *Sweep) done(ctx context.Context) (int, error) {
 	defer cancel()
 	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
 	if err != nil {
-		return 0, plain("look for earlier runs", err)
+		return 0, wrapStatus("look for earlier runs", err)
 	}
 	event, err := stream.Recv() // progress comes first
 	if status.Code(err) == codes.NotFound {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, plain("look for earlier runs", err)
+		return 0, wrapStatus("look for earlier runs", err)
 	}
 	return int(event.GetProgress().GetDone()), nil
 }
@@ -195,12 +195,12 @@ func (s *Sweep) Resume(ctx context.Context, id string, round int32, damaged []st
 }
 
 func (s *Sweep) create(ctx context.Context) (total, done int, err error) {
-	if err := s.bring(ctx); err != nil {
+	if err := s.uploadRecording(ctx); err != nil {
 		return 0, 0, err
 	}
 	response, err := s.orchestrator.CreateSweep(ctx, s.request)
 	if err != nil {
-		return 0, 0, plain("create sweep", err)
+		return 0, 0, wrapStatus("create sweep", err)
 	}
 	return int(response.GetTotal()), int(response.GetDone()), nil
 }
@@ -214,7 +214,7 @@ func (s *Sweep) Watch(ctx context.Context, progress func(*orchestratorv1.SweepPr
 		if progress != nil {
 			progress(now)
 		}
-		if !now.GetCounted() || now.GetDone()+now.GetPlaying()+now.GetQueued() >= now.GetTotal() {
+		if !now.GetCounted() || now.GetDone()+now.GetRunning()+now.GetQueued() >= now.GetTotal() {
 			return nil
 		}
 		_, _, err := s.create(ctx)
@@ -256,7 +256,7 @@ func Watch(
 		return errors.New("watch sweep: the stream ended before the sweep")
 	case !errors.Is(err, errEnded):
 		if _, ok := status.FromError(err); ok {
-			err = plain("watch sweep", err)
+			err = wrapStatus("watch sweep", err)
 		}
 		return err
 	case end.GetCancelled():
@@ -271,7 +271,7 @@ func Watch(
 func (s *Sweep) Trajectory(ctx context.Context, rolloutID string) (*orchestratorv1.GetTrajectoryResponse, error) {
 	trajectory, err := s.orchestrator.GetTrajectory(ctx, &orchestratorv1.GetTrajectoryRequest{RolloutId: rolloutID})
 	if err != nil {
-		return nil, plain("read trajectory "+rolloutID, err)
+		return nil, wrapStatus("read trajectory "+rolloutID, err)
 	}
 	return trajectory, nil
 }
@@ -285,6 +285,6 @@ type callError struct {
 func (e *callError) Error() string              { return e.operation + ": " + e.status.Message() }
 func (e *callError) GRPCStatus() *status.Status { return e.status }
 
-func plain(operation string, err error) error {
+func wrapStatus(operation string, err error) error {
 	return &callError{operation: operation, status: status.Convert(err)}
 }

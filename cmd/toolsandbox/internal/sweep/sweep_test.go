@@ -142,9 +142,9 @@ func TestWatchQueuesLostJobs(t *testing.T) {
 		want int
 	}{
 		"not counted": {&orchestratorv1.SweepProgress{Total: 10}, 0},
-		"all there":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Playing: 6, Queued: 1, Counted: true}, 0},
-		"done since":  {&orchestratorv1.SweepProgress{Total: 10, Done: 4, Playing: 6, Queued: 1, Counted: true}, 0},
-		"some lost":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Playing: 6, Counted: true}, 1},
+		"all there":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Running: 6, Queued: 1, Counted: true}, 0},
+		"done since":  {&orchestratorv1.SweepProgress{Total: 10, Done: 4, Running: 6, Queued: 1, Counted: true}, 0},
+		"some lost":   {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Running: 6, Counted: true}, 1},
 		"all lost":    {&orchestratorv1.SweepProgress{Total: 10, Done: 3, Counted: true}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {

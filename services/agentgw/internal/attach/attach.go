@@ -85,7 +85,7 @@ type Registry struct {
 	// changed is closed and replaced when a stream opens.
 	changed chan struct{}
 	// affinity maps a conversation to its stream.
-	affinity *lru.Cache[conversation, *session]
+	affinity *lru.Cache[conversation, *agentStream]
 	// lastNotice is the time of the last log line about a name that turns wait for. An agent of the
 	// name clears it.
 	lastNotice map[string]time.Time
@@ -93,7 +93,7 @@ type Registry struct {
 
 // agent holds all streams of one name. stop ends the relay subscription.
 type agent struct {
-	sessions []*session
+	sessions []*agentStream
 	stop     func() error
 }
 
@@ -103,7 +103,7 @@ type conversation struct{ name, id string }
 // New returns an empty registry that sends requests of at most messageBytes. Agents that answer
 // UNAVAILABLE are asked again with exponential backoff that begins with pause.
 func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
-	affinity, err := lru.New[conversation, *session](maxAffinities)
+	affinity, err := lru.New[conversation, *agentStream](maxAffinities)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
@@ -181,7 +181,7 @@ func (r *Registry) Act(ctx context.Context, name string, act *agentv1.ActRequest
 	}
 	pause, start := r.initialBackoff, time.Now()
 	for try := 1; ; {
-		s, changed := r.sessionFor(name, act.GetConversationId())
+		s, changed := r.streamFor(name, act.GetConversationId())
 		answer, err := r.request(ctx, s, name, act, raw)
 		wait := retryInterval
 		code := codeOf(answer)
@@ -247,7 +247,7 @@ func (r *Registry) encode(act *agentv1.ActRequest) ([]byte, error) {
 }
 
 // request asks a stream of this replica, or the other replicas if s is nil.
-func (r *Registry) request(ctx context.Context, s *session, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
+func (r *Registry) request(ctx context.Context, s *agentStream, name string, act *agentv1.ActRequest, raw []byte) (*agentv1.AttachAnswer, error) {
 	if s != nil {
 		return s.request(ctx, act)
 	}
@@ -277,7 +277,7 @@ func (r *Registry) relayHandler(name string) func(ctx context.Context, request [
 		if proto.Unmarshal(request, act) != nil {
 			return nil
 		}
-		s, _ := r.sessionFor(name, act.GetConversationId())
+		s, _ := r.streamFor(name, act.GetConversationId())
 		if s == nil {
 			return nil
 		}
@@ -305,9 +305,9 @@ func (r *Registry) tooLongAnswer(size int) []byte {
 	return raw
 }
 
-// sessionFor returns the stream of a conversation, nil if there is none, and a channel that is
+// streamFor returns the stream of a conversation, nil if there is none, and a channel that is
 // closed when another stream opens.
-func (r *Registry) sessionFor(name, id string) (*session, <-chan struct{}) {
+func (r *Registry) streamFor(name, id string) (*agentStream, <-chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.agents[name]
@@ -326,7 +326,7 @@ func (r *Registry) sessionFor(name, id string) (*session, <-chan struct{}) {
 }
 
 // add adds a stream and returns the number of streams of its name.
-func (r *Registry) add(name string, s *session) (streams int, err error) {
+func (r *Registry) add(name string, s *agentStream) (streams int, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	a := r.agents[name]
@@ -346,10 +346,10 @@ func (r *Registry) add(name string, s *session) (streams int, err error) {
 }
 
 // remove removes a stream, and then ends the turns that wait on it.
-func (r *Registry) remove(name string, s *session) error {
+func (r *Registry) remove(name string, s *agentStream) error {
 	r.mu.Lock()
 	a := r.agents[name]
-	a.sessions = slices.DeleteFunc(a.sessions, func(other *session) bool { return other == s })
+	a.sessions = slices.DeleteFunc(a.sessions, func(other *agentStream) bool { return other == s })
 	last := len(a.sessions) == 0
 	if last {
 		delete(r.agents, name)

@@ -15,7 +15,7 @@ const (
 	maxNoticed = 1 << 10
 )
 
-// notify logs that a turn has waited since began for an agent of the name. It logs each name once a
+// notify logs that a turn has waited since start for an agent of the name. It logs each name once a
 // minute.
 func (r *Registry) notify(ctx context.Context, name string, start time.Time) {
 	now := time.Now()

@@ -24,8 +24,8 @@ const (
 // errStreamEnded: the stream ended before the answer arrived.
 var errStreamEnded = errors.New("the agent's stream has ended")
 
-// session is one stream of one agent.
-type session struct {
+// agentStream is one stream of one agent.
+type agentStream struct {
 	stream agentv1.AttachService_AttachServer
 	// out passes requests to the one goroutine that sends.
 	out chan outgoing
@@ -43,8 +43,8 @@ type outgoing struct {
 	deadline time.Time
 }
 
-func newSession(stream agentv1.AttachService_AttachServer) *session {
-	return &session{
+func newSession(stream agentv1.AttachService_AttachServer) *agentStream {
+	return &agentStream{
 		stream: stream, out: make(chan outgoing), closed: make(chan struct{}),
 		pending: make(map[int64]chan *agentv1.AttachAnswer),
 	}
@@ -52,7 +52,7 @@ func newSession(stream agentv1.AttachService_AttachServer) *session {
 
 // send sends requests until the session ends or the stream breaks. receive notices a broken stream
 // too.
-func (s *session) send() {
+func (s *agentStream) send() {
 	for {
 		select {
 		case next := <-s.out:
@@ -71,7 +71,7 @@ func (s *session) send() {
 // receive delivers answers to their waiters until the stream ends. It returns the status for the
 // agent. Late answers are normal, but an agent that sends maxUnsolicited more than it was asked for
 // loses its stream.
-func (s *session) receive() error {
+func (s *agentStream) receive() error {
 	for received := int64(1); ; received++ {
 		message, err := s.stream.Recv()
 		if errors.Is(err, io.EOF) {
@@ -88,7 +88,7 @@ func (s *session) receive() error {
 
 // deliver passes an answer to its waiter, if there is one, and returns the number of requests so
 // far.
-func (s *session) deliver(answer *agentv1.AttachAnswer) (requests int64) {
+func (s *agentStream) deliver(answer *agentv1.AttachAnswer) (requests int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	waiting := s.pending[answer.GetRequestId()]
@@ -107,7 +107,7 @@ func (s *session) deliver(answer *agentv1.AttachAnswer) (requests int64) {
 }
 
 // request sends a request and waits for its answer. Errors: errStreamEnded, or that of ctx.
-func (s *session) request(ctx context.Context, act *agentv1.ActRequest) (*agentv1.AttachAnswer, error) {
+func (s *agentStream) request(ctx context.Context, act *agentv1.ActRequest) (*agentv1.AttachAnswer, error) {
 	answer := make(chan *agentv1.AttachAnswer, 1)
 	s.mu.Lock()
 	s.last++

@@ -100,7 +100,7 @@ func (p *Player) budgetRequest(req *agentgwv1.RespondRequest, spec *provider.Spe
 			"give a table of prices that has it (--agentgw-price-file), or limit tokens too (--spend-tokens)", model.GetModel())}
 	}
 	return ratelimit.Request{
-		Key: keyOf(spec, to), Run: ratelimit.Run{Sweep: sweepOf(req.GetRolloutId()), Round: req.GetRound()}, Model: model.GetModel(),
+		Key: keyOf(spec, to), Run: ratelimit.SweepRound{Sweep: sweepOf(req.GetRolloutId()), Round: req.GetRound()}, Model: model.GetModel(),
 		Estimate: estimate, Limit: limit,
 	}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -41,7 +41,7 @@ func (p *Player) Check(ctx context.Context, model *agentgwv1.Model, limit time.D
 		if to.Official {
 			do = "look after the network, or name a proxy in HTTPS_PROXY"
 		}
-		return fmt.Errorf("%w at %s: %s: %s", ErrUnreachable, to.BaseURL, wire.Redact([]byte(err.Error()), to.Secret), do)
+		return fmt.Errorf("%w at %s: %s: %s", ErrUnreachable, to.BaseURL, httpclient.Redact([]byte(err.Error()), to.Secret), do)
 	}
 	return nil
 }

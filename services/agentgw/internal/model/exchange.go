@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
@@ -41,7 +41,7 @@ type exchange struct {
 // newExchange begins an exchange that continues an earlier one about the same turn, which may be
 // nil.
 func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpoint, r *provider.Request, limit int, earlier *agentgwv1.Exchange) *exchange {
-	request := wire.Redact(r.Body, to.Secret)
+	request := httpclient.Redact(r.Body, to.Secret)
 	return &exchange{codec: codec, secret: to.Secret, limit: limit, record: &agentgwv1.Exchange{
 		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
 		Attempts: earlier.GetAttempts(),
@@ -55,11 +55,11 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 	var answer *provider.Answer
 	try := &agentgwv1.Attempt{}
 	if err == nil {
-		body = wire.Redact(body, x.secret)
+		body = httpclient.Redact(body, x.secret)
 		try.Status, try.Answer = http.StatusOK, body
 		try.AnswerBytes = int64(len(try.Answer))
 		if answer, err = x.codec.Decode(body); err != nil {
-			err = wire.DecodeFailure(body, err, x.secret)
+			err = httpclient.DecodeFailure(body, err, x.secret)
 			try.Answer = cut(try.GetAnswer(), maxUnreadable)
 		}
 	}

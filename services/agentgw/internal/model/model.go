@@ -16,8 +16,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/httpclient"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/retry"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/wire"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
@@ -71,7 +71,7 @@ type Config struct {
 // Player plays roles with models. Safe for concurrent use. The caller of NewPlayer closes it.
 type Player struct {
 	cfg    Config
-	client *wire.Client
+	client *httpclient.Client
 
 	life  context.Context // done when the process ends
 	abort context.CancelFunc
@@ -81,7 +81,7 @@ type Player struct {
 func NewPlayer(cfg Config) *Player {
 	life, abort := context.WithCancel(context.Background())
 	return &Player{
-		cfg: cfg, client: wire.NewClient(cfg.AnswerBytes, cfg.Connections),
+		cfg: cfg, client: httpclient.NewClient(cfg.AnswerBytes, cfg.Connections),
 		life: life, abort: abort,
 	}
 }

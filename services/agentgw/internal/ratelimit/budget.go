@@ -33,7 +33,7 @@ type budget struct {
 	active           time.Time         // time of the last use
 	timer            *time.Timer       // dispatches when the next request may begin
 
-	adaptive    adaptive
+	adaptive    adaptiveLimits
 	lastCut     time.Time // time of the last cut; refusals of older requests do not cut again
 	pausedUntil time.Time // no request may begin before
 
@@ -51,7 +51,7 @@ func newBudget(l *Limiter, key Key) *budget {
 		limiter: l, key: key, limit: limit, labels: metric.WithAttributes(attribute.String("provider", key.Provider)),
 		classed: make(map[Class]metric.MeasurementOption),
 		queue:   queue{sweeps: make(map[string]*sweepQueue)}, requests: newBucket(limit.Requests), tokens: newBucket(limit.Tokens),
-		usage: make(map[string]*usage), adaptive: adaptive{concurrency: float64(limit.Concurrency), rate: 1},
+		usage: make(map[string]*usage), adaptive: adaptiveLimits{concurrency: float64(limit.Concurrency), rate: 1},
 	}
 	b.breaker = b.newBreaker(l.cfg)
 	return b
@@ -197,9 +197,9 @@ func (b *budget) slowDown(now time.Time, p *Permit, o Outcome) {
 	b.pausedUntil = later(b.pausedUntil, now.Add(min(after, b.limiter.cfg.MaxPause)))
 }
 
-// adaptive holds the limits that remain after refusals, by additive increase and multiplicative
-// decrease.
-type adaptive struct {
+// adaptiveLimits holds the limits that remain after refusals, by additive increase and
+// multiplicative decrease.
+type adaptiveLimits struct {
 	concurrency float64 // concurrent requests
 	threshold   float64 // below it concurrency doubles, so that it recovers quickly from an outage
 	rate        float64 // share of the limits per minute
@@ -208,7 +208,7 @@ type adaptive struct {
 }
 
 // cut halves the limits, beginning at the amount in use.
-func (a *adaptive) cut(running int) {
+func (a *adaptiveLimits) cut(running int) {
 	a.concurrency = max(min(a.concurrency, float64(running))/2, 1)
 	if a.cuts == 0 {
 		a.threshold = a.concurrency
@@ -220,7 +220,7 @@ func (a *adaptive) cut(running int) {
 
 // succeed raises the limits after each run of successes as long as the concurrency. limit bounds
 // the concurrency.
-func (a *adaptive) succeed(limit int64) {
+func (a *adaptiveLimits) succeed(limit int64) {
 	a.cuts = 0
 	if a.successes++; float64(a.successes) < a.concurrency {
 		return

@@ -114,7 +114,7 @@ func limited(limit Limit) func(c *Config) {
 }
 
 func request(sweep string) Request {
-	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Run: Run{Sweep: sweep}, Model: "unknown", Estimate: Cost{Tokens: 1000}}
+	return Request{Key: Key{Provider: "openai", Fingerprint: "k"}, Run: SweepRound{Sweep: sweep}, Model: "unknown", Estimate: Cost{Tokens: 1000}}
 }
 
 // begin acquires a permit or fails the test.

@@ -38,11 +38,11 @@ type outage struct {
 	start, blockedUntil time.Time // first refusal or failure; end of the pause or of the open breaker at the last one
 	requests            int       // refused or failed ones
 	reason              string    // of the last one
-	waitingSince        map[Run]time.Time
+	waitingSince        map[SweepRound]time.Time
 }
 
 // addRun starts the wait of a run, unless it waits already.
-func (o *outage) addRun(now time.Time, r Run) {
+func (o *outage) addRun(now time.Time, r SweepRound) {
 	if _, waits := o.waitingSince[r]; !waits && !o.start.IsZero() {
 		o.waitingSince[r] = now
 	}
@@ -68,14 +68,14 @@ func later(a, b time.Time) time.Time {
 }
 
 // mayWait reports whether a run may keep waiting: it has not waited in the outage for MaxWait.
-func (b *budget) mayWait(now time.Time, r Run) bool {
+func (b *budget) mayWait(now time.Time, r SweepRound) bool {
 	since, waits := b.outage.waitingSince[r]
 	return !waits || min(now.Sub(since), b.outage.blockedUntil.Sub(since)) < b.limiter.cfg.MaxWait
 }
 
 // waitError returns the error of a run's request that may not wait, nil if it may. A run waits for
 // a provider that has succeeded before, so that an outage costs time and no rollouts.
-func (b *budget) waitError(now time.Time, r Run) error {
+func (b *budget) waitError(now time.Time, r SweepRound) error {
 	closed := b.breaker.State() == gobreaker.StateClosed
 	switch {
 	case (closed || b.hasSucceeded) && b.mayWait(now, r):
@@ -90,9 +90,9 @@ func (b *budget) waitError(now time.Time, r Run) error {
 
 // recordRefusal records that a request of a run was refused or failed. It fails queued requests
 // that may wait no longer, and logs at intervals.
-func (b *budget) recordRefusal(now time.Time, r Run, o Outcome) {
+func (b *budget) recordRefusal(now time.Time, r SweepRound, o Outcome) {
 	if b.outage.start.IsZero() {
-		b.outage.start, b.outage.waitingSince = now, make(map[Run]time.Time)
+		b.outage.start, b.outage.waitingSince = now, make(map[SweepRound]time.Time)
 	}
 	b.outage.addRun(now, r)
 	b.outage.blockedUntil = later(now, b.blockedUntil())

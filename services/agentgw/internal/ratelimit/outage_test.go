@@ -175,7 +175,7 @@ func TestOutageEndsWaits(t *testing.T) {
 		}
 		limiter.mu.Lock()
 		b := limiter.budget(time.Now(), request("s").Key)
-		b.recordRefusal(time.Now(), Run{"s", 0}, Outcome{Class: Throttled})
+		b.recordRefusal(time.Now(), SweepRound{"s", 0}, Outcome{Class: Throttled})
 		limiter.mu.Unlock()
 		sleep(t.Context(), 11*time.Minute)
 		held.Done(Outcome{Class: Throttled})

@@ -70,8 +70,8 @@ type Cost struct {
 // Plus returns the sum.
 func (c Cost) Plus(o Cost) Cost { return Cost{c.Tokens + o.Tokens, c.Micros + o.Micros} }
 
-// Run is a sweep in one of its rounds. Each round waits anew during an outage.
-type Run struct {
+// SweepRound is a sweep in one of its rounds. Each round waits anew during an outage.
+type SweepRound struct {
 	// Sweep is empty for requests whose spending is not counted.
 	Sweep string
 	Round int32
@@ -81,7 +81,7 @@ type Run struct {
 type Request struct {
 	Key Key
 	// Run is the run of the request.
-	Run Run
+	Run SweepRound
 	// Model is the model's name. Actual costs of its requests correct later estimates.
 	Model string
 	// Estimate is the expected cost, without money if the price is unknown.

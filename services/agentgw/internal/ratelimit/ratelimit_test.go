@@ -346,7 +346,7 @@ func TestQueueIsBounded(t *testing.T) {
 func TestConcurrencyRecovers(t *testing.T) {
 	const unlimited = 1 << 50
 	for name, test := range map[string]struct{ successes, most int }{"outage": {0, 10}, "bit by bit": {1, 45}} {
-		l := adaptive{concurrency: unlimited, rate: 1}
+		l := adaptiveLimits{concurrency: unlimited, rate: 1}
 		running := 5000
 		for range 15 {
 			l.cut(running)

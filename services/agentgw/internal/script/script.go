@@ -47,7 +47,7 @@ func call(composer turn.Composer, tools *turn.Tools, scripted ...*worldv1.ToolCa
 }
 
 // nextTurn returns the scripted turn, nil after the script's end.
-func nextTurn(req *agentgwv1.RespondRequest) *worldv1.Turn {
+func nextTurn(req *agentgwv1.RespondRequest) *worldv1.ScriptTurn {
 	scripted := req.GetPlayer().GetScripted()
 	if scripted.GetSource() == agentgwv1.Scripted_SOURCE_SCENARIO {
 		return req.GetScripted()

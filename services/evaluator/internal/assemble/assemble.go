@@ -72,8 +72,8 @@ func keyOf(version *worldv1.TableVersion) key {
 	return key{version.GetName(), version.GetIndex(), string(version.GetDigest())}
 }
 
-// pending is the state of a rollout without a result.
-type pending struct {
+// rolloutState is the state of a rollout without a result.
+type rolloutState struct {
 	rollout          *busv1.Rollout
 	round            int32
 	messages         []*worldv1.Message
@@ -98,7 +98,7 @@ type pending struct {
 // Assembler assembles rollouts. It is safe for concurrent use.
 type Assembler struct {
 	mu      sync.Mutex
-	pending map[string]*pending
+	pending map[string]*rolloutState
 	done    map[string]int32 // last round with a result
 	watches map[string]map[chan struct{}]struct{}
 }
@@ -107,7 +107,7 @@ type Assembler struct {
 // owns the map.
 func New(done map[string]int32) *Assembler {
 	return &Assembler{
-		pending: make(map[string]*pending),
+		pending: make(map[string]*rolloutState),
 		done:    done,
 		watches: make(map[string]map[chan struct{}]struct{}),
 	}
@@ -125,20 +125,20 @@ func (a *Assembler) Done(rolloutID string, round int32) {
 }
 
 // state returns the state of a rollout, nil if it is done.
-func (a *Assembler) state(rolloutID string) *pending {
+func (a *Assembler) state(rolloutID string) *rolloutState {
 	if _, ok := a.done[rolloutID]; ok {
 		return nil
 	}
 	p := a.pending[rolloutID]
 	if p == nil {
-		p = newPending()
+		p = newRolloutState()
 		a.pending[rolloutID] = p
 	}
 	return p
 }
 
-func newPending() *pending {
-	return &pending{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool), starting: make(map[key]bool)}
+func newRolloutState() *rolloutState {
+	return &rolloutState{tables: make(map[key]*worldv1.Table), needed: make(map[key]bool), starting: make(map[key]bool)}
 }
 
 // reopens reports whether an entry opens the log in a new round.
@@ -150,16 +150,16 @@ func (a *Assembler) reopens(rolloutID string, entry *busv1.LogEntry) bool {
 	return isDone && entry.GetClaim().GetRound() > round
 }
 
-// Log adds the log entry with a stream sequence, nil for one that cannot be decoded. It returns the
-// trajectory if the entry completes it. Entries of one rollout must arrive in order; repeated ones
-// are ignored. The error is ErrReopened or ErrLog.
-func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
+// AddEntry adds the log entry with a stream sequence, nil for one that cannot be decoded. It
+// returns the trajectory if the entry completes it. Entries of one rollout must arrive in order;
+// repeated ones are ignored. The error is ErrReopened or ErrLog.
+func (a *Assembler) AddEntry(rolloutID string, seq uint64, entry *busv1.LogEntry, span trace.SpanContext) (*Trajectory, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.reopens(rolloutID, entry) {
 		// Collect snapshots from now on: those that arrive while the caller reads the bus may be missing
 		// there.
-		p := newPending()
+		p := newRolloutState()
 		p.round = entry.GetClaim().GetRound()
 		delete(a.done, rolloutID)
 		a.pending[rolloutID] = p
@@ -170,7 +170,7 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 		return nil, nil
 	}
 	if err := p.log(seq, entry, span); err != nil {
-		*p = *newPending()
+		*p = *newRolloutState()
 		p.broken = true
 		return nil, fmt.Errorf("rollout %s: sequence %d: %w", rolloutID, seq, err)
 	}
@@ -181,7 +181,7 @@ func (a *Assembler) Log(rolloutID string, seq uint64, entry *busv1.LogEntry, spa
 // Restore replaces the state of a rollout by its whole log and all its snapshots, both read after
 // ErrReopened. It returns the trajectory if it is complete. The error is ErrLog.
 func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) (*Trajectory, error) {
-	p := newPending()
+	p := newRolloutState()
 	if err := p.read(rolloutID, log, snapshots, span); err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.S
 }
 
 // log adds an entry.
-func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
+func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
 	if entry == nil {
 		return fmt.Errorf("%w: what is stored there is no entry", ErrLog)
 	}
@@ -237,8 +237,8 @@ func (p *pending) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext)
 	return nil
 }
 
-// Snapshot adds a snapshot. It returns the trajectory if the snapshot completes it.
-func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
+// AddSnapshot adds a snapshot. It returns the trajectory if the snapshot completes it.
+func (a *Assembler) AddSnapshot(snapshot *busv1.Snapshot) *Trajectory {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p := a.state(snapshot.GetSessionId())
@@ -253,7 +253,7 @@ func (a *Assembler) Snapshot(snapshot *busv1.Snapshot) *Trajectory {
 }
 
 // store adds new table versions and reports whether there were any.
-func (p *pending) store(tables []*worldv1.Table) bool {
+func (p *rolloutState) store(tables []*worldv1.Table) bool {
 	if p.dropped != "" || p.returned {
 		return false
 	}
@@ -280,18 +280,18 @@ func (p *pending) store(tables []*worldv1.Table) bool {
 }
 
 // drop removes the messages and tables of a rollout that exceeds a limit.
-func (p *pending) drop(reason string) {
+func (p *rolloutState) drop(reason string) {
 	p.dropped, p.messages, p.tables, p.needed, p.starting, p.count = reason, nil, nil, nil, nil, 0
 }
 
 // addStarting records the versions of the setup.
-func (p *pending) addStarting(versions []*worldv1.TableVersion) {
+func (p *rolloutState) addStarting(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
 		p.starting[keyOf(version)] = true
 	}
 }
 
-func (p *pending) need(versions []*worldv1.TableVersion) {
+func (p *rolloutState) need(versions []*worldv1.TableVersion) {
 	for _, version := range versions {
 		if at := keyOf(version); !p.starting[at] {
 			p.needed[at] = true
@@ -299,12 +299,12 @@ func (p *pending) need(versions []*worldv1.TableVersion) {
 	}
 }
 
-func (p *pending) turn(turn *busv1.Turn) error {
+func (p *rolloutState) turn(turn *busv1.Turn) error {
 	if p.dropped != "" {
 		return nil
 	}
-	if turn.Deactivated != nil {
-		index := int(turn.GetDeactivated())
+	if turn.EndedAtIndex != nil {
+		index := int(turn.GetEndedAtIndex())
 		if index < 0 || index >= p.count {
 			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, p.count)
 		}
@@ -324,7 +324,7 @@ func (p *pending) turn(turn *busv1.Turn) error {
 
 // complete returns the trajectory once, when the log has ended and all its versions have arrived,
 // except those of the setup.
-func (p *pending) complete() *Trajectory {
+func (p *rolloutState) complete() *Trajectory {
 	if p.end == nil || p.returned || p.missing() != nil {
 		return nil
 	}
@@ -333,7 +333,7 @@ func (p *pending) complete() *Trajectory {
 }
 
 // missing returns the first version of the log that has not arrived, nil if there is none.
-func (p *pending) missing() *key {
+func (p *rolloutState) missing() *key {
 	var first *key
 	for k := range p.needed {
 		if p.tables[k] == nil && (first == nil || compareKeys(k, *first) < 0) {
@@ -348,7 +348,7 @@ func compareKeys(a, b key) int {
 }
 
 // trajectory returns a snapshot of the state. Later entries do not change it.
-func (p *pending) trajectory() *Trajectory {
+func (p *rolloutState) trajectory() *Trajectory {
 	t := &Trajectory{
 		Rollout: p.rollout, Round: p.round, Messages: slices.Clone(p.messages), Starting: p.startingMessages,
 		MaxMessages: p.limit, End: p.end, Digest: p.last.Digest, Span: p.span,

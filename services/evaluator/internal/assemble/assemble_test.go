@@ -112,7 +112,7 @@ func record(random *rand.Rand, id string) *recording {
 		}
 		add(&busv1.LogEntry{Turns: []*busv1.Turn{turn, {Messages: []*worldv1.Message{message()}, Versions: versions()}}})
 	}
-	add(&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message()}, Versions: versions(), Deactivated: proto.Int32(1)}}, End: r.want.End})
+	add(&busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message()}, Versions: versions(), EndedAtIndex: proto.Int32(1)}}, End: r.want.End})
 	ended := proto.CloneOf(r.want.Messages[1])
 	ended.ConversationActive = proto.Bool(false)
 	r.want.Messages[1] = ended
@@ -165,9 +165,9 @@ func merge(random *rand.Rand, lists ...[]event) []event {
 func deliver(t *testing.T, a *assemble.Assembler, r *recording, e event) *assemble.Trajectory {
 	t.Helper()
 	if e.snapshot != nil {
-		return a.Snapshot(e.snapshot)
+		return a.AddSnapshot(e.snapshot)
 	}
-	trajectory, err := a.Log(r.id, e.seq, e.entry, r.want.Span)
+	trajectory, err := a.AddEntry(r.id, e.seq, e.entry, r.want.Span)
 	if err != nil {
 		t.Fatalf("Log: %v", err)
 	}
@@ -249,16 +249,16 @@ func TestIncomplete(t *testing.T) {
 	end := &busv1.LogEntry{End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}}
 	a := assemble.New(map[string]int32{})
 	for i, entry := range chain(start, turn, end) {
-		if got, err := a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
+		if got, err := a.AddEntry("s.0", uint64(i)+1, entry, trace.SpanContext{}); got != nil || err != nil {
 			t.Fatalf("Log of entry %d: got %v, %v, want nil, nil", i, got, err)
 		}
 	}
 	other := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(world.Reminder, 1)}}
-	if got := a.Snapshot(other); got != nil {
+	if got := a.AddSnapshot(other); got != nil {
 		t.Errorf("Snapshot of another table: got %v, want nil", got)
 	}
 	wanted := &busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{table(world.Contact, 1)}}
-	if got := a.Snapshot(wanted); got == nil || len(got.Tables) != 1 {
+	if got := a.AddSnapshot(wanted); got == nil || len(got.Tables) != 1 {
 		t.Errorf("Snapshot of the wanted version: got %v, want a trajectory with its table alone", got)
 	}
 }
@@ -267,15 +267,15 @@ func TestBrokenLogs(t *testing.T) {
 	start := &busv1.LogEntry{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{{}}}}
 	for name, entries := range map[string][]*busv1.LogEntry{
 		"no start":                        {{Claim: &busv1.Claim{}}},
-		"a message that is not there":     {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(1)}}}},
-		"a message with a negative index": {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, Deactivated: proto.Int32(-1)}}}},
+		"a message that is not there":     {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, EndedAtIndex: proto.Int32(1)}}}},
+		"a message with a negative index": {start, {Turns: []*busv1.Turn{{Messages: []*worldv1.Message{{Index: 1}}, EndedAtIndex: proto.Int32(-1)}}}},
 		"no entry":                        {start, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := assemble.New(map[string]int32{})
 			var err error
 			for i, entry := range chain(entries...) {
-				_, err = a.Log("s.0", uint64(i)+1, entry, trace.SpanContext{})
+				_, err = a.AddEntry("s.0", uint64(i)+1, entry, trace.SpanContext{})
 			}
 			if !errors.Is(err, assemble.ErrLog) {
 				t.Errorf("Log: got %v, want %v", err, assemble.ErrLog)

@@ -79,7 +79,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	rows := make([]*worldv1.Row, assemble.MaxRows/4)
 	versions := func(a *assemble.Assembler) error {
 		for index := range int32(5) {
-			a.Snapshot(&busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{
+			a.AddSnapshot(&busv1.Snapshot{SessionId: "s.0", Tables: []*worldv1.Table{
 				{Name: world.Contact, Index: index + 1, Rows: rows},
 			}})
 		}
@@ -92,7 +92,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 	}{
 		"messages": {nothing, func(a *assemble.Assembler) error {
 			turn := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: make([]*worldv1.Message, assemble.MaxMessages)}}}
-			_, err := a.Log("s.0", 2, chain(start, turn, end)[1], trace.SpanContext{})
+			_, err := a.AddEntry("s.0", 2, chain(start, turn, end)[1], trace.SpanContext{})
 			return err
 		}, "more than 20000 messages"},
 		"rows":                  {nothing, versions, "more than 262144 rows"},
@@ -104,7 +104,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 			if err := test.early(a); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := a.Log("s.0", 1, start, trace.SpanContext{}); err != nil {
+			if _, err := a.AddEntry("s.0", 1, start, trace.SpanContext{}); err != nil {
 				t.Fatal(err)
 			}
 			if err := test.feed(a); err != nil {
@@ -113,7 +113,7 @@ func TestTooLargeRolloutsAreDropped(t *testing.T) {
 			if got := a.Partial("s.0"); got != nil {
 				t.Errorf("Partial: got %d messages, want nil", len(got.Messages))
 			}
-			got, err := a.Log("s.0", 3, end, trace.SpanContext{})
+			got, err := a.AddEntry("s.0", 3, end, trace.SpanContext{})
 			if err != nil || got == nil {
 				t.Fatalf("Log of the end: got %v, %v, want a trajectory", got, err)
 			}

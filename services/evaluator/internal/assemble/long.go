@@ -12,7 +12,7 @@ import (
 )
 
 // add counts messages and stores them unless the rollout exceeds MaxBytes.
-func (p *pending) add(messages []*worldv1.Message) {
+func (p *rolloutState) add(messages []*worldv1.Message) {
 	p.count += len(messages)
 	size := 0
 	for _, message := range messages {
@@ -25,7 +25,7 @@ func (p *pending) add(messages []*worldv1.Message) {
 
 // addBytes counts stored bytes. A rollout that exceeds MaxBytes drops its messages and table
 // contents, which remain on the bus.
-func (p *pending) addBytes(bytes int) {
+func (p *rolloutState) addBytes(bytes int) {
 	if p.bytes += bytes; p.long || p.unbounded || p.bytes <= MaxBytes {
 		return
 	}
@@ -39,7 +39,7 @@ func (p *pending) addBytes(bytes int) {
 func emptyTable(at key) *worldv1.Table { return &worldv1.Table{Name: at.table, Index: at.index} }
 
 // read adds a whole log and all snapshots.
-func (p *pending) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) error {
+func (p *rolloutState) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot, span trace.SpanContext) error {
 	for _, snapshot := range snapshots {
 		p.store(snapshot.GetTables())
 	}
@@ -55,7 +55,7 @@ func (p *pending) read(rolloutID string, log *bus.Log, snapshots []*busv1.Snapsh
 // Reassemble returns the trajectory of a rollout from its log and its snapshots, nil if it has not
 // ended. The error is ErrLog, or names the first missing table version.
 func Reassemble(rolloutID string, log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
-	p := newPending()
+	p := newRolloutState()
 	p.unbounded = true
 	if err := p.read(rolloutID, log, snapshots, trace.SpanContext{}); err != nil {
 		return nil, err
@@ -77,12 +77,12 @@ func (k *key) missingError(rolloutID string) error {
 // Len returns the number of messages, including omitted ones.
 func (t *Trajectory) Len() int { return max(t.Omitted, len(t.Messages)) }
 
-// Read returns the trajectory with its omitted messages and tables, from the rollout's whole log
-// and all its snapshots. It ignores later entries. The error is ErrLog, or names a missing table
-// version.
-func (t *Trajectory) Read(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
+// WithOmitted returns the trajectory with its omitted messages and tables, from the rollout's whole
+// log and all its snapshots. It ignores later entries. The error is ErrLog, or names a missing
+// table version.
+func (t *Trajectory) WithOmitted(log *bus.Log, snapshots []*busv1.Snapshot) (*Trajectory, error) {
 	id := t.Rollout.GetId()
-	p := newPending()
+	p := newRolloutState()
 	p.unbounded = true
 	if err := p.read(id, log, snapshots, t.Span); err != nil {
 		return nil, err

@@ -33,14 +33,14 @@ func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 	log := chain([]*busv1.LogEntry{
 		{Start: &busv1.Start{Rollout: &busv1.Rollout{Id: "s.0"}, Messages: []*worldv1.Message{message(0)}, MaxMessages: 30}},
 		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(1), message(2)}, Versions: []*worldv1.TableVersion{version}}}},
-		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3)}, Versions: []*worldv1.TableVersion{version}, Deactivated: proto.Int32(1)}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
+		{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(3)}, Versions: []*worldv1.TableVersion{version}, EndedAtIndex: proto.Int32(1)}}, End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED}},
 	}...)
 	snapshots := []*busv1.Snapshot{{SessionId: "s.0", Tables: []*worldv1.Table{stored}}}
 	a := assemble.New(map[string]int32{})
-	a.Snapshot(snapshots[0])
+	a.AddSnapshot(snapshots[0])
 	var got *assemble.Trajectory
 	for i, entry := range log {
-		trajectory, err := a.Log("s.0", uint64(i+1), entry, trace.SpanContext{})
+		trajectory, err := a.AddEntry("s.0", uint64(i+1), entry, trace.SpanContext{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 		t.Errorf("Partial: got %v, want a long one of 4 messages", partial)
 	}
 	since := chain(append(log[:len(log):len(log)], &busv1.LogEntry{Claim: &busv1.Claim{Round: 1}}, &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(4)}}}})...)
-	whole, err := got.Read(&bus.Log{Entries: since}, append(snapshots, snapshots...))
+	whole, err := got.WithOmitted(&bus.Log{Entries: since}, append(snapshots, snapshots...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,10 +66,10 @@ func TestLargeRolloutsStayOnTheBus(t *testing.T) {
 	if diff := cmp.Diff(want, whole, protocmp.Transform(), cmp.Comparer(func(a, b trace.SpanContext) bool { return a.Equal(b) })); diff != "" {
 		t.Errorf("Read (-want +got):\n%s", diff)
 	}
-	if _, err := got.Read(&bus.Log{Entries: log[:1]}, nil); !errors.Is(err, assemble.ErrLog) {
+	if _, err := got.WithOmitted(&bus.Log{Entries: log[:1]}, nil); !errors.Is(err, assemble.ErrLog) {
 		t.Errorf("Read of a log that lacks messages: got %v, want ErrLog", err)
 	}
-	if _, err := got.Read(&bus.Log{Entries: log}, nil); err == nil || !strings.Contains(err.Error(), "SETTING as it is at message 2 is missing") {
+	if _, err := got.WithOmitted(&bus.Log{Entries: log}, nil); err == nil || !strings.Contains(err.Error(), "SETTING as it is at message 2 is missing") {
 		t.Errorf("Read without snapshots: got %v, want what is missing", err)
 	}
 }

@@ -28,16 +28,16 @@ func TestReopenDuringRestore(t *testing.T) {
 	for _, known := range []string{"pending", "done"} {
 		t.Run("round 0 is "+known, func(t *testing.T) {
 			a := assemble.New(map[string]int32{})
-			if first, err := a.Log(id, 1, log[0], trace.SpanContext{}); first == nil || err != nil {
+			if first, err := a.AddEntry(id, 1, log[0], trace.SpanContext{}); first == nil || err != nil {
 				t.Fatalf("the end of round 0: got %v and %v, want a trajectory", first, err)
 			}
 			if known == "done" {
 				a.Done(id, 0)
 			}
-			if _, err := a.Log(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrReopened) {
+			if _, err := a.AddEntry(id, 2, log[1], trace.SpanContext{}); !errors.Is(err, assemble.ErrReopened) {
 				t.Fatalf("a claim of round 1: got %v, want %v", err, assemble.ErrReopened)
 			}
-			a.Snapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, 1)}})
+			a.AddSnapshot(&busv1.Snapshot{SessionId: id, Tables: []*worldv1.Table{table(world.Contact, 1)}})
 			if known == "pending" {
 				a.Done(id, 0)
 			}
@@ -45,7 +45,7 @@ func TestReopenDuringRestore(t *testing.T) {
 			if _, err := a.Restore(id, read, nil, trace.SpanContext{}); err != nil {
 				t.Fatal(err)
 			}
-			got, err := a.Log(id, 3, log[2], trace.SpanContext{})
+			got, err := a.AddEntry(id, 3, log[2], trace.SpanContext{})
 			if err != nil || got == nil {
 				t.Fatalf("the end of round 1: got %v and %v, want a trajectory", got, err)
 			}

@@ -31,16 +31,16 @@ func Explain(trajectory *Trajectory, milestones, minefields *Graph) Explanation 
 }
 
 // explain explains the nodes of one graph.
-func (w *prepared) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExplanation {
+func (p *preparedTrajectory) explain(g *Graph, result GraphResult) []*evaluatorv1.NodeExplanation {
 	nodes := make([]*evaluatorv1.NodeExplanation, len(result.Matches))
 	for i := range nodes {
 		nodes[i] = &evaluatorv1.NodeExplanation{Node: int32(i)}
 	}
-	if w.first < 0 || len(nodes) == 0 {
+	if p.first < 0 || len(nodes) == 0 {
 		return nodes
 	}
 	x := &explainer{matcher: &matcher{
-		prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first, cache: make([][]float64, g.constraintCount),
+		preparedTrajectory: p, graph: g, candidateCount: len(p.trajectory.Messages) - p.first, cache: make([][]float64, g.constraintCount),
 	}}
 	for i, match := range result.Matches {
 		if match.Matched {
@@ -69,9 +69,9 @@ type explainer struct {
 }
 
 // node explains a node at a message.
-func (x *explainer) node(i, index int) *evaluatorv1.NodeAt {
+func (x *explainer) node(i, index int) *evaluatorv1.NodeEvaluation {
 	n := &x.graph.nodes[i]
-	at := &evaluatorv1.NodeAt{Index: int32(index), Similarity: x.matcher.nodeSimilarity(n, index)}
+	at := &evaluatorv1.NodeEvaluation{Index: int32(index), Similarity: x.matcher.nodeSimilarity(n, index)}
 	for j := range n.constraints {
 		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
 	}
@@ -155,7 +155,7 @@ func constraintNearness(e *evaluatorv1.ConstraintExplanation) float64 {
 	sum, cells := 0.0, 0
 	for _, row := range e.GetRows() {
 		for _, cell := range row.GetCells() {
-			if trace := cell.GetTrace(); trace == nil || trace.GetFits() {
+			if trace := cell.GetTrace(); trace == nil || trace.GetMatches() {
 				sum += cell.GetSimilarity()
 			} else {
 				sum += traceNearness(trace)
@@ -174,7 +174,7 @@ func traceNearness(e *evaluatorv1.TraceComparison) float64 {
 	}
 	fit := 0
 	for _, argument := range e.GetArguments() {
-		if argument.GetFits() {
+		if argument.GetMatches() {
 			fit++
 		}
 	}

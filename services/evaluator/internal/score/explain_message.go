@@ -52,7 +52,7 @@ func (x *explainer) similarity(c *constraint, index int, completed completion) f
 	if !c.admits(&x.trajectory.Messages[index]) {
 		return 0
 	}
-	return x.prepared.compareMessage(c.target[0], index, completed)
+	return x.preparedTrajectory.compareMessage(c.target[0], index, completed)
 }
 
 // message explains the comparison of a message with the completed target.
@@ -70,7 +70,7 @@ func (x *explainer) message(c *constraint, index int, completed completion) *eva
 			}
 			cell = x.cell(sandbox, target, message.cell(target.column))
 			cell.Trace = nearestTrace(accepted, x.calls(index))
-			cell.Similarity = indicator(cell.GetTrace().GetFits())
+			cell.Similarity = indicator(cell.GetTrace().GetMatches())
 		case filled && completed.fillColumn == columnContent && !target.value.IsNull():
 			target.value, target.tolerance, target.target = String(completed.content), -1, nil
 			if target.measure == RougeL {
@@ -135,7 +135,7 @@ func compareTexts(target, actual string) *evaluatorv1.TextComparison {
 func nearestTrace(accepted []traceTarget, calls []call) *evaluatorv1.TraceComparison {
 	var nearest *evaluatorv1.TraceComparison
 	consider := func(e *evaluatorv1.TraceComparison) {
-		if nearest == nil || e.GetFits() && !nearest.GetFits() || !nearest.GetFits() && traceNearness(e) > traceNearness(nearest) {
+		if nearest == nil || e.GetMatches() && !nearest.GetMatches() || !nearest.GetMatches() && traceNearness(e) > traceNearness(nearest) {
 			nearest = e
 		}
 	}
@@ -152,7 +152,7 @@ func nearestTrace(accepted []traceTarget, calls []call) *evaluatorv1.TraceCompar
 
 // explain compares a call with the accepted trace of that number.
 func (t *traceTarget) explain(number int, c *call) *evaluatorv1.TraceComparison {
-	e := &evaluatorv1.TraceComparison{Accepted: int32(number), Tool: t.tool, FoundTool: c.tool, Fits: t.matches(c)}
+	e := &evaluatorv1.TraceComparison{Accepted: int32(number), Tool: t.tool, FoundTool: c.tool, Matches: t.matches(c)}
 	if t.tool != c.tool {
 		return e
 	}
@@ -163,7 +163,7 @@ func (t *traceTarget) explain(number int, c *call) *evaluatorv1.TraceComparison 
 		}
 		if value, ok := c.arguments.Get(want.Key); ok {
 			argument.FoundJson = proto.String(jsonText(value))
-			argument.Fits = t.matchesArgument(want, value)
+			argument.Matches = t.matchesArgument(want, value)
 		}
 		e.Arguments = append(e.Arguments, argument)
 	}

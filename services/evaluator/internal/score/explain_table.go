@@ -82,7 +82,7 @@ func (x *explainer) packRows(e *evaluatorv1.ConstraintExplanation, c *constraint
 // row explains a pair of rows.
 func (x *explainer) row(t int, targetIndex int, target []cell, row []Value) *evaluatorv1.RowExplanation {
 	e := &evaluatorv1.RowExplanation{Wanted: proto.Int32(int32(targetIndex)), Found: wireRow(row)}
-	if similarity := x.prepared.compareRow(target, row); !math.IsNaN(similarity) {
+	if similarity := x.preparedTrajectory.compareRow(target, row); !math.IsNaN(similarity) {
 		e.Similarity = similarity
 	}
 	for _, cell := range byColumn(target) {
@@ -115,7 +115,7 @@ func (x *explainer) pair(target [][]cell, rows [][]Value) (pairs []int, problem 
 	costs := make([]float64, 0, n*n)
 	for i := range rows {
 		for j := range target {
-			similarity := x.prepared.compareRow(target[j], rows[i])
+			similarity := x.preparedTrajectory.compareRow(target[j], rows[i])
 			if math.IsNaN(similarity) && n > 1 {
 				return x.greedy(target, rows), "a comparison of two rows has no result"
 			}

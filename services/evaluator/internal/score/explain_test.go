@@ -64,7 +64,7 @@ func TestExplainTrace(t *testing.T) {
 	node, _ := explainFirst(t, trajectory, callConstraint(`[{"tool_name": "h", "arguments": {}}, {"tool_name": "g", "arguments": {"a": [1, "y"], "b": 2.5, "c": NaN}}]`))
 	want := &evaluatorv1.TraceComparison{Accepted: 1, Tool: "g", FoundTool: "g", Arguments: []*evaluatorv1.ArgumentComparison{
 		{Name: "a", WantedJson: `[1, "y"]`, FoundJson: proto.String(`[1, "x<"]`)},
-		{Name: "b", WantedJson: "2.5", FoundJson: proto.String("2.5"), Fits: true},
+		{Name: "b", WantedJson: "2.5", FoundJson: proto.String("2.5"), Matches: true},
 		{Name: "c", WantedJson: "NaN"},
 	}}
 	if node.Match.Index != 0 || node.Best == nil || node.Best.Index != 2 {
@@ -77,11 +77,11 @@ func TestExplainTrace(t *testing.T) {
 		t.Errorf("found traces: got %+v, want two texts", cell)
 	}
 	_, got := explainFirst(t, trajectory, callConstraint(`{"tool_name": "f", "arguments": {"a": 1.0}}`))
-	if trace := got.Rows[0].Cells[1].Trace; got.Similarity != 1 || !trace.Fits || trace.FoundTool != "f" {
+	if trace := got.Rows[0].Cells[1].Trace; got.Similarity != 1 || !trace.Matches || trace.FoundTool != "f" {
 		t.Errorf("matching trace: got %+v, want a match", trace)
 	}
 	_, got = explainFirst(t, chat("hello"), callConstraint(`{"tool_name": "f", "arguments": {}}`))
-	if trace := got.Rows[0].Cells[1].Trace; trace.Fits || trace.Tool != "f" || trace.FoundTool != "" {
+	if trace := got.Rows[0].Cells[1].Trace; trace.Matches || trace.Tool != "f" || trace.FoundTool != "" {
 		t.Errorf("without a call: got %+v, want f and no tool found", trace)
 	}
 }

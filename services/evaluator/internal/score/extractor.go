@@ -51,7 +51,7 @@ func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*ext
 }
 
 // extract returns the result of an extractor for the call. It caches the result in the call.
-func (w *prepared) extract(c *call, from *extractor) *extraction {
+func (p *preparedTrajectory) extract(c *call, from *extractor) *extraction {
 	for i := range c.extracted {
 		if c.extracted[i].extractor == *from {
 			return &c.extracted[i]
@@ -60,8 +60,8 @@ func (w *prepared) extract(c *call, from *extractor) *extraction {
 	var alternatives [][]namedValue
 	var err error
 	if from.python != nil {
-		if alternatives, err = w.packMeasures.extract(from.python, c); errors.Is(err, measure.ErrSteps) {
-			w.packMeasures.recordFailure(err)
+		if alternatives, err = p.packMeasures.extract(from.python, c); errors.Is(err, measure.ErrSteps) {
+			p.packMeasures.recordFailure(err)
 		}
 	} else {
 		alternatives, err = c.alternatives(from.cel)

@@ -28,7 +28,7 @@ const unknown = -1
 // matched nodes in the current partial matching. Nodes without an index are open. Offsets are
 // candidate indices, counted from the first user message.
 type matcher struct {
-	*prepared
+	*preparedTrajectory
 	graph *Graph
 	// candidateCount is the number of candidate indices: first, first+1, …
 	candidateCount int
@@ -60,9 +60,9 @@ func better(a, b candidate) int {
 }
 
 // newMatcher prepares matching. The trajectory must have a first user message.
-func newMatcher(w *prepared, g *Graph) *matcher {
+func newMatcher(w *preparedTrajectory, g *Graph) *matcher {
 	m := &matcher{
-		prepared: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first,
+		preparedTrajectory: w, graph: g, candidateCount: len(w.trajectory.Messages) - w.first,
 		cache: make([][]float64, g.constraintCount), sums: make(map[string]outcome),
 	}
 	m.prepareBounds()

@@ -33,14 +33,14 @@ func (c *cell) compareDirect(value Value) float64 {
 }
 
 // compareCell compares a cell with a target by every measure except traces.
-func (w *prepared) compareCell(c *cell, value Value) float64 {
+func (p *preparedTrajectory) compareCell(c *cell, value Value) float64 {
 	switch {
 	case c.packMeasure != nil:
-		similarity, err := w.packMeasures.compareCells(c.packMeasure, c.value, value)
-		w.packMeasures.recordFailure(err)
+		similarity, err := p.packMeasures.compareCells(c.packMeasure, c.value, value)
+		p.packMeasures.recordFailure(err)
 		return similarity
 	case c.target != nil && !value.IsNull():
-		return roundToFloat32(c.target.FMeasure(w.tokens(value.text)))
+		return roundToFloat32(c.target.FMeasure(p.tokens(value.text)))
 	}
 	return c.compareDirect(value)
 }
@@ -72,12 +72,12 @@ func nthRoot(product float64, n int) float64 {
 // compareRow compares a row of a stored table with a target row: the geometric mean over the
 // target's columns. As in the original, the product omits a comparison without a result. The result
 // is NaN if that is the only column.
-func (w *prepared) compareRow(target []cell, row []Value) float64 {
+func (p *preparedTrajectory) compareRow(target []cell, row []Value) float64 {
 	product := 1.0
 	for i := range target {
 		c := &target[i]
 		value := row[c.column]
-		similarity := w.compareCell(c, value)
+		similarity := p.compareCell(c, value)
 		if math.IsNaN(similarity) {
 			if len(target) == 1 {
 				return similarity
@@ -93,8 +93,8 @@ func (w *prepared) compareRow(target []cell, row []Value) float64 {
 
 // compareMessage compares a message with a target row. accepted and content replace the target's
 // traces and text in fillColumn, unless that is −1.
-func (w *prepared) compareMessage(target []cell, index int, completed completion) float64 {
-	message := &w.trajectory.Messages[index]
+func (p *preparedTrajectory) compareMessage(target []cell, index int, completed completion) float64 {
+	message := &p.trajectory.Messages[index]
 	product := 1.0
 	for i := range target {
 		c := &target[i]
@@ -105,11 +105,11 @@ func (w *prepared) compareMessage(target []cell, index int, completed completion
 			if c.column == completed.fillColumn {
 				traces = completed.accepted
 			}
-			similarity = indicator(anyMatches(traces, w.calls(index)))
+			similarity = indicator(anyMatches(traces, p.calls(index)))
 		case c.column == columnContent && completed.fillColumn == columnContent && !c.value.IsNull():
-			similarity = w.compareCompletedText(c, message.Content, completed.content)
+			similarity = p.compareCompletedText(c, message.Content, completed.content)
 		default:
-			similarity = w.compareCell(c, message.cell(c.column))
+			similarity = p.compareCell(c, message.cell(c.column))
 		}
 		if math.IsNaN(similarity) {
 			if len(target) == 1 {
@@ -125,28 +125,28 @@ func (w *prepared) compareMessage(target []cell, index int, completed completion
 }
 
 // compareCompletedText compares a message's content with a completed target text.
-func (w *prepared) compareCompletedText(c *cell, value Value, content string) float64 {
+func (p *preparedTrajectory) compareCompletedText(c *cell, value Value, content string) float64 {
 	completed := cell{measure: c.measure, packMeasure: c.packMeasure, value: String(content), tolerance: -1}
 	if c.measure != RougeL {
-		return w.compareCell(&completed, value)
+		return p.compareCell(&completed, value)
 	}
 	if value.IsNull() {
 		return 0
 	}
-	target, ok := w.targets[content]
+	target, ok := p.targets[content]
 	if !ok {
 		target = rouge.NewTarget(content)
-		w.targets[content] = target
+		p.targets[content] = target
 	}
-	return roundToFloat32(target.FMeasure(w.tokens(value.text)))
+	return roundToFloat32(target.FMeasure(p.tokens(value.text)))
 }
 
 // dependant compares a message with a target completed from the traces of the reference message. It
 // returns the best similarity.
-func (w *prepared) dependant(c *constraint, index, reference int) float64 {
+func (p *preparedTrajectory) dependant(c *constraint, index, reference int) float64 {
 	best := 0.0
-	for _, f := range w.targetCompletions(c, reference) {
-		if best = max(best, w.compareMessage(c.target[0], index, f)); best == 1 {
+	for _, f := range p.targetCompletions(c, reference) {
+		if best = max(best, p.compareMessage(c.target[0], index, f)); best == 1 {
 			break
 		}
 	}
@@ -164,22 +164,22 @@ type completion struct {
 
 // targetCompletions returns the completions of a constraint's target from the traces of a reference
 // message.
-func (w *prepared) targetCompletions(c *constraint, reference int) []completion {
+func (p *preparedTrajectory) targetCompletions(c *constraint, reference int) []completion {
 	if c.fillColumn == columnContent && c.template == nil {
 		return nil
 	}
-	at := w.completionCache[c]
+	at := p.completionCache[c]
 	if at == nil {
-		at = make([][]completion, len(w.trajectory.Messages))
-		w.completionCache[c] = at
+		at = make([][]completion, len(p.trajectory.Messages))
+		p.completionCache[c] = at
 	}
 	if at[reference] != nil {
 		return at[reference]
 	}
 	list := []completion{}
-	calls := w.calls(reference)
+	calls := p.calls(reference)
 	for i := range calls {
-		for _, values := range w.extract(&calls[i], c.extractor).alternatives {
+		for _, values := range p.extract(&calls[i], c.extractor).alternatives {
 			switch {
 			case c.fillColumn != columnContent:
 				for _, replace := range []bool{true, false} {

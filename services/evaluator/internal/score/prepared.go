@@ -10,8 +10,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
-// prepared is a trajectory with the data that scoring derives from it once, on first use.
-type prepared struct {
+// preparedTrajectory is a trajectory with the data that scoring derives from it once, on first use.
+type preparedTrajectory struct {
 	trajectory *Trajectory
 	// first is the index of the first user message, −1 without one.
 	first int
@@ -38,8 +38,8 @@ type history struct {
 	// classes maps each version to the first equal one.
 	classes []int32
 	// ids holds numbers of the rows of each version. Equal rows, with null equal to zero values, have
-	// equal numbers. rows holds one row per number, with zero values. Both are nil until number is
-	// called.
+	// equal numbers. rows holds one row per number, with zero values. Both are nil until
+	// numberRows is called.
 	ids  [][]int32
 	rows [][]Value
 	// count is scratch space of difference, all 0 between calls.
@@ -50,8 +50,8 @@ type history struct {
 var empty = []Version{{}}
 
 // prepare allocates the data of a trajectory.
-func prepare(trajectory *Trajectory) *prepared {
-	w := &prepared{
+func prepare(trajectory *Trajectory) *preparedTrajectory {
+	w := &preparedTrajectory{
 		trajectory: trajectory, schema: trajectory.schema(), first: trajectory.firstUser(),
 		texts: make(map[string]rouge.Tokens), targets: make(map[string]*rouge.Target),
 		completionCache: make(map[*constraint][][]completion), packMeasures: packMeasures{cache: make(map[cellPair]comparison)},
@@ -79,31 +79,31 @@ func prepare(trajectory *Trajectory) *prepared {
 }
 
 // tokens returns the ROUGE-L tokens of a text.
-func (w *prepared) tokens(text string) rouge.Tokens {
-	tokens, ok := w.texts[text]
+func (p *preparedTrajectory) tokens(text string) rouge.Tokens {
+	tokens, ok := p.texts[text]
 	if !ok {
 		tokens = rouge.Tokenize(text)
-		w.texts[text] = tokens
+		p.texts[text] = tokens
 	}
 	return tokens
 }
 
 // calls returns the traces of a message. It ignores texts that are not traces.
-func (w *prepared) calls(index int) []call {
-	if !w.parsed[index] {
-		w.parsed[index] = true
-		for _, text := range w.trajectory.Messages[index].ToolTrace {
+func (p *preparedTrajectory) calls(index int) []call {
+	if !p.parsed[index] {
+		p.parsed[index] = true
+		for _, text := range p.trajectory.Messages[index].ToolTrace {
 			if c, ok := parseCall(text); ok {
-				w.traces[index] = append(w.traces[index], c)
+				p.traces[index] = append(p.traces[index], c)
 			}
 		}
 	}
-	return w.traces[index]
+	return p.traces[index]
 }
 
 // classOf returns the class of a table's version at a message index.
-func (w *prepared) classOf(t int, index int) int32 {
-	h := &w.tables[t]
+func (p *preparedTrajectory) classOf(t int, index int) int32 {
+	h := &p.tables[t]
 	if h.classes == nil {
 		h.classes = make([]int32, len(h.versions))
 		for i := range h.versions {
@@ -128,19 +128,19 @@ func equalRow(a, b []Value) bool {
 }
 
 // equal reports whether a table is the same at two message indices.
-func (w *prepared) equal(t int, index, reference int) bool {
+func (p *preparedTrajectory) equal(t int, index, reference int) bool {
 	if index == reference {
 		return true
 	}
 	if t == sandbox {
-		return w.trajectory.Messages[index].equal(&w.trajectory.Messages[reference])
+		return p.trajectory.Messages[index].equal(&p.trajectory.Messages[reference])
 	}
-	return w.classOf(t, index) == w.classOf(t, reference)
+	return p.classOf(t, index) == p.classOf(t, reference)
 }
 
-// rows compares rows of a table with target rows: the best geometric mean over all pairings. As in
-// the original, one pair without a result gives 0.
-func (w *prepared) compareRows(target [][]cell, rows [][]Value) float64 {
+// compareRows compares rows of a table with target rows: the best geometric mean over all pairings.
+// As in the original, one pair without a result gives 0.
+func (p *preparedTrajectory) compareRows(target [][]cell, rows [][]Value) float64 {
 	n := len(target)
 	if len(rows) != n {
 		return 0
@@ -149,75 +149,75 @@ func (w *prepared) compareRows(target [][]cell, rows [][]Value) float64 {
 	case 0:
 		return 1
 	case 1:
-		if similarity := w.compareRow(target[0], rows[0]); similarity > 0 {
+		if similarity := p.compareRow(target[0], rows[0]); similarity > 0 {
 			return similarity
 		}
 		return 0
 	}
-	w.costs = w.costs[:0]
+	p.costs = p.costs[:0]
 	for i := range rows {
 		for j := range target {
-			similarity := w.compareRow(target[j], rows[i])
+			similarity := p.compareRow(target[j], rows[i])
 			if math.IsNaN(similarity) {
 				return 0
 			}
 			// −log of 0 is +Inf, a forbidden pair.
-			w.costs = append(w.costs, -math.Log(similarity))
+			p.costs = append(p.costs, -math.Log(similarity))
 		}
 	}
-	columns, ok := w.solver.Solve(n, w.costs)
+	columns, ok := p.solver.Solve(n, p.costs)
 	if !ok {
 		return 0
 	}
 	sum := 0.0
 	for i, column := range columns {
-		sum += w.costs[i*n+column]
+		sum += p.costs[i*n+column]
 	}
 	return math.Exp(-sum / float64(n))
 }
 
 // evaluate returns the similarity of a constraint at a message. reference is the message index of
 // its reference, or −1.
-func (w *prepared) evaluate(c *constraint, index, reference int) float64 {
+func (p *preparedTrajectory) evaluate(c *constraint, index, reference int) float64 {
 	if c.measure == Guardrail {
-		return indicator(w.equal(c.table, index, reference))
+		return indicator(p.equal(c.table, index, reference))
 	}
 	if c.table == sandbox {
-		if !c.admits(&w.trajectory.Messages[index]) || len(c.target) != 1 {
+		if !c.admits(&p.trajectory.Messages[index]) || len(c.target) != 1 {
 			return 0
 		}
 		if c.measure == ToolTraceDependant {
-			return w.dependant(c, index, reference)
+			return p.dependant(c, index, reference)
 		}
-		return w.compareMessage(c.target[0], index, completion{fillColumn: -1})
+		return p.compareMessage(c.target[0], index, completion{fillColumn: -1})
 	}
-	h := &w.tables[c.table]
+	h := &p.tables[c.table]
 	rows := h.versionAt[index]
 	if c.packMeasure != nil {
-		similarity, err := w.packMeasures.compareRows(c.packMeasure, c.target, h.versions[rows].Rows, w.columns(c.table))
-		w.packMeasures.recordFailure(err)
+		similarity, err := p.packMeasures.compareRows(c.packMeasure, c.target, h.versions[rows].Rows, p.columns(c.table))
+		p.packMeasures.recordFailure(err)
 		return similarity
 	}
 	if c.measure == Snapshot {
-		return w.compareRows(c.target, h.versions[rows].Rows)
+		return p.compareRows(c.target, h.versions[rows].Rows)
 	}
 	before := h.versionAt[reference]
 	switch c.measure {
 	case Addition:
-		if !w.difference(c.table, rows, before, true) {
+		if !p.difference(c.table, rows, before, true) {
 			return 0
 		}
 	case Removal:
-		if !w.difference(c.table, before, rows, true) {
+		if !p.difference(c.table, before, rows, true) {
 			return 0
 		}
 	case Update:
 		if len(h.versions[rows].Rows) != len(h.versions[before].Rows) {
 			return 0
 		}
-		w.difference(c.table, rows, before, false)
+		p.difference(c.table, rows, before, false)
 	}
-	return w.compareRows(c.target, w.selected)
+	return p.compareRows(c.target, p.selected)
 }
 
 // admits reports whether the target accepts the message's roles.
@@ -226,25 +226,25 @@ func (c *constraint) admits(m *Message) bool {
 }
 
 // columns returns the columns of a table.
-func (w *prepared) columns(t int) []world.Column { return w.schema.Tables()[t].Columns }
+func (p *preparedTrajectory) columns(t int) []world.Column { return p.schema.Tables()[t].Columns }
 
 // difference selects the rows of version more that are missing in version less, with null cells
 // replaced by zero values. If complete is set, it reports whether every row of less has an equal
 // row in more; otherwise the selection is meaningless.
-func (w *prepared) difference(t int, more, less int32, complete bool) bool {
-	h := &w.tables[t]
+func (p *preparedTrajectory) difference(t int, more, less int32, complete bool) bool {
+	h := &p.tables[t]
 	if h.ids == nil {
-		h.numberRows(w.columns(t))
+		h.numberRows(p.columns(t))
 	}
 	for _, id := range h.ids[less] {
 		h.count[id]++
 	}
 	pairs := 0
-	w.selected = w.selected[:0]
+	p.selected = p.selected[:0]
 	for _, id := range h.ids[more] {
 		pairs += int(h.count[id])
 		if h.count[id] == 0 {
-			w.selected = append(w.selected, h.rows[id])
+			p.selected = append(p.selected, h.rows[id])
 		}
 	}
 	for _, id := range h.ids[less] {

@@ -55,15 +55,15 @@ func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 }
 
 // score matches one graph. empty is the similarity of a graph without nodes.
-func (w *prepared) score(g *Graph, empty float64) (GraphResult, error) {
+func (p *preparedTrajectory) score(g *Graph, empty float64) (GraphResult, error) {
 	if g == nil || len(g.nodes) == 0 {
 		return GraphResult{Similarity: empty}, nil
 	}
 	result := GraphResult{Matches: make([]Match, len(g.nodes))}
-	if w.first < 0 {
+	if p.first < 0 {
 		return result, nil
 	}
-	m := newMatcher(w, g)
+	m := newMatcher(p, g)
 	indices, err := m.match()
 	if err != nil {
 		return result, err

@@ -196,7 +196,7 @@ func TestExtractors(t *testing.T) {
 		}
 		var texts []string
 		c, _ := parseCall(`{"tool_name": "t", "arguments": {}, "result": ` + test.result + "}")
-		for _, values := range (&prepared{}).extract(&c, x).alternatives {
+		for _, values := range (&preparedTrajectory{}).extract(&c, x).alternatives {
 			texts = append(texts, completed.fill(values))
 		}
 		if got := strings.Join(texts, "|"); got != test.want {

@@ -61,7 +61,7 @@ func (s *explanationChecker) graph(name string, nodes []*evaluatorv1.NodeExplana
 }
 
 // node checks a node's constraints and that its similarity follows from theirs.
-func (s *explanationChecker) node(place string, node *evaluatorv1.NodeAt) {
+func (s *explanationChecker) node(place string, node *evaluatorv1.NodeEvaluation) {
 	product, guarded, n := 1.0, 1.0, 0
 	for i := range node.Constraints {
 		c := node.Constraints[i]
@@ -135,7 +135,7 @@ func (s *explanationChecker) cell(place string, cell *evaluatorv1.CellExplanatio
 			fits = 1
 		}
 		for _, argument := range trace.Arguments {
-			if !argument.Fits {
+			if !argument.Matches {
 				fits = 0
 			}
 		}

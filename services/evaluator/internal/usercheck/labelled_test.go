@@ -312,7 +312,7 @@ func TestConfirmationVariants(t *testing.T) {
 		bases = append(bases, one.Scenario)
 	}
 	allowed := 0
-	for _, variant := range scenario.Expand(bases, []*setupv1.ConfirmedTool{
+	for _, variant := range scenario.Expand(bases, []*setupv1.ConsentTool{
 		{Tool: "send_message_with_phone_number", Action: "send a text message"},
 		{Tool: "remove_contact", Action: "remove a contact"}, {Tool: "remove_reminder", Action: "remove a reminder"},
 	}) {

@@ -69,16 +69,16 @@ func (c *check) findLeak(text string) string {
 			}
 		}
 	}
-	if !c.touchSeveral(touched) {
+	if !c.coversSeveralUnits(touched) {
 		return ""
 	}
 	last := runs[len(runs)-1].words
 	return text[runs[0].words[0].start:last[len(last)-1].end]
 }
 
-// touchSeveral reports whether there are enough words of several units, of which one was not asked
-// for.
-func (c *check) touchSeveral(words map[int]int) bool {
+// coversSeveralUnits reports whether there are enough words of several units, of which one was not
+// asked for.
+func (c *check) coversSeveralUnits(words map[int]int) bool {
 	touched, total, unasked := 0, 0, false
 	for unit, n := range words {
 		total += n
@@ -196,7 +196,7 @@ func instructionWords(user *evaluationv1.User) []instructionWord {
 	for _, item := range user.GetKnowledge() {
 		r.text(truncate(item))
 	}
-	r.markTellable()
+	r.markFreeToSay()
 	before := len(r.list)
 	for _, item := range user.GetUnknown() {
 		r.text(truncate(item))
@@ -237,8 +237,8 @@ func (r *reader) add(text string, quoted bool) {
 	}
 }
 
-// markTellable marks the words that may be said at any time.
-func (r *reader) markTellable() {
+// markFreeToSay marks the words that may be said at any time.
+func (r *reader) markFreeToSay() {
 	for start := 0; start < len(r.list); {
 		end := start
 		var unit []string

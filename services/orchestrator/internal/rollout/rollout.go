@@ -98,8 +98,8 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 			return fmt.Errorf("%w: message index %d, expected %d", ErrLog, message.GetIndex(), want)
 		}
 	}
-	if turn.Deactivated != nil {
-		index := int(turn.GetDeactivated())
+	if turn.EndedAtIndex != nil {
+		index := int(turn.GetEndedAtIndex())
 		if index < 0 || index >= len(s.messages) {
 			return fmt.Errorf("%w: message %d ended the conversation, but there are %d", ErrLog, index, len(s.messages))
 		}
@@ -110,7 +110,7 @@ func (s *State) applyTurn(turn *busv1.Turn) error {
 	}
 	if first := turn.GetMessages()[0]; first.GetSender() == worldv1.Role_ROLE_EXECUTION_ENVIRONMENT {
 		s.executed = append(s.executed, &toolhostv1.Execution{Index: first.GetIndex(), Calls: s.Calls(), Outcome: &toolhostv1.ExecuteResponse{
-			Answers: turn.GetMessages(), Versions: turn.GetVersions(), Deactivated: turn.Deactivated,
+			Answers: turn.GetMessages(), Versions: turn.GetVersions(), EndedAtIndex: turn.EndedAtIndex,
 			SessionDigest: turn.GetSessionDigest(), ServiceAnswers: turn.GetServiceAnswers(), Now: turn.Now, NextDue: turn.NextDue,
 		}})
 	}
@@ -137,12 +137,12 @@ func (s *State) Turn(messages []*worldv1.Message, deactivated *int32) *busv1.Tur
 	if deactivated != nil {
 		active = false
 	}
-	return &busv1.Turn{Messages: fillActive(messages, active), Deactivated: deactivated}
+	return &busv1.Turn{Messages: fillActive(messages, active), EndedAtIndex: deactivated}
 }
 
-// Answered returns the turn with the results of the execution environment.
-func (s *State) Answered(response *toolhostv1.ExecuteResponse) *busv1.Turn {
-	turn := s.Turn(response.GetAnswers(), response.Deactivated)
+// ExecutionTurn returns the turn with the results of the execution environment.
+func (s *State) ExecutionTurn(response *toolhostv1.ExecuteResponse) *busv1.Turn {
+	turn := s.Turn(response.GetAnswers(), response.EndedAtIndex)
 	turn.Versions, turn.SessionDigest, turn.ServiceAnswers = response.GetVersions(), response.GetSessionDigest(), response.GetServiceAnswers()
 	turn.Now, turn.NextDue = response.Now, response.NextDue
 	return turn

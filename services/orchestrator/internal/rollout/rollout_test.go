@@ -259,7 +259,7 @@ func TestFoldCounts(t *testing.T) {
 func TestTurnsInOneEntry(t *testing.T) {
 	calls := &busv1.Turn{Messages: []*worldv1.Message{message(1, agent, env), message(2, agent, env)}}
 	answers := &busv1.Turn{
-		Messages: []*worldv1.Message{message(3, env, agent), message(4, env, agent)}, Deactivated: proto.Int32(2),
+		Messages: []*worldv1.Message{message(3, env, agent), message(4, env, agent)}, EndedAtIndex: proto.Int32(2),
 		Versions: []*worldv1.TableVersion{{Name: world.Setting, Index: 3}},
 	}
 	apart := fold(t, start(9), &busv1.LogEntry{Turns: []*busv1.Turn{calls}}, &busv1.LogEntry{Turns: []*busv1.Turn{answers}})
@@ -274,7 +274,7 @@ func TestTurnsInOneEntry(t *testing.T) {
 
 func TestBrokenLogs(t *testing.T) {
 	turn := func(deactivated *int32, messages ...*worldv1.Message) *busv1.LogEntry {
-		return &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: messages, Deactivated: deactivated}}}
+		return &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: messages, EndedAtIndex: deactivated}}}
 	}
 	end := &busv1.LogEntry{End: &busv1.End{Reason: finished}}
 	tests := []struct {
@@ -312,7 +312,7 @@ func TestBrokenLogs(t *testing.T) {
 // An entry that is refused leaves the state as it was: the worker still ends the rollout with it.
 func TestRefusedTurnChangesNothing(t *testing.T) {
 	state := fold(t, start(9))
-	bad := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(7, agent, user)}, Deactivated: proto.Int32(0)}}}
+	bad := &busv1.LogEntry{Turns: []*busv1.Turn{{Messages: []*worldv1.Message{message(7, agent, user)}, EndedAtIndex: proto.Int32(0)}}}
 	if err := state.Apply(bad); !errors.Is(err, rollout.ErrLog) {
 		t.Fatalf("Apply: got %v, want %v", err, rollout.ErrLog)
 	}

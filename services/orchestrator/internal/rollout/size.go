@@ -41,13 +41,13 @@ func (s *State) tooLarge() *busv1.End {
 	if user > agent {
 		culprit = worldv1.Role_ROLE_USER
 	}
-	return s.Blame(culprit, TooLarge, fmt.Sprintf("%d bytes of messages, at most %d (--max-rollout-bytes): %d of the agent with the answers to its calls, %d of the user",
+	return s.FailureOf(culprit, TooLarge, fmt.Sprintf("%d bytes of messages, at most %d (--max-rollout-bytes): %d of the agent with the answers to its calls, %d of the user",
 		s.Bytes(), s.rollout.GetMaxBytes(), agent, user))
 }
 
-// Blame returns the end for a failure of a role. A failing agent scores 0. A failing user yields no
-// score, except with compat.
-func (s *State) Blame(role worldv1.Role, exceptionType, detail string) *busv1.End {
+// FailureOf returns the end for a failure of a role. A failing agent scores 0. A failing user
+// yields no score, except with compat.
+func (s *State) FailureOf(role worldv1.Role, exceptionType, detail string) *busv1.End {
 	end := &busv1.End{
 		Reason: busv1.EndReason_END_REASON_MODEL_FAILURE, FailureClass: agentgwv1.FailureClass_FAILURE_CLASS_MODEL,
 		ExceptionType: exceptionType, Detail: detail,

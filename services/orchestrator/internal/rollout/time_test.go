@@ -50,10 +50,10 @@ func TestTimes(t *testing.T) {
 	}
 	for i, want := range []step{
 		{state.Turn([]*worldv1.Message{message(1, agent, env)}, nil), 1005, 0},
-		{state.Answered(answers(1005, 1200, message(2, env, agent, result))), 1005, 0},
+		{state.ExecutionTurn(answers(1005, 1200, message(2, env, agent, result))), 1005, 0},
 		{state.Turn([]*worldv1.Message{message(3, agent, user)}, nil), 1010, 1200},
-		{state.Answered(answers(1200, 1203, message(4, env, agent))), 1200, 1203},
-		{state.Answered(answers(1203, 0, message(5, env, agent))), 1203, 0},
+		{state.ExecutionTurn(answers(1200, 1203, message(4, env, agent))), 1200, 1203},
+		{state.ExecutionTurn(answers(1203, 0, message(5, env, agent))), 1203, 0},
 		{state.Turn([]*worldv1.Message{message(6, agent, user)}, nil), 1208, 0},
 		{state.Turn([]*worldv1.Message{message(7, user, agent)}, nil), 1808, 0},
 	} {

@@ -50,7 +50,7 @@ const quotaExceeded = "SessionQuotaExceeded"
 // quotaEnd returns the end for calls that the tool host rejects because they exceed a quota. It is
 // a failure of the caller.
 func quotaEnd(state *rollout.State, detail string) *busv1.End {
-	return state.Blame(state.Calls()[0].GetSender(), quotaExceeded, detail)
+	return state.FailureOf(state.Calls()[0].GetSender(), quotaExceeded, detail)
 }
 
 // uncaughtException returns the end for an exception that the original does not catch either, e.g.

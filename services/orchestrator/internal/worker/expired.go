@@ -10,8 +10,11 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// errWrittenOff: a rollout that cannot be played has a result.
-var errWrittenOff = errors.New("the rollout cannot be played")
+// errUnplayable: a rollout that cannot be played has a result.
+var errUnplayable = errors.New("the rollout cannot be played")
+
+// errReplaced: the job of a later round has taken the rollout over, so this job is obsolete.
+var errReplaced = errors.New("the rollout is played again in a later round")
 
 // lostAttempts is the number of attempts to read data that seems to be lost.
 const lostAttempts = 3
@@ -24,14 +27,14 @@ func isLost(err error) bool {
 
 // failExpired ends a rollout that cannot be played from the stored data. It writes the end to the
 // log, so that no worker continues, and publishes the result itself, because an evaluator that
-// cannot read the log either never does. It returns errWrittenOff, errPlayedAgain, bus.ErrFenced if
+// cannot read the log either never does. It returns errUnplayable, errReplaced, bus.ErrFenced if
 // another worker owns the rollout, or an error to retry.
 func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause error) error {
 	id := delivery.Rollout.GetId()
 	_, err := w.peers.Bus.RoundResult(ctx, id, delivery.Round)
 	switch {
 	case err == nil:
-		return errWrittenOff
+		return errUnplayable
 	case !errors.Is(err, bus.ErrNotFound):
 		return err
 	}
@@ -55,7 +58,7 @@ func (w *Worker) failExpired(ctx context.Context, delivery *bus.Delivery, cause 
 		return err
 	}
 	w.peers.Logger.Error("rollout given up", "rollout", id, "reason", end.GetDetail())
-	return errWrittenOff
+	return errUnplayable
 }
 
 // lastRound returns the round of a log according to its entries, and whether the log has ended.

@@ -15,7 +15,7 @@ import (
 // TestLimiter lets those who wait on in the order in which they came.
 func TestLimiter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limiter{active: semaphore.NewWeighted(1)}
+		h := activeLimiter{active: semaphore.NewWeighted(1)}
 		release := take(t, h)
 		var order []int
 		var group sync.WaitGroup
@@ -39,15 +39,15 @@ func TestLimiter(t *testing.T) {
 // TestLimiterIsHeldLong lets others on beside one that is active for longer than the limit.
 func TestLimiterIsHeldLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := limiter{active: semaphore.NewWeighted(1)}
+		h := activeLimiter{active: semaphore.NewWeighted(1)}
 		first := take(t, h)
 		begun := time.Now()
 		second := take(t, h)
-		if took := time.Since(begun); took != activeLimit {
-			t.Errorf("got on after %s, want after %s", took, activeLimit)
+		if took := time.Since(begun); took != maxActiveTime {
+			t.Errorf("got on after %s, want after %s", took, maxActiveTime)
 		}
 		first() // too late: its hand is another's by now
-		ended, end := context.WithTimeout(t.Context(), activeLimit/2)
+		ended, end := context.WithTimeout(t.Context(), maxActiveTime/2)
 		defer end()
 		if _, err := h.acquire(ended); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("while nobody is done: got %v, want %v", err, context.DeadlineExceeded)
@@ -58,7 +58,7 @@ func TestLimiterIsHeldLong(t *testing.T) {
 }
 
 // take takes a hand and fails the test if that fails.
-func take(t *testing.T, h limiter) (release func()) {
+func take(t *testing.T, h activeLimiter) (release func()) {
 	t.Helper()
 	release, err := h.acquire(t.Context())
 	if err != nil {

@@ -11,17 +11,17 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/orchestrator/internal/rollout"
 )
 
-// largeBytes is the size from which a conversation is long. Short ones are not limited: thousands
+// minLongBytes is the size from which a conversation is long. Short ones are not limited: thousands
 // may wait for their models at once.
-const largeBytes = 256 << 10
+const minLongBytes = 256 << 10
 
 // askingDivisor limits the conversations that are in requests to players to a part of the memory.
 // Each exists several times then: here, at the gateway and at the player.
 const askingDivisor = 2
 
-// mediumBytes is the expected bound of a long conversation. A larger one acquires memory for the
+// usualLongBytes is the expected bound of a long conversation. A larger one acquires memory for the
 // longest possible conversation.
-const mediumBytes = 1 << 20
+const usualLongBytes = 1 << 20
 
 // memoryLimit is a weighted semaphore over the bytes of long conversations in memory. A rollout
 // acquires more than its conversation needs now. To prevent deadlock, no rollout waits for more
@@ -53,10 +53,10 @@ func (r *runner) memoryNeed() int64 {
 		longest = rollout.DefaultMaxBytes
 	}
 	switch {
-	case r.state != nil && r.state.Bytes() <= largeBytes:
+	case r.state != nil && r.state.Bytes() <= minLongBytes:
 		return 0
-	case r.state != nil && r.state.Bytes() <= mediumBytes:
-		return min(mediumBytes, longest)
+	case r.state != nil && r.state.Bytes() <= usualLongBytes:
+		return min(usualLongBytes, longest)
 	}
 	return longest
 }
@@ -77,13 +77,13 @@ func (r *runner) acquireMemory(ctx context.Context) error {
 	if forgotten {
 		r.state, r.digests = nil, make(map[worldv1.Role]viewDigest, 2)
 	}
-	r.release()
+	r.releaseActive()
 	leave, err := r.memory.acquire(ctx, bytes)
 	if err != nil {
 		return err
 	}
 	r.freeMemory, r.heldBytes = leave, bytes
-	if err := r.acquire(ctx); err != nil || !forgotten {
+	if err := r.acquireActive(ctx); err != nil || !forgotten {
 		return err
 	}
 	return r.rereadLog(ctx)
@@ -115,7 +115,7 @@ func (r *runner) releaseMemory() {
 // ask waits until the conversation may be sent to its player. That time does not count towards the
 // player's timeout.
 func (r *runner) ask(ctx context.Context) (answered func(), err error) {
-	if r.state.Bytes() <= largeBytes {
+	if r.state.Bytes() <= minLongBytes {
 		return func() {}, nil
 	}
 	return r.asking.acquire(ctx, r.state.Bytes())

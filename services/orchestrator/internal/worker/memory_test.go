@@ -42,7 +42,7 @@ func (s *stage) enqueueLimited(t *testing.T, maxBytes int64) (ids []string) {
 // to their end.
 func TestByteLimitEndsRollouts(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", largeBytes/2+1)
+	text := strings.Repeat("x", minLongBytes/2+1)
 	var long, most atomic.Int32
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		if req.GetTurn() > 1 {
@@ -53,14 +53,14 @@ func TestByteLimitEndsRollouts(t *testing.T) {
 		}
 		return answer(req, text), nil
 	}
-	ids := s.enqueueLimited(t, 3*largeBytes)
-	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 4 * largeBytes }, nil))
+	ids := s.enqueueLimited(t, 3*minLongBytes)
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 4 * minLongBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		end := state.End()
 		if end.GetReason() != busv1.EndReason_END_REASON_MODEL_FAILURE || end.GetExceptionType() != rollout.TooLarge {
 			t.Errorf("end of %s: got %v, want %s as a failure of the model", id, end, rollout.TooLarge)
 		}
-		if got := state.Bytes(); got <= 3*largeBytes || got > 4*largeBytes {
+		if got := state.Bytes(); got <= 3*minLongBytes || got > 4*minLongBytes {
 			t.Errorf("bytes of %s: got %d, want the limit and one message at most", id, got)
 		}
 	}
@@ -92,12 +92,12 @@ func TestMemoryLimit(t *testing.T) {
 // ever, and none loses or repeats a message.
 func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", largeBytes)
+	text := strings.Repeat("x", minLongBytes)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		return answer(req, text), nil
 	}
-	ids := s.enqueueLimited(t, 2*mediumBytes)
-	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 2 * mediumBytes }, nil))
+	ids := s.enqueueLimited(t, 2*usualLongBytes)
+	run(t.Context(), t, s.worker(t, func(cfg *Config) { cfg.ConversationMemory = 2 * usualLongBytes }, nil))
 	for id, state := range s.ended(t, ids...) {
 		if end := state.End(); end.GetExceptionType() != rollout.TooLarge || state.Claims() != 1 || len(state.Messages()) != 9 {
 			t.Errorf("%s: got %v, %d claims and %d messages, want %s, 1 and 9", id, end, state.Claims(), len(state.Messages()), rollout.TooLarge)
@@ -108,15 +108,15 @@ func TestConversationsWaitWithoutTheirMessages(t *testing.T) {
 // TestStopWithoutMessages stops a worker while a conversation waits without its messages.
 func TestStopWithoutMessages(t *testing.T) {
 	s := newStage(t)
-	text := strings.Repeat("x", largeBytes)
-	w := s.worker(t, func(cfg *Config) { cfg.ConversationMemory = mediumBytes }, nil)
+	text := strings.Repeat("x", minLongBytes)
+	w := s.worker(t, func(cfg *Config) { cfg.ConversationMemory = usualLongBytes }, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	taken := make(chan error, 1)
 	s.gateway.respond = func(_ context.Context, req *agentgwv1.RespondRequest) (*agentgwv1.RespondResponse, error) {
 		if req.GetIndex() == 3 { // the conversation holds all memory
 			go func() {
-				_, err := w.memory.acquire(t.Context(), mediumBytes) // it has none and waits for more
+				_, err := w.memory.acquire(t.Context(), usualLongBytes) // it has none and waits for more
 				taken <- err
 				stop()
 			}()
@@ -124,7 +124,7 @@ func TestStopWithoutMessages(t *testing.T) {
 		return answer(req, text), nil
 	}
 	r := s.rollout("s.0")
-	r.MaxBytes = 2 * mediumBytes
+	r.MaxBytes = 2 * usualLongBytes
 	if err := s.Enqueue(t.Context(), []*busv1.Job{{Rollout: r}}); err != nil {
 		t.Fatal(err)
 	}

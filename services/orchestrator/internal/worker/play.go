@@ -64,10 +64,10 @@ func (w *Worker) play(ctx context.Context, delivery *bus.Delivery) (err error) {
 		span.End()
 	}()
 	r := &runner{Worker: w, delivery: delivery, rollout: delivery.Rollout, digests: make(map[worldv1.Role]viewDigest, 2)}
-	if err := r.acquire(ctx); err != nil {
+	if err := r.acquireActive(ctx); err != nil {
 		return err
 	}
-	defer r.release()
+	defer r.releaseActive()
 	defer r.releaseMemory()
 	if r.setup, err = w.peers.Bus.Setup(ctx, r.rollout.GetSetupDigest()); err != nil {
 		return err
@@ -290,20 +290,20 @@ func (r *runner) turn(ctx context.Context) error {
 }
 
 // respond asks the agent gateway for a player's turn.
-func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*busv1.Turn, *busv1.End, error) {
+func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*busv1.Turn, *busv1.End, error) {
 	request, err := r.request(role, player, script)
 	if err != nil {
 		return nil, nil, err
 	}
 	r.requested = true
-	r.release()
+	r.releaseActive()
 	answered, err := r.ask(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	limited, cancel := context.WithTimeout(ctx, r.cfg.turnLimit(player))
 	var response *agentgwv1.RespondResponse
-	err = r.withDocuments(limited, func() error {
+	err = r.retryWithDocuments(limited, func() error {
 		response, err = r.peers.Agents.Respond(limited, request)
 		request.Fresh = false
 		return err
@@ -311,7 +311,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	cancel()
 	answered()
 	if err == nil {
-		err = r.acquire(ctx)
+		err = r.acquireActive(ctx)
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleName(role), err)
@@ -335,7 +335,7 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 }
 
 // request asks for a player's turn.
-func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.Turn) (*agentgwv1.RespondRequest, error) {
+func (r *runner) request(role worldv1.Role, player *agentgwv1.Player, script []*worldv1.ScriptTurn) (*agentgwv1.RespondRequest, error) {
 	number := r.state.TurnsOf(role)
 	var view []*worldv1.Message
 	if player.GetScripted() == nil && player.GetUnhelpful() == nil { // these ignore it

@@ -55,7 +55,7 @@ func TestRollout(t *testing.T) {
 		{
 			Turns: []*busv1.Turn{
 				{Messages: []*worldv1.Message{line(6, user, env, "line 6", true)}},
-				{Messages: []*worldv1.Message{line(7, env, user, "answer to line 6", false)}, Versions: setting(7), Deactivated: proto.Int32(6)},
+				{Messages: []*worldv1.Message{line(7, env, user, "answer to line 6", false)}, Versions: setting(7), EndedAtIndex: proto.Int32(6)},
 			},
 			End: &busv1.End{Reason: busv1.EndReason_END_REASON_FINISHED},
 		},
@@ -66,7 +66,7 @@ func TestRollout(t *testing.T) {
 	if got, want := toolhostv1.HostedServices(services.Load()), s.rollout("s.0").GetHostedServices(); got != want {
 		t.Errorf("hosted services of the session: got %v, want %v", got, want)
 	}
-	if got := len(w.snapshot()); got != 1 {
+	if got := len(w.heldDeliveries()); got != 1 {
 		t.Errorf("jobs held before the result: got %d, want 1", got)
 	}
 	s.score(t, "s.0")

@@ -32,7 +32,7 @@ func (r *runner) execute(ctx context.Context, now *float64) (*busv1.Turn, *busv1
 	if text := response.GetException(); text != "" {
 		return nil, uncaughtException(text), nil
 	}
-	return r.state.Answered(response), nil, nil
+	return r.state.ExecutionTurn(response), nil, nil
 }
 
 // run runs the trailing calls in the session as it is after the log.
@@ -59,7 +59,7 @@ func (r *runner) restoreSession(ctx context.Context) error {
 		return err
 	}
 	var response *toolhostv1.RestoreSessionResponse
-	err = r.withDocuments(ctx, func() error {
+	err = r.retryWithDocuments(ctx, func() error {
 		response, err = r.peers.ToolHost(id).RestoreSession(ctx, &toolhostv1.RestoreSessionRequest{Create: create, Executions: r.state.Executions()})
 		return err
 	})
@@ -67,7 +67,7 @@ func (r *runner) restoreSession(ctx context.Context) error {
 		return fmt.Errorf("restore session: %w", err)
 	}
 	if response.GetRepeated() > 0 || response.GetDropped() > 0 {
-		r.peers.Logger.Info("session brought to where its log stands", "rollout", id,
+		r.peers.Logger.Info("session restored", "rollout", id,
 			"executions_repeated", response.GetRepeated(), "executions_dropped", response.GetDropped())
 	}
 	return nil
@@ -81,7 +81,7 @@ func (r *runner) createSession(ctx context.Context) (*toolhostv1.CreateSessionRe
 		return nil, err
 	}
 	var session *toolhostv1.CreateSessionResponse
-	err = r.withDocuments(ctx, func() error {
+	err = r.retryWithDocuments(ctx, func() error {
 		session, err = r.peers.ToolHost(r.rollout.GetId()).CreateSession(ctx, request)
 		return err
 	})

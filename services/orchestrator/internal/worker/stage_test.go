@@ -382,7 +382,7 @@ func (h *host) Execute(_ context.Context, req *toolhostv1.ExecuteRequest) (*tool
 			Index: req.GetIndex() + int32(i), Sender: env, Recipient: call.GetSender(), Body: &worldv1.Message_Text{Text: "answer to " + sandbox.Content(call)},
 		})
 		if call.GetSender() == user {
-			response.Deactivated = proto.Int32(call.GetIndex())
+			response.EndedAtIndex = proto.Int32(call.GetIndex())
 		}
 	}
 	return response, nil

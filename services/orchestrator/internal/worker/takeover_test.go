@@ -155,7 +155,7 @@ func TestJobAfterTheEnd(t *testing.T) {
 			second := s.worker(t, nil, nil)
 			run(t.Context(), t, second)
 			if when == "after" {
-				until(t, "the job is held", func() bool { return len(second.snapshot()) == 1 })
+				until(t, "the job is held", func() bool { return len(second.heldDeliveries()) == 1 })
 				s.score(t, "s.0")
 			}
 			s.empty(t)
@@ -290,11 +290,11 @@ func TestDropKeepsALaterDelivery(t *testing.T) {
 	w.hold(first)
 	w.hold(second)
 	w.drop(first)
-	if got := w.snapshot(); len(got) != 1 || got[0] != second {
+	if got := w.heldDeliveries(); len(got) != 1 || got[0] != second {
 		t.Errorf("held deliveries: got %v, want the second", got)
 	}
 	w.drop(second)
-	if got := w.snapshot(); len(got) != 0 {
+	if got := w.heldDeliveries(); len(got) != 0 {
 		t.Errorf("held deliveries after both were let go of: got %v, want none", got)
 	}
 }

@@ -77,9 +77,9 @@ func (r *runner) storeTools(ctx context.Context, session *toolhostv1.CreateSessi
 	return stored, nil
 }
 
-// withDocuments makes a call whose peer reads documents of the rollout from the bus. It stores lost
-// documents again from this process's cache.
-func (r *runner) withDocuments(ctx context.Context, call func() error) error {
+// retryWithDocuments makes a call whose peer reads documents of the rollout from the bus. It stores
+// lost documents again from this process's cache.
+func (r *runner) retryWithDocuments(ctx context.Context, call func() error) error {
 	err := call()
 	if status.Code(err) != codes.NotFound {
 		return err

@@ -82,7 +82,7 @@ type Worker struct {
 	storedTools *lru.Cache[string, roleTools] // tools stored on the bus, by sweep, round and digest
 	// storingTools are the tools that are being stored, by the same key.
 	storingTools singleflight.Group
-	limiter      limiter
+	limiter      activeLimiter
 	memory       memoryLimit // of long conversations
 	asking       memoryLimit // of long conversations in requests to players
 	scheduler    *scheduler
@@ -141,7 +141,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	start(w.followResults)
 	start(w.watchControl)
 	start(w.requestResults)
-	start(func(ctx context.Context) error { w.extend(ctx); return nil })
+	start(func(ctx context.Context) error { w.extendLeases(ctx); return nil })
 	start(func(ctx context.Context) error {
 		return w.followQueues(ctx, func(sweepID string) { group.Go(func() { w.fetch(ctx, sweepID) }) })
 	})
@@ -173,7 +173,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 		// Another worker owns the rollout. If it dies, the job is redelivered after the lease.
 		w.drop(delivery)
 		w.peers.Logger.Debug("rollout is played elsewhere", "rollout", id)
-	case errors.Is(err, errReplaced), errors.Is(err, errWrittenOff):
+	case errors.Is(err, errReplaced), errors.Is(err, errUnplayable):
 		w.finish(id, delivery.Round)
 	case errors.Is(err, errSpendLimit):
 		w.parkJob(ctx, delivery)
@@ -218,8 +218,8 @@ func (w *Worker) control(sweepID string) *busv1.SweepControl {
 	return w.controls[sweepID]
 }
 
-// extend renews the leases of all held jobs three times per lease.
-func (w *Worker) extend(ctx context.Context) {
+// extendLeases renews the leases of all held jobs three times per lease.
+func (w *Worker) extendLeases(ctx context.Context) {
 	ticker := time.NewTicker(w.cfg.Lease / 3)
 	defer ticker.Stop()
 	for {
@@ -228,7 +228,7 @@ func (w *Worker) extend(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		for _, delivery := range w.snapshot() {
+		for _, delivery := range w.heldDeliveries() {
 			if err := delivery.InProgress(); err != nil {
 				w.peers.Logger.Warn("lease not extended", "rollout", delivery.Rollout.GetId(), "error", err)
 			}
@@ -275,7 +275,7 @@ func (w *Worker) remove(rolloutID string, match func(*bus.Delivery) bool) (taken
 	return taken
 }
 
-func (w *Worker) snapshot() []*bus.Delivery {
+func (w *Worker) heldDeliveries() []*bus.Delivery {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Concat(slices.Collect(maps.Values(w.deliveries))...)
@@ -292,7 +292,7 @@ func (w *Worker) finish(rolloutID string, round int32) {
 }
 
 func (w *Worker) releaseAll() {
-	for _, delivery := range w.snapshot() {
+	for _, delivery := range w.heldDeliveries() {
 		w.drop(delivery)
 		if err := delivery.Nak(releaseDelay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", delivery.Rollout.GetId(), "error", err)

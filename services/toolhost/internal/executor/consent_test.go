@@ -23,11 +23,11 @@ func TestConsentBatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := environment(t)
-	var confirm []*setupv1.ConfirmedTool
+	var confirm []*setupv1.ConsentTool
 	var gated []*tool.Tool
 	for _, declared := range env.catalogue.All() {
-		if declared.Confirm != "" {
-			confirm = append(confirm, &setupv1.ConfirmedTool{Tool: declared.Name, Action: declared.Confirm})
+		if declared.ConsentAction != "" {
+			confirm = append(confirm, &setupv1.ConsentTool{Tool: declared.Name, Action: declared.ConsentAction})
 			gated = append(gated, declared, env.catalogue.Find("modify_contact"), env.catalogue.Find("set_cellular_service_status"))
 		}
 	}
@@ -60,7 +60,7 @@ func TestConsentBatches(t *testing.T) {
 
 // consents returns up to five consents for some of the tools. Some name the arguments of calls for
 // one row.
-func consents(random *rand.Rand, now float64, confirm []*setupv1.ConfirmedTool, ids []string) []session.Row {
+func consents(random *rand.Rand, now float64, confirm []*setupv1.ConsentTool, ids []string) []session.Row {
 	idOf := map[string]string{"remove_contact": "person_id", "remove_reminder": "reminder_id"}
 	var rows []session.Row
 	for n := range random.IntN(6) {

@@ -107,7 +107,7 @@ func (e *Environment) Run(ctx context.Context, world session.World, batch []*wor
 
 // call is a resolved call, a program, or the exception that resolving raised.
 type call struct {
-	program *program
+	program *codeRun
 	tool    *tool.Tool
 	args    tool.Args
 	raises  error
@@ -149,7 +149,7 @@ func (e *Environment) compileCode(text string, sender worldv1.Role) call {
 	if err != nil {
 		return call{raises: err}
 	}
-	return call{program: &program{source: text, compiled: compiled, environment: e, sender: sender}}
+	return call{program: &codeRun{source: text, compiled: compiled, environment: e, sender: sender}}
 }
 
 // programCall resolves a call from a program.

@@ -159,7 +159,7 @@ func callPools(ids []string) [][]string {
 // recorded returns answers to the requests of the calls in callPools.
 func recorded(t *testing.T) service.Backend {
 	t.Helper()
-	backend, err := service.NewReplay([]*setupv1.RecordedAnswer{
+	backend, err := service.NewRecorded([]*setupv1.RecordedAnswer{
 		{Url: service.StocksURL, ParamsJson: `{"query": "Apple"}`, ResponseJson: `{"data": {"stock": [{"symbol": "AAPL:NASDAQ"}]}}`},
 		{Url: service.CurrencyURL, ParamsJson: `{"from": "USD", "to": "CHF", "amount": 1}`, ResponseJson: `{"result": {"convertedAmount": 0.9}}`},
 		{Url: service.GeocodingURL, ParamsJson: `{"location": "37.3,-122.0", "language": "en"}`, ResponseJson: `{"results": [{"address": "1 Road"}]}`},

@@ -14,8 +14,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 
-// program is code and its speaker.
-type program struct {
+// codeRun is code and its speaker.
+type codeRun struct {
 	source      string
 	compiled    *syntax.Module
 	environment *Environment
@@ -37,7 +37,7 @@ func (c *call) cost() int {
 
 // run executes the program on a world and returns its answer. The error is the one that ended the
 // program. Its changes and the traces of its calls remain.
-func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
+func (p *codeRun) run(ctx context.Context, w *session.World) (Answer, error) {
 	tools := &programTools{ctx: ctx, program: p, world: w}
 	outcome := interp.Run(ctx, p.compiled, tools)
 	p.steps = outcome.Steps + tools.steps
@@ -55,7 +55,7 @@ func (p *program) run(ctx context.Context, w *session.World) (Answer, error) {
 // programTools provides tools to a program.
 type programTools struct {
 	ctx     context.Context
-	program *program
+	program *codeRun
 	world   *session.World
 	traces  []*worldv1.ToolTrace
 	// steps is the number of steps of a pack's tools.

@@ -51,7 +51,7 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 		return nil, err
 	}
 	if batch.Index <= l.lastIndex {
-		return h.repeat(ctx, id, l, batch)
+		return h.committedResponse(ctx, id, l, batch)
 	}
 	if len(batch.Digest) > 0 && !bytes.Equal(batch.Digest, l.digest) {
 		return nil, fmt.Errorf("session %s: %w: its digest is %.12x, expected %.12x", id, ErrStateMismatch, l.digest, batch.Digest)
@@ -63,7 +63,7 @@ func (h *Host) Execute(ctx context.Context, id string, batch Batch, observe Obse
 	if err := h.commit(ctx, id, batch.Index, l, next, outcome, snapshot.GetTables()); err != nil {
 		return nil, err
 	}
-	h.live.Add(id, next)
+	h.sessions.Add(id, next)
 	return outcome.GetResponse(), h.publish(ctx, snapshot)
 }
 
@@ -186,11 +186,11 @@ func (h *Host) withinQuota(id string, world *session.World, outcome *toolhostv1.
 }
 
 // afterExecution returns the session after an execution, without its digest.
-func (l *openSession) afterExecution(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
-	next := *l
+func (s *openSession) afterExecution(index int32, world *session.World, answers int, written []*worldv1.Table) *openSession {
+	next := *s
 	next.written = time.Now()
 	next.lastIndex = index + int32(answers) - 1
-	next.newest, next.sizes = l.newest.withTables(l.setup.schema, written...), l.sizes.withTables(written...)
+	next.newest, next.sizes = s.newest.withTables(s.setup.schema, written...), s.sizes.withTables(written...)
 	next.world = *world
 	next.world.EndExecution()
 	return &next
@@ -206,7 +206,7 @@ func respond(batch Batch, answers batchResult, before, after *openSession) *tool
 	}
 	if before.world.Active() && !after.world.Active() {
 		deactivated := index - 1
-		response.Deactivated = &deactivated
+		response.EndedAtIndex = &deactivated
 	}
 	for i, answer := range answers.calls {
 		call := calls[answer.Call]
@@ -246,11 +246,11 @@ func (h *Host) commit(ctx context.Context, id string, index int32, before, next 
 		versions[i] = store.Version{Table: next.setup.tableNumber(table.GetName()), Index: table.GetIndex(), Data: data}
 	}
 	err = h.store.Commit(ctx, id, store.Execution{
-		Index: index, LastIndex: next.lastIndex, Meta: meta, Versions: versions, Outcome: stored, Patient: time.Since(before.written) >= slowAgent,
+		Index: index, LastIndex: next.lastIndex, Meta: meta, Versions: versions, Outcome: stored, MayWait: time.Since(before.written) >= slowAgent,
 	})
 	if err != nil {
 		// The cached state may be older than the stored one.
-		h.live.Remove(id)
+		h.sessions.Remove(id)
 		return fmt.Errorf("session %s: %w", id, err)
 	}
 	return nil
@@ -267,9 +267,9 @@ func (h *Host) publish(ctx context.Context, snapshot *busv1.Snapshot) error {
 	return nil
 }
 
-// repeat returns the outcome of an earlier execution. It publishes the versions again, because the
-// process that committed them may have died before.
-func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batch) (*toolhostv1.ExecuteResponse, error) {
+// committedResponse returns the outcome of an earlier execution. It publishes the versions again,
+// because the process that committed them may have died before.
+func (h *Host) committedResponse(ctx context.Context, id string, l *openSession, batch Batch) (*toolhostv1.ExecuteResponse, error) {
 	outcome, err := h.outcome(id, batch.Index)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("session %s: %w: nothing was executed at %d and the last message is %d", id, ErrIndex, batch.Index, l.lastIndex)
@@ -308,7 +308,7 @@ func (h *Host) repeat(ctx context.Context, id string, l *openSession, batch Batc
 func (h *Host) written(id string, start *compiledSetup, index int32, outcome *toolhostv1.OutcomeRecord) ([]*worldv1.Table, error) {
 	var tables []*worldv1.Table
 	for _, name := range outcome.GetWritten() {
-		data, at, ok, err := h.store.Versions(id, start.tableNumber(name), index)
+		data, at, ok, err := h.store.VersionAt(id, start.tableNumber(name), index)
 		if err != nil {
 			return nil, fmt.Errorf("session %s: %w", id, err)
 		}

@@ -107,7 +107,7 @@ func (h *Host) update(ctx context.Context, id string, record *toolhostv1.Session
 	if err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
-	h.live.Remove(id)
+	h.sessions.Remove(id)
 	if err := h.store.Update(ctx, id, meta); err != nil {
 		return fmt.Errorf("session %s: %w", id, err)
 	}
@@ -144,7 +144,7 @@ func (h *Host) deleteOne(ctx context.Context, id string) (parent string, err err
 		record.Deleted = true
 		return "", h.update(ctx, id, record)
 	}
-	h.live.Remove(id)
+	h.sessions.Remove(id)
 	return record.GetParentId(), h.store.Delete(ctx, id)
 }
 

@@ -86,7 +86,7 @@ type Host struct {
 	services  *service.Client
 	servers   *toolserver.Client
 	setups    *lru.Cache[string, *compiledSetup]
-	live      *cache
+	sessions  *cache
 	locks     [locks]sync.Mutex
 }
 
@@ -112,19 +112,19 @@ type openSession struct {
 }
 
 // record returns the stored record of the session.
-func (l *openSession) record() *toolhostv1.SessionRecord {
+func (s *openSession) record() *toolhostv1.SessionRecord {
 	return &toolhostv1.SessionRecord{
-		SetupName:      l.setup.name,
-		SetupDigest:    l.setup.digest,
-		IdsDrawn:       l.world.IDCount(),
-		Ended:          !l.world.Active(),
-		LastIndex:      l.lastIndex,
-		ParentId:       l.parent,
-		ForkedAt:       l.forkedAt,
-		Forks:          l.forks,
-		HostedServices: l.services,
-		Replay:         l.replay,
-		Digest:         l.digest,
+		SetupName:      s.setup.name,
+		SetupDigest:    s.setup.digest,
+		IdsDrawn:       s.world.IDCount(),
+		Ended:          !s.world.Active(),
+		LastIndex:      s.lastIndex,
+		ParentId:       s.parent,
+		ForkedAt:       s.forkedAt,
+		Forks:          s.forks,
+		HostedServices: s.services,
+		Replay:         s.replay,
+		Digest:         s.digest,
 	}
 }
 
@@ -139,7 +139,7 @@ func New(cfg Config, s *store.Store, b Bus, catalogue *tool.Catalogue, services 
 	if err != nil {
 		return nil, err
 	}
-	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, setups: starts, live: sessions}, nil
+	return &Host{cfg: cfg, store: s, bus: b, catalogue: catalogue, services: services, servers: servers, setups: starts, sessions: sessions}, nil
 }
 
 // lock locks one or two sessions and returns the function that unlocks them.
@@ -168,7 +168,7 @@ func lockIndex(id string) uint32 {
 
 // Creation describes how to create a session.
 type Creation struct {
-	Origin   Origin
+	Origin   SetupRef
 	Services toolhostv1.HostedServices
 	// Replay disables network requests. Hosted services give the answers in Answers to the same
 	// request at the same message, and any other request fails.
@@ -179,13 +179,13 @@ type Creation struct {
 // Create creates a session. It is idempotent for the same setup, in full or by digest, and the same
 // services and answers. The error is ErrSetup if an answer is invalid. The response is shared: do
 // not change it.
-func (h *Host) Create(ctx context.Context, id string, made Creation) (*toolhostv1.CreateSessionResponse, error) {
-	start, err := h.setupFor(ctx, made.Origin)
+func (h *Host) Create(ctx context.Context, id string, creation Creation) (*toolhostv1.CreateSessionResponse, error) {
+	start, err := h.setupFor(ctx, creation.Origin)
 	if err != nil {
 		return nil, err
 	}
 	defer h.lock(id)()
-	return h.createLocked(ctx, id, start, made)
+	return h.createLocked(ctx, id, start, creation)
 }
 
 // newSession returns a session without executions.
@@ -212,7 +212,7 @@ func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup
 	}
 	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
 	case err == nil:
-		h.live.Add(id, l)
+		h.sessions.Add(id, l)
 		return start.response, h.storeAnswers(ctx, id, made.Answers)
 	case !errors.Is(err, store.ErrExists):
 		return nil, fmt.Errorf("create session %s: %w", id, err)
@@ -230,7 +230,7 @@ func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup
 
 // load returns a session from the cache or the store. The session must be locked.
 func (h *Host) load(id string) (*openSession, error) {
-	if l, ok := h.live.Get(id); ok {
+	if l, ok := h.sessions.Get(id); ok {
 		return l, nil
 	}
 	record, err := h.record(id)
@@ -244,7 +244,7 @@ func (h *Host) load(id string) (*openSession, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load session %s: %w", id, err)
 	}
-	h.live.Add(id, l)
+	h.sessions.Add(id, l)
 	return l, nil
 }
 
@@ -320,7 +320,7 @@ func (h *Host) lineage(id string, record *toolhostv1.SessionRecord, until int32,
 func (h *Host) versionAt(id string, l *openSession, name string, at int32) (*worldv1.Table, error) {
 	var table *worldv1.Table
 	err := h.lineage(id, &toolhostv1.SessionRecord{ParentId: l.parent, ForkedAt: l.forkedAt}, at, func(id string, until int32) (more bool, err error) {
-		data, _, ok, err := h.store.Versions(id, l.setup.tableNumber(name), until)
+		data, _, ok, err := h.store.VersionAt(id, l.setup.tableNumber(name), until)
 		if !ok || err != nil {
 			at = until
 			return true, err

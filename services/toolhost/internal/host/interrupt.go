@@ -14,8 +14,8 @@ import (
 
 // interrupt executes the next event. It returns the world without the event, and the message. The
 // error is ErrStateMismatch if no event is due at now.
-func (l *openSession) interrupt(before session.World, index int32, now float64) (session.World, *worldv1.Message, error) {
-	event, place, ok := l.nextEvent(&before)
+func (s *openSession) interrupt(before session.World, index int32, now float64) (session.World, *worldv1.Message, error) {
+	event, place, ok := s.nextEvent(&before)
 	if !ok || event.Due > now {
 		return session.World{}, nil, fmt.Errorf("%w: no event is due at %v", ErrStateMismatch, now)
 	}
@@ -31,17 +31,17 @@ func (l *openSession) interrupt(before session.World, index int32, now float64) 
 }
 
 // nextEvent returns the next event of a world.
-func (l *openSession) nextEvent(w *session.World) (event world.ScheduledEvent, place int, ok bool) {
-	if !l.setup.schema.HasEvents() {
+func (s *openSession) nextEvent(w *session.World) (event world.ScheduledEvent, place int, ok bool) {
+	if !s.setup.schema.HasEvents() {
 		return world.ScheduledEvent{}, 0, false
 	}
 	return world.NextEvent(session.Encode(world.Event, 0, w.Rows(world.Event)).GetRows())
 }
 
 // setTimes sets the time of the execution and of the next event in a response.
-func (l *openSession) setTimes(response *toolhostv1.ExecuteResponse, now *float64) {
+func (s *openSession) setTimes(response *toolhostv1.ExecuteResponse, now *float64) {
 	response.Now = now
-	if event, _, ok := l.nextEvent(&l.world); ok {
+	if event, _, ok := s.nextEvent(&s.world); ok {
 		response.NextDue = &event.Due
 	}
 }

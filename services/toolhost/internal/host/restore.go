@@ -111,8 +111,8 @@ func (h *Host) rollBack(
 	if err != nil {
 		return nil, 0, fmt.Errorf("rewind session %s: %w", id, err)
 	}
-	h.live.Remove(id)
-	if err := h.store.Rewind(ctx, id, record.GetLastIndex(), meta); err != nil {
+	h.sessions.Remove(id)
+	if err := h.store.RollBack(ctx, id, record.GetLastIndex(), meta); err != nil {
 		return nil, 0, err
 	}
 	session, err = h.load(id)
@@ -143,7 +143,7 @@ func (h *Host) repeatExecution(ctx context.Context, id string, l *openSession, e
 	if err := h.commit(ctx, id, index, l, next, outcome, snapshot.GetTables()); err != nil {
 		return nil, err
 	}
-	h.live.Add(id, next)
+	h.sessions.Add(id, next)
 	return next, nil
 }
 

@@ -43,7 +43,7 @@ type compiledSetup struct {
 	servers     []*setupv1.ToolServer
 	response    *toolhostv1.CreateSessionResponse
 	// recorded are the setup's recordings. hasRecordings reports whether there are any.
-	recorded      *service.Replay
+	recorded      *service.Recorded
 	hasRecordings bool
 	// fromRecordings and offline are the frames of sessions with these sources of hosted services.
 	fromRecordings, offline *session.Config
@@ -66,18 +66,18 @@ func (s *compiledSetup) now(index int32) float64 {
 	return s.clock.GetNow() + s.clock.GetStep()*float64(max(index-s.lastIndex-1, 0))
 }
 
-// Origin is the setup of a new session: the setup itself, or the digest of a stored one.
-type Origin struct {
+// SetupRef is the setup of a new session: the setup itself, or the digest of a stored one.
+type SetupRef struct {
 	Setup  *setupv1.Setup
 	Digest string
 }
 
 // String returns the name of the setup for errors.
-func (o Origin) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
+func (o SetupRef) String() string { return cmp.Or(o.Setup.GetName(), o.Digest) }
 
 // setupFor returns a compiled setup. It compiles and stores a new setup, and reads one given by
 // digest from the bus.
-func (h *Host) setupFor(ctx context.Context, origin Origin) (*compiledSetup, error) {
+func (h *Host) setupFor(ctx context.Context, origin SetupRef) (*compiledSetup, error) {
 	setup := origin.Setup
 	if setup == nil {
 		compiled, err := h.storedSetup(origin.Digest)
@@ -146,7 +146,7 @@ func (h *Host) compile(digest string, setup *setupv1.Setup) (*compiledSetup, err
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: time zone: %w", ErrSetup, setup.GetName(), err)
 	}
-	recorded, err := service.NewReplay(setup.GetRecordings())
+	recorded, err := service.NewRecorded(setup.GetRecordings())
 	if err != nil {
 		return nil, fmt.Errorf("%w %s: %w", ErrSetup, setup.GetName(), err)
 	}
@@ -197,10 +197,10 @@ func selectTools(catalogue *tool.Catalogue, setup *setupv1.Setup) (*tool.Selecti
 	if err != nil {
 		return nil, err
 	}
-	if len(setup.GetConfirm()) > 0 && !world.HasConsent(setup.GetSchema()) {
+	if len(setup.GetConsentTools()) > 0 && !world.HasConsent(setup.GetSchema()) {
 		return nil, errors.New("schema: tools need consent, and the table CONSENT is not declared as it has to be")
 	}
-	return catalogue.RequireConsent(selection, setup.GetConfirm())
+	return catalogue.RequireConsent(selection, setup.GetConsentTools())
 }
 
 // newSessionResponse returns the tools of a new session: the selected ones, or the functions of a

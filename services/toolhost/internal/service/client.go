@@ -112,7 +112,7 @@ func (c *Client) Do(ctx context.Context, address string, params *python.Dict) (b
 	ctx, span := otel.Tracer("toolhost").Start(ctx, "GET "+target.Host, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("http.request.method", http.MethodGet), attribute.String("server.address", target.Host), attribute.String("url.path", target.Path)))
 	defer span.End()
-	a := &attempt{client: c, target: target}
+	a := &retriedRequest{client: c, target: target}
 	body, err = a.retry(ctx)
 	span.SetAttributes(attribute.Int("http.response.status_code", a.status), attribute.Int("http.request.resend_count", a.attempts-1))
 	if err != nil {
@@ -133,8 +133,8 @@ func query(params *python.Dict) string {
 	return strings.Join(pairs, "&")
 }
 
-// attempt is one request with all its attempts.
-type attempt struct {
+// retriedRequest is one request with all its attempts.
+type retriedRequest struct {
 	client *Client
 	target *url.URL
 	// attempts is the number of attempts, status the last status code, 0 without one.
@@ -145,44 +145,44 @@ type attempt struct {
 }
 
 // retry sends the request until it succeeds, fails permanently, or the timeout ends.
-func (a *attempt) retry(parent context.Context) (string, error) {
-	timeout := a.client.cfg.Timeout
+func (r *retriedRequest) retry(parent context.Context) (string, error) {
+	timeout := r.client.cfg.Timeout
 	ctx, cancel := context.WithTimeout(parent, timeout)
 	defer cancel()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = initialPause, maxPause
-	body, err := backoff.Retry(ctx, func() (string, error) { return a.try(ctx) },
+	body, err := backoff.Retry(ctx, func() (string, error) { return r.try(ctx) },
 		backoff.WithBackOff(pauses), backoff.WithMaxTries(maxAttempts), backoff.WithMaxElapsedTime(timeout))
 	switch {
 	case err == nil:
 		return body, nil
 	case parent.Err() != nil:
-		return "", fmt.Errorf("ask %s: %w", a.target.Host, context.Cause(parent))
+		return "", fmt.Errorf("ask %s: %w", r.target.Host, context.Cause(parent))
 	default:
-		return "", a.failure
+		return "", r.failure
 	}
 }
 
 // try sends the request once. A retry may help after an error that is not permanent. failure has
 // the exception.
-func (a *attempt) try(ctx context.Context) (string, error) {
-	a.attempts++
-	a.status = 0
-	response, err := a.send(ctx)
+func (r *retriedRequest) try(ctx context.Context) (string, error) {
+	r.attempts++
+	r.status = 0
+	response, err := r.send(ctx)
 	if err != nil {
-		return "", a.networkFailure(ctx, err)
+		return "", r.networkFailure(ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }() // it was read as far as it matters
-	a.status = response.StatusCode
+	r.status = response.StatusCode
 	raw, err := io.ReadAll(io.LimitReader(response.Body, maxBody+1))
 	if err != nil {
-		return "", a.networkFailure(ctx, err)
+		return "", r.networkFailure(ctx, err)
 	}
-	body, failure := decode(response.StatusCode, a.client.cfg.Key.redact(string(raw)), a.target.String())
+	body, failure := decode(response.StatusCode, r.client.cfg.Key.redact(string(raw)), r.target.String())
 	if failure == nil {
 		return body, nil
 	}
-	a.failure, a.cause = failure, ""
+	r.failure, r.cause = failure, ""
 	if response.StatusCode != http.StatusTooManyRequests && response.StatusCode < http.StatusInternalServerError {
 		return "", backoff.Permanent(failure)
 	}
@@ -193,9 +193,9 @@ func (a *attempt) try(ctx context.Context) (string, error) {
 }
 
 // send sends the request and returns the response, whose body the caller closes.
-func (a *attempt) send(ctx context.Context) (*http.Response, error) {
-	address := *a.target
-	if base := a.client.base; base != nil {
+func (r *retriedRequest) send(ctx context.Context) (*http.Response, error) {
+	address := *r.target
+	if base := r.client.base; base != nil {
 		address.Scheme, address.User, address.Host = base.Scheme, base.User, base.Host
 		address.Path = strings.TrimSuffix(base.Path, "/") + address.Path
 	}
@@ -203,25 +203,25 @@ func (a *attempt) send(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	request.Header.Set("X-RapidAPI-Key", *a.client.cfg.Key.secret)
-	request.Header.Set("X-RapidAPI-Host", a.target.Host)
+	request.Header.Set("X-RapidAPI-Key", *r.client.cfg.Key.secret)
+	request.Header.Set("X-RapidAPI-Host", r.target.Host)
 	request.Header.Set("Accept", "application/json")
 	request.Header.Set("User-Agent", "toolsandbox")
-	return a.client.http.Do(request)
+	return r.client.http.Do(request)
 }
 
 // networkFailure records a network failure. Its cause names machines and ports, which the exception
 // of a tool must not contain.
-func (a *attempt) networkFailure(ctx context.Context, err error) error {
-	a.cause = a.client.cfg.Key.redact(err.Error())
-	pool := "HTTPSConnectionPool(host='" + a.target.Hostname() + "', port=443): "
+func (r *retriedRequest) networkFailure(ctx context.Context, err error) error {
+	r.cause = r.client.cfg.Key.redact(err.Error())
+	pool := "HTTPSConnectionPool(host='" + r.target.Hostname() + "', port=443): "
 	if ctx.Err() != nil {
-		seconds := python.FormatFloat(a.client.cfg.Timeout.Seconds())
-		a.failure = &python.Exception{Type: "requests.exceptions.ReadTimeout", Text: pool + "Read timed out. (read timeout=" + seconds + ")"}
-		return backoff.Permanent(a.failure)
+		seconds := python.FormatFloat(r.client.cfg.Timeout.Seconds())
+		r.failure = &python.Exception{Type: "requests.exceptions.ReadTimeout", Text: pool + "Read timed out. (read timeout=" + seconds + ")"}
+		return backoff.Permanent(r.failure)
 	}
-	a.failure = &python.Exception{Type: "requests.exceptions.ConnectionError", Text: pool + "Max retries exceeded with url: " + a.target.RequestURI()}
-	return a.failure
+	r.failure = &python.Exception{Type: "requests.exceptions.ConnectionError", Text: pool + "Max retries exceeded with url: " + r.target.RequestURI()}
+	return r.failure
 }
 
 // decode returns the JSON text of a response, or the exception to raise. As in the original, the

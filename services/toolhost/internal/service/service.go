@@ -28,18 +28,18 @@ type Backend interface {
 	Get(ctx context.Context, url string, params *python.Dict) (python.Value, error)
 }
 
-// Replay answers from recordings: with the first one that has the request's URL and equal
+// Recorded answers from recordings: with the first one that has the request's URL and equal
 // parameters. A request without a recording raises ConnectionError.
-type Replay struct {
+type Recorded struct {
 	answers map[string][]answer
 }
 
 type answer struct{ params, body python.Value }
 
-// NewReplay returns a backend that answers from recordings. The error names a recording that is not
-// JSON.
-func NewReplay(recordings []*setupv1.RecordedAnswer) (*Replay, error) {
-	r := &Replay{answers: make(map[string][]answer)}
+// NewRecorded returns a backend that answers from recordings. The error names a recording that is
+// not JSON.
+func NewRecorded(recordings []*setupv1.RecordedAnswer) (*Recorded, error) {
+	r := &Recorded{answers: make(map[string][]answer)}
 	for i, recording := range recordings {
 		params, err := python.ParseJSON(recording.GetParamsJson())
 		if err != nil {
@@ -55,7 +55,7 @@ func NewReplay(recordings []*setupv1.RecordedAnswer) (*Replay, error) {
 }
 
 // Get implements Backend.
-func (r *Replay) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
+func (r *Recorded) Get(_ context.Context, url string, params *python.Dict) (python.Value, error) {
 	if body, ok := r.Find(url, params); ok {
 		return body, nil
 	}
@@ -63,7 +63,7 @@ func (r *Replay) Get(_ context.Context, url string, params *python.Dict) (python
 }
 
 // Find returns the recorded answer to a request, if there is one. It must not be changed.
-func (r *Replay) Find(url string, params *python.Dict) (body python.Value, ok bool) {
+func (r *Recorded) Find(url string, params *python.Dict) (body python.Value, ok bool) {
 	paramsValue := params.Value()
 	for _, recorded := range r.answers[url] {
 		if recorded.params.Equal(paramsValue) {

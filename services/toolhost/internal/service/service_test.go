@@ -29,14 +29,14 @@ func recording(url, params, response string) *setupv1.RecordedAnswer {
 }
 
 func TestReplay(t *testing.T) {
-	backend, err := NewReplay([]*setupv1.RecordedAnswer{
+	backend, err := NewRecorded([]*setupv1.RecordedAnswer{
 		recording("u", `{"a": 1, "b": "x"}`, `{"n": 1}`),
 		recording("u", `{"a": 1, "b": "x"}`, `{"n": 2}`),
 		recording("u", `{"a": 2}`, `null`),
 		recording("v", `{}`, `[1.0, true]`),
 	})
 	if err != nil {
-		t.Fatalf("NewReplay: %v", err)
+		t.Fatalf("NewRecorded: %v", err)
 	}
 	tests := []struct{ name, url, params, want string }{
 		{"first of two", "u", `{"a": 1, "b": "x"}`, `{"n": 1}`},
@@ -59,7 +59,7 @@ func TestRecordingErrors(t *testing.T) {
 		"parameters": recording("u", `{`, `1`),
 		"response":   recording("u", `{}`, ``),
 	} {
-		_, err := NewReplay([]*setupv1.RecordedAnswer{broken})
+		_, err := NewRecorded([]*setupv1.RecordedAnswer{broken})
 		if err == nil || !strings.Contains(err.Error(), "recording 0 of u: "+name) {
 			t.Errorf("%s: got error %v, want one that names the recording", name, err)
 		}

@@ -30,7 +30,7 @@ func appendAnswerKey(b []byte, id string, index int32, number uint32) []byte {
 // *FatalError.
 func (s *Store) PutAnswer(ctx context.Context, id string, answer Answer) error {
 	key := appendAnswerKey(nil, id, answer.Index, answer.Number)
-	data := seal(key, answer.Data)
+	data := addChecksum(key, answer.Data)
 	return s.write(ctx, "put answer into", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old == nil || err != nil {
 			return ErrNotFound, err

@@ -6,25 +6,26 @@ import (
 	"hash/crc32"
 )
 
-// sealSize is the size of the checksum at the end of each stored value.
-const sealSize = 4
+// checksumSize is the size of the checksum at the end of each stored value.
+const checksumSize = 4
 
 // castagnoli is the CRC-32C table, for which processors have an instruction.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal returns a copy of a value with the checksum of its key and itself.
-func seal(key, value []byte) []byte {
-	sealed := append(make([]byte, 0, len(value)+sealSize), value...)
-	return binary.LittleEndian.AppendUint32(sealed, checksum(key, value))
+// addChecksum returns a copy of a value with the checksum of its key and itself.
+func addChecksum(key, value []byte) []byte {
+	stored := append(make([]byte, 0, len(value)+checksumSize), value...)
+	return binary.LittleEndian.AppendUint32(stored, checksum(key, value))
 }
 
-// unseal returns a stored value without its checksum. The error reports a mismatch of value or key.
-func unseal(key, sealed []byte) ([]byte, error) {
-	if len(sealed) < sealSize {
+// checkedValue returns a stored value without its checksum. The error reports a mismatch of value
+// or key.
+func checkedValue(key, stored []byte) ([]byte, error) {
+	if len(stored) < checksumSize {
 		return nil, fmt.Errorf("the value of key %q has no checksum", key)
 	}
-	value := sealed[:len(sealed)-sealSize]
-	if got, want := checksum(key, value), binary.LittleEndian.Uint32(sealed[len(value):]); got != want {
+	value := stored[:len(stored)-checksumSize]
+	if got, want := checksum(key, value), binary.LittleEndian.Uint32(stored[len(value):]); got != want {
 		return nil, fmt.Errorf("the value of key %q has checksum %08x, expected %08x", key, got, want)
 	}
 	return value, nil

@@ -22,7 +22,7 @@ type request struct {
 	// apply makes the changes of the write. rejected is an error of this write alone, which then
 	// changed nothing. err aborts the transaction.
 	apply    func(*writer) (rejected, err error)
-	patient  bool       // it may wait for others
+	mayWait  bool       // it may wait for others
 	rejected error      // what apply answered; the committer's alone
 	done     chan error // receives once, after the commit or its failure
 }
@@ -89,7 +89,7 @@ func (s *Store) collect(last []*request) []*request {
 	case <-s.stop:
 		return s.drain(batch)
 	}
-	if batch[0].patient {
+	if batch[0].mayWait {
 		batch = s.gather(batch)
 	} else if !alone || len(s.queue) > 0 {
 		for range commitYields {
@@ -107,7 +107,7 @@ func (s *Store) gather(batch []*request) []*request {
 		select {
 		case r := <-s.queue:
 			batch = append(batch, r)
-			if !r.patient {
+			if !r.mayWait {
 				return batch
 			}
 		case <-timer.C:

@@ -94,7 +94,7 @@ func TestCollect(t *testing.T) {
 // TestGather lets patient writes wait for others: until one is not patient, the batch is full, or
 // for gatherWait.
 func TestGather(t *testing.T) {
-	patient, other := &request{patient: true}, &request{}
+	patient, other := &request{mayWait: true}, &request{}
 	for name, test := range map[string]struct {
 		first, later []*request
 		want         time.Duration

@@ -95,7 +95,7 @@ func checkFile(cfg Config) (err error) {
 		if !bytes.Equal(bucket, bucketSession) {
 			return nil
 		}
-		_, err := unseal(key, value)
+		_, err := checkedValue(key, value)
 		return err
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *Store) isCorrupt() bool {
 
 // unseal is the function unseal with the file in its error.
 func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
-	value, err := unseal(key, sealed)
+	value, err := checkedValue(key, sealed)
 	if err != nil {
 		return nil, &CorruptError{path: s.path, cause: err}
 	}

@@ -76,7 +76,7 @@ func contents(s *Store) (all map[string]string, failed error) {
 				all[fmt.Sprint(id, " version ", v.Table, v.Index)] = string(v.Data)
 			}
 		}
-		data, index, ok, versionErr := s.Versions(id, 1, 2)
+		data, index, ok, versionErr := s.VersionAt(id, 1, 2)
 		if versionErr == nil && ok {
 			all[fmt.Sprint(id, " version ", 1, index)] = string(data)
 		}

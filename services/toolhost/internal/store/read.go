@@ -36,10 +36,10 @@ func (s *Store) Load(id string) (*Record, error) {
 	return record, nil
 }
 
-// Versions returns a copy of the newest of a session's own versions of a table up to index at, and
+// VersionAt returns a copy of the newest of a session's own versions of a table up to index at, and
 // that version's index. ok is false if there is none. Errors: ErrNotFound if the session does not
 // exist, ErrID, ErrClosed.
-func (s *Store) Versions(id string, table uint8, at int32) (data []byte, index int32, ok bool, err error) {
+func (s *Store) VersionAt(id string, table uint8, at int32) (data []byte, index int32, ok bool, err error) {
 	err = s.read("read versions of", id, func(b *bolt.Bucket, _ []byte) error {
 		prefix := appendPrefix(nil, id, kindVersion, table)
 		want := appendKey(nil, id, kindVersion, table, at)

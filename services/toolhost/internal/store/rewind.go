@@ -5,17 +5,17 @@ import (
 	"context"
 )
 
-// Rewind resets a session to an index: it deletes later outcomes and versions, replaces meta, and
+// RollBack resets a session to an index: it deletes later outcomes and versions, replaces meta, and
 // sets the session's highest index. It keeps answers, so that a repeated execution finds them. It
 // fails with ErrNotFound if the session does not exist. It returns nil only after the commit, and
 // otherwise behaves as Commit.
-func (s *Store) Rewind(ctx context.Context, id string, index int32, meta []byte) error {
+func (s *Store) RollBack(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
 	return s.write(ctx, "rewind", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old == nil || err != nil {
 			return ErrNotFound, err
 		}
-		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
+		if err := w.bucket.Put(w.key, addChecksum(w.key, value)); err != nil {
 			return nil, err
 		}
 		for _, kind := range []byte{kindVersion, kindOutcome} {

@@ -174,7 +174,7 @@ func TestNoSession(t *testing.T) {
 		if !strings.Contains(err.Error(), fmt.Sprintf("%q", id)) {
 			t.Errorf("Load(%q): error %q does not name the id", id, err)
 		}
-		_, _, _, err = s.Versions(id, 0, 0)
+		_, _, _, err = s.VersionAt(id, 0, 0)
 		wantError(t, "Versions", err, ErrNotFound)
 		_, err = s.Outcome(id, 0)
 		wantError(t, "Outcome", err, ErrNotFound)
@@ -204,7 +204,7 @@ func TestVersions(t *testing.T) {
 		{"a", 4, math.MaxInt32, "end", math.MaxInt32}, {"a", 3, 9, "", 0}, {"a", 0, 9, "", 0}, {"a", 255, 9, "", 0},
 		{"b", 0, math.MinInt32, "begin", math.MinInt32}, {"b", 0, math.MaxInt32, "begin", math.MinInt32}, {"b", 255, 0, "", 0},
 	} {
-		data, index, ok, err := s.Versions(c.id, c.table, c.at)
+		data, index, ok, err := s.VersionAt(c.id, c.table, c.at)
 		if err != nil || string(data) != c.want || index != c.index || ok != (c.want != "") {
 			t.Errorf("Versions(%q, %d, %d): got %q, %d, %v, %v, want %q, %d", c.id, c.table, c.at, data, index, ok, err, c.want, c.index)
 		}

@@ -12,6 +12,6 @@ func (s *Store) Update(ctx context.Context, id string, meta []byte) error {
 			return ErrNotFound, err
 		}
 		setHighest(value, highest(old))
-		return nil, w.bucket.Put(w.key, seal(w.key, value))
+		return nil, w.bucket.Put(w.key, addChecksum(w.key, value))
 	}})
 }

@@ -26,7 +26,7 @@ func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []V
 		if old, err := w.session(id); old != nil || err != nil {
 			return ErrExists, err
 		}
-		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
+		if err := w.bucket.Put(w.key, addChecksum(w.key, value)); err != nil {
 			return nil, err
 		}
 		return nil, w.putVersions(id, versions)
@@ -41,8 +41,8 @@ type Execution struct {
 	Meta     []byte
 	Versions []Version
 	Outcome  []byte
-	// Patient lets the commit wait some milliseconds for other writes.
-	Patient bool
+	// MayWait lets the commit wait some milliseconds for other writes.
+	MayWait bool
 }
 
 // Commit stores an execution in one transaction. It replaces an outcome at the same index and
@@ -53,14 +53,14 @@ type Execution struct {
 // arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Commit(ctx context.Context, id string, e Execution) error {
 	value, versions := sessionValue(max(e.Index, e.LastIndex), e.Meta), sealVersions(id, e.Versions)
-	outcome := seal(appendKey(nil, id, kindOutcome, 0, e.Index), e.Outcome)
-	return s.write(ctx, "commit", id, &request{patient: e.Patient, apply: func(w *writer) (rejected, err error) {
+	outcome := addChecksum(appendKey(nil, id, kindOutcome, 0, e.Index), e.Outcome)
+	return s.write(ctx, "commit", id, &request{mayWait: e.MayWait, apply: func(w *writer) (rejected, err error) {
 		old, err := w.session(id)
 		if old == nil || err != nil {
 			return ErrNotFound, err
 		}
 		setHighest(value, max(highest(value), highest(old)))
-		if err := w.bucket.Put(w.key, seal(w.key, value)); err != nil {
+		if err := w.bucket.Put(w.key, addChecksum(w.key, value)); err != nil {
 			return nil, err
 		}
 		if err := w.putVersions(id, versions); err != nil {
@@ -111,7 +111,7 @@ func sealVersions(id string, versions []Version) []Version {
 	var key []byte
 	for i, v := range versions {
 		key = appendKey(key[:0], id, kindVersion, v.Table, v.Index)
-		versions[i].Data = seal(key, v.Data)
+		versions[i].Data = addChecksum(key, v.Data)
 	}
 	return versions
 }

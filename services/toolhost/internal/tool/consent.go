@@ -34,8 +34,8 @@ const (
 	consentArguments
 )
 
-// confirmedTool is a tool that needs consent, with the name of the action that the user allows.
-type confirmedTool struct {
+// toolWithConsent is a tool that needs consent, with the name of the action that the user allows.
+type toolWithConsent struct {
 	*Tool
 
 	action string
@@ -44,16 +44,16 @@ type confirmedTool struct {
 // RequireConsent returns a selection in which the agent's calls of some tools need the user's
 // consent. Other roles call them without. A consent is a row of CONSENT, which the session must
 // have. Without such tools, RequireConsent returns the selection itself. The error is ErrSelection.
-func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedTool) (*Selection, error) {
+func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConsentTool) (*Selection, error) {
 	if len(confirm) == 0 {
 		return s, nil
 	}
 	gated := *s
 	gated.gated = make(map[string]*Tool, len(confirm))
-	var selected, all []confirmedTool
+	var selected, all []toolWithConsent
 	for _, entry := range confirm {
 		t := c.byName[entry.GetTool()]
-		twice := slices.ContainsFunc(all, func(other confirmedTool) bool {
+		twice := slices.ContainsFunc(all, func(other toolWithConsent) bool {
 			return other.Name == entry.GetTool() || actionKey(other.action) == actionKey(entry.GetAction())
 		})
 		switch {
@@ -64,8 +64,8 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedToo
 		case twice:
 			return nil, fmt.Errorf("%w: consent for %q, to %q, is asked for twice", ErrSelection, entry.GetTool(), entry.GetAction())
 		}
-		gated.gated[t.Name] = t.gated(entry.GetAction())
-		if all = append(all, confirmedTool{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
+		gated.gated[t.Name] = t.requiringConsent(entry.GetAction())
+		if all = append(all, toolWithConsent{t, entry.GetAction()}); s.Callable(t.Name, worldv1.Role_ROLE_AGENT) {
 			selected = append(selected, all[len(all)-1])
 		}
 	}
@@ -86,8 +86,9 @@ func (c *Catalogue) RequireConsent(s *Selection, confirm []*setupv1.ConfirmedToo
 	return &gated, nil
 }
 
-// gated returns the tool for callers that need consent. A failed call uses up no consent.
-func (t *Tool) gated(action string) *Tool {
+// requiringConsent returns the tool for callers that need consent. A failed call uses up no
+// consent.
+func (t *Tool) requiringConsent(action string) *Tool {
 	gated := *t
 	gated.Answer = nil
 	gated.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
@@ -199,7 +200,7 @@ func (t *Tool) forUser() *worldv1.Tool {
 }
 
 // allowTool returns the tool by which the user consents to one of some actions.
-func allowTool(actions []confirmedTool) *Tool {
+func allowTool(actions []toolWithConsent) *Tool {
 	var names []string
 	for _, entry := range actions {
 		names = append(names, entry.action)

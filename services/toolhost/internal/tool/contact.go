@@ -45,7 +45,7 @@ func contactTools() []*Tool {
 			Run:   modifyContact,
 		},
 		{
-			Name: "remove_contact", Module: contactModule, Confirm: "remove a contact",
+			Name: "remove_contact", Module: contactModule, ConsentAction: "remove a contact",
 			Description: "Deletes a contact from the address book.",
 			Params:      []Param{{Name: "person_id", Type: Str(), Description: "Id of the contact to delete."}},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {

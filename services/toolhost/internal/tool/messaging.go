@@ -20,7 +20,7 @@ const (
 func messagingTools() []*Tool {
 	return []*Tool{
 		{
-			Name: "send_message_with_phone_number", Module: messagingModule, Needs: []Need{NeedCellular}, Confirm: "send a text message",
+			Name: "send_message_with_phone_number", Module: messagingModule, Needs: []Need{NeedCellular}, ConsentAction: "send a text message",
 			Description: "Sends a text message to a phone number and returns the id that the message got.",
 			Params: []Param{
 				{Name: "phone_number", Type: Str(), Description: "Phone number of the recipient with the country code, for example +15551234567."},

@@ -99,7 +99,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	doc := m.docstring(def)
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
-		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), program: true,
+		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: true,
 	}
 	m.confirmed(def, t)
 	for i := range f.Params {
@@ -123,7 +123,7 @@ func (m *module) tool(def *syntax.Def) *Tool {
 func (m *module) confirmed(def *syntax.Def, t *Tool) {
 	confirm := decorated(def, confirmDecorator)
 	if confirm {
-		t.Confirm = strings.ReplaceAll(t.Name, "_", " ")
+		t.ConsentAction = strings.ReplaceAll(t.Name, "_", " ")
 	}
 	if confirm && t.User {
 		m.fail(def.Offset(), t.Name, "the user's own calls need no consent; take @%s or @%s away", confirmDecorator, userDecorator)

@@ -42,7 +42,7 @@ func reminderTools() []*Tool {
 			Run:   modifyReminder,
 		},
 		{
-			Name: "remove_reminder", Module: reminderModule, Confirm: "remove a reminder",
+			Name: "remove_reminder", Module: reminderModule, ConsentAction: "remove a reminder",
 			Description: "Deletes a reminder.",
 			Params:      []Param{{Name: "reminder_id", Type: Str(), Description: "Id of the reminder to delete."}},
 			Run: func(_ context.Context, w *session.World, args Args) (python.Value, error) {

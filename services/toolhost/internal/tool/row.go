@@ -197,7 +197,7 @@ func storable(table world.Table, changes []session.Change) error {
 	return nil
 }
 
-// givenChanges returns the new values of the named columns that were given as arguments.
+// changesFromArguments returns the new values of the named columns that were given as arguments.
 func changesFromArguments(name string, args Args, columns []string) []session.Change {
 	var changes []session.Change
 	for _, column := range columns {

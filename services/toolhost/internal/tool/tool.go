@@ -56,9 +56,9 @@ type Tool struct {
 	Needs, DefaultNeeds []Need
 	// Backend is the backend of the implementation. Empty means DEFAULT.
 	Backend string
-	// Confirm is the action in the user's words, e.g. send a text message. A tool with an action needs
-	// the user's consent if a setup says so; see Catalogue.RequireConsent.
-	Confirm string
+	// ConsentAction is the action in the user's words, e.g. send a text message. A tool with an action
+	// needs the user's consent if a setup says so; see Catalogue.RequireConsent.
+	ConsentAction string
 	// ReadOnly reports that the tool never changes the world.
 	ReadOnly bool
 	// Unchecked disables type checks of arguments.
@@ -77,12 +77,12 @@ type Tool struct {
 	Answer func(w *session.World, args Args) python.Value
 
 	signature python.Signature
-	// program reports that the tool is a function of a pack.
-	program bool
+	// fromPack reports that the tool is a function of a pack.
+	fromPack bool
 }
 
 // IsPackTool reports whether the tool is a function of a pack.
-func (t *Tool) IsPackTool() bool { return t.program }
+func (t *Tool) IsPackTool() bool { return t.fromPack }
 
 // VisibleTo returns the role that has the tool.
 func (t *Tool) VisibleTo() worldv1.Role {

@@ -108,7 +108,7 @@ type RespondRequest struct {
 	// Number of turns that the role has taken in this rollout, without demonstrations.
 	Turn int32 `protobuf:"varint,6,opt,name=turn,proto3" json:"turn,omitempty"`
 	// For a scripted player with SOURCE_SCENARIO: its turn. Unset after the script's end.
-	Scripted *v1.Turn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
+	Scripted *v1.ScriptTurn `protobuf:"bytes,7,opt,name=scripted,proto3" json:"scripted,omitempty"`
 	// Digest of a ToolSet on the bus with the role's tools. Empty if tools are set.
 	ToolSetDigest string `protobuf:"bytes,8,opt,name=tool_set_digest,json=toolSetDigest,proto3" json:"tool_set_digest,omitempty"`
 	// The role's tools, in order, instead of tool_set_digest. Without either, every name counts as a
@@ -211,7 +211,7 @@ func (x *RespondRequest) GetTurn() int32 {
 	return 0
 }
 
-func (x *RespondRequest) GetScripted() *v1.Turn {
+func (x *RespondRequest) GetScripted() *v1.ScriptTurn {
 	if x != nil {
 		return x.Scripted
 	}
@@ -623,7 +623,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xf5\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xfb\x05\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -632,8 +632,8 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\xbaH\a\x82\x01\x04\x18\x02\x18\x03R\x04role\x12>\n" +
 	"\x06player\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PlayerB\x06\xbaH\x03\xc8\x01\x01R\x06player\x121\n" +
 	"\x04view\x18\x05 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\x04view\x12\x1b\n" +
-	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x126\n" +
-	"\bscripted\x18\a \x01(\v2\x1a.toolsandbox.world.v1.TurnR\bscripted\x12/\n" +
+	"\x04turn\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x04turn\x12<\n" +
+	"\bscripted\x18\a \x01(\v2 .toolsandbox.world.v1.ScriptTurnR\bscripted\x12/\n" +
 	"\x0ftool_set_digest\x18\b \x01(\tB\a\xbaH\x04r\x02\x18@R\rtoolSetDigest\x120\n" +
 	"\x05tools\x18\t \x03(\v2\x1a.toolsandbox.world.v1.ToolR\x05tools\x12\x12\n" +
 	"\x04seed\x18\n" +
@@ -707,14 +707,14 @@ var file_toolsandbox_agentgw_v1_agentgw_proto_goTypes = []any{
 	(v1.Role)(0),            // 7: toolsandbox.world.v1.Role
 	(*Player)(nil),          // 8: toolsandbox.agentgw.v1.Player
 	(*v1.Message)(nil),      // 9: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),         // 10: toolsandbox.world.v1.Turn
+	(*v1.ScriptTurn)(nil),   // 10: toolsandbox.world.v1.ScriptTurn
 	(*v1.Tool)(nil),         // 11: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_agentgw_v1_agentgw_proto_depIdxs = []int32{
 	7,  // 0: toolsandbox.agentgw.v1.RespondRequest.role:type_name -> toolsandbox.world.v1.Role
 	8,  // 1: toolsandbox.agentgw.v1.RespondRequest.player:type_name -> toolsandbox.agentgw.v1.Player
 	9,  // 2: toolsandbox.agentgw.v1.RespondRequest.view:type_name -> toolsandbox.world.v1.Message
-	10, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.Turn
+	10, // 3: toolsandbox.agentgw.v1.RespondRequest.scripted:type_name -> toolsandbox.world.v1.ScriptTurn
 	11, // 4: toolsandbox.agentgw.v1.RespondRequest.tools:type_name -> toolsandbox.world.v1.Tool
 	2,  // 5: toolsandbox.agentgw.v1.RespondRequest.spend_limit:type_name -> toolsandbox.agentgw.v1.SpendLimit
 	0,  // 6: toolsandbox.agentgw.v1.Failure.class:type_name -> toolsandbox.agentgw.v1.FailureClass

@@ -230,7 +230,7 @@ type Scripted struct {
 	// Where the turns come from.
 	Source Scripted_Source `protobuf:"varint,1,opt,name=source,proto3,enum=toolsandbox.agentgw.v1.Scripted_Source" json:"source,omitempty"`
 	// The turns for SOURCE_INLINE.
-	Turns         []*v1.Turn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
+	Turns         []*v1.ScriptTurn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -272,7 +272,7 @@ func (x *Scripted) GetSource() Scripted_Source {
 	return Scripted_SOURCE_UNSPECIFIED
 }
 
-func (x *Scripted) GetTurns() []*v1.Turn {
+func (x *Scripted) GetTurns() []*v1.ScriptTurn {
 	if x != nil {
 		return x.Turns
 	}
@@ -572,11 +572,11 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\x06plugin\x18\x04 \x01(\v2\x1e.toolsandbox.agentgw.v1.PluginH\x00R\x06plugin\x125\n" +
 	"\x05model\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.ModelH\x00R\x05model\x12\x1d\n" +
 	"\x04name\x18\x0f \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18dR\x04nameB\r\n" +
-	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd3\x01\n" +
+	"\x04kind\x12\x05\xbaH\x02\b\x01\"\xd9\x01\n" +
 	"\bScripted\x12K\n" +
 	"\x06source\x18\x01 \x01(\x0e2'.toolsandbox.agentgw.v1.Scripted.SourceB\n" +
-	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06source\x120\n" +
-	"\x05turns\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.TurnR\x05turns\"H\n" +
+	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x06source\x126\n" +
+	"\x05turns\x18\x02 \x03(\v2 .toolsandbox.world.v1.ScriptTurnR\x05turns\"H\n" +
 	"\x06Source\x12\x16\n" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSOURCE_SCENARIO\x10\x01\x12\x11\n" +
@@ -621,14 +621,14 @@ func file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP() []byte {
 var file_toolsandbox_agentgw_v1_role_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_toolsandbox_agentgw_v1_role_proto_msgTypes = make([]protoimpl.MessageInfo, 6)
 var file_toolsandbox_agentgw_v1_role_proto_goTypes = []any{
-	(Scripted_Source)(0), // 0: toolsandbox.agentgw.v1.Scripted.Source
-	(*Player)(nil),       // 1: toolsandbox.agentgw.v1.Player
-	(*Scripted)(nil),     // 2: toolsandbox.agentgw.v1.Scripted
-	(*Unhelpful)(nil),    // 3: toolsandbox.agentgw.v1.Unhelpful
-	(*Random)(nil),       // 4: toolsandbox.agentgw.v1.Random
-	(*Plugin)(nil),       // 5: toolsandbox.agentgw.v1.Plugin
-	(*Model)(nil),        // 6: toolsandbox.agentgw.v1.Model
-	(*v1.Turn)(nil),      // 7: toolsandbox.world.v1.Turn
+	(Scripted_Source)(0),  // 0: toolsandbox.agentgw.v1.Scripted.Source
+	(*Player)(nil),        // 1: toolsandbox.agentgw.v1.Player
+	(*Scripted)(nil),      // 2: toolsandbox.agentgw.v1.Scripted
+	(*Unhelpful)(nil),     // 3: toolsandbox.agentgw.v1.Unhelpful
+	(*Random)(nil),        // 4: toolsandbox.agentgw.v1.Random
+	(*Plugin)(nil),        // 5: toolsandbox.agentgw.v1.Plugin
+	(*Model)(nil),         // 6: toolsandbox.agentgw.v1.Model
+	(*v1.ScriptTurn)(nil), // 7: toolsandbox.world.v1.ScriptTurn
 }
 var file_toolsandbox_agentgw_v1_role_proto_depIdxs = []int32{
 	2, // 0: toolsandbox.agentgw.v1.Player.scripted:type_name -> toolsandbox.agentgw.v1.Scripted
@@ -637,7 +637,7 @@ var file_toolsandbox_agentgw_v1_role_proto_depIdxs = []int32{
 	5, // 3: toolsandbox.agentgw.v1.Player.plugin:type_name -> toolsandbox.agentgw.v1.Plugin
 	6, // 4: toolsandbox.agentgw.v1.Player.model:type_name -> toolsandbox.agentgw.v1.Model
 	0, // 5: toolsandbox.agentgw.v1.Scripted.source:type_name -> toolsandbox.agentgw.v1.Scripted.Source
-	7, // 6: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.Turn
+	7, // 6: toolsandbox.agentgw.v1.Scripted.turns:type_name -> toolsandbox.world.v1.ScriptTurn
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type
 	7, // [7:7] is the sub-list for extension type_name

@@ -165,7 +165,7 @@ func (x *Reply) GetNative() []byte {
 // RECORDING. The last message of the subject counts, and each names the one that it replaces.
 type RecordedTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The player's reply. Unset while all tries have failed.
+	// The player's reply. Unset while all attempts have failed.
 	Reply *Reply `protobuf:"bytes,1,opt,name=reply,proto3" json:"reply,omitempty"`
 	// The exchange with a model provider. Unset if none was asked.
 	Exchange *Exchange `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
@@ -456,7 +456,7 @@ func (x *Exchange) GetUsage() *Usage {
 	return nil
 }
 
-// Try is one request of an exchange.
+// Attempt is one request of an exchange.
 type Attempt struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The HTTP status. 0 if there was no response.

@@ -944,7 +944,7 @@ type Turn struct {
 	// Of a turn of the execution environment: ExecuteResponse.versions.
 	Versions []*v12.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of an earlier message that ended the conversation. Its conversation_active becomes false.
-	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
+	EndedAtIndex *int32 `protobuf:"varint,3,opt,name=ended_at_index,json=endedAtIndex,proto3,oneof" json:"ended_at_index,omitempty"`
 	// Usage of the turn. Unset if no model spoke.
 	Usage *v1.Usage `protobuf:"bytes,5,opt,name=usage,proto3" json:"usage,omitempty"`
 	// Of a turn of the execution environment: ExecuteResponse.session_digest.
@@ -1003,9 +1003,9 @@ func (x *Turn) GetVersions() []*v12.TableVersion {
 	return nil
 }
 
-func (x *Turn) GetDeactivated() int32 {
-	if x != nil && x.Deactivated != nil {
-		return *x.Deactivated
+func (x *Turn) GetEndedAtIndex() int32 {
+	if x != nil && x.EndedAtIndex != nil {
+		return *x.EndedAtIndex
 	}
 	return 0
 }
@@ -1313,7 +1313,7 @@ func (x *Match) GetSimilarity() float64 {
 	return 0
 }
 
-// UserFlag is a suspicion that a simulated user broke its contract.
+// UserFlag is a place where a simulated user may have left its role.
 type UserFlag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The rule: leak, assistant, invented, unasked, or early_end, which occurs at most once per
@@ -1408,7 +1408,8 @@ type Result struct {
 	// LogEntry.digest of the scored entry with the end. It covers every message and table version.
 	// Empty if the log could not be read.
 	LogDigest []byte `protobuf:"bytes,12,opt,name=log_digest,json=logDigest,proto3" json:"log_digest,omitempty"`
-	// Suspected violations of the user contract, in order, at most 100. They do not affect the score.
+	// Places where the simulated user may have left its role, in order, at most 100. They do not
+	// affect the score.
 	UserFlags []*UserFlag `protobuf:"bytes,13,rep,name=user_flags,json=userFlags,proto3" json:"user_flags,omitempty"`
 	// Grades of the agent's calls. Only if the evaluation has function_calling.
 	CallGrade     *CallGrade `protobuf:"bytes,14,opt,name=call_grade,json=callGrade,proto3" json:"call_grade,omitempty"`
@@ -1764,17 +1765,17 @@ const file_toolsandbox_bus_v1_bus_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x05R\aattempt\x12\x14\n" +
 	"\x05round\x18\x03 \x01(\x05R\x05round\x12>\n" +
 	"\bversions\x18\x04 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x124\n" +
-	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb1\x03\n" +
+	"\astarted\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\astarted\"\xb8\x03\n" +
 	"\x04Turn\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x12>\n" +
-	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
-	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x123\n" +
+	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
+	"\x0eended_at_index\x18\x03 \x01(\x05H\x00R\fendedAtIndex\x88\x01\x01\x123\n" +
 	"\x05usage\x18\x05 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12%\n" +
 	"\x0esession_digest\x18\x06 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\a \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
 	"\x03now\x18\b \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
-	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01B\x0e\n" +
-	"\f_deactivatedB\x06\n" +
+	"\bnext_due\x18\t \x01(\x01H\x02R\anextDue\x88\x01\x01B\x11\n" +
+	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_due\"\x86\x01\n" +
 	"\tTurnUsage\x12.\n" +

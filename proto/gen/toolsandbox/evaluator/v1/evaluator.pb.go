@@ -551,11 +551,11 @@ type NodeExplanation struct {
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
 	// The node's place in the best matching of its graph. Unset if it takes no part: no edge of the
 	// graph mentions it, or no user spoke.
-	Match *NodeAt `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
+	Match *NodeEvaluation `protobuf:"bytes,3,opt,name=match,proto3" json:"match,omitempty"`
 	// Only if the similarity of match is below 1: the message at which this node alone, with its
 	// references as matched, has a higher similarity. If it is 0 everywhere, the message at which it
 	// comes closest. Unset if match is that message.
-	Best          *NodeAt `protobuf:"bytes,4,opt,name=best,proto3" json:"best,omitempty"`
+	Best          *NodeEvaluation `protobuf:"bytes,4,opt,name=best,proto3" json:"best,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -604,22 +604,22 @@ func (x *NodeExplanation) GetName() string {
 	return ""
 }
 
-func (x *NodeExplanation) GetMatch() *NodeAt {
+func (x *NodeExplanation) GetMatch() *NodeEvaluation {
 	if x != nil {
 		return x.Match
 	}
 	return nil
 }
 
-func (x *NodeExplanation) GetBest() *NodeAt {
+func (x *NodeExplanation) GetBest() *NodeEvaluation {
 	if x != nil {
 		return x.Best
 	}
 	return nil
 }
 
-// NodeAt is a node at a message.
-type NodeAt struct {
+// NodeEvaluation is a node at a message.
+type NodeEvaluation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The message.
 	Index int32 `protobuf:"varint,1,opt,name=index,proto3" json:"index,omitempty"`
@@ -634,20 +634,20 @@ type NodeAt struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *NodeAt) Reset() {
-	*x = NodeAt{}
+func (x *NodeEvaluation) Reset() {
+	*x = NodeEvaluation{}
 	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *NodeAt) String() string {
+func (x *NodeEvaluation) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*NodeAt) ProtoMessage() {}
+func (*NodeEvaluation) ProtoMessage() {}
 
-func (x *NodeAt) ProtoReflect() protoreflect.Message {
+func (x *NodeEvaluation) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_evaluator_v1_evaluator_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -659,33 +659,33 @@ func (x *NodeAt) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use NodeAt.ProtoReflect.Descriptor instead.
-func (*NodeAt) Descriptor() ([]byte, []int) {
+// Deprecated: Use NodeEvaluation.ProtoReflect.Descriptor instead.
+func (*NodeEvaluation) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_evaluator_v1_evaluator_proto_rawDescGZIP(), []int{10}
 }
 
-func (x *NodeAt) GetIndex() int32 {
+func (x *NodeEvaluation) GetIndex() int32 {
 	if x != nil {
 		return x.Index
 	}
 	return 0
 }
 
-func (x *NodeAt) GetSimilarity() float64 {
+func (x *NodeEvaluation) GetSimilarity() float64 {
 	if x != nil {
 		return x.Similarity
 	}
 	return 0
 }
 
-func (x *NodeAt) GetConstraints() []*ConstraintExplanation {
+func (x *NodeEvaluation) GetConstraints() []*ConstraintExplanation {
 	if x != nil {
 		return x.Constraints
 	}
 	return nil
 }
 
-func (x *NodeAt) GetGuardrails() []*ConstraintExplanation {
+func (x *NodeEvaluation) GetGuardrails() []*ConstraintExplanation {
 	if x != nil {
 		return x.Guardrails
 	}
@@ -1182,7 +1182,7 @@ type TraceComparison struct {
 	// The called tool. Empty if the message has no successful call.
 	FoundTool string `protobuf:"bytes,3,opt,name=found_tool,json=foundTool,proto3" json:"found_tool,omitempty"`
 	// Whether the call matches.
-	Fits bool `protobuf:"varint,4,opt,name=fits,proto3" json:"fits,omitempty"`
+	Matches bool `protobuf:"varint,4,opt,name=matches,proto3" json:"matches,omitempty"`
 	// The accepted arguments, if the tools are equal.
 	Arguments     []*ArgumentComparison `protobuf:"bytes,5,rep,name=arguments,proto3" json:"arguments,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1240,9 +1240,9 @@ func (x *TraceComparison) GetFoundTool() string {
 	return ""
 }
 
-func (x *TraceComparison) GetFits() bool {
+func (x *TraceComparison) GetMatches() bool {
 	if x != nil {
-		return x.Fits
+		return x.Matches
 	}
 	return false
 }
@@ -1266,7 +1266,7 @@ type ArgumentComparison struct {
 	// The accepted difference. Unset if the values must be equal.
 	Tolerance *float64 `protobuf:"fixed64,4,opt,name=tolerance,proto3,oneof" json:"tolerance,omitempty"`
 	// Whether it matches.
-	Fits          bool `protobuf:"varint,5,opt,name=fits,proto3" json:"fits,omitempty"`
+	Matches       bool `protobuf:"varint,5,opt,name=matches,proto3" json:"matches,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1329,9 +1329,9 @@ func (x *ArgumentComparison) GetTolerance() float64 {
 	return 0
 }
 
-func (x *ArgumentComparison) GetFits() bool {
+func (x *ArgumentComparison) GetMatches() bool {
 	if x != nil {
-		return x.Fits
+		return x.Matches
 	}
 	return false
 }
@@ -1500,13 +1500,13 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"milestones\x12I\n" +
 	"\n" +
 	"minefields\x18\x03 \x03(\v2).toolsandbox.evaluator.v1.NodeExplanationR\n" +
-	"minefields\"\xa7\x01\n" +
+	"minefields\"\xb7\x01\n" +
 	"\x0fNodeExplanation\x12\x12\n" +
 	"\x04node\x18\x01 \x01(\x05R\x04node\x12\x12\n" +
-	"\x04name\x18\x02 \x01(\tR\x04name\x126\n" +
-	"\x05match\x18\x03 \x01(\v2 .toolsandbox.evaluator.v1.NodeAtR\x05match\x124\n" +
-	"\x04best\x18\x04 \x01(\v2 .toolsandbox.evaluator.v1.NodeAtR\x04best\"\xe2\x01\n" +
-	"\x06NodeAt\x12\x14\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12>\n" +
+	"\x05match\x18\x03 \x01(\v2(.toolsandbox.evaluator.v1.NodeEvaluationR\x05match\x12<\n" +
+	"\x04best\x18\x04 \x01(\v2(.toolsandbox.evaluator.v1.NodeEvaluationR\x04best\"\xea\x01\n" +
+	"\x0eNodeEvaluation\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x1e\n" +
 	"\n" +
 	"similarity\x18\x02 \x01(\x01R\n" +
@@ -1565,22 +1565,22 @@ const file_toolsandbox_evaluator_v1_evaluator_proto_rawDesc = "" +
 	"\x06wanted\x18\x01 \x01(\tR\x06wanted\x12\x14\n" +
 	"\x05found\x18\x02 \x01(\tR\x05found\x12\x1b\n" +
 	"\twanted_at\x18\x03 \x01(\x05R\bwantedAt\x12\x19\n" +
-	"\bfound_at\x18\x04 \x01(\x05R\afoundAt\"\xc0\x01\n" +
+	"\bfound_at\x18\x04 \x01(\x05R\afoundAt\"\xc6\x01\n" +
 	"\x0fTraceComparison\x12\x1a\n" +
 	"\baccepted\x18\x01 \x01(\x05R\baccepted\x12\x12\n" +
 	"\x04tool\x18\x02 \x01(\tR\x04tool\x12\x1d\n" +
 	"\n" +
-	"found_tool\x18\x03 \x01(\tR\tfoundTool\x12\x12\n" +
-	"\x04fits\x18\x04 \x01(\bR\x04fits\x12J\n" +
-	"\targuments\x18\x05 \x03(\v2,.toolsandbox.evaluator.v1.ArgumentComparisonR\targuments\"\xc1\x01\n" +
+	"found_tool\x18\x03 \x01(\tR\tfoundTool\x12\x18\n" +
+	"\amatches\x18\x04 \x01(\bR\amatches\x12J\n" +
+	"\targuments\x18\x05 \x03(\v2,.toolsandbox.evaluator.v1.ArgumentComparisonR\targuments\"\xc7\x01\n" +
 	"\x12ArgumentComparison\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
 	"\vwanted_json\x18\x02 \x01(\tR\n" +
 	"wantedJson\x12\"\n" +
 	"\n" +
 	"found_json\x18\x03 \x01(\tH\x00R\tfoundJson\x88\x01\x01\x12!\n" +
-	"\ttolerance\x18\x04 \x01(\x01H\x01R\ttolerance\x88\x01\x01\x12\x12\n" +
-	"\x04fits\x18\x05 \x01(\bR\x04fitsB\r\n" +
+	"\ttolerance\x18\x04 \x01(\x01H\x01R\ttolerance\x88\x01\x01\x12\x18\n" +
+	"\amatches\x18\x05 \x01(\bR\amatchesB\r\n" +
 	"\v_found_jsonB\f\n" +
 	"\n" +
 	"_tolerance\"\x89\x01\n" +
@@ -1623,7 +1623,7 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_goTypes = []any{
 	(*ExplainTrajectoryRequest)(nil),  // 7: toolsandbox.evaluator.v1.ExplainTrajectoryRequest
 	(*ExplainTrajectoryResponse)(nil), // 8: toolsandbox.evaluator.v1.ExplainTrajectoryResponse
 	(*NodeExplanation)(nil),           // 9: toolsandbox.evaluator.v1.NodeExplanation
-	(*NodeAt)(nil),                    // 10: toolsandbox.evaluator.v1.NodeAt
+	(*NodeEvaluation)(nil),            // 10: toolsandbox.evaluator.v1.NodeEvaluation
 	(*ConstraintExplanation)(nil),     // 11: toolsandbox.evaluator.v1.ConstraintExplanation
 	(*RowExplanation)(nil),            // 12: toolsandbox.evaluator.v1.RowExplanation
 	(*CellExplanation)(nil),           // 13: toolsandbox.evaluator.v1.CellExplanation
@@ -1656,10 +1656,10 @@ var file_toolsandbox_evaluator_v1_evaluator_proto_depIdxs = []int32{
 	21, // 10: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.result:type_name -> toolsandbox.bus.v1.Result
 	9,  // 11: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.milestones:type_name -> toolsandbox.evaluator.v1.NodeExplanation
 	9,  // 12: toolsandbox.evaluator.v1.ExplainTrajectoryResponse.minefields:type_name -> toolsandbox.evaluator.v1.NodeExplanation
-	10, // 13: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeAt
-	10, // 14: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeAt
-	11, // 15: toolsandbox.evaluator.v1.NodeAt.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
-	11, // 16: toolsandbox.evaluator.v1.NodeAt.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	10, // 13: toolsandbox.evaluator.v1.NodeExplanation.match:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
+	10, // 14: toolsandbox.evaluator.v1.NodeExplanation.best:type_name -> toolsandbox.evaluator.v1.NodeEvaluation
+	11, // 15: toolsandbox.evaluator.v1.NodeEvaluation.constraints:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
+	11, // 16: toolsandbox.evaluator.v1.NodeEvaluation.guardrails:type_name -> toolsandbox.evaluator.v1.ConstraintExplanation
 	24, // 17: toolsandbox.evaluator.v1.ConstraintExplanation.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
 	12, // 18: toolsandbox.evaluator.v1.ConstraintExplanation.rows:type_name -> toolsandbox.evaluator.v1.RowExplanation
 	18, // 19: toolsandbox.evaluator.v1.ConstraintExplanation.changes:type_name -> toolsandbox.evaluator.v1.RowChange

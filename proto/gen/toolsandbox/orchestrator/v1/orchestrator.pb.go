@@ -516,10 +516,10 @@ type SweepProgress struct {
 	// Rollouts with a result.
 	Done int64 `protobuf:"varint,2,opt,name=done,proto3" json:"done,omitempty"`
 	// Running rollouts. Set only while a watch waits for results.
-	Playing int64 `protobuf:"varint,3,opt,name=playing,proto3" json:"playing,omitempty"`
+	Running int64 `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"`
 	// Queued rollouts that no orchestrator has taken. Set only while a watch waits for results.
 	Queued int64 `protobuf:"varint,4,opt,name=queued,proto3" json:"queued,omitempty"`
-	// Whether playing and queued are set.
+	// Whether running and queued are set.
 	Counted       bool `protobuf:"varint,5,opt,name=counted,proto3" json:"counted,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -569,9 +569,9 @@ func (x *SweepProgress) GetDone() int64 {
 	return 0
 }
 
-func (x *SweepProgress) GetPlaying() int64 {
+func (x *SweepProgress) GetRunning() int64 {
 	if x != nil {
-		return x.Playing
+		return x.Running
 	}
 	return 0
 }
@@ -1453,7 +1453,7 @@ const file_toolsandbox_orchestrator_v1_orchestrator_proto_rawDesc = "" +
 	"\rSweepProgress\x12\x14\n" +
 	"\x05total\x18\x01 \x01(\x03R\x05total\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\x03R\x04done\x12\x18\n" +
-	"\aplaying\x18\x03 \x01(\x03R\aplaying\x12\x16\n" +
+	"\arunning\x18\x03 \x01(\x03R\arunning\x12\x16\n" +
 	"\x06queued\x18\x04 \x01(\x03R\x06queued\x12\x18\n" +
 	"\acounted\x18\x05 \x01(\bR\acounted\"F\n" +
 	"\bSweepEnd\x12\x1c\n" +

@@ -110,7 +110,7 @@ type Proof struct {
 	// Other orders of the oracle's turns that also solve the task.
 	Orders []*Order `protobuf:"bytes,2,rep,name=orders,proto3" json:"orders,omitempty"`
 	// How to trigger each minefield whose constraints do not show it.
-	Trips         []*Trip `protobuf:"bytes,3,rep,name=trips,proto3" json:"trips,omitempty"`
+	Triggers      []*MinefieldTrigger `protobuf:"bytes,3,rep,name=triggers,proto3" json:"triggers,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -159,9 +159,9 @@ func (x *Proof) GetOrders() []*Order {
 	return nil
 }
 
-func (x *Proof) GetTrips() []*Trip {
+func (x *Proof) GetTriggers() []*MinefieldTrigger {
 	if x != nil {
-		return x.Trips
+		return x.Triggers
 	}
 	return nil
 }
@@ -212,31 +212,31 @@ func (x *Order) GetTurns() []int32 {
 	return nil
 }
 
-// Trip is a way to trigger a minefield.
-type Trip struct {
+// MinefieldTrigger is a way to trigger a minefield.
+type MinefieldTrigger struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Position of the node in the minefield graph, from 0.
 	Minefield int32 `protobuf:"varint,1,opt,name=minefield,proto3" json:"minefield,omitempty"`
 	// The agent's turns instead of the oracle script.
-	Turns         []*v12.Turn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
+	Turns         []*v12.ScriptTurn `protobuf:"bytes,2,rep,name=turns,proto3" json:"turns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Trip) Reset() {
-	*x = Trip{}
+func (x *MinefieldTrigger) Reset() {
+	*x = MinefieldTrigger{}
 	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Trip) String() string {
+func (x *MinefieldTrigger) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Trip) ProtoMessage() {}
+func (*MinefieldTrigger) ProtoMessage() {}
 
-func (x *Trip) ProtoReflect() protoreflect.Message {
+func (x *MinefieldTrigger) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_scenario_v1_scenario_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -248,19 +248,19 @@ func (x *Trip) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Trip.ProtoReflect.Descriptor instead.
-func (*Trip) Descriptor() ([]byte, []int) {
+// Deprecated: Use MinefieldTrigger.ProtoReflect.Descriptor instead.
+func (*MinefieldTrigger) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP(), []int{3}
 }
 
-func (x *Trip) GetMinefield() int32 {
+func (x *MinefieldTrigger) GetMinefield() int32 {
 	if x != nil {
 		return x.Minefield
 	}
 	return 0
 }
 
-func (x *Trip) GetTurns() []*v12.Turn {
+func (x *MinefieldTrigger) GetTurns() []*v12.ScriptTurn {
 	if x != nil {
 		return x.Turns
 	}
@@ -324,16 +324,16 @@ const file_toolsandbox_scenario_v1_scenario_proto_rawDesc = "" +
 	"evaluation\x18\x02 \x01(\v2%.toolsandbox.evaluation.v1.EvaluationB\x06\xbaH\x03\xc8\x01\x01R\n" +
 	"evaluation\x12\x14\n" +
 	"\x05notes\x18\x03 \x01(\tR\x05notes\x124\n" +
-	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xb3\x01\n" +
+	"\x05proof\x18\x04 \x01(\v2\x1e.toolsandbox.scenario.v1.ProofR\x05proof\"\xc5\x01\n" +
 	"\x05Proof\x12=\n" +
 	"\x0emax_idle_score\x18\x01 \x01(\x01B\x17\xbaH\x14\x12\x12\x19\x00\x00\x00\x00\x00\x00\xf0?)\x00\x00\x00\x00\x00\x00\x00\x00R\fmaxIdleScore\x126\n" +
-	"\x06orders\x18\x02 \x03(\v2\x1e.toolsandbox.scenario.v1.OrderR\x06orders\x123\n" +
-	"\x05trips\x18\x03 \x03(\v2\x1d.toolsandbox.scenario.v1.TripR\x05trips\"+\n" +
+	"\x06orders\x18\x02 \x03(\v2\x1e.toolsandbox.scenario.v1.OrderR\x06orders\x12E\n" +
+	"\btriggers\x18\x03 \x03(\v2).toolsandbox.scenario.v1.MinefieldTriggerR\btriggers\"+\n" +
 	"\x05Order\x12\"\n" +
-	"\x05turns\x18\x01 \x03(\x05B\f\xbaH\t\x92\x01\x06\"\x04\x1a\x02(\x00R\x05turns\"i\n" +
-	"\x04Trip\x12%\n" +
-	"\tminefield\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tminefield\x12:\n" +
-	"\x05turns\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.TurnB\b\xbaH\x05\x92\x01\x02\b\x01R\x05turns\"L\n" +
+	"\x05turns\x18\x01 \x03(\x05B\f\xbaH\t\x92\x01\x06\"\x04\x1a\x02(\x00R\x05turns\"{\n" +
+	"\x10MinefieldTrigger\x12%\n" +
+	"\tminefield\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\tminefield\x12@\n" +
+	"\x05turns\x18\x02 \x03(\v2 .toolsandbox.world.v1.ScriptTurnB\b\xbaH\x05\x92\x01\x02\b\x01R\x05turns\"L\n" +
 	"\tCatalogue\x12?\n" +
 	"\tscenarios\x18\x01 \x03(\v2!.toolsandbox.scenario.v1.ScenarioR\tscenariosB\xfb\x01\n" +
 	"\x1bcom.toolsandbox.scenario.v1B\rScenarioProtoP\x01ZOgithub.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1;scenariov1\xa2\x02\x03TSX\xaa\x02\x17Toolsandbox.Scenario.V1\xca\x02\x17Toolsandbox\\Scenario\\V1\xe2\x02#Toolsandbox\\Scenario\\V1\\GPBMetadata\xea\x02\x19Toolsandbox::Scenario::V1b\x06proto3"
@@ -352,22 +352,22 @@ func file_toolsandbox_scenario_v1_scenario_proto_rawDescGZIP() []byte {
 
 var file_toolsandbox_scenario_v1_scenario_proto_msgTypes = make([]protoimpl.MessageInfo, 5)
 var file_toolsandbox_scenario_v1_scenario_proto_goTypes = []any{
-	(*Scenario)(nil),       // 0: toolsandbox.scenario.v1.Scenario
-	(*Proof)(nil),          // 1: toolsandbox.scenario.v1.Proof
-	(*Order)(nil),          // 2: toolsandbox.scenario.v1.Order
-	(*Trip)(nil),           // 3: toolsandbox.scenario.v1.Trip
-	(*Catalogue)(nil),      // 4: toolsandbox.scenario.v1.Catalogue
-	(*v1.Setup)(nil),       // 5: toolsandbox.setup.v1.Setup
-	(*v11.Evaluation)(nil), // 6: toolsandbox.evaluation.v1.Evaluation
-	(*v12.Turn)(nil),       // 7: toolsandbox.world.v1.Turn
+	(*Scenario)(nil),         // 0: toolsandbox.scenario.v1.Scenario
+	(*Proof)(nil),            // 1: toolsandbox.scenario.v1.Proof
+	(*Order)(nil),            // 2: toolsandbox.scenario.v1.Order
+	(*MinefieldTrigger)(nil), // 3: toolsandbox.scenario.v1.MinefieldTrigger
+	(*Catalogue)(nil),        // 4: toolsandbox.scenario.v1.Catalogue
+	(*v1.Setup)(nil),         // 5: toolsandbox.setup.v1.Setup
+	(*v11.Evaluation)(nil),   // 6: toolsandbox.evaluation.v1.Evaluation
+	(*v12.ScriptTurn)(nil),   // 7: toolsandbox.world.v1.ScriptTurn
 }
 var file_toolsandbox_scenario_v1_scenario_proto_depIdxs = []int32{
 	5, // 0: toolsandbox.scenario.v1.Scenario.setup:type_name -> toolsandbox.setup.v1.Setup
 	6, // 1: toolsandbox.scenario.v1.Scenario.evaluation:type_name -> toolsandbox.evaluation.v1.Evaluation
 	1, // 2: toolsandbox.scenario.v1.Scenario.proof:type_name -> toolsandbox.scenario.v1.Proof
 	2, // 3: toolsandbox.scenario.v1.Proof.orders:type_name -> toolsandbox.scenario.v1.Order
-	3, // 4: toolsandbox.scenario.v1.Proof.trips:type_name -> toolsandbox.scenario.v1.Trip
-	7, // 5: toolsandbox.scenario.v1.Trip.turns:type_name -> toolsandbox.world.v1.Turn
+	3, // 4: toolsandbox.scenario.v1.Proof.triggers:type_name -> toolsandbox.scenario.v1.MinefieldTrigger
+	7, // 5: toolsandbox.scenario.v1.MinefieldTrigger.turns:type_name -> toolsandbox.world.v1.ScriptTurn
 	0, // 6: toolsandbox.scenario.v1.Catalogue.scenarios:type_name -> toolsandbox.scenario.v1.Scenario
 	7, // [7:7] is the sub-list for method output_type
 	7, // [7:7] is the sub-list for method input_type

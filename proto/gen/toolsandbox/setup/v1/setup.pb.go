@@ -49,7 +49,7 @@ const (
 	Augmentation_AUGMENTATION_ARG_TYPE_SCRAMBLED Augmentation = 7
 	// Has no effect. The original has it as a category.
 	Augmentation_AUGMENTATION_ARG_NAME_SCRAMBLED Augmentation = 8
-	// Built-in tools that send or delete need the user's consent. Setup.confirm lists them.
+	// Built-in tools that send or delete need the user's consent. Setup.consent_tools lists them.
 	Augmentation_AUGMENTATION_CONFIRMATION Augmentation = 9
 )
 
@@ -477,9 +477,9 @@ type Setup struct {
 	// The tools of the agent and of the user.
 	Tools *ToolSelection `protobuf:"bytes,8,opt,name=tools,proto3" json:"tools,omitempty"`
 	// The scripted user's turns after the starting messages.
-	UserScript []*v1.Turn `protobuf:"bytes,9,rep,name=user_script,json=userScript,proto3" json:"user_script,omitempty"`
+	UserScript []*v1.ScriptTurn `protobuf:"bytes,9,rep,name=user_script,json=userScript,proto3" json:"user_script,omitempty"`
 	// The oracle agent's turns, which solve the task.
-	OracleScript []*v1.Turn `protobuf:"bytes,10,rep,name=oracle_script,json=oracleScript,proto3" json:"oracle_script,omitempty"`
+	OracleScript []*v1.ScriptTurn `protobuf:"bytes,10,rep,name=oracle_script,json=oracleScript,proto3" json:"oracle_script,omitempty"`
 	// Recorded answers of external services.
 	Recordings []*RecordedAnswer `protobuf:"bytes,11,rep,name=recordings,proto3" json:"recordings,omitempty"`
 	// The tables that the pack declares besides the built-in ones.
@@ -495,7 +495,7 @@ type Setup struct {
 	ToolBackend string `protobuf:"bytes,20,opt,name=tool_backend,json=toolBackend,proto3" json:"tool_backend,omitempty"`
 	// The tools that the agent may call only with the user's consent, each once. If it is not empty,
 	// schema declares the table CONSENT and the user has the tool allow_action.
-	Confirm       []*ConfirmedTool `protobuf:"bytes,17,rep,name=confirm,proto3" json:"confirm,omitempty"`
+	ConsentTools  []*ConsentTool `protobuf:"bytes,17,rep,name=consent_tools,json=consentTools,proto3" json:"consent_tools,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -586,14 +586,14 @@ func (x *Setup) GetTools() *ToolSelection {
 	return nil
 }
 
-func (x *Setup) GetUserScript() []*v1.Turn {
+func (x *Setup) GetUserScript() []*v1.ScriptTurn {
 	if x != nil {
 		return x.UserScript
 	}
 	return nil
 }
 
-func (x *Setup) GetOracleScript() []*v1.Turn {
+func (x *Setup) GetOracleScript() []*v1.ScriptTurn {
 	if x != nil {
 		return x.OracleScript
 	}
@@ -642,15 +642,15 @@ func (x *Setup) GetToolBackend() string {
 	return ""
 }
 
-func (x *Setup) GetConfirm() []*ConfirmedTool {
+func (x *Setup) GetConsentTools() []*ConsentTool {
 	if x != nil {
-		return x.Confirm
+		return x.ConsentTools
 	}
 	return nil
 }
 
-// ConfirmedTool is a tool that needs the user's consent.
-type ConfirmedTool struct {
+// ConsentTool is a tool that needs the user's consent.
+type ConsentTool struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The tool's real name.
 	Tool string `protobuf:"bytes,1,opt,name=tool,proto3" json:"tool,omitempty"`
@@ -660,20 +660,20 @@ type ConfirmedTool struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *ConfirmedTool) Reset() {
-	*x = ConfirmedTool{}
+func (x *ConsentTool) Reset() {
+	*x = ConsentTool{}
 	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *ConfirmedTool) String() string {
+func (x *ConsentTool) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*ConfirmedTool) ProtoMessage() {}
+func (*ConsentTool) ProtoMessage() {}
 
-func (x *ConfirmedTool) ProtoReflect() protoreflect.Message {
+func (x *ConsentTool) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_setup_v1_setup_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -685,19 +685,19 @@ func (x *ConfirmedTool) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use ConfirmedTool.ProtoReflect.Descriptor instead.
-func (*ConfirmedTool) Descriptor() ([]byte, []int) {
+// Deprecated: Use ConsentTool.ProtoReflect.Descriptor instead.
+func (*ConsentTool) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_setup_v1_setup_proto_rawDescGZIP(), []int{6}
 }
 
-func (x *ConfirmedTool) GetTool() string {
+func (x *ConsentTool) GetTool() string {
 	if x != nil {
 		return x.Tool
 	}
 	return ""
 }
 
-func (x *ConfirmedTool) GetAction() string {
+func (x *ConsentTool) GetAction() string {
 	if x != nil {
 		return x.Action
 	}
@@ -911,7 +911,7 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x03url\x18\x01 \x01(\tR\x03url\x12\x1f\n" +
 	"\vparams_json\x18\x02 \x01(\tR\n" +
 	"paramsJson\x12#\n" +
-	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\x8b\b\n" +
+	"\rresponse_json\x18\x03 \x01(\tR\fresponseJson\"\xa0\b\n" +
 	"\x05Setup\x12<\n" +
 	"\x04name\x18\x01 \x01(\tB(\xbaH%r#\x10\x01\x18\xc8\x012\x1c^[A-Za-z0-9][A-Za-z0-9_.-]*$R\x04name\x12\x1e\n" +
 	"\n" +
@@ -923,11 +923,11 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x04seed\x18\x05 \x01(\x03R\x04seed\x123\n" +
 	"\x06tables\x18\x06 \x03(\v2\x1b.toolsandbox.world.v1.TableR\x06tables\x12C\n" +
 	"\bmessages\x18\a \x03(\v2\x1d.toolsandbox.world.v1.MessageB\b\xbaH\x05\x92\x01\x02\b\x01R\bmessages\x129\n" +
-	"\x05tools\x18\b \x01(\v2#.toolsandbox.setup.v1.ToolSelectionR\x05tools\x12;\n" +
-	"\vuser_script\x18\t \x03(\v2\x1a.toolsandbox.world.v1.TurnR\n" +
-	"userScript\x12?\n" +
+	"\x05tools\x18\b \x01(\v2#.toolsandbox.setup.v1.ToolSelectionR\x05tools\x12A\n" +
+	"\vuser_script\x18\t \x03(\v2 .toolsandbox.world.v1.ScriptTurnR\n" +
+	"userScript\x12E\n" +
 	"\roracle_script\x18\n" +
-	" \x03(\v2\x1a.toolsandbox.world.v1.TurnR\foracleScript\x12D\n" +
+	" \x03(\v2 .toolsandbox.world.v1.ScriptTurnR\foracleScript\x12D\n" +
 	"\n" +
 	"recordings\x18\v \x03(\v2$.toolsandbox.setup.v1.RecordedAnswerR\n" +
 	"recordings\x129\n" +
@@ -935,9 +935,9 @@ const file_toolsandbox_setup_v1_setup_proto_rawDesc = "" +
 	"\x10function_calling\x18\r \x01(\v2%.toolsandbox.setup.v1.FunctionCallingR\x0ffunctionCalling\x12M\n" +
 	"\ftool_modules\x18\x0e \x03(\v2 .toolsandbox.setup.v1.ToolModuleB\b\xbaH\x05\x92\x01\x02\x10@R\vtoolModules\x12M\n" +
 	"\ftool_servers\x18\x12 \x03(\v2 .toolsandbox.setup.v1.ToolServerB\b\xbaH\x05\x92\x01\x02\x10\x10R\vtoolServers\x12C\n" +
-	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\x12=\n" +
-	"\aconfirm\x18\x11 \x03(\v2#.toolsandbox.setup.v1.ConfirmedToolR\aconfirm\"M\n" +
-	"\rConfirmedTool\x12\x1b\n" +
+	"\ftool_backend\x18\x14 \x01(\tB \xbaH\x1dr\x1b2\x19^([A-Z][A-Z0-9_]{0,59})?$R\vtoolBackend\x12F\n" +
+	"\rconsent_tools\x18\x11 \x03(\v2!.toolsandbox.setup.v1.ConsentToolR\fconsentTools\"K\n" +
+	"\vConsentTool\x12\x1b\n" +
 	"\x04tool\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x04tool\x12\x1f\n" +
 	"\x06action\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06action\"\xa3\x01\n" +
 	"\n" +
@@ -988,13 +988,13 @@ var file_toolsandbox_setup_v1_setup_proto_goTypes = []any{
 	(*ArgumentDescription)(nil), // 4: toolsandbox.setup.v1.ArgumentDescription
 	(*RecordedAnswer)(nil),      // 5: toolsandbox.setup.v1.RecordedAnswer
 	(*Setup)(nil),               // 6: toolsandbox.setup.v1.Setup
-	(*ConfirmedTool)(nil),       // 7: toolsandbox.setup.v1.ConfirmedTool
+	(*ConsentTool)(nil),         // 7: toolsandbox.setup.v1.ConsentTool
 	(*ToolServer)(nil),          // 8: toolsandbox.setup.v1.ToolServer
 	(*ToolModule)(nil),          // 9: toolsandbox.setup.v1.ToolModule
 	(*FunctionCalling)(nil),     // 10: toolsandbox.setup.v1.FunctionCalling
 	(*v1.Table)(nil),            // 11: toolsandbox.world.v1.Table
 	(*v1.Message)(nil),          // 12: toolsandbox.world.v1.Message
-	(*v1.Turn)(nil),             // 13: toolsandbox.world.v1.Turn
+	(*v1.ScriptTurn)(nil),       // 13: toolsandbox.world.v1.ScriptTurn
 	(*v1.TableSchema)(nil),      // 14: toolsandbox.world.v1.TableSchema
 	(*v11.Tool)(nil),            // 15: toolsandbox.tools.v1.Tool
 	(*v1.Tool)(nil),             // 16: toolsandbox.world.v1.Tool
@@ -1007,14 +1007,14 @@ var file_toolsandbox_setup_v1_setup_proto_depIdxs = []int32{
 	11, // 4: toolsandbox.setup.v1.Setup.tables:type_name -> toolsandbox.world.v1.Table
 	12, // 5: toolsandbox.setup.v1.Setup.messages:type_name -> toolsandbox.world.v1.Message
 	2,  // 6: toolsandbox.setup.v1.Setup.tools:type_name -> toolsandbox.setup.v1.ToolSelection
-	13, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.Turn
-	13, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.Turn
+	13, // 7: toolsandbox.setup.v1.Setup.user_script:type_name -> toolsandbox.world.v1.ScriptTurn
+	13, // 8: toolsandbox.setup.v1.Setup.oracle_script:type_name -> toolsandbox.world.v1.ScriptTurn
 	5,  // 9: toolsandbox.setup.v1.Setup.recordings:type_name -> toolsandbox.setup.v1.RecordedAnswer
 	14, // 10: toolsandbox.setup.v1.Setup.schema:type_name -> toolsandbox.world.v1.TableSchema
 	10, // 11: toolsandbox.setup.v1.Setup.function_calling:type_name -> toolsandbox.setup.v1.FunctionCalling
 	9,  // 12: toolsandbox.setup.v1.Setup.tool_modules:type_name -> toolsandbox.setup.v1.ToolModule
 	8,  // 13: toolsandbox.setup.v1.Setup.tool_servers:type_name -> toolsandbox.setup.v1.ToolServer
-	7,  // 14: toolsandbox.setup.v1.Setup.confirm:type_name -> toolsandbox.setup.v1.ConfirmedTool
+	7,  // 14: toolsandbox.setup.v1.Setup.consent_tools:type_name -> toolsandbox.setup.v1.ConsentTool
 	15, // 15: toolsandbox.setup.v1.ToolServer.tools:type_name -> toolsandbox.tools.v1.Tool
 	16, // 16: toolsandbox.setup.v1.FunctionCalling.functions:type_name -> toolsandbox.world.v1.Tool
 	17, // [17:17] is the sub-list for method output_type

@@ -527,7 +527,7 @@ type ExecuteResponse struct {
 	Versions []*v11.TableVersion `protobuf:"bytes,2,rep,name=versions,proto3" json:"versions,omitempty"`
 	// Index of the message of the request that set conversation_active to false and so ended the
 	// conversation.
-	Deactivated *int32 `protobuf:"varint,3,opt,name=deactivated,proto3,oneof" json:"deactivated,omitempty"`
+	EndedAtIndex *int32 `protobuf:"varint,3,opt,name=ended_at_index,json=endedAtIndex,proto3,oneof" json:"ended_at_index,omitempty"`
 	// The exception of the execution environment itself, as in the original, in compatible mode only.
 	// There are no answers then.
 	Exception string `protobuf:"bytes,4,opt,name=exception,proto3" json:"exception,omitempty"`
@@ -589,9 +589,9 @@ func (x *ExecuteResponse) GetVersions() []*v11.TableVersion {
 	return nil
 }
 
-func (x *ExecuteResponse) GetDeactivated() int32 {
-	if x != nil && x.Deactivated != nil {
-		return *x.Deactivated
+func (x *ExecuteResponse) GetEndedAtIndex() int32 {
+	if x != nil && x.EndedAtIndex != nil {
+		return *x.EndedAtIndex
 	}
 	return 0
 }
@@ -1798,17 +1798,17 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"executions\"N\n" +
 	"\x16RestoreSessionResponse\x12\x1a\n" +
 	"\brepeated\x18\x01 \x01(\x05R\brepeated\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x05R\adropped\"\xa3\x03\n" +
+	"\adropped\x18\x02 \x01(\x05R\adropped\"\xaa\x03\n" +
 	"\x0fExecuteResponse\x127\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\aanswers\x12>\n" +
-	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12%\n" +
-	"\vdeactivated\x18\x03 \x01(\x05H\x00R\vdeactivated\x88\x01\x01\x12\x1c\n" +
+	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
+	"\x0eended_at_index\x18\x03 \x01(\x05H\x00R\fendedAtIndex\x88\x01\x01\x12\x1c\n" +
 	"\texception\x18\x04 \x01(\tR\texception\x12%\n" +
 	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
 	"\x03now\x18\a \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
-	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01B\x0e\n" +
-	"\f_deactivatedB\x06\n" +
+	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01B\x11\n" +
+	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_due\"\x99\x01\n" +
 	"\x11ReadTablesRequest\x12M\n" +

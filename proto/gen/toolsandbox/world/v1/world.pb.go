@@ -1038,8 +1038,8 @@ func (x *ToolTrace) GetResultJson() string {
 	return ""
 }
 
-// Turn is one turn of a role: a text, or one or more calls.
-type Turn struct {
+// ScriptTurn is one turn of a script: a text, or one or more calls.
+type ScriptTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Text for the role's counterpart. Ignored if there are calls.
 	Say string `protobuf:"bytes,1,opt,name=say,proto3" json:"say,omitempty"`
@@ -1050,20 +1050,20 @@ type Turn struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *Turn) Reset() {
-	*x = Turn{}
+func (x *ScriptTurn) Reset() {
+	*x = ScriptTurn{}
 	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *Turn) String() string {
+func (x *ScriptTurn) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*Turn) ProtoMessage() {}
+func (*ScriptTurn) ProtoMessage() {}
 
-func (x *Turn) ProtoReflect() protoreflect.Message {
+func (x *ScriptTurn) ProtoReflect() protoreflect.Message {
 	mi := &file_toolsandbox_world_v1_world_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
@@ -1075,19 +1075,19 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use Turn.ProtoReflect.Descriptor instead.
-func (*Turn) Descriptor() ([]byte, []int) {
+// Deprecated: Use ScriptTurn.ProtoReflect.Descriptor instead.
+func (*ScriptTurn) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_world_v1_world_proto_rawDescGZIP(), []int{11}
 }
 
-func (x *Turn) GetSay() string {
+func (x *ScriptTurn) GetSay() string {
 	if x != nil {
 		return x.Say
 	}
 	return ""
 }
 
-func (x *Turn) GetCalls() []*ToolCall {
+func (x *ScriptTurn) GetCalls() []*ToolCall {
 	if x != nil {
 		return x.Calls
 	}
@@ -1244,8 +1244,9 @@ const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\x04tool\x18\x01 \x01(\tR\x04tool\x12%\n" +
 	"\x0earguments_json\x18\x02 \x01(\tR\rargumentsJson\x12\x1f\n" +
 	"\vresult_json\x18\x03 \x01(\tR\n" +
-	"resultJson\"N\n" +
-	"\x04Turn\x12\x10\n" +
+	"resultJson\"T\n" +
+	"\n" +
+	"ScriptTurn\x12\x10\n" +
 	"\x03say\x18\x01 \x01(\tR\x03say\x124\n" +
 	"\x05calls\x18\x02 \x03(\v2\x1e.toolsandbox.world.v1.ToolCallR\x05calls\"\x9e\x01\n" +
 	"\x04Tool\x12\x1b\n" +
@@ -1297,7 +1298,7 @@ var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 	(*Code)(nil),         // 10: toolsandbox.world.v1.Code
 	(*ToolResult)(nil),   // 11: toolsandbox.world.v1.ToolResult
 	(*ToolTrace)(nil),    // 12: toolsandbox.world.v1.ToolTrace
-	(*Turn)(nil),         // 13: toolsandbox.world.v1.Turn
+	(*ScriptTurn)(nil),   // 13: toolsandbox.world.v1.ScriptTurn
 	(*Tool)(nil),         // 14: toolsandbox.world.v1.Tool
 }
 var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
@@ -1312,7 +1313,7 @@ var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
 	10, // 8: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
 	0,  // 9: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
 	12, // 10: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
-	9,  // 11: toolsandbox.world.v1.Turn.calls:type_name -> toolsandbox.world.v1.ToolCall
+	9,  // 11: toolsandbox.world.v1.ScriptTurn.calls:type_name -> toolsandbox.world.v1.ToolCall
 	12, // [12:12] is the sub-list for method output_type
 	12, // [12:12] is the sub-list for method input_type
 	12, // [12:12] is the sub-list for extension type_name

@@ -1,4 +1,4 @@
-package wire
+package httpclient
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
@@ -88,7 +88,7 @@ func TestDescriptorsExhausted(t *testing.T) {
 	}
 	_, err := client.Send(t.Context(), provider.Endpoint{BaseURL: "http://localhost:1"}, &provider.Request{Path: "/p"}, time.Minute)
 	failure, ok := errors.AsType[*provider.Failure](err)
-	if !ok || failure.Retryable || !strings.Contains(failure.Detail, descriptor.ErrLimit.Error()) || !strings.Contains(failure.Detail, "ulimit -n") {
+	if !ok || failure.Retryable || !strings.Contains(failure.Detail, filelimit.ErrLimit.Error()) || !strings.Contains(failure.Detail, "ulimit -n") {
 		t.Errorf("got %v, want a failure that is not tried again and names the limit", err)
 	}
 }

@@ -1,5 +1,5 @@
-// Package wire sends requests to model providers over HTTP and classifies failures.
-package wire
+// Package httpclient sends requests to model providers over HTTP and classifies failures.
+package httpclient
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/descriptor"
+	"github.com/toolsandbox/toolsandbox/internal/filelimit"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
@@ -91,7 +91,7 @@ func (c *Client) Send(ctx context.Context, to provider.Endpoint, r *provider.Req
 	case limited.Err() != nil:
 		failure = &provider.Failure{Network: true, Timeout: true, Retryable: true, Charged: true, Detail: fmt.Sprintf("no answer within %s", timeout)}
 	default:
-		err, exhausted := descriptor.WithLimit(cause(err)) // a retry would hide the exhausted descriptors
+		err, exhausted := filelimit.WithLimit(cause(err)) // a retry would hide the exhausted descriptors
 		failure = &provider.Failure{Network: true, Retryable: !exhausted, Detail: err.Error()}
 	}
 	failure.Detail = string(Redact([]byte(failure.Detail), to.Secret))
