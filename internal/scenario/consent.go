@@ -47,7 +47,7 @@ func (o Options) requiredConsents(tools *setupv1.ToolSelection) []*setupv1.Conse
 		list = slices.Concat(o.ConsentTools, o.moduleConsentTools)
 	}
 	return slices.DeleteFunc(slices.Clone(list), func(entry *setupv1.ConsentTool) bool {
-		return !o.known(entry.GetTool()) || slices.Contains(tools.GetDeny(), entry.GetTool())
+		return !o.isKnownTool(entry.GetTool()) || slices.Contains(tools.GetDeny(), entry.GetTool())
 	})
 }
 

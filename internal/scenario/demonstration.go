@@ -163,7 +163,7 @@ func messagePath(i int) string { return fmt.Sprintf("setup.messages[%d]", i) }
 // demonstrationCall checks one call of a demonstration.
 func (c *checker) demonstrationCall(path string, call *worldv1.ToolCall, setup *setupv1.Setup) {
 	tool := call.GetTool()
-	if !c.opts.known(tool) {
+	if !c.opts.isKnownTool(tool) {
 		c.tool(path+".tool", tool)
 		return
 	}

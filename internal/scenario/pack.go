@@ -207,7 +207,7 @@ func (l *loader) loadTools() {
 			return
 		}
 		for _, f := range doc.fields {
-			if !l.opts.known(f.key) {
+			if !l.opts.isKnownTool(f.key) {
 				r.fail(f.position, "unknown tool %q%s", f.key, hint(f.key, l.opts.Tools))
 				continue
 			}

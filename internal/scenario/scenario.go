@@ -103,8 +103,8 @@ func (o Options) phone(number string) bool {
 	return valid
 }
 
-// known reports whether a tool name is accepted.
-func (o Options) known(tool string) bool { return o.Known == nil || o.Known(tool) }
+// isKnownTool reports whether a tool name is accepted.
+func (o Options) isKnownTool(tool string) bool { return o.Known == nil || o.Known(tool) }
 
 // Loaded is a scenario with its position.
 type Loaded struct {

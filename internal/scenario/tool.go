@@ -192,7 +192,7 @@ func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constrain
 func (c *checker) callable(path string, tools *setupv1.ToolSelection, text string, refuse func(*setupv1.ToolSelection, string) string) {
 	var reason string
 	for _, t := range traces(text) {
-		if t.Tool == "" || t.Arguments == nil || !c.opts.known(t.Tool) {
+		if t.Tool == "" || t.Arguments == nil || !c.opts.isKnownTool(t.Tool) {
 			return // trace records the mistake
 		}
 		if reason = refuse(tools, t.Tool); reason == "" {

@@ -273,7 +273,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 }
 
 func (c *checker) tool(path, name string) {
-	if !c.opts.known(name) {
+	if !c.opts.isKnownTool(name) {
 		c.fail(path, "unknown tool %q%s", name, hint(name, c.opts.Tools))
 	}
 }
@@ -289,7 +289,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 		for j, call := range turn.GetCalls() {
 			where := fmt.Sprintf("%s.calls[%d]", at, j)
 			c.tool(where+".tool", call.GetTool())
-			if c.opts.known(call.GetTool()) {
+			if c.opts.isKnownTool(call.GetTool()) {
 				if reason := refuse(call.GetTool()); reason != "" {
 					c.fail(where+".tool", "%s", reason)
 				}

@@ -18,7 +18,7 @@ func (s *server) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluator
 	ctx, id := stream.Context(), req.GetRolloutId()
 	changed, stop := s.assembler.Watch(id)
 	defer stop()
-	if err := s.known(ctx, id); err != nil {
+	if err := s.checkRollout(ctx, id); err != nil {
 		return statusOf(err)
 	}
 	for sent := -1; ; {
@@ -50,8 +50,8 @@ func (s *server) WatchScore(req *evaluatorv1.WatchScoreRequest, stream evaluator
 	}
 }
 
-// known returns an error for an unknown rollout.
-func (s *server) known(ctx context.Context, id string) error {
+// checkRollout returns an error for an unknown rollout.
+func (s *server) checkRollout(ctx context.Context, id string) error {
 	log, err := s.bus.ReadLog(ctx, id)
 	if err == nil && len(log.Entries) == 0 {
 		return fmt.Errorf("log of rollout %s: %w", id, bus.ErrNotFound)

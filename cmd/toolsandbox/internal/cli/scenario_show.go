@@ -29,7 +29,7 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 			if asJSON && asProto {
 				return process.Usage("--json and --proto: both given, expected one")
 			}
-			subject, err := subject(cmd, &from, args)
+			subject, err := chosenSubject(cmd, &from, args)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 			if !ok {
 				return process.Usage("--format: %q given, expected mermaid or dot", format)
 			}
-			subject, err := subject(cmd, &from, args)
+			subject, err := chosenSubject(cmd, &from, args)
 			if err != nil {
 				return err
 			}
@@ -91,8 +91,8 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 	return cmd
 }
 
-// subject returns the one scenario that the arguments name, with its position.
-func subject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*describe.Subject, error) {
+// chosenSubject returns the one scenario that the arguments name, with its position.
+func chosenSubject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
 		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
 	}

@@ -93,8 +93,8 @@ type Registry struct {
 
 // agent holds all streams of one name. stop ends the relay subscription.
 type agent struct {
-	sessions []*agentStream
-	stop     func() error
+	streams []*agentStream
+	stop    func() error
 }
 
 // conversation is one conversation of the agents of a name.
@@ -143,7 +143,7 @@ func (r *Registry) Attach(stream agentv1.AttachService_AttachServer) error {
 	if err := CheckName(name); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
-	s := newSession(stream)
+	s := newAgentStream(stream)
 	streams, err := r.add(name, s)
 	if err != nil {
 		return status.Error(codes.Unavailable, err.Error())
@@ -315,12 +315,12 @@ func (r *Registry) streamFor(name, id string) (*agentStream, <-chan struct{}) {
 		return nil, r.changed
 	}
 	key := conversation{name, id}
-	if s, ok := r.affinity.Get(key); ok && slices.Contains(a.sessions, s) {
+	if s, ok := r.affinity.Get(key); ok && slices.Contains(a.streams, s) {
 		return s, r.changed
 	}
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(id))
-	s := a.sessions[int(h.Sum32()%uint32(len(a.sessions)))]
+	s := a.streams[int(h.Sum32()%uint32(len(a.streams)))]
 	r.affinity.Add(key, s)
 	return s, r.changed
 }
@@ -339,18 +339,18 @@ func (r *Registry) add(name string, s *agentStream) (streams int, err error) {
 		r.agents[name] = a
 		delete(r.lastNotice, name)
 	}
-	a.sessions = append(a.sessions, s)
+	a.streams = append(a.streams, s)
 	close(r.changed)
 	r.changed = make(chan struct{})
-	return len(a.sessions), nil
+	return len(a.streams), nil
 }
 
 // remove removes a stream, and then ends the turns that wait on it.
 func (r *Registry) remove(name string, s *agentStream) error {
 	r.mu.Lock()
 	a := r.agents[name]
-	a.sessions = slices.DeleteFunc(a.sessions, func(other *agentStream) bool { return other == s })
-	last := len(a.sessions) == 0
+	a.streams = slices.DeleteFunc(a.streams, func(other *agentStream) bool { return other == s })
+	last := len(a.streams) == 0
 	if last {
 		delete(r.agents, name)
 	}

@@ -79,7 +79,7 @@ func (l *Limiter) Acquire(ctx context.Context, r Request) (*Permit, error) {
 		case <-p.ready:
 			err = p.err
 		case <-ctx.Done():
-			err = l.abandon(p, ctx.Err())
+			err = l.withdraw(p, ctx.Err())
 		}
 	}
 	if err != nil {
@@ -112,9 +112,9 @@ func (l *Limiter) enqueue(ctx context.Context, r Request) (*Permit, error) {
 	return p, p.budget.push(now, p)
 }
 
-// abandon removes a request whose caller is gone, and returns why it waited. It returns nil if the
+// withdraw removes a request whose caller is gone, and returns why it waited. It returns nil if the
 // request has begun meanwhile.
-func (l *Limiter) abandon(p *Permit, cause error) error {
+func (l *Limiter) withdraw(p *Permit, cause error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := p.budget

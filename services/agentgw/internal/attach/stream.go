@@ -43,14 +43,14 @@ type outgoing struct {
 	deadline time.Time
 }
 
-func newSession(stream agentv1.AttachService_AttachServer) *agentStream {
+func newAgentStream(stream agentv1.AttachService_AttachServer) *agentStream {
 	return &agentStream{
 		stream: stream, out: make(chan outgoing), closed: make(chan struct{}),
 		pending: make(map[int64]chan *agentv1.AttachAnswer),
 	}
 }
 
-// send sends requests until the session ends or the stream breaks. receive notices a broken stream
+// send sends requests until the agent leaves or the stream breaks. receive notices a broken stream
 // too.
 func (s *agentStream) send() {
 	for {
