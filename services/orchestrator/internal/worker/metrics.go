@@ -21,7 +21,7 @@ type metrics struct {
 
 func newMetrics() (metrics, error) {
 	meter := otel.Meter("orchestrator")
-	endedCounter, err := meter.Int64Counter("toolsandbox.rollouts.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
+	endedCounter, err := meter.Int64Counter("toolsandbox.rollout.ended", metric.WithDescription("Rollouts that this process ended, by reason."))
 	if err != nil {
 		return metrics{}, err
 	}
@@ -30,7 +30,7 @@ func newMetrics() (metrics, error) {
 	if err != nil {
 		return metrics{}, err
 	}
-	running, err := meter.Int64UpDownCounter("toolsandbox.rollouts.running", metric.WithDescription("Rollouts that this process plays."))
+	running, err := meter.Int64UpDownCounter("toolsandbox.rollout.running", metric.WithDescription("Rollouts that this process plays."))
 	return metrics{ended: endedCounter, duration: duration, running: running}, err
 }
 
