@@ -31,7 +31,7 @@ func (a adversarialCases) words(n int) string {
 func (a adversarialCases) trajectory(length int) *Trajectory {
 	t := &Trajectory{Messages: make([]Message, length)}
 	for i := range t.Messages {
-		t.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String(a.words(6)), VisibleTo: []Role{User, Agent}}
+		t.Messages[i] = Message{Sender: Agent, Recipient: User, Content: new(a.words(6)), VisibleTo: []Role{User, Agent}}
 		if a.IntN(2) == 0 {
 			t.Messages[i].ToolTrace = []string{fmt.Sprintf(
 				`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, a.IntN(4), a.IntN(4))}
@@ -288,7 +288,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	a := newAdversarialCases(7)
 	trajectory := &Trajectory{Messages: make([]Message, 20_000)}
 	for i := range trajectory.Messages {
-		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: String("a"), VisibleTo: []Role{User, Agent}}
+		trajectory.Messages[i] = Message{Sender: Agent, Recipient: User, Content: new("a"), VisibleTo: []Role{User, Agent}}
 	}
 	trajectory.Messages[0].Sender, trajectory.Messages[0].Recipient = User, Agent
 	d := testDefinition{Name: "milestones"}

@@ -7,7 +7,7 @@ import "testing"
 func TestDemonstrationsDoNotCount(t *testing.T) {
 	const trace = `{"tool_name": "buy", "arguments": {"what": "milk"}, "result": null}`
 	shown := func(from, to Role, text string) Message {
-		return Message{Sender: from, Recipient: to, Content: String(text), VisibleTo: []Role{User}}
+		return Message{Sender: from, Recipient: to, Content: new(text), VisibleTo: []Role{User}}
 	}
 	answer := shown(ExecutionEnvironment, User, "None")
 	answer.ToolTrace = []string{trace} // traces of demonstrations are ignored

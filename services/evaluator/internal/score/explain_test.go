@@ -190,7 +190,7 @@ func TestExplainNoResult(t *testing.T) {
 func TestExplainCompleted(t *testing.T) {
 	trajectory := chat("hello", "it is 21.5 degrees")
 	environment(trajectory, `{"tool_name": "weather", "arguments": {}, "result": {"current_temperature": 21.5}}`)
-	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is 21.5 degrees.")})
+	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: new("It is 21.5 degrees.")})
 	tell := func(text string) Constraint {
 		return Constraint{
 			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content",

@@ -11,7 +11,7 @@ import (
 func TestExtractorExpression(t *testing.T) {
 	trajectory := chat("who is it", "")
 	environment(trajectory, `{"tool_name": "search", "arguments": {"name": "A", "most": 2}, "result": [{"name": "Ann", "age": 41}, {"name": "Al", "age": 7.5}]}`)
-	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is Al, 7.5, of 2.")})
+	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: new("It is Al, 7.5, of 2.")})
 	searched := callConstraint(`{"tool_name": "search", "arguments": {}}`)
 	for _, test := range []struct {
 		name, expression, content string
@@ -75,7 +75,7 @@ func TestExtractorProblems(t *testing.T) {
 func TestExplainExtraction(t *testing.T) {
 	trajectory := chat("hello", "It is late.")
 	environment(trajectory, `{"tool_name": "weather", "arguments": {}, "result": null}`)
-	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: String("It is late.")})
+	trajectory.Messages = append(trajectory.Messages, Message{Sender: Agent, Recipient: User, Content: new("It is late.")})
 	told := Constraint{
 		Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", Extractor: "current_temperature_extractor",
 		Target: [][]Cell{targetRow(Cell{"content", String("It is {amount}.")})},

@@ -60,9 +60,11 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 // columns are 0, 0.5 and 1.
 type randomCases struct{ *rand.Rand }
 
-func (g randomCases) text() Value {
-	return String(fmt.Sprintf("%c %c", 'a'+g.IntN(3), 'a'+g.IntN(3)))
+func (g randomCases) words() string {
+	return fmt.Sprintf("%c %c", 'a'+g.IntN(3), 'a'+g.IntN(3))
 }
+
+func (g randomCases) text() Value { return String(g.words()) }
 
 // contact returns one of a few rows.
 func (g randomCases) contact(id int) []Value {
@@ -75,7 +77,7 @@ func (g randomCases) trajectory(length int) *Trajectory {
 	for i := range t.Messages {
 		from := g.IntN(2)
 		t.Messages[i] = Message{
-			Sender: roles[from], Recipient: roles[1-from], Content: g.text(), VisibleTo: []Role{User, Agent},
+			Sender: roles[from], Recipient: roles[1-from], Content: new(g.words()), VisibleTo: []Role{User, Agent},
 			ToolTrace: []string{fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))},
 		}
 	}

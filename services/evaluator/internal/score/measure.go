@@ -107,7 +107,7 @@ func (p *preparedTrajectory) compareMessage(target []cell, index int, completed 
 			}
 			similarity = indicator(anyMatches(traces, p.calls(index)))
 		case c.column == columnContent && completed.fillColumn == columnContent && !c.value.IsNull():
-			similarity = p.compareCompletedText(c, message.Content, completed.content)
+			similarity = p.compareCompletedText(c, message.cell(columnContent), completed.content)
 		default:
 			similarity = p.compareCell(c, message.cell(c.column))
 		}

@@ -17,7 +17,7 @@ func chat(texts ...string) *Trajectory {
 	roles := [2]Role{User, Agent}
 	for i, text := range texts {
 		t.Messages = append(t.Messages, Message{
-			Sender: roles[i%2], Recipient: roles[1-i%2], Content: String(text), VisibleTo: []Role{User, Agent},
+			Sender: roles[i%2], Recipient: roles[1-i%2], Content: new(text), VisibleTo: []Role{User, Agent},
 		})
 	}
 	return t

@@ -39,10 +39,10 @@ const (
 type Message struct {
 	// Sender and Recipient are the roles. 0 is null.
 	Sender, Recipient Role
-	// Content, ToolCallID, FunctionName and Exception are texts or null.
-	Content, ToolCallID, FunctionName, Exception Value
-	// Active is conversation_active, a bool or null.
-	Active Value
+	// Content, ToolCallID, FunctionName and Exception are texts. nil is null.
+	Content, ToolCallID, FunctionName, Exception *string
+	// Active is conversation_active. nil is null.
+	Active *bool
 	// ToolTrace has one JSON text per successful call. nil is null.
 	ToolTrace []string
 	// VisibleTo lists the readers. nil is null.
@@ -57,15 +57,17 @@ func (m *Message) cell(column int) Value {
 	case columnRecipient:
 		return roleValue(m.Recipient)
 	case columnContent:
-		return m.Content
+		return optionalText(m.Content)
 	case columnToolCallID:
-		return m.ToolCallID
+		return optionalText(m.ToolCallID)
 	case columnFunctionName:
-		return m.FunctionName
+		return optionalText(m.FunctionName)
 	case columnActive:
-		return m.Active
+		if m.Active != nil {
+			return Bool(*m.Active)
+		}
 	case columnException:
-		return m.Exception
+		return optionalText(m.Exception)
 	case columnToolTrace:
 		if m.ToolTrace != nil {
 			return List(m.ToolTrace...)
@@ -94,6 +96,14 @@ func (m *Message) equal(other *Message) bool {
 		}
 	}
 	return true
+}
+
+// optionalText returns a text or null.
+func optionalText(s *string) Value {
+	if s == nil {
+		return Null()
+	}
+	return String(*s)
 }
 
 // isDemonstration reports whether only the simulated user reads the message.

@@ -86,27 +86,17 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.T
 
 func message(m *worldv1.Message) score.Message {
 	row := sandbox.RowOf(m)
-	translated := score.Message{
+	return score.Message{
 		Sender:       m.GetSender(),
 		Recipient:    m.GetRecipient(),
-		Content:      text(row.Content),
-		ToolCallID:   text(row.ToolCallID),
-		FunctionName: text(row.FunctionName),
-		Exception:    text(row.Exception),
+		Content:      row.Content,
+		ToolCallID:   row.ToolCallID,
+		FunctionName: row.FunctionName,
+		Exception:    row.Exception,
+		Active:       m.ConversationActive,
 		ToolTrace:    row.ToolTrace,
 		VisibleTo:    m.GetVisibleTo(),
 	}
-	if m.ConversationActive != nil {
-		translated.Active = score.Bool(m.GetConversationActive())
-	}
-	return translated
-}
-
-func text(s *string) score.Value {
-	if s == nil {
-		return score.Null()
-	}
-	return score.String(*s)
 }
 
 // Explanation writes an explanation into the wire form. evaluation gives the nodes their names.

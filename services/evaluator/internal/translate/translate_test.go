@@ -39,8 +39,8 @@ func TestTrajectory(t *testing.T) {
 	want := &score.Trajectory{Messages: []score.Message{
 		{Sender: score.User, Recipient: score.Agent},
 		{
-			Sender: score.ExecutionEnvironment, Recipient: score.Agent, Content: score.String(""), ToolCallID: score.String("id"),
-			FunctionName: score.String("f"), Exception: score.String("E: x"), Active: score.Bool(false), ToolTrace: []string{`{"tool_name": "f", "arguments": {}, "result": 1}`},
+			Sender: score.ExecutionEnvironment, Recipient: score.Agent, Content: new(""), ToolCallID: new("id"),
+			FunctionName: new("f"), Exception: new("E: x"), Active: new(false), ToolTrace: []string{`{"tool_name": "f", "arguments": {}, "result": 1}`},
 			VisibleTo: []score.Role{score.Agent},
 		},
 	}}
