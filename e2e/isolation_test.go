@@ -287,8 +287,8 @@ func plant(t *testing.T, s *scenariov1.Scenario) int {
 			}
 		}
 	}
-	for _, trip := range s.GetProof().GetTriggers() {
-		for _, turn := range trip.GetTurns() {
+	for _, trigger := range s.GetProof().GetTriggers() {
+		for _, turn := range trigger.GetTurns() {
 			if turn.GetSay() != "" {
 				turn.Say += canary
 			}

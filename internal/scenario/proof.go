@@ -71,9 +71,9 @@ func (c *checker) proof(s *scenariov1.Scenario) {
 	}
 	nodes := s.GetEvaluation().GetMinefields().GetNodes()
 	tripped := map[int32]bool{}
-	for i, trip := range proof.GetTriggers() {
+	for i, trigger := range proof.GetTriggers() {
 		path := fmt.Sprintf("proof.triggers[%d]", i)
-		switch number := trip.GetMinefield(); {
+		switch number := trigger.GetMinefield(); {
 		case number < 0 || int(number) >= len(nodes):
 			c.fail(path, "is about minefield %d, expected a number below %d", number, len(nodes))
 		case tripped[number]:
@@ -81,10 +81,10 @@ func (c *checker) proof(s *scenariov1.Scenario) {
 		default:
 			tripped[number] = true
 		}
-		if len(trip.GetTurns()) == 0 {
+		if len(trigger.GetTurns()) == 0 {
 			c.fail(path, "is empty, expected the turns that step on the minefield")
 		}
-		c.script(path+".turns", trip.GetTurns(), func(tool string) string { return takenAway(s.GetSetup().GetTools(), tool) })
+		c.script(path+".turns", trigger.GetTurns(), func(tool string) string { return takenAway(s.GetSetup().GetTools(), tool) })
 	}
 }
 

@@ -44,8 +44,8 @@ func TestProofErrors(t *testing.T) {
 		{"from zero", "orders: [[1, 0]]", "a.yaml:17:16: one.orders[0][1]: is 0, expected a whole number from 1 to 10000"},
 		{"written order", "orders: [[1, 2]]", "a.yaml:17:12: one.orders[0]: is the order in which the oracle is written; leave it out"},
 		{"order twice", "orders: [[2, 1], [2, 1]]", "a.yaml:17:20: one.orders[1]: is the same order as number 1"},
-		{"trip of a milestone", "  no:\n    says: No.\n    triggered_by: [{say: No.}]", "a.yaml:19:7: one.milestones.no.triggered_by: unknown field"},
-		{"empty trip", minefield + "[]", "a.yaml:20:21: one.minefields.no.triggered_by: is empty, expected the turns that step on the minefield"},
+		{"trigger of a milestone", "  no:\n    says: No.\n    triggered_by: [{say: No.}]", "a.yaml:19:7: one.milestones.no.triggered_by: unknown field"},
+		{"empty trigger", minefield + "[]", "a.yaml:20:21: one.minefields.no.triggered_by: is empty, expected the turns that step on the minefield"},
 		{"empty turn", minefield + "[{say: ''}]", "a.yaml:20:22: one.minefields.no.triggered_by[0]: neither says nor calls anything"},
 		{"unknown tool", minefield + "[{calls: [{tool: add_contactt}]}]",
 			`a.yaml:20:38: one.minefields.no.triggered_by[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
@@ -70,8 +70,8 @@ func TestValidateProof(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := proto.CloneOf(loaded[0].Scenario)
-	trip := &scenariov1.MinefieldTrigger{Minefield: 1, Turns: []*worldv1.ScriptTurn{{Say: "No."}}}
-	s.Proof = &scenariov1.Proof{MaxIdleScore: -1, Triggers: []*scenariov1.MinefieldTrigger{trip}}
+	trigger := &scenariov1.MinefieldTrigger{Minefield: 1, Turns: []*worldv1.ScriptTurn{{Say: "No."}}}
+	s.Proof = &scenariov1.Proof{MaxIdleScore: -1, Triggers: []*scenariov1.MinefieldTrigger{trigger}}
 	want := []Problem{
 		{"proof.max_idle_score", "is -1, expected a similarity from 0 to 1"},
 		{"proof.triggers[0]", "is about minefield 1, expected a number below 0"},

@@ -130,7 +130,7 @@ func TestSchemaRejects(t *testing.T) {
 		{"a call shown without an answer", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status}]}]\n  says: Wifi off!"},
 		{"a call shown that did not fail", "  says: Wifi off!", "  demonstrations: [{calls: [{tool: set_wifi_status, answer: None, failed: false}]}]\n  says: Wifi off!"},
 		{"calls beside a text", "  says: Wifi off!", "  demonstrations: [{user: Hi, calls: [{tool: set_wifi_status, answer: None}]}]\n  says: Wifi off!"},
-		{"trip of a milestone", "  told:", "  told:\n    triggered_by: []"},
+		{"trigger of a milestone", "  told:", "  told:\n    triggered_by: []"},
 	} {
 		doc := documentsOf(t, c.name, []byte(named("one", edit(t, testScenario, c.old, c.replacement))))[0]
 		if err := schema.Validate(doc); (err == nil) != (c.name == "nothing") {

@@ -211,10 +211,10 @@ func (p *printer) minefield(s *scenariov1.Scenario, i int) {
 	for _, line := range scenario.DisablingGuardrails(s, i) {
 		p.line("      %s", line)
 	}
-	for _, trip := range s.GetProof().GetTriggers() {
-		if int(trip.GetMinefield()) == i {
+	for _, trigger := range s.GetProof().GetTriggers() {
+		if int(trigger.GetMinefield()) == i {
 			p.line("      triggered by")
-			p.turns("        ", trip.GetTurns())
+			p.turns("        ", trigger.GetTurns())
 		}
 	}
 }

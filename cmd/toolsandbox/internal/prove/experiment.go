@@ -55,7 +55,7 @@ type experiment struct {
 	scenario    *scenariov1.Scenario
 	unhelpful   bool    // the agent that never helps plays, not the script
 	limit       float64 // for idle
-	minefield   int     // for trips
+	minefield   int     // for triggers
 	equivalence equivalence
 	dropped     string // the id of the dropped call, if any
 	fault       string // its fault, for people

@@ -29,7 +29,7 @@ func (s *candidate) planTriggers() {
 		}
 		for n, script := range scripts[:min(len(scripts), maxTriggers)] {
 			e := s.add(&experiment{
-				name: fmt.Sprintf("trip %d on %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: triggers, minefield: i,
+				name: fmt.Sprintf("trigger %d of %s", n+1, nodeText(node, i)), rule: ruleMinefield, kind: triggers, minefield: i,
 			}, s.scenario, script)
 			setup := e.scenario.GetSetup()
 			setup.MaxMessages += extraMessages
@@ -44,9 +44,9 @@ func (s *candidate) planTriggers() {
 
 // givenTriggers returns the triggered_by script of a minefield, or nil.
 func (s *candidate) givenTriggers(minefield int) [][]*worldv1.ScriptTurn {
-	for _, trip := range s.scenario.GetProof().GetTriggers() {
-		if int(trip.GetMinefield()) == minefield {
-			return [][]*worldv1.ScriptTurn{trip.GetTurns()}
+	for _, trigger := range s.scenario.GetProof().GetTriggers() {
+		if int(trigger.GetMinefield()) == minefield {
+			return [][]*worldv1.ScriptTurn{trigger.GetTurns()}
 		}
 	}
 	return nil
