@@ -1,5 +1,4 @@
-// Package translate turns what travels on the wire into what the scoring engine works on, and its
-// results back.
+// Package translate converts protobuf messages to the types of package score, and its results back.
 package translate
 
 import (
