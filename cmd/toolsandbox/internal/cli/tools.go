@@ -33,7 +33,7 @@ tool host, and a test compares both.
 
 An argument with a question mark is optional. A call fails without the services that its tool needs; *location_service by
 default* means: needed unless the optional arguments give a place. Read-only tools never change the world.
-allow_action is there for users where tools [need their consent](confirmation.md).
+A user has allow_action only if a tool of the scenario [needs consent](confirmation.md).
 
 `
 
