@@ -1,4 +1,4 @@
-# Everything a developer and CI run. GNU make 4.3 or newer; Go is the only other thing that has to be there.
+# Everything a developer and CI run. GNU make 4.3 or newer; `make build` needs only Go; `make test` also needs a C compiler and Python 3.10.
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help

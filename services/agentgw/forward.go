@@ -158,7 +158,7 @@ func (s *Server) serveForwarded() (stop func() error, err error) {
 			}
 		}
 		if raw, err = proto.Marshal(turn); err != nil {
-			return nil // whoever asked asks again
+			return nil // the requesting replica retries
 		}
 		return raw
 	})

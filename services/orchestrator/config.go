@@ -51,7 +51,7 @@ func DefaultConfig() Config {
 func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Name, "orchestrator-name", c.Name, "name of this process in logs and claims")
 	fs.IntVar(&c.Parallel, "orchestrator-parallel", c.Parallel, "concurrent rollouts of this process; 0 serves and takes none from the queue")
-	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "lease of a rollout: time without progress until another process takes it over")
+	fs.DurationVar(&c.Lease, "orchestrator-lease", c.Lease, "lease of a rollout: time without renewal after which another process takes it over")
 	c.RegisterTurnFlags(fs)
 	fs.DurationVar(&c.ExecuteTimeout, "orchestrator-execute-timeout", c.ExecuteTimeout, "timeout of one execution of tools")
 	fs.Int64Var(&c.ConversationMemory, "orchestrator-conversation-memory", c.ConversationMemory, "concurrent bytes of conversations over 256 KiB in this process; up to 1 MiB one counts 1 MiB, beyond that its sweep's --max-rollout-bytes")

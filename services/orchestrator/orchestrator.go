@@ -1,5 +1,5 @@
 // Package orchestrator expands sweeps into rollouts and plays them. It owns the job queue and the
-// turn rule. Every message is on the bus before anything depends on it.
+// turn rule. All messages are in the log before a player outside the program is asked.
 package orchestrator
 
 import (

@@ -29,8 +29,8 @@ func newSession() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "Inspect, fork, replay and delete the worlds of a run",
-		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session
-or, if it has one session, the name of a scenario. session does not continue an interrupted run.`,
+		Long: `session reads the data of a run. A session is the world of one rollout: its tables at every message. ID is the id of a session,
+or the name of a scenario that has exactly one. session does not continue an interrupted run.`,
 		Example: `  toolsandbox run --agent oracle --out out
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
