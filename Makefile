@@ -151,7 +151,7 @@ check-scenarios: ## The catalogue is written in its canonical form
 check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist
 	go test -count=1 ./tools/internal/manifest
 	@flags=$$(for service in $(SERVICES); do $(BIN)/toolsandbox serve $$service --help 2>&1; done); \
-	for name in $$(grep -ohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s/*.yaml deploy/k8s/*.env | sort -u); do \
+	for name in $$(grep -ohE 'TOOLSANDBOX_[A-Z_]+' deploy/k8s/*.yaml deploy/k8s/*.env examples/kubernetes/*.yaml docs/kubernetes.md | sort -u); do \
 		flag=$$(echo "$${name#TOOLSANDBOX_}" | tr A-Z_ a-z-); \
 		grep -qE -- "--$$flag( |$$)" <<<"$$flags" || { echo "deploy/k8s: $$name: no service has the flag --$$flag" >&2; exit 1; }; \
 	done

@@ -88,14 +88,18 @@ func check(t *testing.T, resources string) error {
 	return manifest.Check(objects)
 }
 
-// TestDeploy checks the manifests of this repository.
+// TestDeploy checks the manifests of this repository and the example of an overlay.
 func TestDeploy(t *testing.T) {
-	objects, err := manifest.Build(filepath.Join("..", "..", "..", "deploy", "k8s"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := manifest.Check(objects); err != nil || len(objects) == 0 {
-		t.Errorf("%d objects do not fit together:\n%v", len(objects), err)
+	for _, dir := range []string{"deploy/k8s", "examples/kubernetes"} {
+		t.Run(dir, func(t *testing.T) {
+			objects, err := manifest.Build(filepath.Join("..", "..", "..", filepath.FromSlash(dir)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := manifest.Check(objects); err != nil || len(objects) == 0 {
+				t.Errorf("%d objects do not fit together:\n%v", len(objects), err)
+			}
+		})
 	}
 }
 
