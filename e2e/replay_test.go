@@ -243,7 +243,7 @@ func TestReplayFailure(t *testing.T) {
 	server := startChatServer(t)
 	server.status = http.StatusUnauthorized
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
-	const want = "2 of 2 rollouts have no score because of the infrastructure"
+	const want = "2 of 2 rollouts have no score because a service, a provider or a player failed"
 	wantFailure(t, want, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi", "is_cellular_on")
 	requests := server.asked.Load()
 	wantFailure(t, want, "run", "--replay", out, "--out", again)

@@ -148,13 +148,13 @@ func TestLongResumeFailed(t *testing.T) {
 			again := slices.Concat(args, []string{"--resume"})
 			mend := ": see the table, fix the cause, and --out " + out + " --resume plays them again"
 			server.left.Store(7) // a rollout and a half
-			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, args...)
-			wantFailure(t, "5 of 6 rollouts have no score because of the infrastructure"+mend, again...)
+			wantFailure(t, "5 of 6 rollouts have no score because a service, a provider or a player failed"+mend, args...)
+			wantFailure(t, "5 of 6 rollouts have no score because a service, a provider or a player failed"+mend, again...)
 			if got := server.answered.Load(); got != 7 {
 				t.Errorf("answers after a round in vain: got %d, want 7", got)
 			}
 			server.left.Store(5)
-			wantFailure(t, "rollouts have no score because of the infrastructure"+mend, again...)
+			wantFailure(t, "rollouts have no score because a service, a provider or a player failed"+mend, again...)
 			killWhenHanging(t, server, 3, place == nil, again...)
 			toolsandbox(t, again...)
 			equalResults(t, baseline, out)
@@ -224,7 +224,7 @@ func TestResumePlugin(t *testing.T) {
 	baseline, out := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, append(flags, baseline)...)
 	ill.Store(true)
-	wantFailure(t, "2 of 2 rollouts have no score because of the infrastructure", append(flags, out)...)
+	wantFailure(t, "2 of 2 rollouts have no score because a service, a provider or a player failed", append(flags, out)...)
 	ill.Store(false)
 	toolsandbox(t, append(flags, out, "--resume")...)
 	stop()

@@ -82,7 +82,7 @@ func TestUnknownToolServer(t *testing.T) {
 		`--toolhost-tool-server: dsek names no tool server of `+pack+`; did you mean "desk"?`)
 	services := start(t)
 	mustContain(t, "run", refused(t, append([]string{"run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "out")}, services.ClientArgs()...)...),
-		"1 of 1 rollouts have no score because of the infrastructure", `unknown tool server "desk": start the tool host with --toolhost-tool-server desk=address`)
+		"1 of 1 rollouts have no score because a service, a provider or a player failed", `unknown tool server "desk": start the tool host with --toolhost-tool-server desk=address`)
 	if server.calls.Load() > 0 {
 		t.Errorf("calls of the server: got %d, want none", server.calls.Load())
 	}
@@ -114,7 +114,7 @@ func TestLongToolServerLost(t *testing.T) {
 	if failed, ok := errors.AsType[*exec.ExitError](err); !ok || failed.ExitCode() != 1 {
 		t.Errorf("run: got %v, want exit code 1", err)
 	}
-	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because of the infrastructure", "tool server is unavailable: desk at grpc://"+server.address)
+	mustContain(t, "run", string(printed), "1 of 1 rollouts have no score because a service, a provider or a player failed", "tool server is unavailable: desk at grpc://"+server.address)
 	<-stopped
 	serveTools(t, server.address, shelf())
 	mustContain(t, "resumed run", toolsandbox(t, append(args, "--resume")...), "take_two_notes  1.000")

@@ -158,7 +158,7 @@ func TestMistakes(t *testing.T) {
 		{`"max_messages": 7`, `"max_messages": 7, "mood": 1`, `scenarios[0].mood: unknown field`},
 		{`"trace_tool": true`, `"trace_tool": false`, `trace_tool: is false, expected true`},
 		{`"DEFAULT"`, `"OTHER"`, `preferred_tool_backend: is "OTHER", expected DEFAULT`},
-		{`"_scrambled"`, `""`, `sample.json:18:3: document: is no JSON: the field "" is there twice`},
+		{`"_scrambled"`, `""`, `sample.json:18:3: document: is no JSON: the field "" occurs twice`},
 		{`"tools": ["set_wifi_status"]`, `"tools": []`, `variants._scrambled.tools: is empty, expected at least one tool`},
 		{`"variants": {`, `"variants": 1, "x": {`, `scenarios[0].variants: is a number, expected an object`},
 		{`"content": "go"}]`, `"content": "gö" "x"}]`, `sample.json:8:72: document: is no JSON: invalid character '"' after object`},

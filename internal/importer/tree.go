@@ -150,7 +150,7 @@ func (p *parser) fill(n *node, depth int) error {
 			}
 			name, _ = token.(string) // the decoder accepts nothing else here
 			if n.get(name) != nil {
-				return &syntaxError{at, fmt.Sprintf("the field %q is there twice", name)}
+				return &syntaxError{at, fmt.Sprintf("the field %q occurs twice", name)}
 			}
 		}
 		item, err := p.value(n, depth+1)

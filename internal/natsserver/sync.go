@@ -20,7 +20,7 @@ const (
 // RegisterFlag adds the flag of a process that embeds a server. The default is SyncInterval.
 func (s *Sync) RegisterFlag(fs *pflag.FlagSet) {
 	*s = SyncInterval
-	fs.Var(s, "sync", "fsync of streams: interval (every two minutes; a power failure may lose the last ones) or always (before each acknowledgement)")
+	fs.Var(s, "sync", "fsync of streams: interval (every two minutes; a power failure may lose messages of the last two) or always (before each acknowledgement)")
 }
 
 // String returns the name.

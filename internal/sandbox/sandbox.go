@@ -117,9 +117,9 @@ func Arguments(call *worldv1.ToolCall) (python.Value, error) {
 	return python.ParseJSON(call.GetArgumentsJson())
 }
 
-// IsObject reports whether a text is an object and nothing else but JSON's blanks around it, in
-// JSON or as a literal of Python. In the original's source such arguments stand without quotes, so
-// that the call runs.
+// IsObject reports whether a text is an object of JSON or a dict literal of Python, with no other
+// blanks around it than those of JSON. The original prints such arguments without quotes, so the
+// call runs.
 func IsObject(text string) bool {
 	text = strings.Trim(text, " \t\r\n")
 	if !strings.HasPrefix(text, "{") || !strings.HasSuffix(text, "}") {

@@ -69,7 +69,7 @@ func unzip(data []byte, limits limits) (fs.FS, error) {
 		case file.Flags&encrypted != 0:
 			return nil, fmt.Errorf("file %q is encrypted; pack it without a password", file.Name)
 		case seen[name]:
-			return nil, fmt.Errorf("file %q is there twice", file.Name)
+			return nil, fmt.Errorf("file %q occurs twice", file.Name)
 		}
 		seen[name] = true
 		first, _, below := strings.Cut(name, "/")

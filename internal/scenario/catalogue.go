@@ -63,7 +63,7 @@ func eachInJSON(data []byte, yield func(*scenariov1.Scenario) bool) error {
 			return err
 		}
 		if seen {
-			return fmt.Errorf("%q is there twice", scenariosField)
+			return fmt.Errorf("%q occurs twice", scenariosField)
 		}
 		if err := expect(decoder, json.Delim('[')); err != nil {
 			return err
@@ -89,7 +89,7 @@ func eachInJSON(data []byte, yield func(*scenariov1.Scenario) bool) error {
 		return err
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is something behind its end")
+		return errors.New("data after the end of the catalogue")
 	}
 	return nil
 }

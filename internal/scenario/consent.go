@@ -322,7 +322,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 		}
 		for _, other := range confirm[:i] {
 			if other.GetTool() == entry.GetTool() || other.GetAction() == entry.GetAction() {
-				c.fail(path, "tool %q or action %q is there twice", entry.GetTool(), entry.GetAction())
+				c.fail(path, "tool %q or action %q occurs twice", entry.GetTool(), entry.GetAction())
 			}
 		}
 	}

@@ -118,7 +118,7 @@ func TestScenarioErrors(t *testing.T) {
 		{"unknown category", "[SINGLE_TOOL_CALL]", "[SINGLE_TOOL_CALLS]",
 			`a.yaml:3:16: one.categories[0]: unknown category "SINGLE_TOOL_CALLS"; did you mean "SINGLE_TOOL_CALL"?`},
 		{"category twice", "[SINGLE_TOOL_CALL]", "[COREFERENCE, COREFERENCE]",
-			"a.yaml:3:29: one.categories[1]: category COREFERENCE is there twice (those for augmentations are added by themselves)"},
+			"a.yaml:3:29: one.categories[1]: category COREFERENCE occurs twice (those for augmentations are added by themselves)"},
 		{"unknown tool", "extra_tools: [set_wifi_status]", "extra_tools: [set_wifi_status, set_wifi]",
 			`a.yaml:4:34: one.extra_tools[1]: unknown tool "set_wifi"; expected one of set_wifi_status, add_contact, end_conversation`},
 		{"unknown tool, near", "extra_tools: [set_wifi_status]", "extra_tools: [set_wifi_status, add_contacts]",

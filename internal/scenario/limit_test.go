@@ -245,7 +245,7 @@ func TestUnusualArchives(t *testing.T) {
 		want    string
 	}{
 		{"password", []zip.FileHeader{locked}, `file "a.yaml" is encrypted; pack it without a password`},
-		{"twice", []zip.FileHeader{stored("a.yaml"), stored("a.yaml")}, `file "a.yaml" is there twice`},
+		{"twice", []zip.FileHeader{stored("a.yaml"), stored("a.yaml")}, `file "a.yaml" occurs twice`},
 		{"deep", []zip.FileHeader{deep}, `file "a/a/a/a/a/a/a/a/a/a/a/a.yaml" lies in more than 10 folders`},
 		{"many", many, "has 9 files; at most 8 are read"},
 		{"method", []zip.FileHeader{other}, "a.yaml:1:1: document: cannot be read: zip: unsupported compression algorithm"},

@@ -69,7 +69,7 @@ func TestBadUserTools(t *testing.T) {
 		{"the end", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, end_conversation]",
 			"a.yaml:9:30: one.user.tools[1]: end_conversation is the user's by itself; leave it out"},
 		{"twice", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_status]",
-			`a.yaml:9:30: one.user.tools[1]: tool "set_wifi_status" is there twice`},
+			`a.yaml:9:30: one.user.tools[1]: tool "set_wifi_status" occurs twice`},
 		{"not its own", "    - calls: [{tool: set_wifi_status", "    - calls: [{tool: add_contact",
 			`a.yaml:12:24: one.user.script[0].calls[0].tool: the user cannot call "add_contact", only set_wifi_status, end_conversation; list it in user.tools if it should`},
 		{"no list", "  tools: [set_wifi_status]", "  tools: set_wifi_status",

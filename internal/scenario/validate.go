@@ -108,7 +108,7 @@ func (c *checker) userTools(names []string) {
 		case name == endTool:
 			c.fail(path, "%s is the user's by itself; leave it out", endTool)
 		case slices.Contains(names[:i], name):
-			c.fail(path, "tool %q is there twice", name)
+			c.fail(path, "tool %q occurs twice", name)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func (c *checker) categories(categories []string) {
 		if !slices.Contains(known, name) {
 			c.fail(path, "unknown category %q%s", name, hint(name, known))
 		} else if slices.Contains(categories[:i], name) {
-			c.fail(path, "category %s is there twice (those for augmentations are added by themselves)", name)
+			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/python"
 )
 
-// allQuotes are the quotes that a text may stand in, those that Python prefers first.
+// allQuotes are Python's quotes, in the order in which Python prefers them.
 var allQuotes = []string{"'", `"`, `"""`, "'''"}
 
 // joined writes a formatted text, in quotes that no part of it has.
@@ -30,7 +30,7 @@ func (w *writer) joined(x *JoinedStr) {
 		_, isText := field.(*Constant)
 		escaped, possible := quoted(parts[i], quotes, isText)
 		if !slices.ContainsFunc(possible, func(quote string) bool { return slices.Contains(quotes, quote) }) {
-			// No quotes do for all parts.
+			// No quotes fit all parts.
 			b.Reset()
 			quotes = []string{"'''"}
 			for _, part := range parts {

@@ -85,7 +85,7 @@ func (c *Selection) RegisterFlags(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&c.Variants, "variants", []string{PlainVariant}, "variants of the tools: plain, all, or `suffixes` of names such as 3_distraction_tools")
 	flags.StringVar(&c.split, "split", string(euroeval.SplitAll), "`part` of packs of records to play: all, or EuroEval's train, val or test")
 	flags.StringVar(&c.backend, "preferred-tool-backend", scenario.DefaultBackend, "`backend` of tools with several implementations; other tools use their default")
-	flags.BoolVarP(&c.testMode, "test-mode", "t", false, "run only a few scenarios")
+	flags.BoolVarP(&c.testMode, "test-mode", "t", false, fmt.Sprintf("run only the first %d scenarios", testScenarios))
 }
 
 // Load returns the selected scenarios, sorted by name. args are further patterns. It writes

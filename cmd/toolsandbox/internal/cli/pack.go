@@ -104,9 +104,9 @@ func newPackDocs() *cobra.Command {
 func newPackFreeze() *cobra.Command {
 	return &cobra.Command{
 		Use:   "freeze PACK",
-		Short: "Keep the lists of tools of a pack's servers in the pack",
-		Long: `freeze asks the tool servers of a pack for their tools and writes the lists to tools/NAME.json in the pack. It can then be loaded
-where the servers are not, and its tools stay what they are until freeze is run again.`,
+		Short: "Store the tool lists of a pack's servers in the pack",
+		Long: `freeze asks the tool servers of a pack for their tools and writes the lists to tools/NAME.json in the pack. The pack then loads
+without its servers, and its tools change only when freeze is run again.`,
 		Example: "  toolsandbox pack freeze shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -83,8 +83,8 @@ func newNATS() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "nats",
 		Short: "Run a NATS JetStream server for separate services",
-		Long: `nats runs the NATS JetStream server that is built into this program, for one machine. deploy/k8s describes NATS in a
-cluster.`,
+		Long: `nats runs the NATS JetStream server that is built into this program, for one machine. deploy/k8s has a manifest for
+clusters.`,
 		Example: `  toolsandbox serve nats --listen 127.0.0.1:4222 --dir data/nats`,
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -391,7 +391,7 @@ func (o *Options) verdict(collector *collector) error {
 		why, advice string
 		plays       bool
 	}{
-		{all - remaining - unmeasured, "of the infrastructure: see the table", ", fix the cause, and " + play + "plays them again", true},
+		{all - remaining - unmeasured, "a service, a provider or a player failed: see the table", ", fix the cause, and " + play + "plays them again", true},
 		{remaining, "the person at the terminal ended them", ": " + play + "asks for them again", true},
 		{unmeasured, "a measure failed: see the table", ", fix the measure in the pack, and " + score + "with its --pack scores the messages", false},
 	} {

@@ -39,15 +39,15 @@ func TestVerdict(t *testing.T) {
 	}{
 		"all scored": {[]report.Row{scored, scored}, "", ""},
 		"left":       {[]report.Row{left, scored}, "", "1 of 2 rollouts have no score because the person at the terminal ended them: --out o --resume asks for them again"},
-		"lost":       {[]report.Row{lost, scored}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again"},
-		"no person":  {[]report.Row{other, scored}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again"},
-		"both": {[]report.Row{lost, left}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again\n" +
+		"lost":       {[]report.Row{lost, scored}, "", "1 of 2 rollouts have no score because a service, a provider or a player failed: see the table, fix the cause, and --out o --resume plays them again"},
+		"no person":  {[]report.Row{other, scored}, "", "1 of 2 rollouts have no score because a service, a provider or a player failed: see the table, fix the cause, and --out o --resume plays them again"},
+		"both": {[]report.Row{lost, left}, "", "1 of 2 rollouts have no score because a service, a provider or a player failed: see the table, fix the cause, and --out o --resume plays them again\n" +
 			"1 of 2 rollouts have no score because the person at the terminal ended them: --out o --resume asks for them again"},
-		"a measure": {[]report.Row{lost, broken}, "", "1 of 2 rollouts have no score because of the infrastructure: see the table, fix the cause, and --out o --resume plays them again\n" +
+		"a measure": {[]report.Row{lost, broken}, "", "1 of 2 rollouts have no score because a service, a provider or a player failed: see the table, fix the cause, and --out o --resume plays them again\n" +
 			"1 of 2 rollouts have no score because a measure failed: see the table, fix the measure in the pack, and toolsandbox score o --write with its --pack scores the messages"},
 		"a measure, replayed": {[]report.Row{scored, broken}, "p",
 			"1 of 2 rollouts have no score because a measure failed: see the table, fix the measure in the pack, and toolsandbox score o --write with its --pack scores the messages"},
-		"replayed": {[]report.Row{lost, left}, "p", "1 of 2 rollouts have no score because of the infrastructure: see the table\n" +
+		"replayed": {[]report.Row{lost, left}, "p", "1 of 2 rollouts have no score because a service, a provider or a player failed: see the table\n" +
 			"1 of 2 rollouts have no score because the person at the terminal ended them"},
 	} {
 		t.Run(name, func(t *testing.T) {

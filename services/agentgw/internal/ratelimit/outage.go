@@ -85,7 +85,7 @@ func (b *budget) waitError(now time.Time, r SweepRound) error {
 			ErrOutage, now.Sub(b.outage.start).Round(time.Second), b.outage.requests, b.outage.lastReason())
 	}
 	next := max(b.openUntil.Sub(now), 0).Round(time.Millisecond)
-	return fmt.Errorf("%w, tried again in %s%s", ErrBreakerOpen, next, b.outage.lastReason())
+	return fmt.Errorf("%w, next attempt in %s%s", ErrBreakerOpen, next, b.outage.lastReason())
 }
 
 // recordRefusal records that a request of a run was refused or failed. It fails queued requests

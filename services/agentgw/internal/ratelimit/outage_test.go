@@ -49,13 +49,13 @@ func TestOutage(t *testing.T) {
 		"429":                 {always(Outcome{Class: Throttled, Reason: "HTTP 429: slow down"}), ErrOutage, time.Minute, "; the last reason was: HTTP 429: slow down"},
 		"503":                 {always(Outcome{Class: Overloaded}), ErrOutage, time.Minute, " requests were refused or failed and none was answered"},
 		"429 for an hour":     {always(Outcome{Class: Throttled, RetryAfter: time.Hour}), ErrOutage, 2 * time.Minute, "were refused or failed"},
-		"failures after work": {always(Outcome{Class: Failed}), ErrBreakerOpen, time.Minute, "circuit breaker is open, tried again in "},
+		"failures after work": {always(Outcome{Class: Failed}), ErrBreakerOpen, time.Minute, "circuit breaker is open, next attempt in "},
 		"429 and failures": {func(time.Duration) Outcome {
 			if turns++; turns%4 == 0 {
 				return Outcome{Class: Throttled}
 			}
 			return Outcome{Class: Failed}
-		}, ErrBreakerOpen, 2 * time.Minute, "circuit breaker is open, tried again in "},
+		}, ErrBreakerOpen, 2 * time.Minute, "circuit breaker is open, next attempt in "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

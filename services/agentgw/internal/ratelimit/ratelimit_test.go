@@ -271,7 +271,7 @@ func TestBreaker(t *testing.T) {
 		}
 		const last = "; the last reason was: connection refused"
 		_, err := limiter.Acquire(t.Context(), request("s"))
-		if want := "budget of openai: circuit breaker is open, tried again in 10.001s" + last; err == nil || err.Error() != want {
+		if want := "budget of openai: circuit breaker is open, next attempt in 10.001s" + last; err == nil || err.Error() != want {
 			t.Errorf("Acquire: got %v, want %s", err, want)
 		}
 		<-time.After(limiter.cfg.OpenFor + 2*time.Millisecond)

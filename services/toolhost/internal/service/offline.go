@@ -149,7 +149,7 @@ func nearest(from point, n int, at func(i int) point) (index int, kilometers flo
 			likely = i
 		}
 	}
-	limit := from.kilometers(at(likely)) // measuring is dear: only what may be nearer is measured
+	limit := from.kilometers(at(likely)) // exact distances are slow: compute only possible minima
 	for i := range n {
 		if from.atLeast(at(i)) > limit {
 			continue

@@ -30,7 +30,7 @@ var noCreditCodes = []string{
 	"1113",                                                      // Zhipu, with 429
 	"Arrearage",                                                 // Alibaba
 	"AccountOverdueError",                                       // Volcengine
-	"insufficient_user_quota", "pre_consume_token_quota_failed", // one-api and its kin
+	"insufficient_user_quota", "pre_consume_token_quota_failed", // one-api and its forks
 	"insufficient_balance", "insufficient_credits",
 }
 
