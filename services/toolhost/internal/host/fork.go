@@ -75,7 +75,7 @@ func (h *Host) fork(ctx context.Context, id string, l *openSession, index int32,
 	if err != nil {
 		return nil, err
 	}
-	return record, h.store.Create(ctx, newID, meta, nil, index)
+	return record, h.store.Create(ctx, newID, meta, index)
 }
 
 // stateAt sets the fields of a record to the state after the last execution up to index.

@@ -210,7 +210,7 @@ func (h *Host) createLocked(ctx context.Context, id string, start *compiledSetup
 	if err != nil {
 		return nil, fmt.Errorf("create session %s: %w", id, err)
 	}
-	switch err := h.store.Create(ctx, id, meta, nil, l.lastIndex); {
+	switch err := h.store.Create(ctx, id, meta, l.lastIndex); {
 	case err == nil:
 		h.sessions.Add(id, l)
 		return start.response, h.storeAnswers(ctx, id, made.Answers)

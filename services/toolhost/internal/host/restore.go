@@ -105,11 +105,11 @@ func (h *Host) rollBack(
 		return nil
 	})
 	if err != nil {
-		return nil, 0, fmt.Errorf("rewind: %w", err)
+		return nil, 0, fmt.Errorf("roll back: %w", err)
 	}
 	meta, err := proto.Marshal(record)
 	if err != nil {
-		return nil, 0, fmt.Errorf("rewind session %s: %w", id, err)
+		return nil, 0, fmt.Errorf("roll back session %s: %w", id, err)
 	}
 	h.sessions.Remove(id)
 	if err := h.store.RollBack(ctx, id, record.GetLastIndex(), meta); err != nil {

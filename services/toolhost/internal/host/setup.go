@@ -101,7 +101,7 @@ func (h *Host) setupFor(ctx context.Context, origin SetupRef) (*compiledSetup, e
 	if err != nil {
 		return nil, err
 	}
-	if err := h.store.Create(ctx, setupPrefix+digest, raw, nil, 0); err != nil && !errors.Is(err, store.ErrExists) {
+	if err := h.store.Create(ctx, setupPrefix+digest, raw, 0); err != nil && !errors.Is(err, store.ErrExists) {
 		return nil, fmt.Errorf("store setup %s: %w", setup.GetName(), err)
 	}
 	h.setups.Add(digest, compiled)

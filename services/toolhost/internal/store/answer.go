@@ -51,7 +51,7 @@ func (s *Store) Answers(id string, from, to int32) ([]Answer, error) {
 			if index > to {
 				break
 			}
-			value, err := s.unseal(k, v)
+			value, err := s.value(k, v)
 			if err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ func benchmarkCommit(b *testing.B, writers int) {
 	meta, data, outcome := bytes.Repeat([]byte("m"), 200), bytes.Repeat([]byte("v"), 1000), bytes.Repeat([]byte("o"), 300)
 	id := func(n int) string { return fmt.Sprintf("%016x", uint64(n)*0x9e3779b97f4a7c15) }
 	inParallel(64, sessions, func(n int) {
-		if err := s.Create(context.Background(), id(n), meta, []Version{{Index: -1, Data: data}}, -1); err != nil {
+		if err := createWith(context.Background(), s, id(n), string(meta), Version{Index: -1, Data: data}); err != nil {
 			b.Error(err)
 		}
 	})

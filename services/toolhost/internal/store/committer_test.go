@@ -49,7 +49,7 @@ func TestContextEnds(t *testing.T) {
 	record.Meta[0], record.Versions[0].Data[0] = 'Y', 'Y'
 	wantRecord(t, s, "a", want)
 
-	wantError(t, "Create after the end", s.Create(ctx, "c", nil, nil, 0), context.Canceled)
+	wantError(t, "Create after the end", s.Create(ctx, "c", nil, 0), context.Canceled)
 	_, err = s.Load("c")
 	wantError(t, "Load", err, ErrNotFound)
 }

@@ -117,9 +117,9 @@ func (s *Store) isCorrupt() bool {
 	return fatal != nil && errors.As(fatal, new(*CorruptError))
 }
 
-// unseal is the function unseal with the file in its error.
-func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
-	value, err := checkedValue(key, sealed)
+// value is checkedValue with the file in its error.
+func (s *Store) value(key, stored []byte) ([]byte, error) {
+	value, err := checkedValue(key, stored)
 	if err != nil {
 		return nil, &CorruptError{path: s.path, cause: err}
 	}
@@ -128,9 +128,9 @@ func (s *Store) unseal(key, sealed []byte) ([]byte, error) {
 
 // get returns the value of a key, nil if there is none.
 func (s *Store) get(b *bolt.Bucket, key []byte) ([]byte, error) {
-	sealed := b.Get(key)
-	if sealed == nil {
+	stored := b.Get(key)
+	if stored == nil {
 		return nil, nil
 	}
-	return s.unseal(key, sealed)
+	return s.value(key, stored)
 }

@@ -35,7 +35,7 @@ func written(t *testing.T) []byte {
 	}
 	for n := range sessions + 20 {
 		id := fmt.Sprintf("sweep.%d", n)
-		err := s.Create(t.Context(), id, []byte(id), []Version{{Index: -1, Data: bytes.Repeat([]byte(id), n)}}, -1)
+		err := createWith(t.Context(), s, id, id, Version{Index: -1, Data: bytes.Repeat([]byte(id), n)})
 		for i := range int32(4) {
 			data := bytes.Repeat([]byte{byte(i), byte(n)}, n*n*int(i))
 			err = errors.Join(err, s.Commit(t.Context(), id, Execution{Index: i, LastIndex: i, Meta: []byte(id), Versions: []Version{{Table: uint8(i % 2), Index: i, Data: data}}, Outcome: data[:len(data)/3]}))
@@ -159,7 +159,7 @@ func damagedFiles(t *testing.T, damages int) {
 		if diff := cmp.Diff(want, got); (diff != "" || err != nil) && len(damaged) > 0 {
 			t.Errorf("damage %d: got %v and contents that differ, want an error when it is opened\n%.2000s", n, err, diff)
 		}
-		if err := errors.Join(s.Create(t.Context(), "new", nil, nil, 0), s.Close()); err != nil {
+		if err := errors.Join(s.Create(t.Context(), "new", nil, 0), s.Close()); err != nil {
 			t.Errorf("damage %d: write and close: got %v, want nil", n, err)
 		}
 	}
@@ -207,7 +207,7 @@ func damageWhileOpen(t *testing.T, damages int) {
 		}
 		errs := make([]error, sessions)
 		inParallel(sessions, sessions, func(i int) {
-			errs[i] = s.Create(context.Background(), fmt.Sprintf("sweep.%d new", i), bytes.Repeat([]byte("x"), 5000), nil, 0)
+			errs[i] = s.Create(context.Background(), fmt.Sprintf("sweep.%d new", i), bytes.Repeat([]byte("x"), 5000), 0)
 		})
 		writes := errors.Join(errs...)
 		select {

@@ -39,7 +39,7 @@ func writeUntilKilled(path string) error {
 	for w := range 8 {
 		go func() {
 			id := fmt.Sprint(w)
-			if err := s.Create(context.Background(), id, []byte("0"), nil, 0); err != nil {
+			if err := s.Create(context.Background(), id, []byte("0"), 0); err != nil {
 				failed <- err
 			}
 			for i := int32(1); ; i++ {
@@ -121,7 +121,7 @@ func TestCopyOfLiveFile(t *testing.T) {
 	const writers, commits = 8, 50
 	inParallel(writers, writers, func(w int) {
 		id := fmt.Sprint(w)
-		err := s.Create(t.Context(), id, []byte("0"), nil, 0)
+		err := s.Create(t.Context(), id, []byte("0"), 0)
 		for i := int32(1); i <= commits && err == nil; i++ {
 			text := []byte(fmt.Sprint(i))
 			err = s.Commit(t.Context(), id, Execution{Index: i, LastIndex: i, Meta: text, Versions: []Version{{uint8(i % 3), i, text}}, Outcome: text})
@@ -164,7 +164,7 @@ func TestConcurrentUse(t *testing.T) {
 			var created atomic.Int32
 			inParallel(16, 400, func(i int) {
 				id := fmt.Sprint(i % 20)
-				switch err := s.Create(t.Context(), id, []byte("m"), nil, 0); {
+				switch err := s.Create(t.Context(), id, []byte("m"), 0); {
 				case err == nil:
 					created.Add(1)
 				case !errors.Is(err, ErrExists):
@@ -256,7 +256,7 @@ func TestCloseWithWriters(t *testing.T) {
 	go func() {
 		defer close(finished)
 		inParallel(writers, writers, func(i int) {
-			results[i] = s.Create(t.Context(), fmt.Sprint(i), nil, nil, 0)
+			results[i] = s.Create(t.Context(), fmt.Sprint(i), nil, 0)
 			first <- struct{}{}
 		})
 	}()
@@ -266,7 +266,7 @@ func TestCloseWithWriters(t *testing.T) {
 	}
 	<-finished
 
-	wantError(t, "Create after Close", s.Create(t.Context(), "late", nil, nil, 0), ErrClosed)
+	wantError(t, "Create after Close", s.Create(t.Context(), "late", nil, 0), ErrClosed)
 	_, err := s.Load("0")
 	wantError(t, "Load after Close", err, ErrClosed)
 	_, err = s.List("", "", 0, nil)

@@ -22,7 +22,7 @@ func (s *Store) Load(id string) (*Record, error) {
 		prefix := append([]byte(id), 0, kindVersion)
 		c := b.Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			data, err := s.unseal(k, v)
+			data, err := s.value(k, v)
 			if err != nil {
 				return err
 			}
@@ -54,7 +54,7 @@ func (s *Store) VersionAt(id string, table uint8, at int32) (data []byte, index 
 		if !bytes.HasPrefix(k, prefix) {
 			return nil
 		}
-		found, err := s.unseal(k, v)
+		found, err := s.value(k, v)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (s *Store) Outcomes(id string, visit func(index int32, outcome []byte) erro
 		prefix := appendPrefix(nil, id, kindOutcome, 0)
 		c := b.Cursor()
 		for k, v := c.Seek(prefix); bytes.HasPrefix(k, prefix); k, v = c.Next() {
-			data, err := s.unseal(k, v)
+			data, err := s.value(k, v)
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func (s *Store) listPage(prefix, after string, limit int) (sessions []listedSess
 				more = true
 				return nil
 			}
-			value, err := s.unseal(k, v)
+			value, err := s.value(k, v)
 			if err != nil {
 				return err
 			}

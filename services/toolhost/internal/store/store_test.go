@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -33,9 +34,18 @@ func openTest(t *testing.T, cfg Config) *Store {
 
 func mustCreate(t *testing.T, s *Store, id, meta string, versions ...Version) {
 	t.Helper()
-	if err := s.Create(t.Context(), id, []byte(meta), versions, -1); err != nil {
+	if err := createWith(t.Context(), s, id, meta, versions...); err != nil {
 		t.Fatalf("Create(%q): %v", id, err)
 	}
+}
+
+// createWith creates a session with versions, which only executions have outside of tests.
+func createWith(ctx context.Context, s *Store, id, meta string, versions ...Version) error {
+	if err := s.Create(ctx, id, []byte(meta), -1); err != nil {
+		return err
+	}
+	versions = checkedVersions(id, versions)
+	return s.write(ctx, "put versions of", id, &request{apply: func(w *writer) (_, err error) { return nil, w.putVersions(id, versions) }})
 }
 
 func mustCommit(t *testing.T, s *Store, id string, index int32, meta, outcome string, versions ...Version) {
@@ -95,7 +105,7 @@ func TestSessionLifecycle(t *testing.T) {
 	big := Version{Table: 1, Index: 300, Data: bytes.Repeat([]byte("big"), 10_000)}
 	empty := Version{Table: 1, Index: 2, Data: []byte{}}
 	mustCreate(t, s, "a", "m0", first, Version{Table: 0, Index: -1, Data: []byte("zero")})
-	wantError(t, "second Create", s.Create(t.Context(), "a", []byte("other"), nil, 9), ErrExists)
+	wantError(t, "second Create", s.Create(t.Context(), "a", []byte("other"), 9), ErrExists)
 	mustCommit(t, s, "a", 300, "m2", "three hundred", big)
 	mustCommit(t, s, "a", 2, "m1", "", empty) // a late one does not take the highest index back
 	mustCommit(t, s, "a", -5, "m3", "before")
@@ -137,7 +147,7 @@ func TestSessionLifecycle(t *testing.T) {
 
 func TestLastIndex(t *testing.T) {
 	s := openTest(t, Config{})
-	if err := s.Create(t.Context(), "a", nil, nil, 7); err != nil {
+	if err := s.Create(t.Context(), "a", nil, 7); err != nil {
 		t.Fatal(err)
 	}
 	wantRecord(t, s, "a", &Record{Meta: []byte{}, LastIndex: 7})
@@ -242,7 +252,7 @@ func TestUnusualIDs(t *testing.T) {
 	}
 
 	for _, id := range []string{"", "\x00", "a\x00", "a\x00b", strings.Repeat("x", maxID+1)} {
-		wantError(t, "Create", s.Create(t.Context(), id, nil, nil, 0), ErrID)
+		wantError(t, "Create", s.Create(t.Context(), id, nil, 0), ErrID)
 		wantError(t, "Commit", s.Commit(t.Context(), id, Execution{}), ErrID)
 		wantError(t, "Delete", s.Delete(t.Context(), id), ErrID)
 		_, err := s.Load(id)
@@ -283,7 +293,7 @@ func TestList(t *testing.T) {
 	}
 	inParallel(16, n, func(i int) {
 		if err := errors.Join(
-			s.Create(t.Context(), all[i], []byte("m"), []Version{{Data: []byte("v")}}, 0),
+			createWith(t.Context(), s, all[i], "m", Version{Data: []byte("v")}),
 			s.Commit(t.Context(), all[i], Execution{Index: 1, LastIndex: 1, Meta: []byte("m"), Outcome: []byte("o")})); err != nil {
 			t.Error(err)
 		}

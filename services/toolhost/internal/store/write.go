@@ -16,20 +16,17 @@ type writer struct {
 	key    []byte // of the last operation; bbolt copies keys
 }
 
-// Create creates a session with meta, versions and lastIndex as its highest index. It fails with
-// ErrExists, without a change, if the id exists. It returns nil only after the commit. If ctx ends
-// first, it returns the context's error, and the session may or may not be created. It keeps no
-// reference to its arguments. Other errors: ErrID, ErrClosed, *FatalError.
-func (s *Store) Create(ctx context.Context, id string, meta []byte, versions []Version, lastIndex int32) error {
-	value, versions := sessionValue(lastIndex, meta), sealVersions(id, versions)
+// Create creates a session with meta and lastIndex as its highest index. It fails with ErrExists,
+// without a change, if the id exists. It returns nil only after the commit. If ctx ends first, it
+// returns the context's error, and the session may or may not be created. It keeps no reference to
+// its arguments. Other errors: ErrID, ErrClosed, *FatalError.
+func (s *Store) Create(ctx context.Context, id string, meta []byte, lastIndex int32) error {
+	value := sessionValue(lastIndex, meta)
 	return s.write(ctx, "create", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old != nil || err != nil {
 			return ErrExists, err
 		}
-		if err := w.bucket.Put(w.key, addChecksum(w.key, value)); err != nil {
-			return nil, err
-		}
-		return nil, w.putVersions(id, versions)
+		return nil, w.bucket.Put(w.key, addChecksum(w.key, value))
 	}})
 }
 
@@ -52,7 +49,7 @@ type Execution struct {
 // error, and the commit may or may not happen; Outcome shows which. It keeps no reference to its
 // arguments. Other errors: ErrID, ErrClosed, *FatalError.
 func (s *Store) Commit(ctx context.Context, id string, e Execution) error {
-	value, versions := sessionValue(max(e.Index, e.LastIndex), e.Meta), sealVersions(id, e.Versions)
+	value, versions := sessionValue(max(e.Index, e.LastIndex), e.Meta), checkedVersions(id, e.Versions)
 	outcome := addChecksum(appendKey(nil, id, kindOutcome, 0, e.Index), e.Outcome)
 	return s.write(ctx, "commit", id, &request{mayWait: e.MayWait, apply: func(w *writer) (rejected, err error) {
 		old, err := w.session(id)
@@ -104,9 +101,9 @@ func (w *writer) putVersions(id string, versions []Version) error {
 	return nil
 }
 
-// sealVersions returns sealed copies of versions, because a caller whose context ends may reuse its
-// memory before the commit.
-func sealVersions(id string, versions []Version) []Version {
+// checkedVersions returns copies of versions with checksums. It copies because a caller whose
+// context ends may reuse its memory before the commit.
+func checkedVersions(id string, versions []Version) []Version {
 	versions = slices.Clone(versions)
 	var key []byte
 	for i, v := range versions {

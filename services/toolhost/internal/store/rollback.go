@@ -11,7 +11,7 @@ import (
 // otherwise behaves as Commit.
 func (s *Store) RollBack(ctx context.Context, id string, index int32, meta []byte) error {
 	value := sessionValue(index, meta)
-	return s.write(ctx, "rewind", id, &request{apply: func(w *writer) (rejected, err error) {
+	return s.write(ctx, "roll back", id, &request{apply: func(w *writer) (rejected, err error) {
 		if old, err := w.session(id); old == nil || err != nil {
 			return ErrNotFound, err
 		}
