@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"time"
 )
@@ -28,6 +29,7 @@ func main() {
 	flag.BoolVar(&shared, "http2", false, "let requests share connections, over HTTP/2 without TLS")
 	flag.Parse()
 	debug.SetGCPercent(growth)
+	runtime.GOMAXPROCS(1) // leaves the processors to the measured program
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	if err := run(ctx, model, address, shared, flag.Args()); err != nil {
