@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"go.opentelemetry.io/otel"
@@ -25,8 +24,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
-// compiledCacheSize is the maximum number of compiled evaluations in memory.
-const compiledCacheSize = 4096
+// cacheSize is the maximum number of scenarios whose compiled evaluation and starting tables are in
+// memory.
+const cacheSize = 4096
 
 // errUnscorable means that an evaluation or a trajectory cannot be scored.
 var errUnscorable = errors.New("cannot be scored")
@@ -36,14 +36,17 @@ type scorer struct {
 	bus      bus.Evaluator
 	logger   *slog.Logger
 	compiled *lru.Cache[string, *translate.Evaluation]
+	// starting are the tables in which rollouts start, by digest of the setup.
+	starting *lru.Cache[string, translate.Versions]
 }
 
 func newScorer(b bus.Evaluator, logger *slog.Logger) *scorer {
-	compiled, err := lru.New[string, *translate.Evaluation](compiledCacheSize)
-	if err != nil {
+	compiled, err := lru.New[string, *translate.Evaluation](cacheSize)
+	starting, err2 := lru.New[string, translate.Versions](cacheSize)
+	if err := errors.Join(err, err2); err != nil {
 		panic(err) // the size is positive
 	}
-	return &scorer{bus: b, logger: logger, compiled: compiled}
+	return &scorer{bus: b, logger: logger, compiled: compiled, starting: starting}
 }
 
 // retryUnavailable retries a task while NATS does not answer. Each attempt takes the timeout of the
@@ -133,14 +136,11 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 			result = grade(evaluation.Task, trajectory.Messages, trajectory.Rollout.GetAgent().GetPlugin() != nil)
 			break
 		}
-		setup, err := s.bus.Setup(ctx, trajectory.Rollout.GetSetupDigest())
-		if errors.Is(err, bus.ErrNotFound) {
-			return nil, fmt.Errorf("%w: its setup is no longer stored", errUnscorable)
-		}
+		starting, err := s.startingVersions(ctx, trajectory.Rollout.GetSetupDigest())
 		if err != nil {
 			return nil, err
 		}
-		scored, err := evaluate(evaluation, trajectory.Messages, slices.Concat(setup.GetTables(), trajectory.Tables))
+		scored, err := evaluate(evaluation, trajectory.Messages, starting, trajectory.Tables)
 		if err != nil {
 			return nil, err
 		}
@@ -200,8 +200,27 @@ func (s *scorer) evaluation(ctx context.Context, digest string) (*translate.Eval
 	return compiled, nil
 }
 
-func evaluate(evaluation *translate.Evaluation, messages []*worldv1.Message, tables []*worldv1.Table) (score.Result, error) {
-	trajectory, err := evaluation.Trajectory(messages, tables)
+// startingVersions returns the tables in which the rollouts of a setup start, with a cache.
+func (s *scorer) startingVersions(ctx context.Context, digest string) (translate.Versions, error) {
+	if starting, ok := s.starting.Get(digest); ok {
+		return starting, nil
+	}
+	setup, err := s.bus.Setup(ctx, digest)
+	if errors.Is(err, bus.ErrNotFound) {
+		return nil, fmt.Errorf("%w: its setup is no longer stored", errUnscorable)
+	}
+	if err != nil {
+		return nil, err
+	}
+	starting := translate.NewVersions(setup.GetTables())
+	s.starting.Add(digest, starting)
+	return starting, nil
+}
+
+func evaluate(
+	evaluation *translate.Evaluation, messages []*worldv1.Message, starting translate.Versions, tables []*worldv1.Table,
+) (score.Result, error) {
+	trajectory, err := evaluation.Trajectory(messages, starting, tables)
 	if err != nil {
 		return score.Result{}, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
@@ -221,7 +240,7 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 	if evaluation.Task != nil {
 		return &evaluatorv1.ExplainTrajectoryResponse{Result: grade(evaluation.Task, req.GetMessages(), req.GetTextIsNoCall())}, nil
 	}
-	trajectory, err := evaluation.Trajectory(req.GetMessages(), req.GetTables())
+	trajectory, err := evaluation.Trajectory(req.GetMessages(), nil, req.GetTables())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}

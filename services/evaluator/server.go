@@ -71,7 +71,7 @@ func (s *server) ScoreTrajectory(_ context.Context, req *evaluatorv1.ScoreTrajec
 	if compiled.Task != nil {
 		return &evaluatorv1.ScoreTrajectoryResponse{Result: grade(compiled.Task, req.GetMessages(), req.GetTextIsNoCall())}, nil
 	}
-	scored, err := evaluate(compiled, req.GetMessages(), req.GetTables())
+	scored, err := evaluate(compiled, req.GetMessages(), nil, req.GetTables())
 	if err != nil {
 		return nil, statusOf(err)
 	}

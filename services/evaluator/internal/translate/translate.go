@@ -3,6 +3,8 @@ package translate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
@@ -55,18 +57,17 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	return compiled, nil
 }
 
-// Trajectory translates messages, which must have indices from 0 without gaps, and table versions,
-// which must be sorted by index within each table. Its error says what breaks these rules.
-func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.Table) (*score.Trajectory, error) {
-	t := &score.Trajectory{
-		Schema: e.schema, Messages: make([]score.Message, len(messages)), Tables: make(map[string][]score.Version),
-	}
-	for i, m := range messages {
-		if int(m.GetIndex()) != i {
-			return nil, fmt.Errorf("message %d has index %d", i, m.GetIndex())
-		}
-		t.Messages[i] = message(m)
-	}
+// Versions are table versions by name of the table, sorted by index.
+type Versions map[string][]score.Version
+
+// NewVersions translates table versions, which must be sorted by index within each table.
+func NewVersions(tables []*worldv1.Table) Versions {
+	versions := make(Versions)
+	versions.add(tables)
+	return versions
+}
+
+func (v Versions) add(tables []*worldv1.Table) {
 	for _, version := range tables {
 		rows := make([][]score.Value, len(version.GetRows()))
 		for i, row := range version.GetRows() {
@@ -75,7 +76,26 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, tables []*worldv1.T
 				rows[i][j] = score.FromProto(cell)
 			}
 		}
-		t.Tables[version.GetName()] = append(t.Tables[version.GetName()], score.Version{Index: int(version.GetIndex()), Rows: rows})
+		name := version.GetName()
+		v[name] = append(slices.Clip(v[name]), score.Version{Index: int(version.GetIndex()), Rows: rows})
+	}
+}
+
+// Trajectory translates messages, which must have indices from 0 without gaps, and tables, the
+// versions after starting. Its error says what breaks these rules. The trajectory shares the rows
+// of starting.
+func (e *Evaluation) Trajectory(messages []*worldv1.Message, starting Versions, tables []*worldv1.Table) (*score.Trajectory, error) {
+	versions := maps.Clone(starting)
+	if versions == nil {
+		versions = make(Versions)
+	}
+	versions.add(tables)
+	t := &score.Trajectory{Schema: e.schema, Messages: make([]score.Message, len(messages)), Tables: versions}
+	for i, m := range messages {
+		if int(m.GetIndex()) != i {
+			return nil, fmt.Errorf("message %d has index %d", i, m.GetIndex())
+		}
+		t.Messages[i] = message(m)
 	}
 	if err := t.Validate(); err != nil {
 		return nil, err

@@ -32,7 +32,7 @@ func TestTrajectory(t *testing.T) {
 		{Name: world.Contact, Index: 0, Rows: []*worldv1.Row{{Cells: row}}},
 		{Name: world.Contact, Index: 1},
 	}
-	got, err := new(Evaluation).Trajectory(messages, tables)
+	got, err := new(Evaluation).Trajectory(messages, nil, tables)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,6 +50,22 @@ func TestTrajectory(t *testing.T) {
 	}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Trajectory (-want +got):\n%s", diff)
+	}
+}
+
+// TestStartingVersions adds versions of two trajectories to the same starting versions.
+func TestStartingVersions(t *testing.T) {
+	starting := NewVersions([]*worldv1.Table{{Name: world.Contact, Index: 0}, {Name: world.Setting, Index: 0}})
+	for _, index := range []int32{3, 5} {
+		got, err := new(Evaluation).Trajectory(nil, starting, []*worldv1.Table{{Name: world.Contact, Index: index}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		first, later := score.Version{Rows: [][]score.Value{}}, score.Version{Index: int(index), Rows: [][]score.Value{}}
+		want := map[string][]score.Version{world.Contact: {first, later}, world.Setting: {first}}
+		if diff := cmp.Diff(want, got.Tables); diff != "" {
+			t.Errorf("tables with a version at %d (-want +got):\n%s", index, diff)
+		}
 	}
 }
 
@@ -71,7 +87,7 @@ func TestTrajectoryErrors(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			if got, err := new(Evaluation).Trajectory(test.messages, test.tables); err == nil || !strings.Contains(err.Error(), test.want) {
+			if got, err := new(Evaluation).Trajectory(test.messages, nil, test.tables); err == nil || !strings.Contains(err.Error(), test.want) {
 				t.Errorf("Trajectory: got %v, %v, want an error with %q", got, err, test.want)
 			}
 		})

@@ -78,7 +78,7 @@ func compile(tb testing.TB, file string, scorings []*conformance.ScoringCase, er
 		slices.SortStableFunc(s.Tables, func(a, b *worldv1.Table) int {
 			return cmp.Or(cmp.Compare(a.GetName(), b.GetName()), cmp.Compare(a.GetIndex(), b.GetIndex()))
 		})
-		trajectory, err := graphs.Trajectory(s.Messages, s.Tables)
+		trajectory, err := graphs.Trajectory(s.Messages, nil, s.Tables)
 		if err != nil {
 			tb.Fatalf("%s: %v", name, err)
 		}
