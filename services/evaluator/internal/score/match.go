@@ -123,7 +123,7 @@ func (m *matcher) nextStep(open uint64, last int, remaining float64) candidate {
 func (m *matcher) pushSteps(open uint64, last int, threshold float64) {
 	var f forest
 	m.buildForest(&f, open)
-	sums := make([]float64, m.candidateCount)
+	sums := m.zeros(m.candidateCount)
 	var rows [maxNodes]*subtreeBounds
 	for set := f.roots; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -210,7 +210,7 @@ func (m *matcher) cachedSimilarity(c *constraint, index, reference int) float64 
 		if !m.reserve(size) {
 			return 0
 		}
-		cache = make([]float64, size)
+		cache = m.zeros(size)
 		for i := range cache {
 			cache[i] = unknown
 		}

@@ -73,7 +73,7 @@ func (m *matcher) buildForest(f *forest, openNodes uint64) {
 func (m *matcher) prepareBounds() {
 	b := &m.bounds
 	b.factors, b.maxFactors = make([][][]float64, len(m.graph.nodes)), make([][][]float64, len(m.graph.nodes))
-	b.fixed = make([]float64, len(m.graph.nodes)*m.candidateCount)
+	b.fixed = m.zeros(len(m.graph.nodes) * m.candidateCount)
 	b.rootBounds, b.parentBounds = make(map[string]*subtreeBounds), make(map[string][]float64)
 	for set := m.graph.matched; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
@@ -149,7 +149,7 @@ func (m *matcher) factors(i, dependence, referenceOffset int) []float64 {
 	if !m.reserve(m.candidateCount) {
 		return b.fixed[i*m.candidateCount:][:m.candidateCount] // any value: matching stops
 	}
-	factors := make([]float64, m.candidateCount)
+	factors := m.zeros(m.candidateCount)
 	fixed := b.fixed[i*m.candidateCount:]
 	for offset := referenceOffset; offset < m.candidateCount; offset++ {
 		if fixed[offset] != 0 {
@@ -171,7 +171,7 @@ func (m *matcher) maxFactors(i, dependence int) []float64 {
 	if *factors != nil {
 		return *factors
 	}
-	*factors = make([]float64, m.candidateCount)
+	*factors = m.zeros(m.candidateCount)
 	for referenceOffset := range m.candidateCount {
 		if m.work > maxWork {
 			break
@@ -192,7 +192,7 @@ func (m *matcher) maxFactors(i, dependence int) []float64 {
 // upper bound with open ones. It excludes comparisons with its parent.
 func (m *matcher) products(f *forest, i int) []float64 {
 	n := &m.graph.nodes[i]
-	products := make([]float64, m.candidateCount)
+	products := m.zeros(m.candidateCount)
 	copy(products, m.bounds.fixed[i*m.candidateCount:])
 	for dependence, dep := range n.dependences {
 		var factors []float64
@@ -214,7 +214,7 @@ func (m *matcher) products(f *forest, i int) []float64 {
 // childBounds returns by offset the upper bound of a node's descendants if the node has that
 // offset.
 func (m *matcher) childBounds(f *forest, i int) []float64 {
-	sums := make([]float64, m.candidateCount)
+	sums := m.zeros(m.candidateCount)
 	for set := f.children[i]; set != 0; set &= set - 1 {
 		for offset, bound := range m.parentBounds(f, bits.TrailingZeros64(set)) {
 			sums[offset] += bound
@@ -228,7 +228,7 @@ func (m *matcher) rootBounds(f *forest, i int) *subtreeBounds {
 	if cached, ok := m.bounds.rootBounds[string(m.boundsKey(f, i))]; ok {
 		return cached
 	}
-	r := &subtreeBounds{node: m.products(f, i), sum: m.childBounds(f, i), suffixMax: make([]float64, m.candidateCount)}
+	r := &subtreeBounds{node: m.products(f, i), sum: m.childBounds(f, i), suffixMax: m.zeros(m.candidateCount)}
 	scored := m.graph.nodes[i].scored
 	best := 0.0
 	for offset := m.candidateCount - 1; offset >= 0; offset-- {
@@ -250,7 +250,7 @@ func (m *matcher) parentBounds(f *forest, i int) []float64 {
 	n, p := &m.graph.nodes[i], int(f.parent[i])
 	products, childBounds := m.products(f, i), m.childBounds(f, i)
 	firstOffset := m.firstIndex(i, f.open, m.first) - m.first
-	bounds := make([]float64, m.candidateCount)
+	bounds := m.zeros(m.candidateCount)
 	dependenceIndex := slices.IndexFunc(n.dependences, func(dep dependence) bool { return dep.node == p })
 	if dependenceIndex < 0 {
 		best := 0.0
@@ -263,7 +263,7 @@ func (m *matcher) parentBounds(f *forest, i int) []float64 {
 		}
 	} else {
 		tables := n.dependences[dependenceIndex].tables
-		upper := make([]float64, m.candidateCount+1)
+		upper := m.zeros(m.candidateCount + 1)
 		for parentOffset := range bounds {
 			if m.work > maxWork {
 				break

@@ -28,6 +28,7 @@ type preparedTrajectory struct {
 	costs           []float64
 	selected        [][]Value
 	packMeasures    packMeasures
+	scratch         *scratch // nil: zeros allocates
 }
 
 // history is the stored versions of one table.

@@ -43,6 +43,8 @@ type Match struct {
 // as milestones and 0 as minefields. Score only reads its arguments and is safe for concurrent use.
 func Score(trajectory *Trajectory, milestones, minefields *Graph) Result {
 	w := prepare(trajectory)
+	w.scratch = newScratch()
+	defer w.scratch.release()
 	result := Result{TurnCount: trajectory.turns()}
 	var failed [2]error
 	result.Milestones, failed[0] = w.score(milestones, 1)

@@ -2,13 +2,21 @@ package score
 
 import "sync"
 
-// scratchPool holds scratches without used numbers.
-var scratchPool = sync.Pool{New: func() any { return new(scratch) }}
+// scratchPool holds unused scratches.
+var scratchPool sync.Pool
 
-// scratch is memory for the numbers of one scoring. A later scoring uses it again.
+// scratch is memory for the numbers of one scoring, which a later scoring reuses.
 type scratch struct {
 	numbers [4096]float64 // all 0 from used on
 	used    int
+}
+
+// newScratch returns an unused scratch.
+func newScratch() *scratch {
+	if s, ok := scratchPool.Get().(*scratch); ok {
+		return s
+	}
+	return new(scratch)
 }
 
 // release returns the scratch to the pool. No slice of it may be in use.
