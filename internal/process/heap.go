@@ -24,7 +24,7 @@ const (
 	scanHeadroom = 8
 	// stackHeadroom is the minimum headroom as a multiple of the bytes of stacks. It has no maximum.
 	// Rollouts that wait for a model together have a stack each, and leave their garbage together.
-	stackHeadroom = 8
+	stackHeadroom = 11
 
 	// heapInterval is how often the heap is measured. A process that allocates less than idleRate
 	// bytes in it is idle. The shorter gaps within a wave of work are too short for a collection.
