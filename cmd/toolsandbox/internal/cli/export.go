@@ -63,7 +63,7 @@ func (o *exportOptions) run(stdout io.Writer) error {
 	case o.out == "":
 		return process.Usage("--out: missing, expected the directory of the data sets")
 	case len(o.from.PackPaths) == 0:
-		return process.Usage("--pack: missing, expected euroeval or records of your own")
+		return process.Usage("--pack: missing, expected euroeval or your own records")
 	}
 	sets, err := o.from.DataSets()
 	if err != nil {
