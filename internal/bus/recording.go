@@ -37,7 +37,7 @@ func (s Cost) Plus(o Cost) Cost { return Cost{s.Tokens + o.Tokens, s.Micros + o.
 func (s Cost) String() string { return fmt.Sprintf("%d %d", s.Tokens, s.Micros) }
 
 // parseCost parses a header. A damaged one counts as zero: its turn is damaged too and will be
-// asked again.
+// retried.
 func parseCost(text string) Cost {
 	var s Cost
 	if _, err := fmt.Sscanf(text, "%d %d", &s.Tokens, &s.Micros); err != nil || s.Tokens < 0 || s.Micros < 0 {

@@ -8,7 +8,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
-// Messages reads a list of SANDBOX rows, in which fields that are left out are null, and checks
+// Messages reads a list of SANDBOX rows, in which omitted fields are null, and checks
 // that their indices go on from first. The error is of type scenario.Errors.
 func Messages(data []byte, first int) ([]*worldv1.Message, error) {
 	r := &reader{file: "messages", data: data}

@@ -57,7 +57,7 @@ func noMessage(v any) error { return status.Errorf(codes.Internal, "%T is no mes
 
 // share copies the requests and responses of each rollout and turn. It does not copy values that
 // are immutable once they are sent or stored: players, turns of scripts, tools and table versions.
-// It leaves out the conversation, and returns its destination and its messages, which are immutable
+// It omits the conversation, and returns its destination and its messages, which are immutable
 // too. It copies no other message, and returns nil for it.
 func share(to, from proto.Message) (conversation *[]*worldv1.Message, list []*worldv1.Message) {
 	switch from := from.(type) {

@@ -28,7 +28,7 @@ var prettyColumns = [...]struct {
 // prettyPrint returns the messages as a table, without demonstrations for the simulated user.
 func prettyPrint(r Rollout) []byte {
 	var out strings.Builder
-	fmt.Fprintf(&out, "Scenario %s\nExamples that only the simulated user sees are left out.\n", r.Scenario.GetSetup().GetName())
+	fmt.Fprintf(&out, "Scenario %s\nExamples that only the simulated user sees are omitted.\n", r.Scenario.GetSetup().GetName())
 	rule := "+"
 	header := make([]string, len(prettyColumns))
 	for i, column := range prettyColumns {

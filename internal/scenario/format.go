@@ -85,9 +85,9 @@ var scenarioForm = sync.OnceValue(func() form {
 		{"world", "text", "Name of the world in worlds/ that the scenario starts in.", false},
 		{"clock", "clock", "Changes to the world's clock for this scenario alone.", false},
 		{"tables", "tables", "Changes to the world's tables for this scenario alone.", false},
-		{"seed", "wholeNumber", "Seed of row ids; 0 if left out.", false},
+		{"seed", "wholeNumber", "Seed of row ids; 0 by default.", false},
 		{"categories", "[category]", "What the task is about, beside what follows from its solution; those of variants are added by themselves.", false},
-		{"max_messages", "limit", "Limit beyond the starting messages; 30 if left out.", false},
+		{"max_messages", "limit", "Limit beyond the starting messages; 30 by default.", false},
 		{"extra_tools", "all|[label]", "Real names of the tools that the agent gets beside those that the oracle calls, or all.", false},
 		{"without_tools", "[label]", "Real names of tools that are taken away in every variant.", false},
 		{"augmentations", "[augmentation]", "How tools are shown, for a scenario that has no variants.", false},
@@ -159,7 +159,7 @@ var messageForm = sync.OnceValue(func() form {
 		{"from", "role", "Who speaks.", true},
 		{"to", "role", "Who is spoken to.", true},
 		{"content", "text", "What is said.", true},
-		{"visible_to", "[role]", "Who may read it; sender and recipient if left out.", false},
+		{"visible_to", "[role]", "Who may read it; sender and recipient by default.", false},
 	}}
 })
 
@@ -198,7 +198,7 @@ func milestoneFields() []formField {
 
 var callForm = sync.OnceValue(func() form {
 	return form{replaceable: []string{toolKey, argumentsKey}, fields: []formField{
-		{"id", "text", "Unique in the script; call_1, call_2, … if left out.", false},
+		{"id", "text", "Unique in the script; call_1, call_2, … by default.", false},
 		{toolKey, "text", "The tool's real name, unless it stands before its arguments.", true},
 		{argumentsKey, "object", "The arguments as a model would write them.", false},
 	}}
@@ -228,7 +228,7 @@ var guardrailsForm = sync.OnceValue(func() form {
 // nodeForm is a milestone below its name: one constraint, or a list of constraints.
 var nodeForm = sync.OnceValue(func() form {
 	return form{fields: append([]formField{
-		{"after", "[label]", "Names of those that come before; the one written before it if left out.", false},
+		{"after", "[label]", "Names of those that come before; the one written before it by default.", false},
 		{"guardrails", "guardrails", "Which tables automatic guardrails guard here.", false},
 		{"constraints", "[constraint]", "Several constraints that hold at the same message.", false},
 	}, constraintForm().fields...)}
@@ -249,7 +249,7 @@ var constraintForm = sync.OnceValue(func() form {
 		{"update", "wantedTable", "Rows that have changed since the reference, or the start, as they are now.", false},
 		{"removal", "wantedTable", "Rows that have gone since the reference, or the start.", false},
 		{"table", "table", "The table that is compared.", false},
-		{"measure", "measure", "How it is compared; snapshot if left out.", false},
+		{"measure", "measure", "How it is compared; snapshot by default.", false},
 		{"reference", "text", "Name of one that comes before, or start.", false},
 		{"expect", "row|[row]", "The wanted row or rows; columns left out do not matter.", false},
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
@@ -392,7 +392,7 @@ var declaredColumnForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "declaredName", "What the column is called, in lower case.", true},
 		{"type", "cellType", "What its cells hold, unless they are null.", true},
-		{"measure", "columnMeasure", "How its cells are compared by default; exact if left out.", false},
+		{"measure", "columnMeasure", "How its cells are compared unless a constraint says otherwise; exact by default.", false},
 		{"description", "text", "What the cells mean, in one sentence.", false},
 	}}
 })

@@ -56,7 +56,7 @@ func (l *loader) loadManifest(into *Manifest) {
 		}
 		if standalone := doc.get("standalone"); r.checkShape(standalone, shapeBool) {
 			if into.Standalone = standalone.boolean; !into.Standalone {
-				r.fail(standalone, "is false, expected true; leave it out for a pack with the built-in tools and tables")
+				r.fail(standalone, "is false, expected true; omit it for a pack with the built-in tools and tables")
 			}
 		}
 		for _, item := range r.items(doc.get("categories")) {
@@ -65,7 +65,7 @@ func (l *loader) loadManifest(into *Manifest) {
 			case !categoryExpression.MatchString(name):
 				r.fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", truncate(name))
 			case slices.Contains(knownCategories(), name) || name == allCategories || slices.Contains(into.Categories, name):
-				r.fail(item, "%s is there already; leave it out", name)
+				r.fail(item, "%s exists; remove it", name)
 			}
 			into.Categories = append(into.Categories, name)
 		}

@@ -167,7 +167,7 @@ func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
 		return nil
 	}
 	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
-		r.fail(rows, "is %s, expected true; leave it out for a measure of cells", rows.shapeName())
+		r.fail(rows, "is %s, expected true; omit it for a measure of cells", rows.shapeName())
 	}
 	if _, err := celexpr.CompileMeasure(source.text); err != nil {
 		r.failInText(source, err)

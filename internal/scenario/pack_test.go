@@ -99,10 +99,10 @@ func TestPackErrors(t *testing.T) {
 		{"version", "pack.yaml", "name: a\nversion: 1.2", "pack.yaml:2:10: version: is a number, expected a text (quote it)"},
 		{"version of two numbers", "pack.yaml", "name: a\nversion: 1.2.x", `pack.yaml:2:10: version: is "1.2.x", expected three numbers as in 1.4.0`},
 		{"not alone", "pack.yaml", "name: a\nstandalone: false",
-			"pack.yaml:2:13: standalone: is false, expected true; leave it out for a pack with the built-in tools and tables"},
+			"pack.yaml:2:13: standalone: is false, expected true; omit it for a pack with the built-in tools and tables"},
 		{"category", "pack.yaml", "name: a\ncategories: [late, CANONICALIZATION]",
 			`pack.yaml:2:14: categories[0]: is "late", expected up to 60 capital letters, digits and underscores that start with a letter` +
-				"\npack.yaml:2:20: categories[1]: CANONICALIZATION is there already; leave it out"},
+				"\npack.yaml:2:20: categories[1]: CANONICALIZATION exists; remove it"},
 		{"needs", "pack.yaml", "name: a\nneeds: {commands: uvx}", "pack.yaml:2:19: needs.commands: is a text, expected a list"},
 		{"two packs", "pack.yaml", "name: a\n---\nname: b", "pack.yaml:1:1: document: has 2 documents, expected one description of the pack"},
 		{"unknown tool", "tools.yaml", "set_wify_status: {}", `tools.yaml:1:1: set_wify_status: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},

@@ -77,7 +77,7 @@ func (c *cancellations) markCancelled(sweep string, round int32) {
 }
 
 // throttleIfCancelled replaces the error of a turn that ended because its sweep was cancelled by a
-// *model.Throttled. An orchestrator that does not know of the cancellation asks again.
+// *model.Throttled. An orchestrator that does not know of the cancellation retries.
 func throttleIfCancelled(ctx context.Context, err error) error {
 	if err == nil || !errors.Is(context.Cause(ctx), errCancelled) {
 		return err

@@ -1,7 +1,7 @@
 package syntax
 
 // Walk calls visit with each statement and expression of a block, outer ones first, until visit
-// returns false for what is around them. Hints are left out.
+// returns false for what is around them. Hints are omitted.
 func Walk(body []Stmt, visit func(node Expr) bool) { walker(visit).stmts(body) }
 
 // WalkExpr is Walk for an expression. It may be nil.

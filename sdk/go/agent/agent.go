@@ -20,7 +20,7 @@ type Agent interface {
 	// Act returns the agent's next turn. Several goroutines call it concurrently, one per
 	// conversation. It may be asked for the same turn again after a lost connection. ctx ends when
 	// nobody waits for the turn any more. An error or a panic ends this one conversation with a score
-	// of 0. An error that is a gRPC status keeps its code: Unavailable has the turn asked again, and
+	// of 0. An error that is a gRPC status keeps its code: Unavailable has the turn retried, and
 	// Aborted ends the conversation without a score.
 	Act(ctx context.Context, c *Conversation) (Reply, error)
 }

@@ -39,7 +39,7 @@ const (
 // conversations, so choose a unique name.
 //
 // Attach reopens a lost stream with exponential backoff from half a second to ten, for as long as
-// it takes, and logs that to slog.Default. The gateway asks again for the turns of a lost stream,
+// it takes, and logs that to slog.Default. The gateway retries the turns of a lost stream,
 // and their contexts end. Attach blocks until ctx is done, gives running turns up to five seconds
 // to return, discards their answers, and returns nil. It fails if the gateway's address is invalid,
 // or if the gateway rejects the agent, e.g. for a malformed name.
@@ -75,7 +75,7 @@ func Attach(ctx context.Context, gateway, name string, a Agent, options ...grpc.
 		case served:
 			wait = initialBackoff
 		}
-		log.Warn("not attached to the gateway, trying again", "error", status.Convert(err).Message())
+		log.Warn("not attached to the gateway, retrying", "error", status.Convert(err).Message())
 		if !sleep(ctx, wait/2+rand.N(wait/2+1)) {
 			return nil
 		}

@@ -38,7 +38,7 @@ var ErrRetriesExhausted = errors.New("the agent cannot answer now")
 // ErrUnsendable means that the conversation exceeds one message or is not valid.
 var ErrUnsendable = errors.New("the conversation cannot be sent")
 
-// InitialBackoff is the default wait before an agent that answered UNAVAILABLE is asked again.
+// InitialBackoff is the default wait before a turn that was answered UNAVAILABLE is retried.
 const InitialBackoff = 100 * time.Millisecond
 
 const (
@@ -101,7 +101,7 @@ type agent struct {
 type conversation struct{ name, id string }
 
 // New returns an empty registry that sends requests of at most messageBytes. Agents that answer
-// UNAVAILABLE are asked again with exponential backoff that begins with pause.
+// UNAVAILABLE are retried with exponential backoff that starts with pause.
 func New(relay Relay, messageBytes int, pause time.Duration) *Registry {
 	affinity, err := lru.New[conversation, *agentStream](maxAffinities)
 	if err != nil {

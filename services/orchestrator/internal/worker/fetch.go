@@ -14,7 +14,7 @@ func (w *Worker) followQueues(ctx context.Context, begin func(sweepID string)) e
 			begin(sweepID)
 		}
 	}, func(err error) {
-		w.peers.Logger.Warn("cannot see all queues, trying again", "error", err)
+		w.peers.Logger.Warn("cannot see all queues, retrying", "error", err)
 	})
 }
 
@@ -29,7 +29,7 @@ func (w *Worker) fetch(ctx context.Context, sweepID string) {
 		}
 		more, err := w.fetchSome(ctx, sweepID, &queue, n)
 		if err != nil && ctx.Err() == nil {
-			w.peers.Logger.Warn("cannot fetch jobs, trying again", "sweep", sweepID, "error", err)
+			w.peers.Logger.Warn("cannot fetch jobs, retrying", "sweep", sweepID, "error", err)
 			queue = nil // the server may have removed its consumer
 			pause(ctx, time.Second)
 		}

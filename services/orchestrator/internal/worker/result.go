@@ -58,7 +58,7 @@ func (w *Worker) requestResults(ctx context.Context) error {
 			"longest", time.Since(overdue[0].since).Round(time.Second))
 		for _, waits := range overdue[:min(len(overdue), resultBatch)] {
 			if err := w.requestResult(ctx, waits); err != nil && ctx.Err() == nil {
-				w.peers.Logger.Warn("result not asked for, trying again", "rollout", waits.delivery.Rollout.GetId(), "error", err)
+				w.peers.Logger.Warn("result not asked for, retrying", "rollout", waits.delivery.Rollout.GetId(), "error", err)
 			}
 		}
 	}

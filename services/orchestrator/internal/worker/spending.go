@@ -19,7 +19,7 @@ var (
 	errSpendLimit = errors.New("the sweep has spent what it may")
 )
 
-// throttlePause is the pause before a throttled turn is asked again. The gateway has already waited
+// throttlePause is the pause before a throttled turn is retried. The gateway has already waited
 // as long as it could.
 const throttlePause = 100 * time.Millisecond
 
@@ -62,7 +62,7 @@ func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error
 	return errSpendLimit
 }
 
-// wait pauses before a turn is asked again.
+// wait pauses before a turn is retried.
 func (r *runner) wait(ctx context.Context) error {
 	if !pause(ctx, throttlePause) {
 		return ctx.Err()

@@ -180,7 +180,7 @@ func (w *Worker) handle(ctx context.Context, delivery *bus.Delivery) {
 	default:
 		w.drop(delivery)
 		delay := backoff(delivery.Attempt)
-		w.peers.Logger.Warn("rollout interrupted, trying again", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
+		w.peers.Logger.Warn("rollout interrupted, retrying", "rollout", id, "attempt", delivery.Attempt, "delay", delay, "error", err)
 		if err := delivery.Nak(delay); err != nil {
 			w.peers.Logger.Warn("job comes again after its lease", "rollout", id, "error", err)
 		}

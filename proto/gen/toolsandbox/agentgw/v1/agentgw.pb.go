@@ -347,7 +347,7 @@ func (x *SpendLimit) GetCostMicros() int64 {
 type Throttled struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The sweep has reached its spend limit: none of its turns begins until the limit is raised.
-	// Otherwise the provider's budget has no room yet: ask again.
+	// Otherwise the provider's budget has no room yet: retry.
 	SpendLimitReached bool `protobuf:"varint,1,opt,name=spend_limit_reached,json=spendLimitReached,proto3" json:"spend_limit_reached,omitempty"`
 	// What the turn waits for, for people.
 	Detail        string `protobuf:"bytes,2,opt,name=detail,proto3" json:"detail,omitempty"`

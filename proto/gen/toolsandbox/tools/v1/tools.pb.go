@@ -620,7 +620,7 @@ type isChange_Kind interface {
 }
 
 type Change_AddJson struct {
-	// A row to add: a JSON object by column. Columns that are left out are null.
+	// A row to add: a JSON object by column. Omitted columns are null.
 	AddJson string `protobuf:"bytes,2,opt,name=add_json,json=addJson,proto3,oneof"`
 }
 

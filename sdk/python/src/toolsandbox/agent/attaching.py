@@ -47,7 +47,7 @@ def attach(act: Act, gateway: str, name: str, *, workers: int = WORKERS, credent
     turn TLS on with your own authority.
 
     A lost stream is reopened with exponential backoff from half a second to ten, for as long as it
-    takes, and that is logged. The gateway asks again for the turns of a lost stream. An interrupt
+    takes, and that is logged. The gateway retries the turns of a lost stream. An interrupt
     cancels them. Running threads do not keep the process alive.
     """
     asyncio.run(_until_interrupted(act, gateway, name, workers, credentials))
@@ -69,7 +69,7 @@ async def attach_async(act: Act, gateway: str, name: str, *, workers: int = WORK
             asked, reason = await _session(channel, name, player)
             if asked:
                 wait = FIRST_WAIT
-            log.warning("not attached to %s as %s, trying again: %s", gateway, name, reason)
+            log.warning("not attached to %s as %s, retrying: %s", gateway, name, reason)
             await asyncio.sleep(wait * random.uniform(0.5, 1))
             wait = min(2 * wait, LONGEST_WAIT)
 
@@ -113,7 +113,7 @@ async def _session(channel: grpc.aio.Channel, name: str, player: Player) -> tupl
             raise AttachError(f"attach {name}: {reason}") from error
     finally:
         sending.cancel()
-        for turn in turns:  # the gateway asks again on the next stream
+        for turn in turns:  # the gateway retries on the next stream
             turn.cancel()
     return asked, reason
 

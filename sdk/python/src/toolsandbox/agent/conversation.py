@@ -123,7 +123,7 @@ class Reply:
 Act = Callable[[Conversation], Union[Reply, Awaitable[Reply]]]
 """The function that a team implements. It may be asked for the same turn again after a lost
 connection. An exception, including SystemExit, ends this one conversation with a score of 0, and
-its traceback is logged. Unavailable has the turn asked again. A coroutine function is cancelled
+its traceback is logged. Unavailable has the turn retried. A coroutine function is cancelled
 when nobody waits for its turn any more. It must not block the event loop, which all conversations
 share. A plain function keeps running in its thread, so bound the time of its waits."""
 

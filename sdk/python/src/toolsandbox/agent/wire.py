@@ -132,7 +132,7 @@ class Player:
             log.error("turn %d of conversation %s cannot be read: %s", request.turn, request.conversation_id, error)
             raise
         except Unavailable as error:
-            log.warning("turn %d of conversation %s: asked to be asked again: %s", request.turn, request.conversation_id, error)
+            log.warning("turn %d of conversation %s: the agent is unavailable, the gateway retries: %s", request.turn, request.conversation_id, error)
             raise
         except Exception:
             log.exception("turn %d of conversation %s failed", request.turn, request.conversation_id)

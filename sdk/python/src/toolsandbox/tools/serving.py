@@ -18,7 +18,7 @@ from .tool import Tool, World, registered
 from .v1 import tools_pb2, tools_pb2_grpc
 
 GRACE = 5.0
-"""Seconds that calls may go on after the end of serving."""
+"""Seconds that calls may continue after the end of serving."""
 MAX_MESSAGE_BYTES = 16 << 20
 WORKERS = 32
 """Calls at once; further ones wait."""

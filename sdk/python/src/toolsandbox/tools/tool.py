@@ -38,7 +38,7 @@ class World:
         self._changes: list[tools_pb2.Change] = []
 
     def add(self, table: str, **row: Any) -> None:
-        """Adds a row. Columns that are left out are null."""
+        """Adds a row. Omitted columns are null."""
         self._changes.append(tools_pb2.Change(table=table, add_json=json.dumps(row)))
 
     def update(self, table: str, where: Where, **values: Any) -> None:

@@ -122,7 +122,7 @@ func system(q *provider.Query) *string {
 	return &joined
 }
 
-// tools encodes the tools. Nil stays nil and is left out.
+// tools encodes the tools. Nil stays nil and is omitted.
 func tools(q *provider.Query) (provider.RawJSON, error) {
 	if q.Tools == nil {
 		return nil, nil

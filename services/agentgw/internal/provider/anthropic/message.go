@@ -65,7 +65,7 @@ func messages(q *provider.Query, transcript []conversation.Entry) []message {
 			}
 			say(roleUser, entry.Text)
 		case conversation.Assistant:
-			if !strict(q) || !blank(entry.Text) { // an empty text is left out
+			if !strict(q) || !blank(entry.Text) { // omit an empty text
 				say(roleAssistant, entry.Text)
 			}
 		case conversation.System:

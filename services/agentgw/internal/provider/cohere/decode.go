@@ -135,7 +135,7 @@ func native(raw json.RawMessage, parts []part) ([]byte, error) {
 	return json.Marshal(result)
 }
 
-// usage returns the token counts. Billed units would leave out what is not charged.
+// usage returns the token counts. Billed units would omit what is not charged.
 func (r *response) usage() *agentgwv1.Usage {
 	if r.Usage == nil {
 		return nil

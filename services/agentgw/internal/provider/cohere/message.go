@@ -39,7 +39,7 @@ func messages(q *provider.Query) []any {
 		case conversation.User:
 			list = append(list, &message{Role: roleUser, Content: nonEmpty(entry.Text)})
 		case conversation.Assistant:
-			if entry.Text != "" { // an empty text is left out
+			if entry.Text != "" { // omit an empty text
 				list = append(list, &message{Role: roleAssistant, Content: entry.Text})
 			}
 		case conversation.ToolCall:

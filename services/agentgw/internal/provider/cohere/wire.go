@@ -128,7 +128,7 @@ type tokenCount struct {
 }
 
 // nativeMessage is the part of a message that later requests carry. Its raw elements keep fields
-// that are not read here. Empty lists are left out.
+// that are not read here. Empty lists are omitted.
 type nativeMessage struct {
 	Role      string            `json:"role"`
 	Content   []json.RawMessage `json:"content,omitempty"`

@@ -66,7 +66,7 @@ type Entry struct {
 // notified begins the text of a notification.
 const notified = "[Notification on the phone] "
 
-// AgentView returns the transcript of an agent's view. It leaves out messages that neither come
+// AgentView returns the transcript of an agent's view. It omits messages that neither come
 // from nor go to the agent.
 func AgentView(view []*worldv1.Message) []Entry {
 	const agent, environment = worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT
@@ -92,7 +92,7 @@ func AgentView(view []*worldv1.Message) []Entry {
 }
 
 // UserView returns the transcript of the user simulator's view. The agent's texts become the user's
-// and vice versa. It leaves out messages between other roles. It includes the simulator's answered
+// and vice versa. It omits messages between other roles. It includes the simulator's answered
 // calls and their results if the simulator has tools of its own, and leaves them out otherwise, as
 // the original does.
 func UserView(view []*worldv1.Message, hasTools bool) []Entry {

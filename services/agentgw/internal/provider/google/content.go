@@ -159,7 +159,7 @@ func (s *contentBuilder) add(entry *conversation.Entry) {
 	case conversation.User:
 		s.say(entry.Kind, roleUser, textPart(text))
 	case conversation.Assistant:
-		if text != "" || !s.strict { // an empty text is left out
+		if text != "" || !s.strict { // omit an empty text
 			s.say(entry.Kind, roleModel, textPart(text))
 		}
 	case conversation.ToolCall:

@@ -42,7 +42,7 @@ func encodeTools(tools []*worldv1.Tool, strict bool) ([]byte, error) {
 
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
-// parameters translates the schema of a tool's arguments. It leaves out empty lists and objects.
+// parameters translates the schema of a tool's arguments. It omits empty lists and objects.
 // Google itself refuses a required argument without a property, so strict adds one. It also refuses
 // an object without properties, so strict returns nil for a tool without arguments.
 func parameters(schema python.Value, strict bool) json.RawMessage {

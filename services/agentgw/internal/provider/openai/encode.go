@@ -42,7 +42,7 @@ func (Codec) Encode(q *provider.Query) (*provider.Request, error) {
 	return &provider.Request{Path: "/chat/completions", Header: http.Header{}, Body: raw}, nil
 }
 
-// tools encodes the tools. It returns nil if the field is left out. OpenAI itself refuses an empty
+// tools encodes the tools. It returns nil if the field is omitted. OpenAI itself refuses an empty
 // list, which the original sends. An agent whose last visible text is its own gets no tools: the
 // original offers them only after a text of the user or a tool.
 func tools(q *provider.Query) (provider.RawJSON, error) {
