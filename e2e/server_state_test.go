@@ -25,7 +25,7 @@ func TestServerState(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v: %v\n%s", args, err, printed)
 		}
-		mustContain(t, args[0], string(printed), "cart/pack.yaml:4:5: cart keeps a state (state: session): parallel calls are made in the given order alone")
+		mustContain(t, args[0], string(printed), "cart/pack.yaml:4:5: cart keeps state (state: session): parallel calls run only in the given order")
 	}
 	for name, total := range map[string]string{"cups_and_tea": "'items': 4", "two_cups_at_once": "'items': 2"} {
 		conversation, err := os.ReadFile(filepath.Join(out, "trajectories", name, "conversation.json"))

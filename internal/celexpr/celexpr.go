@@ -2,10 +2,10 @@
 // values from a tool trace, measures, and times relative to a scenario's now. docs/scenarios.md
 // documents them.
 //
-// The compiler checks syntax, names, types, the result type and the maximum cost. An evaluation
-// counts its steps and fails after a fixed number. A time limit would make scores depend on the
-// machine. The package reads no clock, no file except the time zone database, and no mutable state.
-// It is safe for concurrent use.
+// The compiler checks syntax, names, types and, except for measures, the maximum cost. An
+// evaluation counts its steps and fails after a fixed number. A time limit would make scores depend
+// on the machine. The package reads no clock, no file except the time zone database, and no mutable
+// state. It is safe for concurrent use.
 package celexpr
 
 import (

@@ -43,7 +43,8 @@ type line struct {
 type outcome struct {
 	// line is the case's line, set by the caller of run.
 	line int
-	// unchecked reports that the original's answer is partly or completely wrong and was not compared.
+	// unchecked reports that the original's answer is missing or known to be wrong, and was not
+	// compared.
 	unchecked bool
 	// missing is a required tool that the tool host lacks.
 	missing     string

@@ -42,8 +42,8 @@ type MissingTool struct {
 type Report struct {
 	Path string `json:"path"`
 	Kind string `json:"kind"`
-	// Cases is the number of cases. NotCompared counts cases that ran although the original's answer
-	// is known to be partly or completely wrong. Differ counts failed cases.
+	// Cases is the number of cases. NotCompared counts cases whose original answer is missing or known
+	// to be wrong, in part or completely. Differ counts failed cases.
 	Cases       int `json:"cases"`
 	NotCompared int `json:"not_compared"`
 	Differ      int `json:"differ"`

@@ -117,7 +117,7 @@ func (r *reader) targetCell(schema world.Table, n *node, name string) *worldv1.V
 	switch {
 	case kind == world.KindTexts:
 		kind = world.KindText
-	case !r.strict && n.shape == shapeBool: // a recorded evaluation may ask for what never can be
+	case !r.strict && n.shape == shapeBool: // a recorded evaluation may have cells of wrong kinds
 		kind = world.KindBool
 	case !r.strict && n.shape == shapeNumber:
 		kind = world.KindNumber

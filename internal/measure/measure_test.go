@@ -239,7 +239,7 @@ func TestMistakes(t *testing.T) {
 		{"f-string", "def f(wanted: float, found: float) -> float:\n    \"\"\"C.\"\"\"\n    return f'{nothing}'\n", `3:12: f: name "nothing" is not defined`},
 		{"decorator", "@user\ndef f(wanted: float, found: float) -> float:" + doc, "measures have no decorators"},
 		{"twice", "def f(wanted: float, found: float) -> float:" + doc + "def f(wanted: float, found: float) -> float:" + doc, "there are two functions f"},
-		{"size", "def f(wanted: float, found: float) -> float:" + doc + strings.Repeat("#", maxSource), "have more than 131072 bytes"},
+		{"size", "def f(wanted: float, found: float) -> float:" + doc + strings.Repeat("#", maxSource), "exceed 131072 bytes"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Compile(&evaluationv1.Evaluation{MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: c.source}}})

@@ -29,7 +29,7 @@ func CompilePython(modules []*evaluationv1.MeasureModule) ([]*Function, source.M
 		m := &module{file: Directory + "/" + file.GetName() + ".py", source: file.GetSource()}
 		size += len(m.source)
 		if size > maxSource || i >= maxModules {
-			m.fail(0, "", "with this file, the pack's measures have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
+			m.fail(0, "", "with this file, the pack's measures exceed %d bytes or %d files; remove or shorten files", maxSource, maxModules)
 		} else {
 			m.compile()
 		}
@@ -69,7 +69,7 @@ func (m *module) compile() {
 		}
 		m.checkNames(def.Name.ID, []syntax.Stmt{def})
 		for _, x := range def.Decorators {
-			m.fail(x.Offset(), def.Name.ID, "measures have no decorators; take it out")
+			m.fail(x.Offset(), def.Name.ID, "measures have no decorators; remove it")
 		}
 		if !strings.HasPrefix(def.Name.ID, "_") && defs[def.Name.ID] == def {
 			m.functions = append(m.functions, m.convert(def))

@@ -76,7 +76,7 @@ func ReplaceSummary(dir string, summary *Summary) error {
 		return fmt.Errorf("replace summary: %w", err)
 	}
 	if !json.Valid(old) {
-		return fmt.Errorf("replace summary %s: what is there is no JSON", dir)
+		return fmt.Errorf("replace summary %s: its content is no JSON", dir)
 	}
 	if err := writeFile(filepath.Join(dir, PreviousSummaryFile), old, true); err != nil {
 		return fmt.Errorf("replace summary: %w", err)

@@ -328,7 +328,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 	}
 	for _, entry := range c.opts.moduleConsentTools {
 		listed := slices.ContainsFunc(confirm, func(other *setupv1.ConsentTool) bool { return other.GetTool() == entry.GetTool() })
-		if !listed && takenAway(tools, entry.GetTool()) == "" {
+		if !listed && whyDenied(tools, entry.GetTool()) == "" {
 			c.fail("setup.confirm", "lacks %q, which @confirm marks", entry.GetTool())
 		}
 	}
@@ -340,7 +340,7 @@ func (c *checker) confirm(setup *setupv1.Setup) {
 	}
 	for _, list := range [][]string{tools.GetAllow(), tools.GetDeny(), tools.GetUser()} {
 		if slices.Contains(list, AllowTool) {
-			c.fail("setup.tools", "%s is the user's by itself where tools need consent; leave it out", AllowTool)
+			c.fail("setup.tools", "the user has %s by default if tools need consent; remove it", AllowTool)
 		}
 	}
 	for i, turn := range setup.GetUserScript() {

@@ -230,7 +230,7 @@ func TestBadConsent(t *testing.T) {
 		{"no gate", "augmentations: [CONFIRMATION]\n", "", `the user cannot call "allow_action", only end_conversation`},
 		{"nothing to allow", "extra_tools: [remove_contact]", "without_tools: [remove_contact, add_contact]",
 			"CONFIRMATION changes nothing: the agent has no tool that needs consent"},
-		{"the agent's", "extra_tools: [remove_contact]", "extra_tools: [allow_action]", "allow_action is the user's by itself where tools need consent; leave it out"},
+		{"the agent's", "extra_tools: [remove_contact]", "extra_tools: [allow_action]", "the user has allow_action by default if tools need consent; remove it"},
 		{"the agent calls it", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]", "- allow_action: {action: remove a contact}",
 			"the agent cannot call allow_action, only the user can"},
 	} {

@@ -126,7 +126,7 @@ func TestScenarioErrors(t *testing.T) {
 		{"unknown tool in a call", "{tool: set_wifi_status, arguments", "{tool: set_wify_status, arguments",
 			`a.yaml:9:22: one.oracle[0].calls[0].tool: unknown tool "set_wify_status"; did you mean "set_wifi_status"?`},
 		{"tool taken away", "extra_tools: [set_wifi_status]", "extra_tools: []\nwithout_tools: [set_wifi_status]",
-			`a.yaml:10:22: one.oracle[0].calls[0].tool: the agent may not call "set_wifi_status": it is taken away`},
+			`a.yaml:10:22: one.oracle[0].calls[0].tool: the agent may not call "set_wifi_status": without_tools lists it`},
 		{"arguments no mapping", "arguments: {on: false}", "arguments: [false]",
 			"a.yaml:9:50: one.oracle[0].calls[0].arguments: is a list, expected a mapping"},
 		{"call id twice", "- say: Done.\nmilestones", "- calls: [{id: call_1, tool: set_wifi_status}]\nmilestones",

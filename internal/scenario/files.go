@@ -79,7 +79,7 @@ func readAll(file fs.File, limit int64) ([]byte, error) {
 		return nil, cause(err)
 	}
 	if int64(data.Len()) > limit {
-		return nil, fmt.Errorf("the file has more than %d bytes, which are the most that are read", limit)
+		return nil, fmt.Errorf("the file has more than the maximum of %d bytes", limit)
 	}
 	return data.Bytes(), nil
 }

@@ -198,7 +198,7 @@ func TestReadFile(t *testing.T) {
 		{"/dev/zero", "is a device, expected a regular file"},
 		{dir, "is a directory, expected a regular file"},
 		{long, "the file has 5 bytes; at most 4 are read"},
-		{"/proc/self/status", "the file has more than 4 bytes, which are the most that are read"}, // has no stated size
+		{"/proc/self/status", "the file has more than the maximum of 4 bytes"}, // has no stated size
 		{filepath.Join(dir, "none"), "cannot be read: no such file or directory"},
 	} {
 		if _, err := ReadFile(c.name, 4); errorText(err) != c.want {

@@ -155,7 +155,7 @@ func (l *loader) rejectRecordings(scenarios []Loaded) {
 // listTools requests the tools of a server.
 func (o Options) listTools(server Server) ([]*toolsv1.Tool, error) {
 	if o.ListTools == nil {
-		return nil, errors.New("the tools of " + server.Name + " are not known, and nobody asks the server here; keep their list in the pack with toolsandbox pack freeze")
+		return nil, errors.New("the tools of " + server.Name + " are unknown, and this command does not ask the server; store their list in the pack with toolsandbox pack freeze")
 	}
 	return o.ListTools(server)
 }

@@ -84,7 +84,7 @@ func (c *checker) proof(s *scenariov1.Scenario) {
 		if len(trigger.GetTurns()) == 0 {
 			c.fail(path, "is empty, expected the turns that step on the minefield")
 		}
-		c.script(path+".turns", trigger.GetTurns(), func(tool string) string { return takenAway(s.GetSetup().GetTools(), tool) })
+		c.script(path+".turns", trigger.GetTurns(), func(tool string) string { return whyDenied(s.GetSetup().GetTools(), tool) })
 	}
 }
 

@@ -51,7 +51,7 @@ func TestProofErrors(t *testing.T) {
 			`a.yaml:20:38: one.minefields.no.triggered_by[0].calls[0].tool: unknown tool "add_contactt"; did you mean "add_contact"?`},
 		{"tool of a variant", minefield + "[{calls: [{tool: add_contact}]}]", ""},
 		{"tool taken away", "without_tools: [add_contact]\n" + minefield + "[{calls: [{tool: add_contact}]}]",
-			`a.yaml:21:38: one.minefields.no.triggered_by[0].calls[0].tool: the agent may not call "add_contact": it is taken away`},
+			`a.yaml:21:38: one.minefields.no.triggered_by[0].calls[0].tool: the agent may not call "add_contact": without_tools lists it`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var want []string

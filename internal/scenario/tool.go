@@ -162,7 +162,7 @@ func fitsType(raw json.RawMessage, kind string) bool {
 // reachable checks that the tools can reach a node: a milestone with the scenario's tools, a
 // minefield with the tools of any variant.
 func (c *checker) reachable(path string, tools *setupv1.ToolSelection, constraint *evaluationv1.Constraint) {
-	refuse := takenAway
+	refuse := whyDenied
 	if strings.HasPrefix(path, milestonesPath) {
 		refuse = disallowedReason
 	}

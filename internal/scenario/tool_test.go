@@ -49,7 +49,7 @@ func TestToolErrors(t *testing.T) {
 		{"fraction", "    says: Done.", "    says: Done.\nminefields:\n  bad:\n    call: {tool: search_contacts, arguments: {limit: 2.5}}",
 			`a.yaml:19:13: one.minefields.bad.call: argument limit of search_contacts is 2.5, expected an integer`},
 		{"minefield taken away", "    says: Done.", "    says: Done.\nwithout_tools: [search_contacts]\nminefields:\n  bad:\n    call: {tool: search_contacts}",
-			`a.yaml:20:13: one.minefields.bad.call: cannot be reached: the agent may not call "search_contacts": it is taken away`},
+			`a.yaml:20:13: one.minefields.bad.call: cannot be reached: the agent may not call "search_contacts": without_tools lists it`},
 		{"nothing said", "    says: Done.", "    says: ' '", "a.yaml:16:13: one.milestones.told.says: wants an empty text, which nobody says"},
 		{"nothing changes", "extra_tools: [set_wifi_status]", "extra_tools: [search_contacts]",
 			"a.yaml:13:7: one.milestones.off: wants a change, but none of the scenario's tools changes anything"},

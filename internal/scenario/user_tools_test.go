@@ -67,7 +67,7 @@ func TestBadUserTools(t *testing.T) {
 		{"unknown", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_statu]",
 			`a.yaml:9:30: one.user.tools[1]: unknown tool "set_wifi_statu"; did you mean "set_wifi_status"?`},
 		{"the end", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, end_conversation]",
-			"a.yaml:9:30: one.user.tools[1]: end_conversation is the user's by itself; leave it out"},
+			"a.yaml:9:30: one.user.tools[1]: the user always has end_conversation; remove it"},
 		{"twice", "  tools: [set_wifi_status]", "  tools: [set_wifi_status, set_wifi_status]",
 			`a.yaml:9:30: one.user.tools[1]: tool "set_wifi_status" occurs twice`},
 		{"not its own", "    - calls: [{tool: set_wifi_status", "    - calls: [{tool: add_contact",
@@ -75,7 +75,7 @@ func TestBadUserTools(t *testing.T) {
 		{"no list", "  tools: [set_wifi_status]", "  tools: set_wifi_status",
 			"a.yaml:9:12: one.user.tools: is a text, expected a list"},
 		{"the agent uses it", "- say: You can do that yourself.", "- calls: [{tool: set_wifi_status, arguments: {on: false}}]",
-			`the agent may not call "set_wifi_status": it is taken away`},
+			`the agent may not call "set_wifi_status": without_tools lists it`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := readPack(files(edit(t, userToolScenario(t), test.old, test.replacement), testWorld), testOptions())

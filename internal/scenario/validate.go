@@ -106,7 +106,7 @@ func (c *checker) userTools(names []string) {
 		c.tool(path, name)
 		switch {
 		case name == endTool:
-			c.fail(path, "%s is the user's by itself; leave it out", endTool)
+			c.fail(path, "the user always has %s; remove it", endTool)
 		case slices.Contains(names[:i], name):
 			c.fail(path, "tool %q occurs twice", name)
 		}
@@ -127,20 +127,20 @@ func notUserTool(setup *setupv1.Setup, tool string) string {
 
 // disallowedReason explains why an agent may not call a tool, empty if it may.
 func disallowedReason(tools *setupv1.ToolSelection, tool string) string {
-	if len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool) && takenAway(tools, tool) == "" {
+	if len(tools.GetAllow()) > 0 && !slices.Contains(tools.GetAllow(), tool) && whyDenied(tools, tool) == "" {
 		return fmt.Sprintf("the agent may not call %q: it is not among the scenario's tools", tool)
 	}
-	return takenAway(tools, tool)
+	return whyDenied(tools, tool)
 }
 
-// takenAway explains why an agent may not call a tool in any variant, empty if it may in one.
+// whyDenied explains why an agent may not call a tool in any variant, empty if it may in one.
 // Distraction adds tools.
-func takenAway(tools *setupv1.ToolSelection, tool string) string {
+func whyDenied(tools *setupv1.ToolSelection, tool string) string {
 	switch {
 	case tool == endTool, tool == AllowTool:
 		return fmt.Sprintf("the agent cannot call %s, only the user can", tool)
 	case slices.Contains(tools.GetDeny(), tool):
-		return fmt.Sprintf("the agent may not call %q: it is taken away", tool)
+		return fmt.Sprintf("the agent may not call %q: without_tools lists it", tool)
 	}
 	return ""
 }

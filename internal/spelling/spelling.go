@@ -10,8 +10,8 @@ import (
 const maxLength = 200
 
 // Nearest returns the known name with the smallest edit distance, "" if none is close. Close means
-// at most slack edits, or a third of the name. It ignores case. Among equals the first in byte
-// order wins.
+// at most maxDistance edits, or a third of the name. It ignores case. Among equals the first in
+// byte order wins.
 func Nearest(name string, known []string, maxDistance int) string {
 	if len(name) > maxLength {
 		return ""

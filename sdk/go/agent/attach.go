@@ -152,7 +152,7 @@ func (a *attachment) drain() {
 	select {
 	case <-drained:
 	case <-timer.C:
-		logger().Warn("turns do not heed their context, leaving without them", "name", a.name)
+		logger().Warn("turns ignore their ended context, abandoning them", "name", a.name)
 	}
 }
 

@@ -88,7 +88,7 @@ func stop(srv *grpc.Server) {
 	}
 	srv.Stop()
 	if !closedWithin(stopped, cancelGrace) {
-		logger().Warn("turns do not heed their context, leaving without them")
+		logger().Warn("turns ignore their ended context, abandoning them")
 	}
 }
 

@@ -102,8 +102,8 @@ func User() Option { return func(t *toolsv1.Tool) { t.User = true } }
 func Schema(schema string) Option { return func(t *toolsv1.Tool) { t.ParametersJson = schema } }
 
 // New returns a tool. A is a struct: each exported field is an argument, named by its json tag and
-// described by its doc tag. A pointer, or a field with omitempty in its json tag, is optional. New
-// panics for any other A, which is a defect of the program.
+// described by its doc tag. A pointer, or a field with omitempty in its json tag, is optional.
+// Without Schema, New panics for another A or another type of a field.
 func New[A any](name, description string, run func(ctx context.Context, call *Call, arguments A) (any, error), options ...Option) Tool {
 	t := Tool{declared: &toolsv1.Tool{Name: name, Description: description}}
 	for _, option := range options {

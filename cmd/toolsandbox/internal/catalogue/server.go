@@ -102,7 +102,7 @@ func warnState(w io.Writer, packPath string, server scenario.Server) error {
 	if !server.Stateful {
 		return nil
 	}
-	return report.Warn(w, "%s/%s:%d:%d: %s keeps a state (state: session): parallel calls are made in the given order alone, and forks and restarts repeat its calls: see docs/tool-servers.md",
+	return report.Warn(w, "%s/%s:%d:%d: %s keeps state (state: session): parallel calls run only in the given order, and forks and restarts repeat its calls: see docs/tool-servers.md",
 		packPath, server.File, server.Line, server.Column, server.Name)
 }
 

@@ -140,7 +140,7 @@ func writeModelReport(w io.Writer, r *bench.ModelReport) error {
 	if r.Ratio > 0 {
 		compared = fmt.Sprintf(", %.2f times the %.1f s of the model alone at %.1f s per turn", r.Ratio, r.Delay*float64(r.Chain), r.Delay)
 	}
-	_, err := fmt.Fprintf(w, `%d rollouts, %d at once, of up to %d turns of a model
+	_, err := fmt.Fprintf(w, `%d rollouts, %d concurrent, of up to %d turns of a model
 %8.2f s%s
 %8.2f s of processor time, and %.2f s stolen by the host
 %8.0f MB of memory at peak
@@ -150,7 +150,7 @@ func writeModelReport(w io.Writer, r *bench.ModelReport) error {
 
 func writeReport(w io.Writer, r *bench.Report) error {
 	lines := []string{
-		fmt.Sprintf("%d rollouts of %.1f messages, %d at once, in %.2f s (%.2f s of processor time)", r.Rollouts, r.Messages, r.Parallel, r.Wall, r.CPU),
+		fmt.Sprintf("%d rollouts of %.1f messages, %d concurrent, in %.2f s (%.2f s of processor time)", r.Rollouts, r.Messages, r.Parallel, r.Wall, r.CPU),
 		fmt.Sprintf("%8.0f rollouts per second", r.PerSecond),
 		fmt.Sprintf("%8.0f rollouts per second and core, %.2f ms of processor time each", r.PerCoreSecond, r.CPUMillis),
 		fmt.Sprintf("%8.2f ms p50, %.2f ms p99 from first to last message under load", r.BusyP50Millis, r.BusyP99Millis),

@@ -23,7 +23,7 @@ func (s *candidate) checkTools(variant *scenariov1.Scenario, visible map[string]
 	}
 	for _, name := range s.scenario.GetSetup().GetTools().GetDeny() {
 		if visible[name] {
-			s.fail(ruleTool, "%s is taken away, but the agent of %s has it", name, variant.GetSetup().GetName())
+			s.fail(ruleTool, "without_tools lists %s, but the agent of %s has it", name, variant.GetSetup().GetName())
 		}
 	}
 }

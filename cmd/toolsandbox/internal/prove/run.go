@@ -131,7 +131,7 @@ func (r *run) turns() int {
 	return count
 }
 
-// userTextsBefore returns the user's texts to the agent before a message.
+// userTextsBefore returns all texts to the agent before a message, except results of tools.
 func (r *run) userTextsBefore(index int) string {
 	text := ""
 	for _, m := range r.messages[:index] {
@@ -167,7 +167,7 @@ func (r *run) records(name string, index int) []rowByColumn {
 	return out
 }
 
-// rowByColumn returns one row by column.
+// rowByColumn is one row by column.
 type rowByColumn map[string]*worldv1.Value
 
 func (r rowByColumn) text(column string) string { return r[column].GetText() }

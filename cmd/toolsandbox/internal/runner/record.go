@@ -108,8 +108,8 @@ func flagValues(flags *pflag.FlagSet, secrets []string) map[string]string {
 	return values
 }
 
-// setFlags returns the names of the flags that the command line sets, or the environment to
-// another value than the default.
+// setFlags returns the names of the flags that the command line sets, or that the environment or
+// the file sets to another value than the default.
 func setFlags(flags *pflag.FlagSet) []string {
 	names := []string{}
 	flags.VisitAll(func(flag *pflag.Flag) {

@@ -36,14 +36,14 @@ const (
 	MaxBytes = 1 << 20
 )
 
-// Trajectory is a complete trajectory. If it exceeds MaxMessages or MaxRows, it has no messages and
-// tables, and its end is an infrastructure failure with the reason.
+// Trajectory is the trajectory of one rollout. If it exceeds MaxMessages or MaxRows, it has no
+// messages and tables, and its end is an infrastructure failure with the reason.
 type Trajectory struct {
 	Rollout *busv1.Rollout
 	// Round is the sweep's round of the rollout.
 	Round int32
 	// Omitted is the number of messages of a rollout that exceeds MaxBytes. Messages and Tables are
-	// missing then, and Read adds them. It is 0 for other rollouts.
+	// nil then; WithOmitted adds them. It is 0 for other rollouts.
 	Omitted int
 	// Messages have indices from 0 without gaps, with the final value of conversation_active.
 	Messages []*worldv1.Message
@@ -53,7 +53,7 @@ type Trajectory struct {
 	Tables []*worldv1.Table
 	// MaxMessages is the rollout's message limit.
 	MaxMessages int32
-	// End is the end of the rollout.
+	// End is the end of the rollout, nil while it runs.
 	End *busv1.End
 	// Digest is the digest of the log's last entry.
 	Digest []byte
@@ -201,7 +201,7 @@ func (a *Assembler) Restore(rolloutID string, log *bus.Log, snapshots []*busv1.S
 // log adds an entry.
 func (p *rolloutState) log(seq uint64, entry *busv1.LogEntry, span trace.SpanContext) error {
 	if entry == nil {
-		return fmt.Errorf("%w: what is stored there is no entry", ErrLog)
+		return fmt.Errorf("%w: the message is no log entry", ErrLog)
 	}
 	if err := bus.Follows(entry, p.last); err != nil {
 		return fmt.Errorf("%w: %w", ErrLog, err)

@@ -12,9 +12,8 @@
 // constraints, times its guardrails, all at the same message.
 //
 // The package computes what the original computes. Equality of a null cell and a value has no
-// result. The row's mean ignores such a column; without other columns the constraint is 0. A
-// message without a list of readers is not a turn. Null under ROUGE-L, where the original crashes,
-// gives 0.
+// result. The row's mean counts such a column as 1. Alone, it makes the constraint 0. A message
+// without a list of readers is not a turn. Null under ROUGE-L, where the original crashes, gives 0.
 //
 // # Matching
 //

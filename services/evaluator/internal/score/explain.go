@@ -62,7 +62,7 @@ func (p *preparedTrajectory) explain(g *Graph, result GraphResult) []*evaluatorv
 // explainer explains the nodes of a matched graph.
 type explainer struct {
 	*matcher
-	// placed are the matched nodes.
+	// matched is the matched nodes.
 	matched uint64
 	// brief omits the details that only readers need.
 	brief bool

@@ -91,8 +91,8 @@ func (p *preparedTrajectory) compareRow(target []cell, row []Value) float64 {
 	return nthRoot(product, len(target))
 }
 
-// compareMessage compares a message with a target row. accepted and content replace the target's
-// traces and text in fillColumn, unless that is −1.
+// compareMessage compares a message with a target row. completed replaces the target's traces or
+// text, as the type completion describes.
 func (p *preparedTrajectory) compareMessage(target []cell, index int, completed completion) float64 {
 	message := &p.trajectory.Messages[index]
 	product := 1.0

@@ -60,13 +60,13 @@ var (
 	writtenCall = phrase("written")
 	// assistantWords matches phrases of assistants.
 	assistantWords = phrase("assistant_words")
-	// servesOther matches phrases of a speaker whose tools wait for the other side.
+	// servesOther matches phrases like "Shall I delete it?".
 	servesOther = phrase("serves")
-	// report matches phrases of a speaker who does it or has done it.
+	// report matches phrases like "I have updated your contact".
 	report = phrase("report")
 	// announcement is report in a statement, with a word that only fits an assistant.
 	announcement = phrase("announcement")
-	// questionMark ends a question. ownWords are words of a speaker with another interest in it.
+	// questionMark ends a question. ownWords are words of a user, such as "my" and "me".
 	questionMark = regexp.MustCompile(`\?\s*$`)
 	ownWords     = phrase("own")
 	welcome      = phrase("welcome")

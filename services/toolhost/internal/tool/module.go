@@ -58,7 +58,7 @@ func (c *Catalogue) Extend(pack Pack) (*Catalogue, error) {
 		size += len(m.source)
 		switch {
 		case size > maxSource || i >= maxModules:
-			m.fail(0, "", "with this file, the pack's tools have more than %d bytes or files than %d, which are the most", maxSource, maxModules)
+			m.fail(0, "", "with this file, the pack's tools exceed %d bytes or %d files; remove or shorten files", maxSource, maxModules)
 		case slices.ContainsFunc(pack.Modules[:i], func(other *setupv1.ToolModule) bool { return other.GetName() == m.name }):
 			m.fail(0, "", "another file has the name %s; rename one of them", m.name)
 		case slices.ContainsFunc(c.tools, func(t *Tool) bool { return t.Module == m.name }):

@@ -151,12 +151,12 @@ const (
 // AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
 // answers turns of many conversations on it.
 type AttachServiceClient interface {
-	// Attach announces an agent, which then answers requests in any order. The agent reopens the
-	// stream after any end, and the gateway sends unanswered requests again. Agents with the same
-	// name share its conversations. A conversation stays with one of them while its stream lives, if
-	// all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
-	// message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
-	// than there were requests).
+	// Attach announces an agent, which then answers requests in any order. The agent reopens a lost
+	// stream, and the gateway repeats unanswered requests. Agents with the same name share its
+	// conversations. A conversation stays with one of them while its stream lives, if all are
+	// connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first message is no
+	// name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers than there were
+	// requests).
 	Attach(ctx context.Context, opts ...grpc.CallOption) (grpc.BidiStreamingClient[AttachRequest, AttachResponse], error)
 }
 
@@ -188,12 +188,12 @@ type AttachService_AttachClient = grpc.BidiStreamingClient[AttachRequest, Attach
 // AttachService is implemented by the gateway. An agent that cannot be dialled opens one stream and
 // answers turns of many conversations on it.
 type AttachServiceServer interface {
-	// Attach announces an agent, which then answers requests in any order. The agent reopens the
-	// stream after any end, and the gateway sends unanswered requests again. Agents with the same
-	// name share its conversations. A conversation stays with one of them while its stream lives, if
-	// all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
-	// message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
-	// than there were requests).
+	// Attach announces an agent, which then answers requests in any order. The agent reopens a lost
+	// stream, and the gateway repeats unanswered requests. Agents with the same name share its
+	// conversations. A conversation stays with one of them while its stream lives, if all are
+	// connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first message is no
+	// name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers than there were
+	// requests).
 	Attach(grpc.BidiStreamingServer[AttachRequest, AttachResponse]) error
 	mustEmbedUnimplementedAttachServiceServer()
 }

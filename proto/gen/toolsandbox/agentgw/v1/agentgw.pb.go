@@ -548,8 +548,9 @@ func (x *Usage) GetCostMicros() int64 {
 // RespondResponse holds the role's turn.
 type RespondResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The new messages with consecutive indices from the request's index. Empty only with a failure
-	// or is throttled, or if the last message of the view comes from SYSTEM, which needs no reply.
+	// The new messages with consecutive indices from the request's index. Empty only if the turn
+	// failed or was throttled, or if the last message of the view comes from SYSTEM, which needs no
+	// reply.
 	Messages []*v1.Message `protobuf:"bytes,1,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The rollout cannot continue.
 	Failure *Failure `protobuf:"bytes,2,opt,name=failure,proto3" json:"failure,omitempty"`

@@ -457,8 +457,8 @@ type Model struct {
 	TimeoutMs int64 `protobuf:"varint,6,opt,name=timeout_ms,json=timeoutMs,proto3" json:"timeout_ms,omitempty"`
 	// Number of attempts of one turn when the provider fails. 0 means 5.
 	Attempts int32 `protobuf:"varint,7,opt,name=attempts,proto3" json:"attempts,omitempty"`
-	// Reasoning effort, for OpenAI, Anthropic and Gemini. Empty means the provider's default. Any
-	// other value but none removes the temperature.
+	// Reasoning effort, for OpenAI, Anthropic and Gemini. Empty is the provider's default. Only
+	// Gemini takes a temperature with other values than none.
 	ReasoningEffort string `protobuf:"bytes,8,opt,name=reasoning_effort,json=reasoningEffort,proto3" json:"reasoning_effort,omitempty"`
 	// Token budget for reasoning, for Anthropic, Gemini and Cohere. 0 means the provider's default.
 	// Anthropic then gets no temperature.

@@ -668,8 +668,7 @@ type LogEntry struct {
 	Claim *Claim `protobuf:"bytes,2,opt,name=claim,proto3" json:"claim,omitempty"`
 	// The turns of roles, in order.
 	Turns []*Turn `protobuf:"bytes,3,rep,name=turns,proto3" json:"turns,omitempty"`
-	// Only in the last entry. A claim of a later round may follow, which reopens the log as if it had
-	// not ended.
+	// In the last entry of a round. A claim of a later round reopens the log as if it had not ended.
 	End *End `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`
 	// The number of entries before this one, since the log's start.
 	Number int32 `protobuf:"varint,6,opt,name=number,proto3" json:"number,omitempty"`
@@ -1554,7 +1553,7 @@ type CallGrade struct {
 	Euroeval *CallVerdict `protobuf:"bytes,2,opt,name=euroeval,proto3" json:"euroeval,omitempty"`
 	// The rules of BFCL's AST checker.
 	BfclStrict *CallVerdict `protobuf:"bytes,3,opt,name=bfcl_strict,json=bfclStrict,proto3" json:"bfcl_strict,omitempty"`
-	// The rule in which the graders differ and that decides, if they differ.
+	// The rule that explains differing verdicts; empty if they agree.
 	Quirk         string `protobuf:"bytes,4,opt,name=quirk,proto3" json:"quirk,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -829,7 +829,8 @@ type RowExplanation struct {
 	// The found row. Unset if none is left for the target's row. Always unset for SANDBOX, where it
 	// is the message itself.
 	Found *v12.Row `protobuf:"bytes,2,opt,name=found,proto3" json:"found,omitempty"`
-	// The geometric mean over the cells with a result. 0 if no cell has one.
+	// The geometric mean over the cells. A cell without a result counts as 1, or as 0 if it is the
+	// only one.
 	Similarity float64 `protobuf:"fixed64,3,opt,name=similarity,proto3" json:"similarity,omitempty"`
 	// The target's cells in column order, without similarity if no row is left for it. None for an
 	// unexpected row.
@@ -911,7 +912,7 @@ type CellExplanation struct {
 	FoundTexts []string `protobuf:"bytes,5,rep,name=found_texts,json=foundTexts,proto3" json:"found_texts,omitempty"`
 	// 0 to 1.
 	Similarity float64 `protobuf:"fixed64,6,opt,name=similarity,proto3" json:"similarity,omitempty"`
-	// The comparison has no result, e.g. of null with a value, and does not count in the row's mean.
+	// The comparison has no result, e.g. of null with a value, and counts as 1 in the row's mean.
 	NoResult bool `protobuf:"varint,7,opt,name=no_result,json=noResult,proto3" json:"no_result,omitempty"`
 	// For ROUGE_L between two texts.
 	Text *TextComparison `protobuf:"bytes,8,opt,name=text,proto3" json:"text,omitempty"`

@@ -37,8 +37,8 @@ type EvaluatorServiceClient interface {
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(ctx context.Context, in *PutEvaluationsRequest, opts ...grpc.CallOption) (*PutEvaluationsResponse, error)
-	// WatchScore streams the current score of a running rollout and its user's flags after each log
-	// entry, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// WatchScore streams the current score of a running rollout and its user's flags when messages
+	// arrive, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(ctx context.Context, in *WatchScoreRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchScoreResponse], error)
 	// ScoreTrajectory scores a complete trajectory. It stores nothing. Idempotent, safe to retry.
@@ -117,8 +117,8 @@ type EvaluatorServiceServer interface {
 	// Idempotent, safe to retry. Errors: INVALID_ARGUMENT (a graph that cannot be scored; the message
 	// names scenario, node, constraint and field).
 	PutEvaluations(context.Context, *PutEvaluationsRequest) (*PutEvaluationsResponse, error)
-	// WatchScore streams the current score of a running rollout and its user's flags after each log
-	// entry, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
+	// WatchScore streams the current score of a running rollout and its user's flags when messages
+	// arrive, and ends with the final ones. Read only, safe to retry. Errors: NOT_FOUND,
 	// INVALID_ARGUMENT (it cannot be scored).
 	WatchScore(*WatchScoreRequest, grpc.ServerStreamingServer[WatchScoreResponse]) error
 	// ScoreTrajectory scores a complete trajectory. It stores nothing. Idempotent, safe to retry.

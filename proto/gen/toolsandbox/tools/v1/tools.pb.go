@@ -4,9 +4,9 @@
 // 	protoc        (unknown)
 // source: toolsandbox/tools/v1/tools.proto
 
-// What a team implements to give a pack tools in any language: a tool server. It answers calls
-// with values and with changes of rows. It keeps nothing between calls: the session's rows that a
-// tool needs come with the call.
+// The interface of a tool server, which gives a pack tools in any language. It answers calls with
+// values and changes of rows. It keeps no state between calls: each call carries the rows that its
+// tool declares.
 
 package toolsv1
 
@@ -304,8 +304,8 @@ type CallRequest struct {
 	RowsJson string `protobuf:"bytes,3,opt,name=rows_json,json=rowsJson,proto3" json:"rows_json,omitempty"`
 	// POSIX seconds in the session. Unset unless the tool declares it.
 	Now *float64 `protobuf:"fixed64,4,opt,name=now,proto3,oneof" json:"now,omitempty"`
-	// New row ids, as many as the tool declares. Those of a call that is made again in another order
-	// of parallel calls may differ.
+	// New row ids, as many as the tool declares. If parallel calls are repeated in another order,
+	// their ids may differ.
 	Ids           []string `protobuf:"bytes,5,rep,name=ids,proto3" json:"ids,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -695,8 +695,8 @@ func (x *Where) GetValueJson() string {
 	return ""
 }
 
-// Update gives the one row that a condition selects new values. Without such a row, or with
-// several, the call raises what a tool in Python raises.
+// Update replaces cells of the one row that a condition selects. If no row or several match, the
+// call raises as a tool in Python does.
 type Update struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The condition.

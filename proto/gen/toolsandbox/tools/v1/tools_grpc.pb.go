@@ -4,9 +4,9 @@
 // - protoc             (unknown)
 // source: toolsandbox/tools/v1/tools.proto
 
-// What a team implements to give a pack tools in any language: a tool server. It answers calls
-// with values and with changes of rows. It keeps nothing between calls: the session's rows that a
-// tool needs come with the call.
+// The interface of a tool server, which gives a pack tools in any language. It answers calls with
+// values and changes of rows. It keeps no state between calls: each call carries the rows that its
+// tool declares.
 
 package toolsv1
 
@@ -36,11 +36,11 @@ type ToolServiceClient interface {
 	// ListTools returns the server's tools. It is asked when a pack is loaded; the pack's setups then
 	// carry the list. It may be repeated. Errors: none of its own; UNAVAILABLE is retried.
 	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
-	// Call executes one call. The answer depends on the request alone, so that it may be repeated: the
-	// tool host does so after a lost connection, and asks the same request no second time in one
-	// execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
-	// code is a defect of the server: the rollout ends without a score.
+	// Call executes one call. The answer depends only on the request: the tool host repeats it after
+	// a lost connection. In one execution, equal requests share one answer. The tool host stores an
+	// answer before it uses it. An exception of the tool is part of the answer. Errors: UNAVAILABLE,
+	// DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other code is a defect of the server:
+	// the rollout ends without a score.
 	Call(ctx context.Context, in *CallRequest, opts ...grpc.CallOption) (*CallResponse, error)
 }
 
@@ -81,11 +81,11 @@ type ToolServiceServer interface {
 	// ListTools returns the server's tools. It is asked when a pack is loaded; the pack's setups then
 	// carry the list. It may be repeated. Errors: none of its own; UNAVAILABLE is retried.
 	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
-	// Call executes one call. The answer depends on the request alone, so that it may be repeated: the
-	// tool host does so after a lost connection, and asks the same request no second time in one
-	// execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-	// Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
-	// code is a defect of the server: the rollout ends without a score.
+	// Call executes one call. The answer depends only on the request: the tool host repeats it after
+	// a lost connection. In one execution, equal requests share one answer. The tool host stores an
+	// answer before it uses it. An exception of the tool is part of the answer. Errors: UNAVAILABLE,
+	// DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other code is a defect of the server:
+	// the rollout ends without a score.
 	Call(context.Context, *CallRequest) (*CallResponse, error)
 	mustEmbedUnimplementedToolServiceServer()
 }

@@ -26,7 +26,7 @@ class Where:
 
 
 class World:
-    """What a call sees of the session, and where it leaves its changes. A parameter with this hint gets it."""
+    """A call's view of the session, which collects its changes. A parameter with this hint receives it."""
 
     def __init__(self, rows: dict[str, list[dict[str, Any]]], now: float | None, ids: Sequence[str]) -> None:
         self.rows = rows
@@ -42,7 +42,7 @@ class World:
         self._changes.append(tools_pb2.Change(table=table, add_json=json.dumps(row)))
 
     def update(self, table: str, where: Where, **values: Any) -> None:
-        """Gives the one row that the condition selects new values."""
+        """Replaces values of the one row that matches the condition."""
         update = tools_pb2.Update(where=_where(where), values_json=json.dumps(values))
         self._changes.append(tools_pb2.Change(table=table, update=update))
 

@@ -110,12 +110,12 @@ class AttachServiceServicer(object):
     """
 
     def Attach(self, request_iterator, context):
-        """Attach announces an agent, which then answers requests in any order. The agent reopens the
-        stream after any end, and the gateway sends unanswered requests again. Agents with the same
-        name share its conversations. A conversation stays with one of them while its stream lives, if
-        all are connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first
-        message is no name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers
-        than there were requests).
+        """Attach announces an agent, which then answers requests in any order. The agent reopens a lost
+        stream, and the gateway repeats unanswered requests. Agents with the same name share its
+        conversations. A conversation stays with one of them while its stream lives, if all are
+        connected to the same replica of the gateway. Errors: INVALID_ARGUMENT (the first message is no
+        name of 1 to 64 letters, digits, _ and -, or the agent sent many more answers than there were
+        requests).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -39,11 +39,11 @@ class ToolServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Call(self, request, context):
-        """Call executes one call. The answer depends on the request alone, so that it may be repeated: the
-        tool host does so after a lost connection, and asks the same request no second time in one
-        execution. It stores the answer before it uses it. What the tool raises is part of the answer.
-        Errors: UNAVAILABLE, DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other
-        code is a defect of the server: the rollout ends without a score.
+        """Call executes one call. The answer depends only on the request: the tool host repeats it after
+        a lost connection. In one execution, equal requests share one answer. The tool host stores an
+        answer before it uses it. An exception of the tool is part of the answer. Errors: UNAVAILABLE,
+        DEADLINE_EXCEEDED, CANCELLED and ABORTED are retried. Any other code is a defect of the server:
+        the rollout ends without a score.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
