@@ -11,9 +11,10 @@
 // over all pairings of its rows with the target's. That of a node is the geometric mean of its
 // constraints, times its guardrails, all at the same message.
 //
-// The package computes what the original computes. Equality of a null cell and a value has no
-// result. The row's mean counts such a column as 1. Alone, it makes the constraint 0. A message
-// without a list of readers is not a turn. Null under ROUGE-L, where the original crashes, gives 0.
+// The package computes what the original, Apple's ToolSandbox in Python, computes. Equality of a
+// null cell and a value has no result. The row's mean counts such a column as 1. Alone, it makes
+// the constraint 0. A message without a list of readers is not a turn. Null under ROUGE-L, where
+// the original crashes, gives 0.
 //
 // # Matching
 //
