@@ -2,6 +2,7 @@ package usercheck_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -220,7 +221,12 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 		}
 	}
 	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n|---|---|---|---|---|---|---|\n", len(list), conversations)
-	for _, rule := range []string{usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Leak, usercheck.Unasked} {
+	for rule := range tallies {
+		if heldOutFiles[rule] == "" {
+			t.Errorf("%s: %s: no held-out messages measure this rule", name, rule)
+		}
+	}
+	for _, rule := range slices.Sorted(maps.Keys(heldOutFiles)) {
 		if tallies[rule] != (tally{}) {
 			table += tallies[rule].row(rule)
 		}
@@ -228,9 +234,14 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 	return tallies, table
 }
 
+// heldOutFiles are the files that no rule was changed on, by the rule that they measure.
+var heldOutFiles = map[string]string{
+	usercheck.Assistant: "heldout.txt", usercheck.EarlyEnd: "heldout.txt", usercheck.Invented: "heldout.txt", usercheck.Leak: "heldout.txt",
+	usercheck.Unasked: "consents.txt",
+}
+
 // TestPrecisionOnJudgedMessages measures the rules on judged messages. docs/users.md contains the
-// results. On the held-out messages, and for consents in all files, four of five flags must be
-// correct.
+// results. On a rule's held-out messages four of five of its flags must be correct.
 func TestPrecisionOnJudgedMessages(t *testing.T) {
 	const minPrecision = 0.8
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "users.md"))
@@ -243,8 +254,8 @@ func TestPrecisionOnJudgedMessages(t *testing.T) {
 		if !strings.Contains(string(page), table) {
 			t.Errorf("docs/users.md: got another table, want for %s\n%s", name, table)
 		}
-		for rule, count := range tallies {
-			if (name == "heldout.txt" || rule == usercheck.Unasked) && count.precision() < minPrecision {
+		for rule, heldOut := range heldOutFiles {
+			if count := tallies[rule]; name == heldOut && !(count.precision() >= minPrecision) { // NaN without a flag
 				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), minPrecision)
 			}
 		}
