@@ -42,9 +42,6 @@ func Trajectories(path string) ([]*Trajectory, error) {
 	return decodeAll(path, func(l line) (*Trajectory, error) { return decodeTrajectory(scenarios, l) })
 }
 
-// ExceptionType returns the exception that ended the original's rollout, empty without one.
-func (t *Trajectory) ExceptionType() string { return t.want.ExceptionType }
-
 type recordedTrajectory struct {
 	Scenario, Variant, Label string
 	Agent, User              []recordedTurn

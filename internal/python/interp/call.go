@@ -114,7 +114,7 @@ func (m *machine) callFunction(fn *function, positional []any, named []namedArgu
 	code := fn.code
 	n := len(code.Scope.Names)
 	m.alloc(64 + 16*n)
-	f := &frame{vars: newVars(n), parent: fn.closure, code: code}
+	f := &frame{vars: newVars(n), parent: fn.closure}
 	m.bind(f, fn, positional, named)
 	if m.calls >= limit.CallDepth || m.stack+code.Nesting > limit.StackDepth {
 		panic(tooDeep())

@@ -77,7 +77,6 @@ type machine struct {
 type frame struct {
 	vars   []any
 	parent *frame
-	code   *syntax.Function
 	result any // value of the return statement
 }
 

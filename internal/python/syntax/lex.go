@@ -42,7 +42,6 @@ type lexer struct {
 	dedents      int  // still to be told
 	inLine       bool // within a logical line
 	expectIndent bool // the last line opens a block
-	last         token
 }
 
 func (l *lexer) fail(at int, format string, args ...any) {
@@ -51,14 +50,6 @@ func (l *lexer) fail(at int, format string, args ...any) {
 
 // next returns the next token.
 func (l *lexer) next() token {
-	t := l.scan()
-	if t.kind != kindNewline {
-		l.last = t
-	}
-	return t
-}
-
-func (l *lexer) scan() token {
 	for {
 		if l.dedents > 0 {
 			l.dedents--
