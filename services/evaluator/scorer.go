@@ -154,31 +154,40 @@ func (s *scorer) result(ctx context.Context, trajectory *assemble.Trajectory) (*
 	result.End, result.LogDigest = trajectory.End, trajectory.Digest
 	result.MilestoneCount = int32(evaluation.Milestones.Len())
 	result.MessageCount = int32(trajectory.Len())
-	if user := trajectory.Rollout.GetUser(); user != nil && user.GetScripted() == nil {
+	if isChecked(trajectory.Rollout.GetUser()) {
 		result.UserFlags = usercheck.Check(evaluation.User, trajectory.Messages, trajectory.Starting)
 	}
 	return result, nil
 }
 
-// readOmitted reads a trajectory's omitted messages from the bus if they are to be scored.
+// readOmitted reads a trajectory's omitted messages from the bus if they are to be scored or their
+// user is to be checked. A trajectory that is not scored stays as it is if that fails.
 func (s *scorer) readOmitted(ctx context.Context, trajectory *assemble.Trajectory) (*assemble.Trajectory, error) {
 	reason := trajectory.End.GetReason()
-	if trajectory.Omitted == 0 || reason != busv1.EndReason_END_REASON_FINISHED && reason != busv1.EndReason_END_REASON_MESSAGE_LIMIT {
+	scored := reason == busv1.EndReason_END_REASON_FINISHED || reason == busv1.EndReason_END_REASON_MESSAGE_LIMIT
+	if trajectory.Omitted == 0 || !scored && !isChecked(trajectory.Rollout.GetUser()) {
 		return trajectory, nil
 	}
 	log, snapshots, err := read(ctx, s.bus, trajectory.Rollout.GetId())
-	if errors.Is(err, bus.ErrDamaged) {
-		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
-	}
-	if err != nil {
+	if err != nil && !errors.Is(err, bus.ErrDamaged) {
 		return nil, err
 	}
-	complete, err := trajectory.WithOmitted(log, snapshots)
-	if err != nil {
+	complete := trajectory
+	if err == nil {
+		complete, err = trajectory.WithOmitted(log, snapshots)
+	}
+	switch {
+	case err != nil && scored:
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
+	case err != nil:
+		s.logger.Warn("simulated user is not checked", "rollout", trajectory.Rollout.GetId(), "error", err)
+		return trajectory, nil
 	}
 	return complete, nil
 }
+
+// isChecked reports whether a simulated user is checked: it is no script.
+func isChecked(user *agentgwv1.Player) bool { return user != nil && user.GetScripted() == nil }
 
 // evaluation returns a stored evaluation in compiled form, with a cache.
 func (s *scorer) evaluation(ctx context.Context, digest string) (*translate.Evaluation, error) {

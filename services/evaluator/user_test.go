@@ -1,6 +1,7 @@
 package evaluator
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -13,6 +14,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assemble"
 )
 
 // badUserMessages returns a conversation whose user knows Ann, names others and ends as an
@@ -65,11 +67,16 @@ func TestUserFlags(t *testing.T) {
 		"s.1": {plugin, busv1.EndReason_END_REASON_MODEL_FAILURE, badUserFlags()},
 		"s.2": {plugin, busv1.EndReason_END_REASON_CANCELLED, badUserFlags()},
 		"s.3": {scripted, busv1.EndReason_END_REASON_FINISHED, nil},
+		"s.4": {plugin, busv1.EndReason_END_REASON_INFRASTRUCTURE, badUserFlags()}, // long, without a score
 	}
 	for id, test := range tests {
 		rollout := s.rollout(id)
 		rollout.User, rollout.EvaluationDigest = test.user, digest
-		s.entries(t, rollout, bus.Position{}, entriesOf(rollout, badUserMessages(), ended(test.end))...)
+		messages := badUserMessages()
+		for test.end == busv1.EndReason_END_REASON_INFRASTRUCTURE && len(messages) < 10 {
+			messages = append(messages, textMessage(int32(len(messages)), agent, user, strings.Repeat("x", assemble.MaxBytes/4)))
+		}
+		s.entries(t, rollout, bus.Position{}, entriesOf(rollout, messages, ended(test.end))...)
 	}
 	s.run(t)
 	for id, result := range s.results(t, len(tests)) {
