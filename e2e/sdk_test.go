@@ -24,6 +24,24 @@ import (
 // boilerplate.
 const maxAgentLines = 15
 
+// TestReadmeTable compares the README's table with the output of its first command.
+func TestReadmeTable(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(readme), "```text\n category")
+	table, _, _ = strings.Cut(table, "```")
+	var printed strings.Builder
+	for line := range strings.Lines(toolsandbox(t, "run", "--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"))) {
+		printed.WriteString(strings.TrimRight(line, " \n") + "\n")
+	}
+	if !found || !strings.Contains(printed.String(), " category"+table) {
+		t.Errorf("README.md: the table is not part of\n%s", printed.String())
+	}
+}
+
 // TestReadmeAgents runs the README's agents of each language with the real services.
 func TestReadmeAgents(t *testing.T) {
 	t.Parallel()
