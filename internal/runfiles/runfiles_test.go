@@ -220,7 +220,7 @@ func TestReadSummaryErrors(t *testing.T) {
 	}
 	for _, content := range []string{
 		"", "{}", "[]", `{"per_scenario_results": [{"na`, `{"per_scenario_results": [{"similarity": NaN}]}`, `{"per_scenario_results": [{"similarity": "1"}]}`,
-		`{"per_scenario_results": [{"similarity": 1e999}]}`, `{"per_scenario_results": [{"milestone_mapping": {"x": [1, 2]}}]}`,
+		`{"per_scenario_results": [{"similarity": 1e999}]}`, `{"per_scenario_results": [{"similarity": 7}]}`, `{"per_scenario_results": [{"minefield_similarity": -1}]}`, `{"per_scenario_results": [{"milestone_mapping": {"x": [1, 2]}}]}`,
 		`{"per_scenario_results": [{"milestone_mapping": {"0": [1]}}]}`, `{"per_scenario_results": [], "category_aggregated_results": 1}`,
 	} {
 		dir := t.TempDir()

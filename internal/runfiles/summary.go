@@ -297,5 +297,25 @@ func ReadSummary(dir string) (*Summary, error) {
 	if summary.Scenarios == nil {
 		return nil, damagedError(dir, SummaryFile, errors.New("no per_scenario_results"))
 	}
+	for i := range summary.Scenarios {
+		if err := summary.Scenarios[i].check(); err != nil {
+			return nil, damagedError(dir, SummaryFile, err)
+		}
+	}
 	return summary, nil
+}
+
+// check reports a similarity that no score has. The original's may exceed 1 by their rounding.
+func (r *ScenarioResult) check() error {
+	for _, field := range []struct {
+		name       string
+		similarity Similarity
+	}{
+		{"milestone_similarity", r.MilestoneSimilarity}, {"minefield_similarity", r.MinefieldSimilarity}, {"similarity", r.Similarity},
+	} {
+		if number, ok := field.similarity.Number(); ok && (number < 0 || number > 1+1e-9) {
+			return fmt.Errorf("%s of %s is %s, expected null or 0 to 1", field.name, r.Name, field.similarity)
+		}
+	}
+	return nil
 }
