@@ -60,7 +60,11 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	switch {
 	case err == nil:
 		s.run, s.digests = run, run.Digests()
-	case !errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist):
+		if err := report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfiles.RunFile); err != nil {
+			return nil, nil, err
+		}
+	default:
 		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
 	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings)
