@@ -208,8 +208,18 @@ func (c *Client) Versions(ctx context.Context, id string) ([]*worldv1.Table, err
 	return tables, nil
 }
 
-// Fork makes a session that shares another's history up to a message. It is idempotent.
+// Fork makes a session that shares another's history up to a message. It is idempotent. newID is no
+// scenario's name, because Find looks for ids first.
 func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, message int, newID string) (*toolhostv1.Session, error) {
+	sessions, err := c.List(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	for _, other := range sessions {
+		if other.GetSetupName() == newID {
+			return nil, process.Usage("NEW_ID: %s is the name of a scenario, whose session the fork would hide: choose another id", newID)
+		}
+	}
 	return c.fork(ctx, session, message, newID, false)
 }
 
