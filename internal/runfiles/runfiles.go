@@ -174,10 +174,10 @@ func damagedError(dir, name string, err error) error {
 	return fmt.Errorf("%s is %w: %w", filepath.Join(dir, name), ErrDamaged, err)
 }
 
-// WriteFile replaces a file atomically and creates its directory. It keeps the permissions of the
-// old file. A file has one writer.
+// WriteFile replaces a file atomically, also if the machine crashes, and creates its directory. It
+// keeps the permissions of the old file. A file has one writer.
 func WriteFile(path string, data []byte) error {
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, false)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), writeFile(path, data, true)); err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
 	return nil
