@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	// sampled is about how many trajectories are read: fewer than twice as many.
+	// sampled is the approximate number of trajectories that are read.
 	sampled = 500
 	// idleSessions is the number of sessions opened to measure the memory of one.
 	idleSessions = 10_000
