@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +158,39 @@ func TestLongDamagedStores(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// TestResumeWithoutResults loses the results and the recorded replies of a finished run. Resuming
+// it names its rollouts and asks nobody; resuming it again plays them.
+func TestResumeWithoutResults(t *testing.T) {
+	var turns atomic.Int32
+	plug := serveAgent(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
+		turns.Add(1)
+		return answerByTurn(c), nil
+	})
+	dir := t.TempDir()
+	baseline, out := filepath.Join(dir, "calm"), filepath.Join(dir, "out")
+	flags := []string{"run", "--agent", plug, "turn_off_wifi", "turn_off_bluetooth"}
+	toolsandbox(t, append(flags, "--out", baseline)...)
+	toolsandbox(t, append(flags, "--out", out)...)
+	for _, stream := range []string{"RESULT", "BUS_*", "RECORDING"} {
+		err := change(blocksOf(storesOf(out), stream), func(raw []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(raw)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	asked := turns.Load()
+	again := slices.Concat(flags, []string{"--out", out, "--resume"})
+	wantFailure(t, "damaged: turn_off_wifi: rollout ", again...)
+	if got := turns.Load(); got != asked {
+		t.Errorf("turns of the first resumption: got %d, want none", got-asked)
+	}
+	equalRuns(t, baseline, out)
+	toolsandbox(t, again...)
+	if got := turns.Load(); got == asked {
+		t.Error("turns of the second resumption: got none, want some")
+	}
+	equalRuns(t, baseline, out)
 }
 
 // answerByTurn is an agent that calls a tool and then sends a text, depending only on the

@@ -103,15 +103,15 @@ type Resumption struct {
 // Round returns the current round of the sweep.
 func (r *Run) Round() int32 { return int32(len(r.Resumptions)) }
 
-// Damaged returns the ids of the rollouts whose trajectories could not be read.
-func (r *Run) Damaged() []string {
-	var ids []string
+// Damaged returns the rollouts with damaged stored data.
+func (r *Run) Damaged() []Outcome {
+	var damaged []Outcome
 	for _, rollout := range r.Rollouts {
 		if rollout.Damage != "" {
-			ids = append(ids, rollout.ID)
+			damaged = append(damaged, rollout)
 		}
 	}
-	return ids
+	return damaged
 }
 
 // Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
@@ -137,7 +137,8 @@ type Outcome struct {
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
-	// Damage is the reason why the trajectory cannot be read. Its files are then old, if they exist.
+	// Damage is the reason why the result or the trajectory cannot be read. Its files are then old, if
+	// they exist.
 	Damage string `json:"damage,omitempty"`
 	// UserFlags are places where the simulated user may have left its role.
 	UserFlags []UserFlag `json:"user_flags,omitempty"`

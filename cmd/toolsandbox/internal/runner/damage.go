@@ -3,23 +3,40 @@ package runner
 import (
 	"fmt"
 	"io"
+
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
-// damage prints the rollouts with damaged stored trajectories, and returns the error; nil if there
-// are none.
-func (o *Options) damage(stderr io.Writer, collector *collector) error {
-	n := 0
-	for _, rollout := range collector.finished {
-		if rollout.rollout.Damage == "" {
-			continue
+// checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
+// played again and paid again. The record then lists them as damaged.
+func (o *Options) checkResults(d *directory, run *runfiles.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+	var lost []runfiles.Outcome
+	for i := range run.Rollouts {
+		rollout := &run.Rollouts[i]
+		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
+			rollout.Damage = fmt.Sprintf("rollout %s: stream RESULT holds no readable result", rollout.ID)
+			lost = append(lost, *rollout)
 		}
-		n++
-		if _, err := fmt.Fprintf(stderr, "damaged: %s: %s\n", rollout.rollout.Directory, rollout.rollout.Damage); err != nil {
+	}
+	if len(lost) == 0 {
+		return nil
+	}
+	if err := runfiles.WriteRun(d.path, run); err != nil {
+		return err
+	}
+	return o.damage(stderr, lost)
+}
+
+// damage prints rollouts with damaged stored data, and returns the error; nil if there are none.
+func (o *Options) damage(stderr io.Writer, damaged []runfiles.Outcome) error {
+	for _, rollout := range damaged {
+		if _, err := fmt.Fprintf(stderr, "damaged: %s: %s\n", rollout.Name, rollout.Damage); err != nil {
 			return err
 		}
 	}
-	if n == 0 {
+	if len(damaged) == 0 {
 		return nil
 	}
-	return fmt.Errorf("the stored trajectories of %d rollouts are damaged; their earlier files stay: --out %s --resume plays these rollouts again", n, o.out)
+	return fmt.Errorf("the stored data of %d rollouts is damaged; their earlier files stay: --out %s --resume plays these rollouts again", len(damaged), o.out)
 }

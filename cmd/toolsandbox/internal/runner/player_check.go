@@ -12,7 +12,6 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 )
 
@@ -42,15 +41,10 @@ type playerCheck struct {
 }
 
 // checkPlayers returns when all players of the sweep are usable. The error names what is missing.
-// For a replay or a finished run it checks none.
-func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, prepared *sweep.Sweep, spec sweep.Spec, record *runfiles.Run, stderr io.Writer) error {
+// For a replay it checks none.
+func (o *Options) checkPlayers(ctx context.Context, orchestrator grpc.ClientConnInterface, spec sweep.Spec, stderr io.Writer) error {
 	if spec.Recording != nil {
 		return nil
-	}
-	if o.resume && len(record.Damaged()) == 0 {
-		if played, err := prepared.IsComplete(ctx, record.SweepID); err != nil || played {
-			return err
-		}
 	}
 	a := &playerCheck{client: agentgwv1.NewPlayerCheckServiceClient(orchestrator), wait: o.wait, stderr: stderr}
 	var all []flaggedPlayer

@@ -279,7 +279,10 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
-	damage := o.damage(stderr, collector)
+	var damage error
+	if collector.planned != nil {
+		damage = o.damage(stderr, collector.record.Damaged())
+	}
 	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
 			spent.Reason, collector.done(), collector.total(), o.out))
@@ -305,8 +308,21 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 	if err != nil {
 		return standalone.Cause(ctx, err)
 	}
-	if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), prepared, spec, collector.record, stderr); err != nil {
-		return standalone.Cause(ctx, err)
+	played := false
+	if o.resume {
+		stored, err := prepared.Stored(ctx, collector.record.SweepID)
+		if err != nil {
+			return standalone.Cause(ctx, err)
+		}
+		if err := o.checkResults(directory, collector.record, stored, stderr); err != nil {
+			return err
+		}
+		played = prepared.IsComplete(stored) && len(collector.record.Damaged()) == 0
+	}
+	if !played {
+		if err := o.checkPlayers(ctx, connections.Conn(rpc.Orchestrator), spec, stderr); err != nil {
+			return standalone.Cause(ctx, err)
+		}
 	}
 	total, done, err := o.create(ctx, prepared, directory, collector.record)
 	if err != nil && ctx.Err() != nil && o.installation.Network.Remote {
@@ -333,7 +349,11 @@ func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *
 		if err := runfiles.WriteRun(directory.path, run); err != nil {
 			return 0, 0, err
 		}
-		return prepared.Resume(ctx, run.SweepID, run.Round(), run.Damaged())
+		var damaged []string
+		for _, rollout := range run.Damaged() {
+			damaged = append(damaged, rollout.ID)
+		}
+		return prepared.Resume(ctx, run.SweepID, run.Round(), damaged)
 	}
 	total, err = prepared.Create(ctx)
 	if errors.Is(err, sweep.ErrHasResults) {

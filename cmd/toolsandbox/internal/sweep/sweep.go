@@ -13,7 +13,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -153,11 +152,11 @@ func (s *Sweep) Derived(id string) bool {
 func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 	for run := 2; ; run++ {
 		// Creating it would change an earlier run's spend limit, and queue its remaining rollouts.
-		done, err := s.done(ctx)
+		stored, err := s.Stored(ctx, s.ID())
 		if err != nil {
 			return 0, err
 		}
-		if done == 0 {
+		if len(stored) == 0 {
 			total, _, err = s.create(ctx) // existing results are its own: the request may have been retried
 			return total, err
 		}
@@ -166,24 +165,6 @@ func (s *Sweep) Create(ctx context.Context) (total int, err error) {
 		}
 		s.request.SweepId = s.digest + runSeparator + strconv.Itoa(run)
 	}
-}
-
-// done returns the number of results of the sweep under its current id, 0 for an unknown id.
-func (s *Sweep) done(ctx context.Context) (int, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: s.ID()})
-	if err != nil {
-		return 0, wrapStatus("look for earlier runs", err)
-	}
-	event, err := stream.Recv() // progress comes first
-	if status.Code(err) == codes.NotFound {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, wrapStatus("look for earlier runs", err)
-	}
-	return int(event.GetProgress().GetDone()), nil
 }
 
 // Resume creates the missing part of an existing sweep, and returns its number of rollouts and how

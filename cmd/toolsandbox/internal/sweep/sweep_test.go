@@ -3,6 +3,7 @@ package sweep_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -44,6 +46,12 @@ func (o *orchestrator) WatchSweep(req *orchestratorv1.WatchSweepRequest, stream 
 	}
 	if o.later != nil {
 		return stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_End{End: &orchestratorv1.SweepEnd{}}})
+	}
+	for n := range done {
+		result := &busv1.Result{Rollout: &busv1.Rollout{Id: fmt.Sprint(req.GetSweepId(), ".", n)}}
+		if err := stream.Send(&orchestratorv1.WatchSweepResponse{Event: &orchestratorv1.WatchSweepResponse_Result{Result: result}}); err != nil {
+			return err
+		}
 	}
 	<-stream.Context().Done()
 	return nil

@@ -1,0 +1,62 @@
+package sweep
+
+import (
+	"context"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+)
+
+// Stored returns the readable results of a sweep by the id of the rollout; none for an unknown
+// sweep.
+func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := s.orchestrator.WatchSweep(ctx, &orchestratorv1.WatchSweepRequest{SweepId: id})
+	if err != nil {
+		return nil, wrapStatus("look for earlier results", err)
+	}
+	stored, count := make(map[string]*busv1.Result), int64(0)
+	for reports := 0; ; {
+		event, err := stream.Recv()
+		switch {
+		case status.Code(err) == codes.NotFound:
+			return stored, nil
+		case err != nil:
+			return nil, wrapStatus("look for earlier results", err)
+		case event.GetResult() != nil:
+			stored[event.GetResult().GetRollout().GetId()] = event.GetResult()
+		case event.GetProgress() != nil:
+			reports++
+			count = event.GetProgress().GetDone()
+		}
+		// A second report follows a time without results: the others cannot be read.
+		if event.GetEnd() != nil || reports > 1 || int64(len(stored)) >= count {
+			return stored, nil
+		}
+	}
+}
+
+// IsComplete returns whether these results hold a score, or a failure that is not played again, of
+// every rollout of the sweep.
+func (s *Sweep) IsComplete(stored map[string]*busv1.Result) bool {
+	spec := s.request.GetSpec()
+	if len(stored) < len(spec.GetScenarios())*len(spec.GetAgents())*len(spec.GetUsers())*int(spec.GetTrials()) {
+		return false
+	}
+	for _, result := range stored {
+		if again(result) {
+			return false
+		}
+	}
+	return true
+}
+
+// again returns whether a new round plays a result again.
+func again(result *busv1.Result) bool {
+	reason := result.GetEnd().GetReason()
+	return reason == busv1.EndReason_END_REASON_INFRASTRUCTURE || reason == busv1.EndReason_END_REASON_CANCELLED
+}
