@@ -327,3 +327,29 @@ func dropReply(t *testing.T, path string) (index int32) {
 	}
 	return items[last].GetIndex()
 }
+
+// TestReplayOfChangedRecording changes a reply of a recording, then its scenarios. The replay names
+// the rollout that differs, and plays no changed scenario.
+func TestReplayOfChangedRecording(t *testing.T) {
+	server := startChatServer(t)
+	out := filepath.Join(t.TempDir(), "out")
+	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
+	for _, change := range []struct{ file, old, new, want string }{
+		{"0", "Words", "Sword", "different: turn_off_wifi: its messages or its world differ\n"},
+		{"specification", "wifi", "wify", "recording/specification: its scenarios are not those of " + out + "/run.json: one of the files has changed"},
+	} {
+		path := filepath.Join(out, ".toolsandbox", "recording", change.file)
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed := strings.ReplaceAll(string(raw), change.old, change.new)
+		if changed == string(raw) {
+			t.Fatalf("%s: no %q to change", path, change.old)
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantFailure(t, change.want, "run", "--replay", out, "--out", filepath.Join(t.TempDir(), "again"))
+	}
+}

@@ -78,13 +78,16 @@ func writeMessages(path string, messages []proto.Message) error {
 // errNoRecording means that a directory holds no recording.
 var errNoRecording = errors.New("no recording")
 
-// openRecording reads the specification of the run in a directory and checks that the recording is
-// complete: missing names the scenarios of rollouts without one. The error is errNoRecording if
-// there is no recording.
-func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
+// openRecording reads the specification and the record of the run in a directory and checks that
+// the recording is complete: missing names the scenarios of rollouts without one. The error is
+// errNoRecording if there is no recording.
+func openRecording(dir string) (spec sweep.Spec, run *runfiles.Run, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
 	if spec, err = r.specification(); err != nil {
-		return sweep.Spec{}, nil, err
+		return sweep.Spec{}, nil, nil, err
+	}
+	if run, err = r.run(dir, spec); err != nil {
+		return sweep.Spec{}, nil, nil, err
 	}
 	toolServers := sweep.HasToolServers(spec.Scenarios)
 	for _, agent := range spec.Agents {
@@ -93,22 +96,46 @@ func openRecording(dir string) (spec sweep.Spec, missing []string, err error) {
 		}
 	}
 	spec.Recording = r
+	whole := make(map[int]bool, len(run.Rollouts))
+	for _, rollout := range run.Rollouts {
+		whole[number(rollout.ID)] = rollout.Damage == ""
+	}
 	each := len(spec.Agents) * len(spec.Users) * spec.Trials
 	digest := sha256.New()
-	for n := 0; r.hasExternalInput && n < len(spec.Scenarios)*each; n++ {
-		raw, err := os.ReadFile(r.file(n))
-		if errors.Is(err, fs.ErrNotExist) {
+	for n := range len(spec.Scenarios) * each {
+		var raw []byte
+		if r.hasExternalInput && whole[n] {
+			raw, err = os.ReadFile(r.file(n))
+		}
+		if !whole[n] || errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
 			continue
 		}
 		if err != nil {
-			return sweep.Spec{}, nil, err
+			return sweep.Spec{}, nil, nil, err
 		}
 		sum := sha256.Sum256(raw)
 		_, _ = digest.Write(sum[:])
 	}
 	r.digest = hex.EncodeToString(digest.Sum(nil))
-	return spec, missing, nil
+	return spec, run, missing, nil
+}
+
+// run reads the record of the run and checks that it played the scenarios of the recording.
+func (r *recording) run(dir string, spec sweep.Spec) (*runfiles.Run, error) {
+	run, err := runfiles.ReadRun(dir)
+	if err != nil {
+		return nil, err
+	}
+	catalogue, err := catalogueRecord(spec.Scenarios)
+	if err != nil {
+		return nil, err
+	}
+	if catalogue.Digest != run.Catalogue.Digest {
+		return nil, fmt.Errorf("read %s: its scenarios are not those of %s: one of the files has changed",
+			filepath.Join(r.dir, specificationFile), filepath.Join(dir, runfiles.RunFile))
+	}
+	return run, nil
 }
 
 func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }

@@ -3,12 +3,14 @@ package runner
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 )
 
 // replaySpec returns the specification of the run in --replay, to be played from its recording.
@@ -30,7 +32,7 @@ func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 	if given != "" {
 		return sweep.Spec{}, process.Usage("--%s: given, but with --replay the run in %s determines what is played", given, o.replay)
 	}
-	spec, missing, err := openRecording(o.replay)
+	spec, run, missing, err := openRecording(o.replay)
 	if errors.Is(err, errNoRecording) {
 		return sweep.Spec{}, process.Usage("--replay: %s holds no recording: give the --out of an earlier run", o.replay)
 	}
@@ -44,6 +46,7 @@ func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 	if err := o.contradicts(spec); err != nil {
 		return sweep.Spec{}, err
 	}
+	o.replayed = run
 	o.agent, o.user, o.trials, o.seed, o.compat = spec.Agents[0].GetName(), spec.Users[0].GetName(), spec.Trials, spec.Seed, spec.Compat
 	return spec, nil
 }
@@ -71,4 +74,38 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 		}
 	}
 	return nil
+}
+
+// compareReplay prints the rollouts that differ from the replayed run, and returns the error; nil
+// if there are none. rollouts are those of the replay.
+func (o *Options) compareReplay(stderr io.Writer, rollouts []runfiles.Outcome) error {
+	if o.replayed == nil {
+		return nil
+	}
+	first := make(map[string]runfiles.Outcome, len(o.replayed.Rollouts))
+	for _, rollout := range o.replayed.Rollouts {
+		first[rollout.Name] = rollout
+	}
+	different := 0
+	for _, rollout := range rollouts {
+		var how string
+		switch was := first[rollout.Name]; {
+		case rollout.Damage != "":
+		case was.End != rollout.End:
+			how = fmt.Sprintf("it ends as %s, but ended as %s", rollout.End, was.End)
+		case was.ContextSHA256 != rollout.ContextSHA256:
+			how = "its messages or its world differ"
+		}
+		if how == "" {
+			continue
+		}
+		different++
+		if _, err := fmt.Fprintf(stderr, "different: %s: %s\n", rollout.Name, how); err != nil {
+			return err
+		}
+	}
+	if different == 0 {
+		return nil
+	}
+	return fmt.Errorf("%d replayed rollouts differ from those of the run in %s: its recording or this program has changed", different, o.replay)
 }

@@ -70,7 +70,8 @@ type Options struct {
 	wait         time.Duration
 	asJSON       bool
 	flags        *pflag.FlagSet
-	playing      string // id of the created sweep
+	replayed     *runfiles.Run // the record of the run in replay
+	playing      string        // id of the created sweep
 }
 
 // New returns the default settings of a run of this program.
@@ -279,9 +280,9 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if err := collector.finish(); err != nil {
 		return o.interrupted(ctx, errors.Join(watched, err), collector)
 	}
-	var damage error
+	var different error
 	if collector.planned != nil {
-		damage = o.damage(stderr, collector.record.Damaged())
+		different = errors.Join(o.damage(stderr, collector.record.Damaged()), o.compareReplay(stderr, collector.record.Rollouts))
 	}
 	if spent, ok := errors.AsType[*sweep.SpendLimitError](watched); ok {
 		return errors.Join(o.show(stdout, stderr, collector), o.verdict(collector), fmt.Errorf("%s; %d of %d rollouts are done: then continue with --out %s --resume",
@@ -296,7 +297,7 @@ func (o *Options) Run(ctx context.Context, args []string, stdin io.Reader, stdou
 	if watched != nil {
 		return fmt.Errorf("%w with %d of %d rollouts scored: --out %s --resume plays the others", watched, collector.done()-collector.unscored(), collector.total(), o.out)
 	}
-	return errors.Join(damage, o.verdict(collector))
+	return errors.Join(different, o.verdict(collector))
 }
 
 // play creates the sweep and collects its results.
