@@ -114,6 +114,14 @@ func (r *Run) Damaged() []Outcome {
 	return damaged
 }
 
+// NotPlayed returns the number of rollouts without a result at the last end of the run.
+func (r *Run) NotPlayed() int {
+	if r == nil || r.Totals == nil {
+		return 0
+	}
+	return r.Totals.Rollouts - r.Totals.Done
+}
+
 // Digests returns the digest of each rollout's execution_context.json, by the rollout's name.
 func (r *Run) Digests() map[string]string {
 	digests := make(map[string]string, len(r.Rollouts))

@@ -83,6 +83,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 			return err
 		}
 	}
+	rescore.outcome.NotPlayed = o.scorer.run.NotPlayed()
 	rescore.outcome.Before, rescore.outcome.After = summary.Mean(), scored.Mean()
 	if o.scorer.run.UserChecked() {
 		rescore.outcome.UserFlagCounts = o.scorer.run.Totals.UserFlagCounts

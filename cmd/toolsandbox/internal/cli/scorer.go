@@ -51,6 +51,9 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	}
 	summary, err := runfiles.ReadSummary(dir)
 	if errors.Is(err, fs.ErrNotExist) {
+		if _, runErr := runfiles.ReadRun(dir); runErr == nil {
+			return nil, nil, process.Usage("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
+		}
 		return nil, nil, process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 	}
 	if err != nil {
@@ -60,6 +63,12 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	switch {
 	case err == nil:
 		s.run, s.digests = run, run.Digests()
+		if missing := run.NotPlayed(); missing > 0 {
+			if err := report.Warn(warnings, "%d of %d rollouts of the run in %s are not played: toolsandbox run --out %s --resume with its flags plays them",
+				missing, run.Totals.Rollouts, dir, report.ShellWord(dir)); err != nil {
+				return nil, nil, err
+			}
+		}
 	case errors.Is(err, fs.ErrNotExist):
 		if err := report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfiles.RunFile); err != nil {
 			return nil, nil, err

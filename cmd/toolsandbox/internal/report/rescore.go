@@ -24,6 +24,8 @@ type Rescore struct {
 	NoScenario []string `json:"no_scenario"`
 	// NoTrajectory are rollouts without files.
 	NoTrajectory []string `json:"no_trajectory"`
+	// NotPlayed counts the rollouts of the run that have no result.
+	NotPlayed int `json:"not_played"`
 	// Before and After are the means over the whole run, nil if nothing has a score.
 	Before *float64 `json:"mean_before"`
 	After  *float64 `json:"mean_after"`
