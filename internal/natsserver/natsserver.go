@@ -32,7 +32,11 @@ type Config struct {
 }
 
 // Server is an embedded NATS JetStream server. It is safe for concurrent use.
-type Server struct{ nats *server.Server }
+type Server struct {
+	nats    *server.Server
+	dir     string
+	failure *failure
+}
 
 // Start starts a server and waits until it has read and checked all stored messages. The caller
 // closes it.
@@ -75,13 +79,15 @@ func Start(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start NATS in %s: %w", cfg.Dir, err)
 	}
+	failed := &failure{reached: make(chan struct{})}
+	srv.SetLoggerV2(failed, false, false, false)
 	srv.Start()
 	if !srv.ReadyForConnections(readyTimeout) {
 		srv.Shutdown()
 		srv.WaitForShutdown()
 		return nil, fmt.Errorf("start NATS in %s: not ready after %s: is the directory in use by another process?", cfg.Dir, readyTimeout)
 	}
-	return &Server{nats: srv}, nil
+	return &Server{nats: srv, dir: cfg.Dir, failure: failed}, nil
 }
 
 // Connect returns an in-process connection. The caller closes it before the server.

@@ -27,6 +27,7 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 	for _, service := range Services() {
 		n.hosted[service] = true
 	}
+	n.server = srv
 	n.onClose(srv.Close)
 	conn, err := srv.Connect(logErrors(options.Logger))
 	if err != nil {
@@ -35,4 +36,13 @@ func local(ctx context.Context, cfg Config, dir string, options Options) (*Node,
 	n.nats = conn
 	n.onClose(func() error { conn.Close(); return nil })
 	return n.open(ctx, newMemory(cfg, options.Telemetry, options.Logger))
+}
+
+// RunNATS waits until ctx is done. It fails when the embedded NATS server ends by itself.
+func (n *Node) RunNATS(ctx context.Context) error {
+	if n.server == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return n.server.Run(ctx)
 }

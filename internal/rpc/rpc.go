@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
@@ -69,6 +70,7 @@ type Node struct {
 	transport transport
 	hosted    map[Service]bool
 	peers     map[Service][]conn
+	server    *natsserver.Server // nil if NATS runs elsewhere
 	nats      *nats.Conn
 	bus       *bus.Bus
 	telemetry *telemetry.Telemetry

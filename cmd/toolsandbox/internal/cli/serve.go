@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -95,8 +96,7 @@ clusters.`,
 			if _, err := fmt.Fprintf(cmd.ErrOrStderr(), "NATS is ready on %s, streams in %s\n", cfg.Listen, cfg.Dir); err != nil {
 				return err
 			}
-			<-cmd.Context().Done()
-			return server.Close()
+			return errors.Join(server.Run(cmd.Context()), server.Close())
 		},
 	}
 	cmd.Flags().StringVar(&cfg.Listen, "listen", cfg.Listen, "host:port for clients")

@@ -79,7 +79,7 @@ func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Installation, e
 			return orchestrator.Run(ctx, cfg.Orchestrator, m, m.Bus().Orchestrator())
 		}},
 	}
-	var components []process.Component
+	components := []process.Component{{Name: "NATS", Run: m.RunNATS}}
 	for _, service := range services {
 		if m.Hosts(service.name) && slices.Contains(cfg.Services, service.name) {
 			components = append(components, process.Component{Name: string(service.name), Run: service.run})
