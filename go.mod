@@ -126,7 +126,7 @@ require (
 	golang.org/x/time v0.16.0
 	// Its Mersenne Twister takes the keys that Python seeds it with, so that a data set splits as
 	// EuroEval splits it; the standard library has none, and other packages seed with one number
-	// only.
+	// only. Its incomplete beta function bounds the change between two runs.
 	gonum.org/v1/gonum v0.17.0
 	// One stack gives streaming, deadlines that travel, client-side balancing and health checks;
 	// connect-go needs other parts for balancing.

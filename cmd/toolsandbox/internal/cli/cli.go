@@ -71,7 +71,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		}
 		return configure(cmd)
 	}
-	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newSweep(), newVersion())
+	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newVersion())
 	return root
 }
 

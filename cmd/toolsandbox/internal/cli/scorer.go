@@ -51,10 +51,7 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	}
 	summary, err := runfiles.ReadSummary(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, runErr := runfiles.ReadRun(dir); runErr == nil {
-			return nil, nil, process.Usage("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
-		}
-		return nil, nil, process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
+		return nil, nil, noSummary(dir)
 	}
 	if err != nil {
 		return nil, nil, withAdvice(dir, err)
@@ -63,11 +60,8 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	switch {
 	case err == nil:
 		s.run, s.digests = run, run.Digests()
-		if missing := run.NotPlayed(); missing > 0 {
-			if err := report.Warn(warnings, "%d of %d rollouts of the run in %s are not played: toolsandbox run --out %s --resume with its flags plays them",
-				missing, run.Totals.Rollouts, dir, report.ShellWord(dir)); err != nil {
-				return nil, nil, err
-			}
+		if err := warnNotPlayed(warnings, dir, run); err != nil {
+			return nil, nil, err
 		}
 	case errors.Is(err, fs.ErrNotExist):
 		if err := report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfiles.RunFile); err != nil {
@@ -91,6 +85,24 @@ func (s *scorer) textIsNoCall() bool {
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, s.run.Agent.Name)
 	return err == nil && agent.GetPlugin() != nil
+}
+
+// noSummary is the error for a directory without the results of a run.
+func noSummary(dir string) error {
+	if _, err := runfiles.ReadRun(dir); err == nil {
+		return process.Usage("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
+	}
+	return process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
+}
+
+// warnNotPlayed warns of a run that has not reached its end.
+func warnNotPlayed(w io.Writer, dir string, run *runfiles.Run) error {
+	missing := run.NotPlayed()
+	if missing == 0 {
+		return nil
+	}
+	return report.Warn(w, "%d of %d rollouts of the run in %s are not played: toolsandbox run --out %s --resume with its flags plays them",
+		missing, run.Totals.Rollouts, dir, report.ShellWord(dir))
 }
 
 // withAdvice adds advice about a damaged file of the run in dir.

@@ -82,16 +82,19 @@ func Table(w io.Writer, rows []Row, totals runfiles.Categories) error {
 func categoryTable(totals runfiles.Categories) string {
 	categories := newTable(table.Row{"category", "score", "turns"})
 	totals = slices.Clone(totals)
-	slices.SortStableFunc(totals, func(a, b runfiles.Category) int {
-		if (a.Name == runfiles.AllCategories) != (b.Name == runfiles.AllCategories) {
-			return map[bool]int{true: 1, false: -1}[a.Name == runfiles.AllCategories]
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortStableFunc(totals, func(a, b runfiles.Category) int { return compareCategories(a.Name, b.Name) })
 	for _, total := range totals {
 		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f")})
 	}
 	return categories.Render()
+}
+
+// compareCategories orders categories by name, all scenarios last.
+func compareCategories(a, b string) int {
+	if (a == runfiles.AllCategories) != (b == runfiles.AllCategories) {
+		return map[bool]int{true: 1, false: -1}[a == runfiles.AllCategories]
+	}
+	return strings.Compare(a, b)
 }
 
 // choose returns the rows to show: all by name, or of many those without a score and those with the

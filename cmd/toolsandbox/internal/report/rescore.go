@@ -150,7 +150,7 @@ func (m ScoreChange) change() string {
 	if m.Before == nil || m.After == nil {
 		return ""
 	}
-	return fmt.Sprintf("%+.3f", *m.After-*m.Before)
+	return signed(*m.After - *m.Before)
 }
 
 // text lists the moved nodes.
