@@ -26,6 +26,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := process.SignalContext(context.Background())
 	defer stop()
 	root := newRoot()
+	checkBuiltins(root)
 	root.SetArgs(asRun(args))
 	root.SetOut(stdout)
 	root.SetErr(stderr)
@@ -39,7 +40,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 
 // isUsage recognises cobra's own errors, which have no type.
 func isUsage(err error) bool {
-	beginnings := []string{"unknown command", "unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
+	beginnings := []string{"unknown flag", "unknown shorthand", "required flag", "accepts ", "requires ", "invalid argument", "flag needs"}
 	return slices.ContainsFunc(beginnings, func(beginning string) bool { return strings.HasPrefix(err.Error(), beginning) })
 }
 
@@ -72,13 +73,6 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		return configure(cmd)
 	}
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newVersion())
+	asGroup(root)
 	return root
-}
-
-// noArguments rejects arguments as a mistake on the command line.
-func noArguments(_ *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return process.Usage("unexpected argument %q: see --help", args[0])
-	}
-	return nil
 }

@@ -16,7 +16,8 @@ import (
 )
 
 func newPack() *cobra.Command {
-	cmd := &cobra.Command{Use: "pack", Short: "Write, check and describe packs of tables, tools and scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "pack", Short: "Write, check and describe packs of tables, tools and scenarios"}
+	asGroup(cmd)
 	cmd.AddCommand(newPackNew(), newPackValidate(), newPackShow(), newPackProve(), newPackDocs(), newPackFreeze())
 	return cmd
 }

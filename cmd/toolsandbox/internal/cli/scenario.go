@@ -22,7 +22,8 @@ type scenarioLine struct {
 }
 
 func newScenario() *cobra.Command {
-	cmd := &cobra.Command{Use: "scenario", Short: "List, show, write and check scenarios", Args: noArguments, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() }}
+	cmd := &cobra.Command{Use: "scenario", Short: "List, show, write and check scenarios"}
+	asGroup(cmd)
 	cmd.AddCommand(newScenarioList(), newScenarioShow(), newScenarioGraph(), newScenarioValidate(), newScenarioNew(), newScenarioFmt(),
 		newScenarioSchema(), newScenarioImport(), newScenarioExport(), newScenarioProve())
 	return cmd

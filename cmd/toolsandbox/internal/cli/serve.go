@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -24,18 +23,8 @@ func newServe() *cobra.Command {
 		Short: "Run one service in its own process",
 		Long: `serve runs one service of an installation. Its flags give the addresses of the others and of a NATS server. Each flag is also
 an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGINT or SIGTERM.`,
-		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return nil
-			}
-			var names []string
-			for _, service := range cmd.Commands() {
-				names = append(names, service.Name())
-			}
-			return process.Usage("serve: no service %q, expected one of %s", args[0], strings.Join(names, ", "))
-		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	asGroup(cmd)
 	cmd.AddCommand(
 		newService(rpc.Orchestrator, "Run rollouts and publish their messages", func(flags *pflag.FlagSet) process.Run {
 			cfg := orchestrator.DefaultConfig()

@@ -35,9 +35,8 @@ or the name of a scenario that has exactly one. session does not continue an int
   toolsandbox session list --out out
   toolsandbox session show turn_off_wifi --out out --at 3
   toolsandbox session replay turn_off_wifi --out out`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	asGroup(cmd)
 	from.register(cmd.PersistentFlags())
 	cmd.AddCommand(newSessionList(from), newSessionShow(from), newSessionDiff(from), newSessionFork(from), newSessionReplay(from),
 		newSessionRecordings(from), newSessionExchanges(from), newSessionDelete(from))

@@ -26,9 +26,8 @@ without --remote ends with its command, and --resume continues it.`,
 		Example: `  toolsandbox sweep list --remote
   toolsandbox sweep watch nightly --remote
   toolsandbox sweep cancel nightly --remote`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	asGroup(cmd)
 	inst.register(cmd.PersistentFlags())
 	cmd.AddCommand(newSweepList(inst), newSweepWatch(inst), newSweepCancel(inst))
 	return cmd
