@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/natsserver"
 )
 
@@ -80,6 +81,7 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 func (c *Config) RegisterClientFlags(fs *pflag.FlagSet) {
 	c.registerPeers(fs)
 	fs.DurationVar(&c.Wait, "remote-wait", c.Wait, "with --remote: longest wait for a service that is unavailable")
+	flagrule.Needs(fs, "remote", "remote-wait", "orchestrator-addr", "evaluator-addr", "tls-cert", "tls-key", "tls-ca")
 }
 
 // registerPeers adds the flags that services and clients share.

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -23,6 +24,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 )
 
 const metricInterval = 15 * time.Second
@@ -45,12 +48,16 @@ func (c *Config) RegisterFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.Endpoint, "otlp-endpoint", c.Endpoint, "`host:port` of an OTLP gRPC receiver, e.g. localhost:4317 (default: no telemetry)")
 	fs.BoolVar(&c.TLS, "otlp-tls", c.TLS, "use TLS to the OTLP receiver")
 	fs.Float64Var(&c.SampleRatio, "trace-ratio", c.SampleRatio, "sampling ratio of traces per rollout, 0 to 1")
+	flagrule.Needs(fs, "otlp-endpoint", "otlp-tls", "trace-ratio")
 }
 
 // Validate names the first field that is out of range.
 func (c Config) Validate() error {
 	if !(c.SampleRatio >= 0 && c.SampleRatio <= 1) {
 		return fmt.Errorf("--trace-ratio: %v given, expected 0 to 1", c.SampleRatio)
+	}
+	if _, port, err := net.SplitHostPort(c.Endpoint); c.Endpoint != "" && (err != nil || port == "") {
+		return fmt.Errorf("--otlp-endpoint: %q given, expected host:port, e.g. localhost:4317", c.Endpoint)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
@@ -108,6 +109,7 @@ func (c *Config) RegisterAttachFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.AttachCert, "attach-cert", c.AttachCert, "PEM file with the certificate for agents that attach; turns TLS on")
 	fs.StringVar(&c.AgentCA, "agent-ca", c.AgentCA, "PEM file with the trusted authorities for --agent grpcs://HOST:PORT (default: the system's)")
 	fs.StringVar(&c.AttachKey, "attach-key", c.AttachKey, "PEM file with the certificate's key")
+	flagrule.Needs(fs, "attach-listen", "attach-cert", "attach-key")
 }
 
 // Validate names the first field that is out of range, or the CA file if it cannot be read.

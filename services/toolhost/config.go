@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )
@@ -70,6 +71,7 @@ func (c *Config) RegisterToolServerFlags(fs *pflag.FlagSet) {
 func (c *Config) RegisterServiceFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&c.ServiceURL, "toolhost-service-url", c.ServiceURL, "address in place of https://<host> of the hosted services (default: their own)")
 	fs.DurationVar(&c.ServiceTimeout, "toolhost-service-timeout", c.ServiceTimeout, "timeout of one request to a hosted service, all attempts together")
+	flagrule.Needs(fs, "services", "toolhost-service-url", "toolhost-service-timeout")
 	c.RegisterToolServerFlags(fs)
 }
 

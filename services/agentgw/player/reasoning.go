@@ -16,16 +16,20 @@ const (
 	effortNone = "none"
 )
 
-// SetReasoning sets how much a model reasons: by an effort (OpenAI, Anthropic, Gemini) or a token
-// budget (Anthropic, Gemini, Cohere). "" and 0 leave it to the provider. Call it after the model's
-// other settings. The error names the flag and the values that the provider takes.
-func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
+// SetReasoning sets how much a model reasons: by an effort or by a token budget, as its provider
+// takes it. "" and 0 leave it to the provider. Call it after the model's other settings. The error
+// names the flag, whose name begins with prefix, and the values that the provider takes.
+func SetReasoning(p *agentgwv1.Player, prefix, effort string, budget int32) error {
 	if effort == "" && budget == 0 {
 		return nil
 	}
+	effortFlag, budgetFlag := "--"+prefix+"reasoning-effort", "--"+prefix+"thinking-budget"
 	model := p.GetModel()
-	if model == nil {
-		return fmt.Errorf("--reasoning-effort, --thinking-budget: given, but player %q is no model", p.GetName())
+	switch {
+	case model == nil && effort != "":
+		return fmt.Errorf("%s: given, but player %q is no model", effortFlag, p.GetName())
+	case model == nil:
+		return fmt.Errorf("%s: given, but player %q is no model", budgetFlag, p.GetName())
 	}
 	accepted := provider.Reasoning{}
 	if spec, ok := providers.Named(providers.All(nil), model.GetProvider()); ok {
@@ -33,21 +37,21 @@ func SetReasoning(p *agentgwv1.Player, effort string, budget int32) error {
 	}
 	switch {
 	case effort != "" && len(accepted.Efforts) == 0:
-		return fmt.Errorf("--reasoning-effort: given, but player %q takes none%s", p.GetName(), hintIf(accepted.Budget, "; expected --thinking-budget"))
+		return fmt.Errorf("%s: given, but player %q takes none%s", effortFlag, p.GetName(), hintIf(accepted.Budget, "; expected "+budgetFlag))
 	case effort != "" && !slices.Contains(accepted.Efforts, effort):
-		return fmt.Errorf("--reasoning-effort: %q given, expected one of %s", effort, strings.Join(accepted.Efforts, ", "))
+		return fmt.Errorf("%s: %q given, expected one of %s", effortFlag, effort, strings.Join(accepted.Efforts, ", "))
 	case budget != 0 && !accepted.Budget:
-		return fmt.Errorf("--thinking-budget: given, but player %q takes none%s", p.GetName(), hintIf(len(accepted.Efforts) > 0, "; expected --reasoning-effort"))
+		return fmt.Errorf("%s: given, but player %q takes none%s", budgetFlag, p.GetName(), hintIf(len(accepted.Efforts) > 0, "; expected "+effortFlag))
 	case effort != "" && budget != 0:
-		return fmt.Errorf("--reasoning-effort and --thinking-budget: both given, expected one of them")
+		return fmt.Errorf("%s and %s: both given, expected one of them", effortFlag, budgetFlag)
 	case budget < 0 || budget > maxBudget:
-		return fmt.Errorf("--thinking-budget: %d given, expected 1 to %d tokens", budget, maxBudget)
+		return fmt.Errorf("%s: %d given, expected 1 to %d tokens", budgetFlag, budget, maxBudget)
 	case model.Temperature != nil && effort != effortNone && !accepted.Temperature:
 		return fmt.Errorf("--temperature: given together with reasoning, which %q refuses", p.GetName())
 	case budget != 0 && budget < accepted.MinBudget:
-		return fmt.Errorf("--thinking-budget: %d given, expected at least %d tokens", budget, accepted.MinBudget)
+		return fmt.Errorf("%s: %d given, expected at least %d tokens", budgetFlag, budget, accepted.MinBudget)
 	case budget != 0 && accepted.BudgetInAnswer && model.GetMaxTokens() != 0 && model.GetMaxTokens() <= budget:
-		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of --thinking-budget, which are a part of them", model.GetMaxTokens(), budget)
+		return fmt.Errorf("--max-tokens: %d given, expected more than the %d tokens of %s, which are a part of them", model.GetMaxTokens(), budget, budgetFlag)
 	}
 	model.ReasoningEffort, model.ThinkingBudget = effort, budget
 	return nil

@@ -50,7 +50,7 @@ func TestSetReasoning(t *testing.T) {
 				m.Temperature = proto.Float64(1)
 			}
 		}
-		err = SetReasoning(p, test.effort, test.budget)
+		err = SetReasoning(p, "", test.effort, test.budget)
 		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s, effort %q, budget %d: got %v, want %q", test.name, test.effort, test.budget, err, test.want)
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	pysource "github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/scenario"
@@ -75,6 +76,7 @@ type Pack struct {
 func (c *Selection) RegisterSourceFlags(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&c.PackPaths, "pack", nil, "`directory`, .zip or .jsonl file that replaces the built-in scenarios, or euroeval or timer, which are built in; repeatable")
 	flags.BoolVar(&c.builtin, "builtin", false, "use the built-in catalogue together with --pack")
+	flagrule.Needs(flags, "pack", "builtin")
 }
 
 // RegisterFlags registers all flags.

@@ -65,8 +65,13 @@ answers of that time each.`,
 }
 
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
-	if o.rollouts < 1 || o.parallel < 1 || o.parallel > 100000 || o.delay < 0 {
-		return process.Usage("--rollouts, --parallel and --model-delay: %d, %d and %s given, expected at least 1, 1 to 100000, and nothing below 0", o.rollouts, o.parallel, o.delay)
+	switch {
+	case o.rollouts < 1:
+		return process.Usage("--rollouts: %d given, expected 1 or more", o.rollouts)
+	case o.parallel < 1 || o.parallel > 100000:
+		return process.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+	case o.delay < 0:
+		return process.Usage("--model-delay: %s given, expected 0s or more", o.delay)
 	}
 	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 )
 
@@ -70,7 +71,13 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 		if err := process.CheckMissingValues(cmd.Flags()); err != nil {
 			return err
 		}
-		return configure(cmd)
+		if err := configure(cmd); err != nil {
+			return err
+		}
+		if err := flagrule.Check(cmd.Flags()); err != nil {
+			return process.Usage("%w", err)
+		}
+		return nil
 	}
 	root.AddCommand(newRun(), newConfig(), newScenario(), newPack(), newTools(), newAgents(), newServe(), newBench(), newConformance(), newSession(), newExplain(), newScore(), newCompare(), newSweep(), newVersion())
 	asGroup(root)

@@ -116,7 +116,7 @@ func TestConfigKeepsSecrets(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "key-of-the-test")
 	for _, form := range []string{"--json", "--json=false"} {
 		code, text, stderr := command("config", form, "--base-url", "http://me:hunter22@localhost/v1?sig=abc123",
-			"--orchestrator-addr", "http://a:tr0ub4dor@host,key-of-the-test:1", "--agent", "openai:key-of-the-test")
+			"--remote", "--orchestrator-addr", "http://a:tr0ub4dor@host,key-of-the-test:1", "--agent", "openai:key-of-the-test")
 		if code != 0 || !strings.Contains(text, "http://[redacted]@localhost/v1?[redacted]") {
 			t.Errorf("%s: got code %d, %s and %s, want a redacted address", form, code, text, stderr)
 		}

@@ -141,7 +141,7 @@ func TestLongResumeOther(t *testing.T) {
 		{append(first, "which_mateo"), begin + "NAME was turn_off_wifi, is turn_off_wifi which_mateo" + end},
 		{append(first, "--max-rollout-bytes", "2048"), begin + "--max-rollout-bytes was 4194304, is 2048" + end},
 		{append(first, "--services", "live"), begin + "--services was not given, is live" + end},
-		{append(first, "--toolhost-service-url", "http://localhost:1"), begin + "--toolhost-service-url was not given, is http://localhost:1" + end},
+		{append(first, "--services", "live", "--toolhost-service-url", "http://localhost:1"), begin + "--services was not given, is live, --toolhost-service-url was not given, is http://localhost:1" + end},
 		{append(first, "--sweep-id", "mine"), "toolsandbox: --sweep-id: mine given, but the run in out is called " + before.SweepID + "\n"},
 		{append(first, "--data-dir", "nowhere"), "toolsandbox: --resume: the rollouts of the run in out are not in nowhere: repeat its --data-dir or --remote, or choose another --out\n"},
 	} {

@@ -16,6 +16,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
+	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -60,6 +61,7 @@ func (p *sessionSource) register(flags *pflag.FlagSet) {
 	p.flags.BoolVar(&p.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of --out")
 	p.installation.Network.RegisterClientFlags(p.flags)
 	p.flags.StringSliceVar(&p.installation.Network.ToolHosts, "toolhost-addr", p.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
+	flagrule.Needs(p.flags, "remote", "toolhost-addr")
 	addSettings(flags, p.flags)
 }
 

@@ -22,7 +22,10 @@ const (
 func addSettings(flags, settings *pflag.FlagSet) {
 	settings.SetNormalizeFunc(dashes)
 	settings.VisitAll(func(flag *pflag.Flag) {
-		flag.Annotations = map[string][]string{settingAnnotation: nil}
+		if flag.Annotations == nil {
+			flag.Annotations = make(map[string][]string)
+		}
+		flag.Annotations[settingAnnotation] = nil
 	})
 	flags.AddFlagSet(settings)
 	flags.String(configFlag, "", "YAML `file` of settings with the names of flags, as trials: 3")

@@ -34,7 +34,7 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 	flags.Var(&o.temperature, "temperature", "sampling temperature of --agent, 0 to 2 (default: the provider's)")
 	flags.Var(&o.maxTokens, "max-tokens", "longest answer of --agent in `tokens` (default: the provider's)")
 	flags.StringVar(&o.effort, "reasoning-effort", "", "reasoning `effort` of --agent, e.g. low, medium or high (default: the provider's)")
-	flags.Var(&o.budget, "thinking-budget", "thinking `tokens` of --agent, for models of Anthropic, Gemini and Cohere (default: the provider's)")
+	flags.Var(&o.budget, "thinking-budget", "thinking `tokens` of --agent, for providers that take them (default: the provider's)")
 	flags.StringVar(&o.userEffort, "user-reasoning-effort", "", "reasoning effort of --user")
 	flags.Var(&o.userBudget, "user-thinking-budget", "thinking tokens of --user")
 	flags.Var(&o.timeout, "model-timeout", "longest time for one answer of a model, 1s to 1h (default: 100s)")
@@ -72,11 +72,11 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if n := o.userBudget.or(1); n < 1 {
 		return process.Usage("--user-thinking-budget: %d given, expected 1 or more tokens", n)
 	}
-	if err := player.SetReasoning(agent, o.effort, o.budget.or(0)); err != nil {
+	if err := player.SetReasoning(agent, "", o.effort, o.budget.or(0)); err != nil {
 		return process.Usage("%w", err)
 	}
-	if err := player.SetReasoning(user, o.userEffort, o.userBudget.or(0)); err != nil {
-		return process.Usage("--user: %w", err)
+	if err := player.SetReasoning(user, "user-", o.userEffort, o.userBudget.or(0)); err != nil {
+		return process.Usage("%w", err)
 	}
 	return nil
 }
@@ -116,8 +116,10 @@ func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	switch {
 	case temperature == nil && tokens == nil:
 		return nil
+	case model == nil && temperature != nil:
+		return process.Usage("--temperature: given, but --agent is not a model")
 	case model == nil:
-		return process.Usage("--temperature, --max-tokens: given, but --agent is not a model")
+		return process.Usage("--max-tokens: given, but --agent is not a model")
 	}
 	model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
 	return nil

@@ -26,11 +26,10 @@ func remoteFlags() map[string]string {
 	}
 }
 
-// rejectUnused rejects flags without effect with --remote, from any source, and addresses on the
-// command line without it.
+// rejectUnused rejects flags without effect with --remote, from any source.
 func (o *Options) rejectUnused() error {
 	if !o.installation.Network.Remote {
-		return o.rejectAddresses()
+		return nil
 	}
 	elsewhere := remoteFlags()
 	var errs []error
@@ -45,17 +44,5 @@ func (o *Options) rejectUnused() error {
 		}
 		errs = append(errs, process.Usage("%s: given, but --remote ignores it here: %s", name, instead))
 	})
-	return errors.Join(errs...)
-}
-
-// rejectAddresses rejects addresses of remote services. Those of the environment and of a file may
-// be meant for other runs.
-func (o *Options) rejectAddresses() error {
-	var errs []error
-	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
-		if flag := o.flags.Lookup(name); flag != nil && flag.Changed {
-			errs = append(errs, process.Usage("--%s: given, but it needs --remote: add that", name))
-		}
-	}
 	return errors.Join(errs...)
 }

@@ -72,22 +72,6 @@ func TestRemoteFlags(t *testing.T) {
 	}
 }
 
-// TestAddressWithoutRemote checks that a service address on the command line needs --remote.
-func TestAddressWithoutRemote(t *testing.T) {
-	for _, name := range []string{"orchestrator-addr", "evaluator-addr"} {
-		err := givenOptions(t, []string{"--" + name + "=localhost:1"}, nil, "").rejectUnused()
-		if want := "--" + name + ": given, but it needs --remote: add that"; !errors.Is(err, process.ErrUsage) || !hasEnd(fmt.Sprint(err), want) {
-			t.Errorf("got %v, want %s", err, want)
-		}
-		if err := givenOptions(t, []string{"--" + name + "=localhost:1", "--remote"}, nil, "").rejectUnused(); err != nil {
-			t.Errorf("--%s with --remote: got %v, want nil", name, err)
-		}
-		if err := givenOptions(t, nil, map[string]string{process.FlagVariable(name): "localhost:1"}, "").rejectUnused(); err != nil {
-			t.Errorf("%s in the environment: got %v, want nil", name, err)
-		}
-	}
-}
-
 // hasEnd reports whether an error ends with a text. A file's directory may precede it.
 func hasEnd(got, want string) bool {
 	return len(got) >= len(want) && got[len(got)-len(want):] == want

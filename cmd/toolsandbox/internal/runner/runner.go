@@ -97,8 +97,7 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	flags.IntVarP(&o.parallel, "parallel", "p", o.installation.Orchestrator.Parallel, "concurrent rollouts")
 	flags.IntVar(&o.trials, "trials", 1, "rollouts of each scenario")
 	flags.Int64Var(&o.seed, "seed", 0, "seed for random players and for EuroEval's draws (there 0 means 4242)")
-	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "bootstrap draws of EuroEval's score")
-	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "score answers in the order of EuroEval's cache, as published scores do")
+	o.registerEuroEval(flags)
 	flags.BoolVar(&o.compat, "compat", false, "abort on mistakes of the model, as the original does")
 	flags.Int64Var(&o.maxBytes, "max-rollout-bytes", defaultMaxBytes, "largest conversation in bytes; beyond it the rollout ends as a failure of the player that wrote most")
 	flags.StringVar(&o.services, "services", "", "source of hosted services' `answers`: recorded, offline, live or record (default: recordings, else offline)")
@@ -117,6 +116,11 @@ func (o *Options) RegisterFlags(flags *pflag.FlagSet) {
 	o.installation.AgentGateway.RegisterBudgetFlags(flags)
 	o.log.RegisterFlags(flags)
 	o.telemetry.RegisterFlags(flags)
+}
+
+func (o *Options) registerEuroEval(flags *pflag.FlagSet) {
+	flags.IntVar(&o.euroeval.Iterations, "iterations", o.euroeval.Iterations, "bootstrap draws of EuroEval's score")
+	flags.BoolVar(&o.euroeval.CacheOrder, "compat-order", o.euroeval.CacheOrder, "score answers in the order of EuroEval's cache, as published scores do")
 }
 
 // prepare checks the flags and returns the sweep's specification.
@@ -143,6 +147,9 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 	}
 	if err := o.validate(); err != nil {
 		return sweep.Spec{}, process.Usage("%w", err)
+	}
+	if err := o.rejectIneffective(spec); err != nil {
+		return sweep.Spec{}, err
 	}
 	if spec.Limit, err = o.spend.limit(spec); err != nil {
 		return sweep.Spec{}, err

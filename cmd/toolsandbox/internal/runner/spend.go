@@ -2,7 +2,6 @@ package runner
 
 import (
 	"math"
-	"slices"
 
 	"github.com/spf13/pflag"
 
@@ -18,11 +17,9 @@ const maxDollars = 1e9
 type spendOptions struct {
 	tokens  optional[int64]
 	dollars optional[float64]
-	flags   *pflag.FlagSet
 }
 
 func (o *spendOptions) register(flags *pflag.FlagSet) {
-	o.flags = flags
 	o.tokens, o.dollars = optionalInt[int64](64), optionalFloat()
 	flags.Var(&o.tokens, "spend-tokens", "`tokens` that models may use in all; --resume continues a stopped run (default: no limit)")
 	flags.Var(&o.dollars, "spend-usd", "the same in US `dollars`, by the price table; the built-in one is unchecked")
@@ -39,15 +36,7 @@ func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil
 	}
-	explicit := o.flags.Changed("spend-tokens") || o.flags.Changed("spend-usd") // the environment's limit is for runs with models
-	isModel := func(p *agentgwv1.Player) bool { return p.GetModel() != nil }
-	models := slices.ContainsFunc(spec.Agents, isModel) || slices.ContainsFunc(spec.Users, isModel)
-	switch {
-	case spec.Recording != nil && explicit:
-		return nil, process.Usage("--spend-tokens, --spend-usd: given, but with --replay no model is asked")
-	case !models && explicit:
-		return nil, process.Usage("--spend-tokens, --spend-usd: given, but neither --agent nor --user is a model, and the spending of others is unknown")
-	case spec.Recording != nil || !models:
+	if !asksModels(spec) { // the environment's limit is for other runs
 		return nil, nil
 	}
 	return &agentgwv1.SpendLimit{Tokens: o.tokens.or(0), CostMicros: int64(math.Ceil(o.dollars.or(0) * 1e6))}, nil
