@@ -1,29 +1,27 @@
-package provider_test
+package providers_test
 
 import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/cohere"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/google"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/providertest"
-	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/responses"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 )
 
-// TestEncodeTools checks for every codec and server that cached tools give the same request as new
-// ones.
+// TestEncodeTools checks for every provider and server that cached tools give the same request as
+// new ones.
 func TestEncodeTools(t *testing.T) {
+	dialects, err := dialect.Load("")
+	if err != nil {
+		t.Fatal(err)
+	}
 	text := &turn.ToolText{}
 	for range 2 {
-		for name, codec := range map[string]provider.Codec{
-			"openai": openai.Codec{}, "responses": responses.Codec{}, "anthropic": anthropic.Codec{}, "cohere": cohere.Codec{},
-			"google": google.Codec{}, "vertex": google.Codec{Vertex: true},
-		} {
+		for _, spec := range providers.All(dialects) {
+			name, codec := spec.Name, spec.Codec
 			for _, server := range []struct{ own, compat bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 				query := providertest.Query(nil)
 				query.Tools[0].ParametersJson = `{"type": "object", "properties": {"a": {}}, "required": ["a", "<b>"]}`
