@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/pricing"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/ratelimit"
 )
 
@@ -100,7 +102,7 @@ func (c *Config) RegisterBudgetFlags(fs *pflag.FlagSet) {
 
 // RegisterTemplateFlags adds the flag for prompt templates of models without tool calling.
 func (c *Config) RegisterTemplateFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl and plain.tmpl replace the built-in prompts")
+	fs.StringVar(&c.TemplateDir, "agentgw-template-dir", c.TemplateDir, "directory whose "+strings.Join(dialect.Files(), ", ")+" replace the built-in prompts")
 }
 
 // RegisterAttachFlags adds the flags for connections to plug-in agents.

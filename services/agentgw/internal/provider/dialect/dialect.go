@@ -13,7 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
-// The names of the dialects. Templates have the same names.
+// The names of the templates.
 const (
 	Hermes  = "hermes"
 	Gorilla = "gorilla"
@@ -37,24 +37,6 @@ type Codec struct {
 	shape func(p *Prompt)
 	// parse parses the model's text.
 	parse func(text string) *provider.Answer
-}
-
-// codec returns the dialect of a name, false if there is none.
-func codec(name string, t *template.Template) (Codec, bool) {
-	switch name {
-	case Hermes:
-		return Codec{template: t, maxTokens: longAnswer, parse: parseHermes}, true
-	case Gorilla:
-		return Codec{template: t, maxTokens: shortAnswer, parse: parseGorilla}, true
-	case Mistral:
-		return Codec{template: t, maxTokens: shortAnswer, shape: shapeMistral, parse: parseMistral}, true
-	case Cohere:
-		return Codec{template: t, maxTokens: shortAnswer, parse: parseCohere}, true
-	case Plain:
-		return Codec{template: t, maxTokens: shortAnswer, parse: parsePlain}, true
-	default:
-		return Codec{}, false
-	}
 }
 
 // request is the body of a request for a completion.

@@ -155,7 +155,7 @@ func TestLoad(t *testing.T) {
 		"tools":      {"cohere.tmpl", "{{json .Tools}}", "no JSON of .Tools: .ToolList has all"},
 		"tool":       {"cohere.tmpl", "{{range .Tools}}{{ascii .}}{{end}}", "no JSON of a tool: its .Form"},
 		"function":   {"cohere.tmpl", "{{shout .System}}", `function "shout" not defined`},
-		"name":       {"command-r.tmpl", "", "expected one of hermes.tmpl"},
+		"name":       {"command-r.tmpl", "", "expected one of cohere.tmpl"},
 		"huge":       {"hermes.tmpl", strings.Repeat("x", maxTemplate+1), "expected at most"},
 	}
 	for name, test := range tests {

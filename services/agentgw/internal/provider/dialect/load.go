@@ -91,7 +91,7 @@ func add(codecs map[string]Codec, file, path, text string) error {
 	}
 	c, ok := codec(strings.TrimSuffix(file, suffix), parsed)
 	if !ok {
-		return fmt.Errorf("template %s: expected one of hermes.tmpl, gorilla.tmpl, mistral.tmpl, cohere.tmpl, plain.tmpl", path)
+		return fmt.Errorf("template %s: expected one of %s", path, strings.Join(Files(), ", "))
 	}
 	codecs[strings.TrimSuffix(file, suffix)] = c
 	return nil
