@@ -260,11 +260,10 @@ func classOf(failure *provider.Failure, received bool, err error) ratelimit.Clas
 
 // classOfStatus returns the class of an HTTP status. Status 0 means that no answer arrived.
 func classOfStatus(status int) ratelimit.Class {
-	const overloaded = 529 // Anthropic's
 	switch {
 	case status == http.StatusTooManyRequests:
 		return ratelimit.Throttled
-	case status == http.StatusServiceUnavailable || status == overloaded:
+	case status == http.StatusServiceUnavailable || status == provider.StatusOverloaded:
 		return ratelimit.Overloaded
 	case status == 0 || status == http.StatusRequestTimeout || status >= http.StatusInternalServerError:
 		return ratelimit.Failed

@@ -33,7 +33,7 @@ type PriorTurn struct {
 // exchange collects the requests and answers of one turn. It is not safe for concurrent use.
 type exchange struct {
 	codec  provider.Codec
-	secret string
+	from   provider.Endpoint
 	limit  int
 	record *agentgwv1.Exchange
 }
@@ -42,7 +42,7 @@ type exchange struct {
 // nil.
 func newExchange(model *agentgwv1.Model, codec provider.Codec, to provider.Endpoint, r *provider.Request, limit int, earlier *agentgwv1.Exchange) *exchange {
 	request := httpclient.Redact(r.Body, to.Secret)
-	return &exchange{codec: codec, secret: to.Secret, limit: limit, record: &agentgwv1.Exchange{
+	return &exchange{codec: codec, from: to, limit: limit, record: &agentgwv1.Exchange{
 		Provider: model.GetProvider(), Model: model.GetModel(), Path: r.Path, Request: request, RequestBytes: int64(len(request)),
 		Attempts: earlier.GetAttempts(),
 	}}
@@ -55,11 +55,11 @@ func (x *exchange) addAttempt(body []byte, err error) (*provider.Answer, error) 
 	var answer *provider.Answer
 	try := &agentgwv1.Attempt{}
 	if err == nil {
-		body = httpclient.Redact(body, x.secret)
+		body = httpclient.Redact(body, x.from.Secret)
 		try.Status, try.Answer = http.StatusOK, body
 		try.AnswerBytes = int64(len(try.Answer))
 		if answer, err = x.codec.Decode(body); err != nil {
-			err = httpclient.DecodeFailure(body, err, x.secret)
+			err = httpclient.DecodeFailure(body, err, x.from)
 			try.Answer = cut(try.GetAnswer(), maxUnreadable)
 		}
 	}

@@ -2,6 +2,7 @@ package provider
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -26,7 +27,7 @@ type Address struct {
 }
 
 // endpoint returns the endpoint with its key. Only the official address requires one.
-func (a *Address) endpoint(getenv func(string) string, base string) (Endpoint, error) {
+func (a *Address) locate(_ context.Context, getenv func(string) string, base string) (Endpoint, error) {
 	to := Endpoint{BaseURL: strings.TrimRight(cmp.Or(base, getenv(a.BaseURLVariable), a.BaseURL), "/"), Header: http.Header{}}
 	if to.BaseURL == "" {
 		return Endpoint{}, fmt.Errorf("no server: give --base-url or set %s", a.BaseURLVariable)

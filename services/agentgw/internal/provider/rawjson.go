@@ -52,3 +52,13 @@ func (w RawJSON) MarshalJSON() ([]byte, error) { return w, nil }
 func (q *Query) EncodeTools(format string, encode func() ([]byte, error)) (RawJSON, error) {
 	return q.ToolText.Encode(format, encode)
 }
+
+// IsEmpty reports whether a field is absent, null or an empty text, list or object.
+func IsEmpty(raw json.RawMessage) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}":
+		return true
+	default:
+		return false
+	}
+}

@@ -31,6 +31,8 @@ type Spec struct {
 	Locate func(ctx context.Context, getenv func(string) string, base string) (Endpoint, error)
 	// Reasoning describes the reasoning settings of its models.
 	Reasoning Reasoning
+	// Errors are the words of its errors.
+	Errors ErrorWords
 	// Codec is its wire format.
 	Codec Codec
 	// Compat is the wire format as the original decodes it, nil if there is no difference.
@@ -83,6 +85,8 @@ type Endpoint struct {
 	Official bool
 	// Secret is the text to redact from errors, empty if there is none.
 	Secret string
+	// Errors are the words of its errors.
+	Errors ErrorWords
 	// Expires: the secret is a short-lived token, so it does not identify the account. The address
 	// does.
 	Expires bool
@@ -90,10 +94,13 @@ type Endpoint struct {
 
 // Endpoint returns the endpoint of the provider. base is the player's base URL or empty.
 func (s *Spec) Endpoint(ctx context.Context, getenv func(string) string, base string) (Endpoint, error) {
-	if s.Locate != nil {
-		return s.Locate(ctx, getenv, base)
+	locate := s.Locate
+	if locate == nil {
+		locate = s.Address.locate
 	}
-	return s.Address.endpoint(getenv, base)
+	to, err := locate(ctx, getenv, base)
+	to.Errors = s.Errors
+	return to, err
 }
 
 // Account returns the name of the provider whose keys, prices and limits apply.

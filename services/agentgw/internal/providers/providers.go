@@ -15,9 +15,9 @@ import (
 )
 
 // All returns all providers in a fixed order, with the dialects of dialect.Load. Nil dialects
-// suffice for names.
+// suffice for names. Each knows the error words of all, because proxies pass them on.
 func All(dialects map[string]dialect.Codec) []provider.Spec {
-	return slices.Concat([]provider.Spec{
+	specs := slices.Concat([]provider.Spec{
 		anthropic.Spec(),
 		cohere.Spec(),
 		google.StudioSpec(),
@@ -25,6 +25,15 @@ func All(dialects map[string]dialect.Codec) []provider.Spec {
 		openai.Spec(),
 		responses.Spec(),
 	}, dialect.Specs(dialects))
+	words := make([]provider.ErrorWords, len(specs))
+	for i := range specs {
+		words[i] = specs[i].Errors
+	}
+	merged := provider.MergeErrorWords(words...)
+	for i := range specs {
+		specs[i].Errors = merged
+	}
+	return specs
 }
 
 // Named returns the provider of a name, false if there is none.

@@ -4,7 +4,10 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/dialect"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/providers"
 )
 
@@ -41,5 +44,18 @@ func TestAll(t *testing.T) {
 	}
 	if _, known := providers.Named(specs, "none"); known {
 		t.Error("none is known")
+	}
+}
+
+// TestErrorWords checks that no error code has different statuses at two providers.
+func TestErrorWords(t *testing.T) {
+	statuses := make(map[string]int)
+	for _, spec := range []provider.Spec{anthropic.Spec(), openai.Spec()} {
+		for code, status := range spec.Errors.Statuses {
+			if earlier, ok := statuses[code]; ok && earlier != status || status < 400 || status > 599 {
+				t.Errorf("%s of %s: got status %d, want the %d of another provider, of an error", code, spec.Name, status, earlier)
+			}
+			statuses[code] = status
+		}
 	}
 }

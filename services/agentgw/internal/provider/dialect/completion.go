@@ -10,6 +10,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
@@ -50,7 +51,7 @@ func (c Codec) Decode(body []byte) (*provider.Answer, error) {
 	if chosen {
 		first = (*read.Choices)[0]
 	}
-	if err := provider.ServerError(read.Error, first.Error, first.FinishReason); err != nil {
+	if err := openai.ServerError(read.Error, first.Error, first.FinishReason); err != nil {
 		return nil, fmt.Errorf("%w: completion: %w", provider.ErrAnswer, err)
 	}
 	answer := &provider.Answer{}

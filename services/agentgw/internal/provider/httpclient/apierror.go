@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -21,26 +20,6 @@ const (
 	noDetails = "no details"
 )
 
-// noCreditCodes are the error codes and types for an account without credit. Google's
-// RESOURCE_EXHAUSTED is not among them: it also reports quotas that refill.
-var noCreditCodes = []string{
-	"insufficient_quota", "billing_hard_limit_reached", "billing_not_active", // OpenAI
-	"billing_error",                                             // Anthropic
-	"exceeded_current_quota_error",                              // Moonshot, with 429
-	"1113",                                                      // Zhipu, with 429
-	"Arrearage",                                                 // Alibaba
-	"AccountOverdueError",                                       // Volcengine
-	"insufficient_user_quota", "pre_consume_token_quota_failed", // one-api and its forks
-	"insufficient_balance", "insufficient_credits",
-}
-
-const (
-	// anthropicNoCredit is Anthropic's text. Its status and type also stand for other mistakes.
-	anthropicNoCredit = "credit balance is too low"
-	// xaiNoCredit is xAI's text, with 429 or 403 and without a code.
-	xaiNoCredit = "used all available credits or reached its monthly spending limit"
-)
-
 // apiError is the decoded body of an error response.
 type apiError struct {
 	// text is the message, or the whole body if it has an unknown form.
@@ -49,15 +28,17 @@ type apiError struct {
 	structured bool
 	// number is the HTTP status in the body, 0 if there is none.
 	number int
-	// code and kind are the machine-readable words, empty if there are none.
+	// code and kind are the machine-readable words, empty if there are none. words are what the
+	// provider means by them.
 	code, kind string
+	words      provider.ErrorWords
 	// delay is the wait that the body asks for, 0 if it does not say.
 	delay time.Duration
 }
 
 // parseAPIError decodes the body of an error response, whatever its form.
-func parseAPIError(raw []byte) apiError {
-	parsed := apiError{text: string(raw)}
+func parseAPIError(raw []byte, words provider.ErrorWords) apiError {
+	parsed := apiError{text: string(raw), words: words}
 	var list []json.RawMessage
 	if len(raw) <= maxErrorBytes && json.Unmarshal(raw, &list) == nil && len(list) > 0 {
 		raw = list[0] // Google's, at its address for clients of OpenAI
@@ -130,7 +111,7 @@ func (c *apiError) read(raw json.RawMessage) {
 
 // status returns the HTTP status that the error implies, 0 if it implies none.
 func (c *apiError) status() int {
-	if status := cmp.Or(c.number, statusOf(c.code), statusOf(c.kind)); status != 0 {
+	if status := cmp.Or(c.number, c.words.Status(c.code, c.kind)); status != 0 {
 		return status
 	}
 	if c.noCredit(0) {
@@ -151,8 +132,7 @@ func (c *apiError) failure(status int, secret string) *provider.Failure {
 
 // noCredit reports whether the account has no credit left.
 func (c *apiError) noCredit(status int) bool {
-	return status == http.StatusPaymentRequired || slices.Contains(noCreditCodes, c.code) || slices.Contains(noCreditCodes, c.kind) ||
-		status == http.StatusBadRequest && strings.Contains(c.text, anthropicNoCredit) || strings.Contains(c.text, xaiNoCredit)
+	return status == http.StatusPaymentRequired || c.words.IsNoCredit(c.code, c.kind, c.text)
 }
 
 // excerpt returns the beginning of a text on one line. It redacts the key before it truncates, so

@@ -9,6 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/anthropic"
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/openai"
 )
 
 // apiErrorTest is an error body of a provider and the expected failure.
@@ -65,6 +67,11 @@ func apiErrors() map[string]apiErrorTest {
 	}
 }
 
+// words are those of two providers.
+func words() provider.ErrorWords {
+	return provider.MergeErrorWords(openai.Spec().Errors, anthropic.Spec().Errors)
+}
+
 // TestAPIErrors distinguishes accounts without credit from rate limits. Only the latter are
 // retryable.
 func TestAPIErrors(t *testing.T) {
@@ -102,7 +109,7 @@ func TestDelayInTheBody(t *testing.T) {
 		`{"error": [1]}`: 0,
 		`[`:              0,
 	} {
-		if got := parseAPIError([]byte(body)); got.delay != want || got.text == "" {
+		if got := parseAPIError([]byte(body), words()); got.delay != want || got.text == "" {
 			t.Errorf("%s: got %+v, want a delay of %s and a text", body, got, want)
 		}
 	}
@@ -112,7 +119,7 @@ func FuzzAPIError(f *testing.F) {
 	f.Add([]byte(`{"error": {"message": "m", "type": "t", "code": 1, "details": [{"retryDelay": "1s"}]}}`), "m")
 	f.Add([]byte(`{"error": "e"}`), "")
 	f.Fuzz(func(t *testing.T, raw []byte, secret string) {
-		said := parseAPIError(raw)
+		said := parseAPIError(raw, words())
 		if got := excerpt(said.text, secret); got == "" || len(got) > maxExcerpt+len("…") || said.delay < 0 {
 			t.Errorf("of %q: got %q and a delay of %s, want a short text and no time past", raw, got, said.delay)
 		}

@@ -58,7 +58,7 @@ func TestDecodeFailure(t *testing.T) {
 		"empty":                   {" ", again("e: it is empty")},
 	}
 	for name, test := range tests {
-		if diff := cmp.Diff(&test.want, DecodeFailure([]byte(test.body), errors.New("e"), secret)); diff != "" {
+		if diff := cmp.Diff(&test.want, DecodeFailure([]byte(test.body), errors.New("e"), provider.Endpoint{Secret: secret, Errors: words()})); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}
@@ -69,7 +69,7 @@ func FuzzDecodeFailure(f *testing.F) {
 	f.Add([]byte(`{"choices": [{"error": {"message": "m", "code": 402}}, 5]}`), "m")
 	f.Add([]byte("<html>"), "")
 	f.Fuzz(func(t *testing.T, body []byte, secret string) {
-		got := DecodeFailure(body, errors.New("e"), secret)
+		got := DecodeFailure(body, errors.New("e"), provider.Endpoint{Secret: secret, Errors: words()})
 		if got.Detail == "" || len(got.Detail) > 2000 || got.NoCredit && got.Retryable || got.Status != 0 && (got.Status < 400 || got.Status > maxStatus) {
 			t.Errorf("of %q: got %+v, want a short detail and the status of an error", body, got)
 		}

@@ -152,7 +152,7 @@ func reason(err error) string { return cause(err).Error() }
 // failureOf returns the failure of a response without a status of success.
 func failureOf(response *http.Response, to provider.Endpoint, r *provider.Request) *provider.Failure {
 	raw, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes)) // a partial body is useful too
-	parsed := parseAPIError(raw)
+	parsed := parseAPIError(raw, to.Errors)
 	failure := parsed.failure(response.StatusCode, to.Secret)
 	if hint := redirectHint(response, to, r); hint != "" {
 		failure.Detail = strings.TrimPrefix(failure.Detail+"; "+hint, noDetails+"; ")

@@ -25,7 +25,7 @@ func serve(t *testing.T, handler http.HandlerFunc) provider.Endpoint {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return provider.Endpoint{BaseURL: server.URL, Secret: secret, Header: http.Header{"Authorization": {"Bearer " + secret}}}
+	return provider.Endpoint{BaseURL: server.URL, Secret: secret, Errors: words(), Header: http.Header{"Authorization": {"Bearer " + secret}}}
 }
 
 func send(t *testing.T, to provider.Endpoint, timeout time.Duration) ([]byte, error) {

@@ -1,7 +1,5 @@
 package openai
 
-import "github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
-
 // serverError returns the failure that the server reports, nil if it reports none. With compat the
 // finish reason does not count.
 func (c *completion) serverError(compat bool) error {
@@ -10,14 +8,14 @@ func (c *completion) serverError(compat bool) error {
 		first = (*c.Choices)[0]
 	}
 	if compat {
-		return provider.ServerError(c.Error, first.Error, nil)
+		return ServerError(c.Error, first.Error, nil)
 	}
-	return provider.ServerError(c.Error, first.Error, first.FinishReason)
+	return ServerError(c.Error, first.Error, first.FinishReason)
 }
 
 // withReason appends the finish reason to a message about a missing part.
 func (c *choice) withReason(missing string) string {
-	if reason := provider.FinishReason(c.FinishReason); reason != "" {
+	if reason := FinishReason(c.FinishReason); reason != "" {
 		return missing + ": " + reason
 	}
 	return missing

@@ -52,7 +52,7 @@ func decode(body []byte) (*provider.Answer, error) {
 	default:
 		answer.EmptyReason = "the answer has neither text nor calls"
 		if read.Incomplete != nil {
-			answer.EmptyReason += ": " + cmp.Or(provider.FinishReason(read.Incomplete.Reason), statusIncomplete)
+			answer.EmptyReason += ": " + cmp.Or(openai.FinishReason(read.Incomplete.Reason), statusIncomplete)
 		}
 	}
 	if answer.EmptyReason != "" || !r.reasoned || r.unsendable {
@@ -64,7 +64,7 @@ func decode(body []byte) (*provider.Answer, error) {
 
 // unfinished returns why an answer is not the model's turn, nil if it is.
 func (r *response) unfinished() error {
-	if err := provider.ServerError(r.Error, nil, nil); err != nil {
+	if err := openai.ServerError(r.Error, nil, nil); err != nil {
 		return err
 	}
 	switch r.Status {
@@ -133,7 +133,7 @@ func (t *outputReader) call(raw json.RawMessage) error {
 		return err
 	}
 	call := turn.Call{
-		ID: id, Arguments: cmp.Or(openai.ArgumentsText(item.Arguments), "{}"), Truncated: provider.FinishReason(item.Status) == statusIncomplete,
+		ID: id, Arguments: cmp.Or(openai.ArgumentsText(item.Arguments), "{}"), Truncated: openai.FinishReason(item.Status) == statusIncomplete,
 	}
 	if name != nil {
 		call.Name = *name

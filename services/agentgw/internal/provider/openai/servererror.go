@@ -1,10 +1,12 @@
-package provider
+package openai
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider"
 )
 
 // errorReasons are the finish reasons of answers that a server could not complete: of OpenRouter
@@ -17,9 +19,9 @@ var errorReasons = []string{"error", "abort", "insufficient_system_resource"}
 // reason. Each is nil if absent.
 func ServerError(answerError, choiceError, reason json.RawMessage) error {
 	switch end := FinishReason(reason); {
-	case !IsEmpty(answerError):
+	case !provider.IsEmpty(answerError):
 		return fmt.Errorf("the server failed: %s", errorText(answerError))
-	case !IsEmpty(choiceError):
+	case !provider.IsEmpty(choiceError):
 		return fmt.Errorf("the server failed within it: %s", errorText(choiceError))
 	case slices.Contains(errorReasons, end):
 		return fmt.Errorf("the server failed within it: finish_reason %s", end)
@@ -36,16 +38,6 @@ func FinishReason(raw json.RawMessage) string {
 	return excerpt(reason)
 }
 
-// IsEmpty reports whether a field is absent, null or an empty text, list or object.
-func IsEmpty(raw json.RawMessage) bool {
-	switch string(raw) {
-	case "", "null", `""`, "[]", "{}":
-		return true
-	default:
-		return false
-	}
-}
-
 // errorText returns an error's code and message, or all of it if it has another form.
 func errorText(raw json.RawMessage) string {
 	var fields struct {
@@ -55,7 +47,7 @@ func errorText(raw json.RawMessage) string {
 	if json.Unmarshal(raw, &fields) != nil || fields.Message == "" {
 		return excerpt(string(raw))
 	}
-	if IsEmpty(fields.Code) {
+	if provider.IsEmpty(fields.Code) {
 		return excerpt(fields.Message)
 	}
 	return excerpt(strings.Trim(string(fields.Code), `"`) + ": " + fields.Message)
