@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"errors"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 
@@ -84,24 +82,4 @@ func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*r
 		return report.Warn(stderr, "the scenarios differ: %s and %s played other versions of them", runs[0].Directory, runs[1].Directory)
 	}
 	return nil
-}
-
-// readScores reads the summary and the record of the run in dir; the record is nil if the run has
-// none.
-func readScores(dir string, stderr io.Writer) (*runfiles.Summary, *runfiles.Run, error) {
-	summary, err := runfiles.ReadSummary(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, noSummary(dir)
-	}
-	if err != nil {
-		return nil, nil, withAdvice(dir, err)
-	}
-	run, err := runfiles.ReadRun(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return summary, nil, nil
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	return summary, run, warnNotPlayed(stderr, dir, run)
 }

@@ -49,26 +49,17 @@ func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*run
 	if err := s.installation.Network.Validate(); err != nil {
 		return nil, nil, process.Usage("%w", err)
 	}
-	summary, err := runfiles.ReadSummary(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, noSummary(dir)
+	summary, run, err := readScores(dir, warnings)
+	if err != nil {
+		return nil, nil, err
+	}
+	if s.run = run; run == nil {
+		err = report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfiles.RunFile)
+	} else {
+		s.digests = run.Digests()
 	}
 	if err != nil {
-		return nil, nil, withAdvice(dir, err)
-	}
-	run, err := runfiles.ReadRun(dir)
-	switch {
-	case err == nil:
-		s.run, s.digests = run, run.Digests()
-		if err := warnNotPlayed(warnings, dir, run); err != nil {
-			return nil, nil, err
-		}
-	case errors.Is(err, fs.ErrNotExist):
-		if err := report.Warn(warnings, "%s has no %s: its trajectories are not verified", dir, runfiles.RunFile); err != nil {
-			return nil, nil, err
-		}
-	default:
-		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
+		return nil, nil, err
 	}
 	scenarios, err := s.catalogue.ExpandedByName(ctx, warnings)
 	if err != nil {
@@ -85,6 +76,26 @@ func (s *scorer) textIsNoCall() bool {
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, s.run.Agent.Name)
 	return err == nil && agent.GetPlugin() != nil
+}
+
+// readScores reads the summary and the record of the run in dir; the record is nil if the run has
+// none.
+func readScores(dir string, warnings io.Writer) (*runfiles.Summary, *runfiles.Run, error) {
+	summary, err := runfiles.ReadSummary(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil, noSummary(dir)
+	}
+	if err != nil {
+		return nil, nil, withAdvice(dir, err)
+	}
+	run, err := runfiles.ReadRun(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return summary, nil, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
+	}
+	return summary, run, warnNotPlayed(warnings, dir, run)
 }
 
 // noSummary is the error for a directory without the results of a run.
