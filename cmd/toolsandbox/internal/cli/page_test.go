@@ -45,7 +45,8 @@ toolsandbox run --config toolsandbox.yaml --out out turn_off_wifi
 ` + "```" + `
 
 With ` + "`--remote`" + ` the services have their own settings. ` + "`run`" + ` then refuses a setting without effect, from any source, and names the
-command that takes it.
+command that takes it. A flag that has no effect without another one, as ` + "`--trace-ratio`" + ` without ` + "`--otlp-endpoint`" + `, is refused on the
+command line; a file or the environment may set it for other runs.
 
 The original's spellings work, but no list shows them: underscores in names, ` + "`--output_dir`" + ` for ` + "`--out`" + `, ` + "`--scenario`" + ` for
 ` + "`--scenarios`" + `, ` + "`--scenario_dir`" + ` for ` + "`--pack`" + `, ` + "`ToolBackend.`" + ` before the name of a backend, and no ` + "`run`" + ` before the first flag.
