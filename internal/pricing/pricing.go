@@ -39,10 +39,7 @@ type Price struct {
 
 // Table holds prices by provider and model. It is immutable and safe for concurrent use.
 type Table struct {
-	// Source describes the origin of the prices and whether they were verified. Date is when they
-	// applied. Both are for people.
-	Source, Date string
-	models       map[string]map[string]Price
+	models map[string]map[string]Price
 }
 
 // Load reads the table in a file, or the built-in one if path is empty. The error names the file
@@ -60,6 +57,7 @@ func Load(path string) (*Table, error) {
 
 func decode(name string, raw []byte) (*Table, error) {
 	var read struct {
+		// Source and Date are for readers of the file: where the prices are from, and when they applied.
 		Source string                      `yaml:"source"`
 		Date   string                      `yaml:"date"`
 		Models map[string]map[string]entry `yaml:"models"`
@@ -81,7 +79,7 @@ func decode(name string, raw []byte) (*Table, error) {
 			models[provider][model] = Price{Input: *entry.input, Cached: entry.cached, Output: *entry.output}
 		}
 	}
-	return &Table{Source: read.Source, Date: read.Date, models: models}, nil
+	return &Table{models: models}, nil
 }
 
 // entry is a price in a table file.
