@@ -29,6 +29,8 @@ func options() rpc.Options { return rpc.Options{Logger: slog.New(slog.DiscardHan
 type orchestrator struct {
 	orchestratorv1.UnimplementedOrchestratorServiceServer
 	trajectory func(ctx context.Context, id string) (*orchestratorv1.GetTrajectoryResponse, error)
+	// recording answers GetRecording, if not nil.
+	recording func(stream orchestratorv1.OrchestratorService_GetRecordingServer) error
 }
 
 func (o *orchestrator) GetTrajectory(ctx context.Context, req *orchestratorv1.GetTrajectoryRequest) (*orchestratorv1.GetTrajectoryResponse, error) {
@@ -39,8 +41,12 @@ func (o *orchestrator) PutRecording(context.Context, *orchestratorv1.PutRecordin
 	return &orchestratorv1.PutRecordingResponse{}, nil
 }
 
-// GetRecording sends one item, whose index is the length of the rollout's id.
+// GetRecording sends one item, whose index is the length of the rollout's id, unless the test
+// defines its answer.
 func (o *orchestrator) GetRecording(req *orchestratorv1.GetRecordingRequest, stream orchestratorv1.OrchestratorService_GetRecordingServer) error {
+	if o.recording != nil {
+		return o.recording(stream)
+	}
 	response, err := o.trajectory(stream.Context(), req.GetRolloutId())
 	if err != nil {
 		return err

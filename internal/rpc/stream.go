@@ -14,7 +14,10 @@ import (
 
 // NewStream implements grpc.ClientConnInterface. The handler runs in another goroutine. A caller
 // reads the stream to its end or cancels ctx. A handler cannot set headers here, and sees no peer.
-func (h *memoryServer) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, method string, options ...grpc.CallOption) (grpc.ClientStream, error) {
+	if err := checkOptions(options); err != nil {
+		return nil, err
+	}
 	m, ok := h.methods[method]
 	if !ok || m.stream == nil {
 		return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
@@ -36,7 +39,7 @@ func (h *memoryServer) NewStream(ctx context.Context, _ *grpc.StreamDesc, method
 			h.client.end(ctx, start, p.err)
 		}
 	})
-	return &clientStream{pipe: p, ctx: ctx, closeSend: sync.OnceFunc(func() { close(p.requests) })}, nil
+	return &clientStream{pipe: p, ctx: ctx, many: desc.ClientStreams, closeSend: sync.OnceFunc(func() { close(p.requests) })}, nil
 }
 
 // stream runs a handler with the server's side of a stream.
@@ -61,6 +64,7 @@ type pipe struct {
 type clientStream struct {
 	*pipe
 	ctx       context.Context
+	many      bool // requests
 	closeSend func()
 }
 
@@ -79,7 +83,8 @@ func (s *clientStream) CloseSend() error {
 	return nil
 }
 
-// SendMsg implements grpc.ClientStream.
+// SendMsg implements grpc.ClientStream. If the handler has returned, RecvMsg returns its error, and
+// as over TCP this is no error of a single request.
 func (s *clientStream) SendMsg(message any) error {
 	copied, err := s.copier.Clone(message)
 	if err != nil {
@@ -89,7 +94,10 @@ func (s *clientStream) SendMsg(message any) error {
 	case s.requests <- copied:
 		return nil
 	case <-s.ended:
-		return s.outcome()
+		if s.many {
+			return io.EOF
+		}
+		return nil
 	case <-s.ctx.Done():
 		return status.FromContextError(s.ctx.Err()).Err()
 	}

@@ -34,9 +34,23 @@ type answer struct {
 	err      error
 }
 
+// checkOptions rejects options that a call in one process does not obey.
+func checkOptions(options []grpc.CallOption) error {
+	for _, option := range options {
+		switch option.(type) {
+		case grpc.HeaderCallOption, grpc.TrailerCallOption, grpc.PeerCallOption, grpc.MaxRecvMsgSizeCallOption, grpc.MaxSendMsgSizeCallOption, grpc.PerRPCCredsCallOption:
+			return status.Errorf(codes.Internal, "option %T has no effect on a call in one process", option)
+		}
+	}
+	return nil
+}
+
 // Invoke implements grpc.ClientConnInterface. The handler runs in another goroutine, so that the
 // caller is free as soon as its ctx ends. A handler cannot set headers here, and sees no peer.
-func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) (err error) {
+func (h *memoryServer) Invoke(ctx context.Context, method string, request, response any, options ...grpc.CallOption) (err error) {
+	if err := checkOptions(options); err != nil {
+		return err
+	}
 	m, ok := h.methods[method]
 	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
