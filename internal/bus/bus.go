@@ -65,12 +65,11 @@ func (c Config) Validate() error {
 
 // store is the base of all stores: the streams and their server.
 type store struct {
-	js          jetstream.JetStream
-	shards      int
-	retention   time.Duration
-	streams     map[string]jetstream.Stream
-	setups      *lru.Cache[string, *setupv1.Setup]
-	evaluations *lru.Cache[string, *evaluationv1.Evaluation]
+	js        jetstream.JetStream
+	shards    int
+	retention time.Duration
+	streams   map[string]jetstream.Stream
+	setups    *lru.Cache[string, *setupv1.Setup]
 }
 
 // These are the stores. Each publishes and reads one kind of data.
@@ -91,8 +90,12 @@ type (
 	ScoreRequests struct{ *store }
 	// Setups are scenarios without their evaluation, and lists of tools.
 	Setups struct{ *store }
-	// Evaluations are milestones and minefields.
-	Evaluations struct{ *store }
+	// Evaluations are milestones and minefields. Its fields are its own, so that no other store
+	// converts to it.
+	Evaluations struct {
+		documents *store
+		cache     *lru.Cache[string, *evaluationv1.Evaluation]
+	}
 	// Recordings are turns and answers for replays.
 	Recordings struct{ *store }
 	// Relay carries requests from one process to another. They are not stored.
@@ -151,9 +154,9 @@ type Bus struct {
 	Relay
 }
 
-func newBus(s *store) *Bus {
+func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s}, Recordings{s}, Relay{s},
+		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s},
 	}
 }
 
@@ -189,7 +192,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	if err != nil {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	b := &store{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups, evaluations: evaluations}
+	b := &store{js: js, shards: cfg.Shards, retention: cfg.Retention, streams: make(map[string]jetstream.Stream), setups: setups}
 	for _, stream := range streamConfigs(cfg) {
 		handle, err := js.CreateOrUpdateStream(ctx, stream)
 		if err != nil {
@@ -202,7 +205,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	} else if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
-	return newBus(b), nil
+	return newBus(b, evaluations), nil
 }
 
 // Shards returns the number of log and of snapshot streams.

@@ -82,24 +82,24 @@ func (b Evaluations) PutEvaluation(ctx context.Context, evaluation *evaluationv1
 	if err != nil {
 		return "", err
 	}
-	if err := b.putDocument(ctx, evaluationStream, evaluationSubject(digest), raw); err != nil {
+	if err := b.documents.putDocument(ctx, evaluationStream, evaluationSubject(digest), raw); err != nil {
 		return "", fmt.Errorf("store evaluation: %w", err)
 	}
-	b.evaluations.Add(digest, evaluation)
+	b.cache.Add(digest, evaluation)
 	return digest, nil
 }
 
 // Evaluation returns a stored evaluation. The error is ErrNotFound if there is none. It is shared,
 // so callers must not change it.
 func (b Evaluations) Evaluation(ctx context.Context, digest string) (*evaluationv1.Evaluation, error) {
-	if evaluation, ok := b.evaluations.Get(digest); ok {
+	if evaluation, ok := b.cache.Get(digest); ok {
 		return evaluation, nil
 	}
 	evaluation := &evaluationv1.Evaluation{}
-	if err := b.document(ctx, evaluationStream, evaluationSubject(digest), digest, evaluation); err != nil {
+	if err := b.documents.document(ctx, evaluationStream, evaluationSubject(digest), digest, evaluation); err != nil {
 		return nil, fmt.Errorf("read evaluation: %w", err)
 	}
-	b.evaluations.Add(digest, evaluation)
+	b.cache.Add(digest, evaluation)
 	return evaluation, nil
 }
 

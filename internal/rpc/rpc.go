@@ -89,6 +89,12 @@ type Network interface {
 	Logger(s Service) *slog.Logger
 }
 
+// network hides the bus of a node.
+type network struct{ Network }
+
+// Network returns the view of a service.
+func (n *Node) Network() Network { return network{n} }
+
 // Options are the dependencies of a node.
 type Options struct {
 	// Logger receives the logs of services.
