@@ -1,6 +1,7 @@
 package e2e_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -134,4 +135,27 @@ func documentedIn(document, text string) (commands []command) {
 		}
 	}
 	return commands
+}
+
+// TestArchitectureTree checks that the tree of docs/architecture.md names every folder of the
+// repository and every package that is shared.
+func TestArchitectureTree(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, tree, _ := strings.Cut(string(page), "## Source tree")
+	tree, _, _ = strings.Cut(tree, "\n## ")
+	for dir, row := range map[string]string{"..": "`%s", filepath.Join("..", "internal"): "`%s`"} {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range entries {
+			hidden := strings.HasPrefix(entry.Name(), ".") || exec.CommandContext(t.Context(), "git", "check-ignore", "--quiet", filepath.Join(dir, entry.Name())).Run() == nil
+			if entry.IsDir() && !hidden && !strings.Contains(tree, fmt.Sprintf(row, entry.Name())) {
+				t.Errorf("docs/architecture.md: no %s in the source tree", filepath.Join(dir, entry.Name()))
+			}
+		}
+	}
 }

@@ -1,6 +1,6 @@
 package bus
 
-// Seal and Unseal export seal and unseal for tests.
+// Seal and Unseal export the coding of entries for tests.
 var (
 	Seal   = encodeEntry
 	Unseal = decodeEntry

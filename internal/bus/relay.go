@@ -26,8 +26,8 @@ const (
 var ErrTooLarge = errors.New("more than fits into one message of NATS")
 
 // Request sends a request to one of the processes that serve a name, and waits for the response
-// until ctx is done. Nothing is stored: a request is lost if either side dies. The name is one
-// token of a subject. Errors: ErrNotFound (no process serves the name), ErrTooLarge.
+// until ctx is done. Nothing is stored: a request is lost if either side dies. The name ends a
+// subject. Errors: ErrNotFound (no process serves the name), ErrTooLarge.
 func (b Relay) Request(ctx context.Context, name string, request []byte) ([]byte, error) {
 	message := nats.NewMsg(relaySubject + name)
 	message.Data = request

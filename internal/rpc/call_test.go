@@ -96,8 +96,8 @@ func TestCallerLeaves(t *testing.T) {
 	}
 }
 
-// TestNothingIsShared checks that a change of a message on one side is invisible on the other, and
-// that the handler sees no values of the caller's context.
+// TestNothingIsShared checks that a change of a message that is not of a conversation is invisible
+// on the other side, and that the handler sees no values of the caller's context.
 func TestNothingIsShared(t *testing.T) {
 	for name, open := range transports() {
 		t.Run(name, func(t *testing.T) {

@@ -20,25 +20,25 @@ import (
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
-	channels  map[Service]*memoryConn
+	conns     map[Service]*memoryConn
 }
 
 func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory {
-	m := &memory{cfg: cfg, telemetry: t, channels: make(map[Service]*memoryConn)}
+	m := &memory{cfg: cfg, telemetry: t, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
-		m.channels[s] = newMemoryConn(s, logger)
+		m.conns[s] = newMemoryConn(s, logger)
 	}
 	return m
 }
 
-func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.channels[s]}, nil }
+func (t *memory) dial(s Service) ([]conn, error) { return []conn{t.conns[s]}, nil }
 
 func (t *memory) open(s Service, g *guard) (server, error) {
 	h := &memoryServer{
-		channel: t.channels[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]registered),
+		conn: t.conns[s], guard: g, copier: copier{limit: t.cfg.MaxMessageBytes}, methods: make(map[string]registered),
 		goroutines: newPool(), stopped: make(chan struct{}),
 	}
-	h.ctx, h.cancel = context.WithCancel(h.channel.ctx)
+	h.ctx, h.cancel = context.WithCancel(h.conn.ctx)
 	if t.telemetry.Enabled() {
 		h.server, h.client = observer{handler: otelgrpc.NewServerHandler()}, observer{handler: otelgrpc.NewClientHandler(), client: true}
 	}
@@ -48,12 +48,12 @@ func (t *memory) open(s Service, g *guard) (server, error) {
 // memoryConn is the connection to a service of this process. Calls wait until the service serves.
 type memoryConn struct {
 	waits *waitReporter
-	ctx   context.Context // ends when the channel is closed
+	ctx   context.Context // ends when the connection is closed
 	close context.CancelFunc
 
 	mu       sync.Mutex
 	handlers *memoryServer // nil while the service does not serve
-	change   chan struct{} // closed when served changes
+	change   chan struct{} // closed when handlers changes
 }
 
 func newMemoryConn(s Service, logger *slog.Logger) *memoryConn {
@@ -96,7 +96,7 @@ func (c *memoryConn) GetState() connectivity.State {
 	return connectivity.Ready
 }
 
-// Close ends the channel's calls.
+// Close ends the connection's calls.
 func (c *memoryConn) Close() error {
 	c.close()
 	return nil
@@ -132,7 +132,7 @@ func (c *memoryConn) serve(h *memoryServer) {
 
 // memoryServer is the server of a service of this process.
 type memoryServer struct {
-	channel        *memoryConn
+	conn           *memoryConn
 	guard          *guard
 	copier         copier
 	methods        map[string]registered // by full name
@@ -154,7 +154,7 @@ func (h *memoryServer) Address() string { return "in this process" }
 func (h *memoryServer) Serve() error {
 	h.mu.Lock()
 	if !h.stopping {
-		h.channel.serve(h)
+		h.conn.serve(h)
 	}
 	h.mu.Unlock()
 	<-h.stopped
@@ -165,7 +165,7 @@ func (h *memoryServer) Serve() error {
 func (h *memoryServer) GracefulStop() {
 	h.mu.Lock()
 	h.stopping = true
-	h.channel.serve(nil)
+	h.conn.serve(nil)
 	h.mu.Unlock()
 	h.running.Wait()
 	h.goroutines.close()

@@ -44,7 +44,7 @@ var errTools = errors.New("role's tools")
 // errRecord: the record of turns could not be read or written.
 var errRecord = errors.New("record of turns")
 
-// Recorder stores turns that cannot be computed again, and reads tool sets. *bus.Bus implements it.
+// Recorder stores turns that cannot be computed again, and reads tool sets. bus.AgentGateway implements it.
 type Recorder interface {
 	// Tools returns the tools with a digest. The error is bus.ErrNotFound if there are none.
 	Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error)
@@ -55,8 +55,8 @@ type Recorder interface {
 	RecordTurn(ctx context.Context, turn bus.TurnRecord) error
 }
 
-// Relay carries turns of attached agents between the replicas of the gateway. *bus.Bus implements
-// it.
+// Relay carries turns of attached agents and of models to another replica of the gateway.
+// bus.AgentGateway implements it.
 type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.

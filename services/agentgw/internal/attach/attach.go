@@ -59,7 +59,7 @@ const (
 	maxRelayedAnswer = 4<<20 + 1<<10
 )
 
-// Relay carries turns between the replicas of the gateway. *bus.Bus implements it.
+// Relay carries turns between the replicas of the gateway. bus.AgentGateway implements it.
 type Relay interface {
 	// Request delivers a request to a replica that serves the name. The error is bus.ErrNotFound if
 	// there is none.

@@ -14,7 +14,7 @@
 // some of it back. The breaker of a budget is in one of these states:
 //
 //	closed ──▶ open after Failed many times in a row ──▶ half-open after a while: one request tries
-//	  ▲                       ▲───────────── Failed ────────────┤
+//	  ▲                       ▲───────────── Failed ────────────┤  (Abandoned, Unsent: another tries)
 //	  ╰───────────────────────────────── else ──────────────────╯
 //
 // While the breaker is open, requests to a provider that has worked stay in the queue, and others
@@ -44,7 +44,7 @@ var (
 	ErrOutage = errors.New("provider answers nothing")
 )
 
-// Recordings reads the cost of recorded turns. *bus.Bus implements it.
+// Recordings reads the cost of recorded turns, as bus.Recordings does.
 type Recordings interface {
 	// Spending sums the cost of a sweep's turns up to a revision.
 	Spending(ctx context.Context, sweepID string) (sum bus.Cost, revision uint64, err error)

@@ -316,8 +316,8 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	if err != nil {
 		return nil, nil, fmt.Errorf("respond as %s: %w", world.RoleName(role), err)
 	}
-	if hold := response.GetThrottled(); hold != nil {
-		return nil, nil, r.throttled(ctx, hold)
+	if throttled := response.GetThrottled(); throttled != nil {
+		return nil, nil, r.throttled(ctx, throttled)
 	}
 	if failure := response.GetFailure(); failure != nil {
 		end := playerFailure(failure)

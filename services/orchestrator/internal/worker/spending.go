@@ -45,15 +45,15 @@ func (r *runner) checkBudget(ctx context.Context) error {
 
 // throttled returns errThrottled, or errSpendLimit after publishing that for workers and watchers
 // of the sweep.
-func (r *runner) throttled(ctx context.Context, hold *agentgwv1.Throttled) error {
-	if !hold.GetSpendLimitReached() {
+func (r *runner) throttled(ctx context.Context, throttled *agentgwv1.Throttled) error {
+	if !throttled.GetSpendLimitReached() {
 		return errThrottled
 	}
 	err := r.peers.Bus.UpdateControl(ctx, r.rollout.GetSweepId(), func(control *busv1.SweepControl) bool {
 		if control.GetExhausted() != "" || !proto.Equal(control.GetSpendLimit(), r.limit) {
 			return false // already published, or the limit has changed
 		}
-		control.Exhausted = hold.GetDetail()
+		control.Exhausted = throttled.GetDetail()
 		return true
 	})
 	if err != nil {

@@ -56,7 +56,7 @@ const (
 	slowAgent = time.Second
 )
 
-// Bus publishes new table versions and stores setups; *bus.Bus implements it.
+// Bus publishes new table versions and reads setups. bus.ToolHost implements it.
 type Bus interface {
 	PublishSnapshot(ctx context.Context, snapshot *busv1.Snapshot) error
 	// Setup returns the setup with a digest, or bus.ErrNotFound.
