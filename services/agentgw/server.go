@@ -65,8 +65,7 @@ type Relay interface {
 	Serve(name string, concurrency int, handle func(ctx context.Context, request []byte) []byte) (stop func() error, err error)
 }
 
-// Server implements AgentGatewayService. Safe for concurrent use. The caller of NewServer closes
-// it.
+// Server implements AgentGatewayService. Safe for concurrent use. The caller closes it.
 type Server struct {
 	agentgwv1.UnimplementedAgentGatewayServiceServer
 	recorder  Recorder
@@ -83,18 +82,9 @@ type Server struct {
 	tracer    trace.Tracer
 }
 
-// NewServer returns a server that records turns with the recorder and reaches agents at other
-// replicas over the relay. It expects requests that satisfy the validation rules of their proto. It
-// does not limit requests to model providers; only Run does.
-func NewServer(cfg Config, recorder Recorder, relay Relay) (*Server, error) {
-	prices, err := cfg.check()
-	if err != nil {
-		return nil, err
-	}
-	return newServer(cfg, prices, nil, recorder, relay, nil)
-}
-
-// newServer is NewServer with prices, a limiter and replicas. The caller closes the limiter.
+// newServer returns a server that records turns with the recorder and reaches agents at other
+// replicas over the relay. It expects requests that satisfy the validation rules of their proto. A
+// nil limiter limits no requests to model providers. The caller closes the limiter.
 func newServer(
 	cfg Config, prices *pricing.Table, budget *ratelimit.Limiter, recorder Recorder, relay Relay, replicas Replicas,
 ) (*Server, error) {
