@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -270,7 +271,9 @@ func TestReplayMissing(t *testing.T) {
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
 	requests := server.asked.Load()
 	file := filepath.Join(out, ".toolsandbox", "recording", "0")
+	before := fileDigest(t, file)
 	index := dropReply(t, file)
+	replaceIn(t, filepath.Join(out, "run.json"), before, fileDigest(t, file))
 	again := filepath.Join(t.TempDir(), "again")
 	wantFailure(t, "1 of 1 rollouts have no score", "run", "--replay", out, "--out", again, "--sweep-id", "night")
 	summary, err := os.ReadFile(filepath.Join(again, "result_summary.json"))
@@ -288,6 +291,16 @@ func TestReplayMissing(t *testing.T) {
 	if got := server.asked.Load(); got != requests {
 		t.Errorf("requests: got %d, want %d", got, requests)
 	}
+}
+
+// fileDigest returns the hex digest of a file.
+func fileDigest(t *testing.T, path string) string {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%x", sha256.Sum256(raw))
 }
 
 // dropReply removes the last reply of a rollout's recording and returns its index.
@@ -328,28 +341,60 @@ func dropReply(t *testing.T, path string) (index int32) {
 	return items[last].GetIndex()
 }
 
-// TestReplayOfChangedRecording changes a reply of a recording, then its scenarios. The replay names
-// the rollout that differs, and plays no changed scenario.
+// TestReplayOfChangedRecording changes a reply of a recording, its specification, and the digest of
+// the first conversation, which stands for another version of the program.
 func TestReplayOfChangedRecording(t *testing.T) {
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
 	for _, change := range []struct{ file, old, new, want string }{
-		{"0", "Words", "Sword", "different: turn_off_wifi: its messages or its world differ\n"},
-		{"specification", "wifi", "wify", "recording/specification: its scenarios are not those of " + out + "/run.json: one of the files has changed"},
+		{".toolsandbox/recording/0", "Words", "Sword", "recording/0 is damaged: its SHA-256 is "},
+		{".toolsandbox/recording/specification", "wifi", "wify", "recording/specification is damaged: its SHA-256 is "},
+		{"run.json", `"execution_context_sha256": "`, `"execution_context_sha256": "0`, "different: turn_off_wifi: its messages or its world differ\n"},
 	} {
-		path := filepath.Join(out, ".toolsandbox", "recording", change.file)
-		raw, err := os.ReadFile(path)
-		if err != nil {
+		edited := filepath.Join(t.TempDir(), "edited")
+		if err := os.CopyFS(edited, os.DirFS(out)); err != nil {
 			t.Fatal(err)
 		}
-		changed := strings.ReplaceAll(string(raw), change.old, change.new)
-		if changed == string(raw) {
-			t.Fatalf("%s: no %q to change", path, change.old)
-		}
-		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		wantFailure(t, change.want, "run", "--replay", out, "--out", filepath.Join(t.TempDir(), "again"))
+		replaceIn(t, filepath.Join(edited, change.file), change.old, change.new)
+		wantFailure(t, change.want, "run", "--replay", edited, "--out", filepath.Join(t.TempDir(), "again"))
+	}
+}
+
+// TestRecordingStays loses the replies and exchanges in the streams after a run has ended. Resuming
+// it keeps their files.
+func TestRecordingStays(t *testing.T) {
+	server := startChatServer(t)
+	out, calm := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "calm")
+	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi"}
+	toolsandbox(t, flags...)
+	if err := os.CopyFS(calm, os.DirFS(out)); err != nil {
+		t.Fatal(err)
+	}
+	if err := removeAll(filepath.Dir(blocksOf(storesOf(out), "RECORDING"))); err != nil {
+		t.Fatal(err)
+	}
+	requests := server.asked.Load()
+	toolsandbox(t, append(flags, "--resume")...)
+	equalRuns(t, calm, out)
+	replay(t, out)
+	if got := server.asked.Load(); got != requests {
+		t.Errorf("requests after the run: got %d, want none", got-requests)
+	}
+}
+
+// replaceIn replaces a text in a file, which must have it.
+func replaceIn(t *testing.T, path, old, replacement string) {
+	t.Helper()
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := strings.ReplaceAll(string(raw), old, replacement)
+	if changed == string(raw) {
+		t.Fatalf("%s: no %q to change", path, old)
+	}
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -20,6 +20,8 @@ type Run struct {
 	// SweepID is the id of the sweep, SpecDigest the digest of its specification.
 	SweepID    string `json:"sweep_id"`
 	SpecDigest string `json:"spec_digest"`
+	// SpecificationSHA256 is the hex digest of the recorded specification.
+	SpecificationSHA256 string `json:"specification_sha256"`
 	// Program is the build that began the run.
 	Program Program `json:"program"`
 	Agent   Player  `json:"agent"`
@@ -145,6 +147,8 @@ type Outcome struct {
 	FailureClass string `json:"failure_class,omitempty"`
 	// ContextSHA256 is the hex digest of its execution_context.json.
 	ContextSHA256 string `json:"execution_context_sha256,omitempty"`
+	// RecordingSHA256 is the hex digest of its recorded external input, empty without any.
+	RecordingSHA256 string `json:"recording_sha256,omitempty"`
 	// Damage is the reason why the result or the trajectory cannot be read. Its files are then old, if
 	// they exist.
 	Damage string `json:"damage,omitempty"`
@@ -201,7 +205,7 @@ func outcome(r Rollout) Outcome {
 	o := Outcome{
 		Name: r.directory(), ID: r.Result.GetRollout().GetId(), Seed: r.Result.GetRollout().GetSeed(),
 		End:    strings.ToLower(strings.TrimPrefix(end.GetReason().String(), "END_REASON_")),
-		Damage: r.Damage, ContextSHA256: r.Digest,
+		Damage: r.Damage, ContextSHA256: r.Digest, RecordingSHA256: r.RecordingDigest,
 		Scored: Scored(r.Result), UserFlags: userFlags(r.Result.GetUserFlags()), Usage: usage(r.Usage),
 	}
 	if class := end.GetFailureClass(); !o.Scored && class != agentgwv1.FailureClass_FAILURE_CLASS_UNSPECIFIED {

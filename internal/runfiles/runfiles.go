@@ -60,6 +60,8 @@ type Rollout struct {
 	Damage string
 	// Digest is the result of WriteTrajectory.
 	Digest string
+	// RecordingDigest is the hex digest of its recorded external input, empty without any.
+	RecordingDigest string
 }
 
 // directory returns the rollout's directory name.

@@ -48,6 +48,7 @@ type collector struct {
 	scenarios map[string]*scenariov1.Scenario
 	directory *directory
 	record    *runfiles.Run
+	earlier   map[string]runfiles.Outcome // of a resumed run, by id
 	telemetry *telemetry.Telemetry
 	draws     euroeval.Settings
 	euroeval  *runfiles.EuroEval // nil until finish, and if no record was played
@@ -75,7 +76,10 @@ func newCollector(
 	}
 	c := &collector{
 		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
-		directory: directory, record: record, telemetry: traces,
+		directory: directory, record: record, telemetry: traces, earlier: make(map[string]runfiles.Outcome, len(record.Rollouts)),
+	}
+	for _, rollout := range record.Rollouts {
+		c.earlier[rollout.ID] = rollout
 	}
 	for _, scenario := range spec.Scenarios {
 		c.scenarios[scenario.GetSetup().GetName()] = scenario
@@ -151,7 +155,7 @@ func (c *collector) write(result *busv1.Result) (runfiles.Rollout, report.Row, e
 	if rollout.Digest, err = runfiles.WriteTrajectory(c.directory.path, rollout); err != nil {
 		return runfiles.Rollout{}, report.Row{}, err
 	}
-	switch err := c.storeRecording(result, c.name(result)); status.Code(err) {
+	switch rollout.RecordingDigest, err = c.storeRecording(result, rollout); status.Code(err) {
 	case codes.OK:
 	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
 		rollout.Damage = err.Error()
@@ -184,24 +188,29 @@ func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1
 }
 
 // storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
-// people.
-func (c *collector) storeRecording(result *busv1.Result, name string) error {
+// people. It returns the digest of the input, empty without any.
+func (c *collector) storeRecording(result *busv1.Result, rollout runfiles.Rollout) (digest string, err error) {
 	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
-		return nil
+		return "", nil
 	}
 	id := result.GetRollout().GetId()
 	items, err := c.planned.Recorded(c.ctx, id)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if err := c.directory.record(number(id), items); err != nil {
-		return err
+	kept := ""
+	if earlier := c.earlier[id]; earlier.Scored && earlier.ContextSHA256 == rollout.Digest {
+		kept = earlier.RecordingSHA256
+	}
+	digest, wrote, err := c.directory.record(number(id), items, kept)
+	if err != nil || !wrote {
+		return digest, err
 	}
 	exchanges := Exchanges(items)
 	if len(exchanges) == 0 {
-		return nil
+		return digest, nil
 	}
-	return runfiles.WriteExchanges(c.directory.path, name, exchanges)
+	return digest, runfiles.WriteExchanges(c.directory.path, rollout.Directory, exchanges)
 }
 
 // Exchanges selects the exchanges with model providers.

@@ -45,48 +45,67 @@ func (d *directory) recordings() string {
 	return filepath.Join(d.path, stateDirectory, recordingDirectory)
 }
 
-// specify stores the specification.
-func (d *directory) specify(spec sweep.Spec) error {
-	path := filepath.Join(d.recordings(), specificationFile)
+// specify stores the specification and returns its digest.
+func (d *directory) specify(spec sweep.Spec) (digest string, err error) {
 	messages := []proto.Message{spec.WithoutScenarios()}
 	for _, scenario := range spec.Scenarios {
 		messages = append(messages, scenario)
 	}
-	return writeMessages(path, messages)
+	raw, err := encodeMessages(messages)
+	if err != nil {
+		return "", fmt.Errorf("specification: %w", err)
+	}
+	return hexSum(string(raw)), runfiles.WriteFile(filepath.Join(d.recordings(), specificationFile), raw)
 }
 
-// record stores the external input of a rollout.
-func (d *directory) record(n int, items []*orchestratorv1.RecordedItem) error {
+// record stores the external input of a rollout and returns its digest. kept is the digest of the
+// existing file if that holds the input of the same conversation: such a file stays, because the
+// streams may have lost a part since. wrote is false then.
+func (d *directory) record(n int, items []*orchestratorv1.RecordedItem, kept string) (digest string, wrote bool, err error) {
 	messages := make([]proto.Message, len(items))
 	for i, item := range items {
 		messages[i] = item
 	}
-	return writeMessages(filepath.Join(d.recordings(), strconv.Itoa(n)), messages)
+	raw, err := encodeMessages(messages)
+	if err != nil {
+		return "", false, fmt.Errorf("recording: %w", err)
+	}
+	path := filepath.Join(d.recordings(), strconv.Itoa(n))
+	if digest = hexSum(string(raw)); kept != "" && digest != kept {
+		if existing, err := os.ReadFile(path); err == nil && hexSum(string(existing)) == kept {
+			return kept, false, nil
+		}
+	}
+	return digest, true, runfiles.WriteFile(path, raw)
 }
 
-func writeMessages(path string, messages []proto.Message) error {
+// encodeMessages returns length-prefixed messages.
+func encodeMessages(messages []proto.Message) ([]byte, error) {
 	var out bytes.Buffer
 	options := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}
 	for _, message := range messages {
 		if _, err := options.MarshalTo(&out, message); err != nil {
-			return fmt.Errorf("write %s: %w", path, err)
+			return nil, err
 		}
 	}
-	return runfiles.WriteFile(path, out.Bytes())
+	return out.Bytes(), nil
 }
 
 // errNoRecording means that a directory holds no recording.
 var errNoRecording = errors.New("no recording")
 
 // openRecording reads the specification and the record of the run in a directory and checks that
-// the recording is complete: missing names the scenarios of rollouts without one. The error is
-// errNoRecording if there is no recording.
+// the recording is complete and unchanged: missing names the scenarios of rollouts without one. The
+// error is errNoRecording if there is no recording.
 func openRecording(dir string) (spec sweep.Spec, run *runfiles.Run, missing []string, err error) {
 	r := &recording{dir: (&directory{path: dir}).recordings()}
 	if spec, err = r.specification(); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
-	if run, err = r.run(dir, spec); err != nil {
+	if run, err = runfiles.ReadRun(dir); err != nil {
+		return sweep.Spec{}, nil, nil, err
+	}
+	if _, err := readVerified(filepath.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
 		return sweep.Spec{}, nil, nil, err
 	}
 	toolServers := sweep.HasToolServers(spec.Scenarios)
@@ -96,18 +115,24 @@ func openRecording(dir string) (spec sweep.Spec, run *runfiles.Run, missing []st
 		}
 	}
 	spec.Recording = r
-	whole := make(map[int]bool, len(run.Rollouts))
+	whole := make(map[int]runfiles.Outcome, len(run.Rollouts))
 	for _, rollout := range run.Rollouts {
-		whole[number(rollout.ID)] = rollout.Damage == ""
+		if rollout.Damage == "" {
+			whole[number(rollout.ID)] = rollout
+		}
 	}
 	each := len(spec.Agents) * len(spec.Users) * spec.Trials
+	if planned := len(spec.Scenarios) * each; len(run.Rollouts) > planned {
+		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", filepath.Join(dir, runfiles.RunFile), len(run.Rollouts), planned)
+	}
 	digest := sha256.New()
 	for n := range len(spec.Scenarios) * each {
+		rollout, ok := whole[n]
 		var raw []byte
-		if r.hasExternalInput && whole[n] {
-			raw, err = os.ReadFile(r.file(n))
+		if ok && r.hasExternalInput {
+			raw, err = readVerified(r.file(n), rollout.RecordingSHA256)
 		}
-		if !whole[n] || errors.Is(err, fs.ErrNotExist) {
+		if !ok || errors.Is(err, fs.ErrNotExist) {
 			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
 			continue
 		}
@@ -121,21 +146,16 @@ func openRecording(dir string) (spec sweep.Spec, run *runfiles.Run, missing []st
 	return spec, run, missing, nil
 }
 
-// run reads the record of the run and checks that it played the scenarios of the recording.
-func (r *recording) run(dir string, spec sweep.Spec) (*runfiles.Run, error) {
-	run, err := runfiles.ReadRun(dir)
+// readVerified reads a file of the recording whose digest is in the run's record.
+func readVerified(path, digest string) ([]byte, error) {
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
-	catalogue, err := catalogueRecord(spec.Scenarios)
-	if err != nil {
-		return nil, err
+	if got := hexSum(string(raw)); got != digest {
+		return nil, fmt.Errorf("%s is %w: its SHA-256 is %s, %s says %s", path, runfiles.ErrDamaged, got, runfiles.RunFile, digest)
 	}
-	if catalogue.Digest != run.Catalogue.Digest {
-		return nil, fmt.Errorf("read %s: its scenarios are not those of %s: one of the files has changed",
-			filepath.Join(r.dir, specificationFile), filepath.Join(dir, runfiles.RunFile))
-	}
-	return run, nil
+	return raw, nil
 }
 
 func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }

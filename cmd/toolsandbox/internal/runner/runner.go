@@ -340,7 +340,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 		return standalone.Cause(ctx, err)
 	}
 	o.playing = prepared.ID()
-	if err := directory.specify(spec); err != nil {
+	if collector.record.SpecificationSHA256, err = directory.specify(spec); err != nil {
 		return err
 	}
 	collector.start(prepared, report.NewProgress(stderr, total, done))
