@@ -116,6 +116,23 @@ func (r *Run) Damaged() []Outcome {
 	return damaged
 }
 
+// Check reports a summary that is not that of the run. The error wraps ErrDamaged. dir is the
+// directory of both.
+func (r *Run) Check(dir string, summary *Summary) error {
+	if len(summary.Scenarios) != len(r.Rollouts) {
+		return damagedError(dir, SummaryFile, fmt.Errorf("it has %d rollouts, %s has %d", len(summary.Scenarios), RunFile, len(r.Rollouts)))
+	}
+	for i, rollout := range r.Rollouts {
+		switch entry := summary.Scenarios[i]; {
+		case entry.Name != rollout.Name:
+			return damagedError(dir, SummaryFile, fmt.Errorf("its entry %d is %q, that of %s is %q", i, entry.Name, RunFile, rollout.Name))
+		case rollout.Scored && rollout.Damage == "" && !entry.Scored():
+			return damagedError(dir, SummaryFile, fmt.Errorf("%s has no similarity, but a score in %s", rollout.Name, RunFile))
+		}
+	}
+	return nil
+}
+
 // NotPlayed returns the number of rollouts without a result at the last end of the run.
 func (r *Run) NotPlayed() int {
 	if r == nil || r.Totals == nil {

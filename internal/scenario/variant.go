@@ -41,6 +41,17 @@ func AllVariants() []Variant {
 	return variants
 }
 
+// BaseName returns the name of the base scenario of a variant's name.
+func BaseName(name string) string {
+	base := name
+	for _, v := range append(AllVariants()[1:], Variant{Suffix: ConfirmationSuffix}) {
+		if cut, ok := strings.CutSuffix(name, v.Suffix); ok && len(cut) < len(base) {
+			base = cut
+		}
+	}
+	return base
+}
+
 // IsBase reports whether a scenario has variants: it has no augmentations and no category of an
 // augmentation.
 func IsBase(s *scenariov1.Scenario) bool {

@@ -2,7 +2,7 @@ package cli
 
 import (
 	"io"
-	"maps"
+	"regexp"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/internal/scenario"
 )
 
 func newCompare() *cobra.Command {
@@ -42,19 +43,13 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 		if err != nil {
 			return err
 		}
-		run := report.NewComparedRun(dir, summary, func(rollout string) string {
-			if record == nil || record.Trials < 2 {
-				return rollout
-			}
-			scenario, _, _ := cutLast(rollout, "_trial_")
-			return scenario
-		})
+		run := report.NewComparedRun(dir, summary, scenarioOf(summary, record))
 		if record != nil {
 			run.Agent, run.User = record.Agent.Name, record.User.Name
 		}
 		runs, records = append(runs, run), append(records, record)
 	}
-	compared := report.Compare(runs[0], runs[1])
+	compared := report.Compare(runs[0], runs[1], scenario.BaseName)
 	if compared.Better+compared.Equal+compared.Worse == 0 {
 		return process.Usage("RUN: %s and %s have no scenario with a score in common", first, second)
 	}
@@ -67,6 +62,24 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 	return report.WriteComparison(stdout, compared)
 }
 
+// scenarioOf returns a function from the name of a rollout to that of its scenario. A run of several
+// trials appends the trial. Without a record the names of all rollouts tell whether it did.
+func scenarioOf(summary *runfiles.Summary, record *runfiles.Run) func(string) string {
+	trials := record != nil && record.Trials > 1
+	if record == nil {
+		trials = !slices.ContainsFunc(summary.Scenarios, func(r runfiles.ScenarioResult) bool { return !trial.MatchString(r.Name) })
+	}
+	return func(rollout string) string {
+		if !trials {
+			return rollout
+		}
+		return trial.ReplaceAllString(rollout, "")
+	}
+}
+
+// trial is the end of the name of a rollout in a run of several trials.
+var trial = regexp.MustCompile(`_trial_[0-9]+$`)
+
 // warnOfDifferences prints what differs between two runs besides the agent.
 func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*runfiles.Run) error {
 	if records[0] == nil || records[1] == nil {
@@ -77,9 +90,17 @@ func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*r
 			return err
 		}
 	}
-	names := func(run report.ComparedRun) []string { return slices.Sorted(maps.Keys(run.Scenarios)) }
-	if records[0].Catalogue.Digest != records[1].Catalogue.Digest && slices.Equal(names(runs[0]), names(runs[1])) {
-		return report.Warn(stderr, "the scenarios differ: %s and %s played other versions of them", runs[0].Directory, runs[1].Directory)
+	if !samePacks(records[0], records[1]) {
+		return report.Warn(stderr, "the packs differ: %s and %s may have played other versions of the scenarios", runs[0].Directory, runs[1].Directory)
 	}
 	return nil
+}
+
+// samePacks reports whether two runs played scenarios of the same files. A replay does not know
+// them, but what it played.
+func samePacks(a, b *runfiles.Run) bool {
+	if a.Packs == nil || b.Packs == nil {
+		return a.Catalogue.Digest == b.Catalogue.Digest
+	}
+	return slices.EqualFunc(a.Packs, b.Packs, func(a, b runfiles.Pack) bool { return a.Digest == b.Digest })
 }

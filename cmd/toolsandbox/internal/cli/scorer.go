@@ -95,6 +95,9 @@ func readScores(dir string, warnings io.Writer) (*runfiles.Summary, *runfiles.Ru
 	if err != nil {
 		return nil, nil, fmt.Errorf("%w: it names the trajectories behind the scores; without it they are not verified", err)
 	}
+	if err := run.Check(dir, summary); err != nil {
+		return nil, nil, withAdvice(dir, err)
+	}
 	return summary, run, warnNotPlayed(warnings, dir, run)
 }
 

@@ -36,17 +36,23 @@ an environment variable, such as TOOLSANDBOX_NATS_URL. A service runs until SIGI
 		newService(rpc.ToolHost, "Own sessions and execute tools", func(flags *pflag.FlagSet) process.Run {
 			cfg := toolhost.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error { return toolhost.Run(ctx, cfg, m.Network(), m.Bus().ToolHost()) }
+			return func(ctx context.Context, m *rpc.Node) error {
+				return toolhost.Run(ctx, cfg, m.Network(), m.Bus().ToolHost())
+			}
 		}),
 		newService(rpc.AgentGateway, "Get turns from models and plug-in agents", func(flags *pflag.FlagSet) process.Run {
 			cfg := agentgw.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error { return agentgw.Run(ctx, cfg, m.Network(), m.Bus().AgentGateway()) }
+			return func(ctx context.Context, m *rpc.Node) error {
+				return agentgw.Run(ctx, cfg, m.Network(), m.Bus().AgentGateway())
+			}
 		}),
 		newService(rpc.Evaluator, "Score trajectories", func(flags *pflag.FlagSet) process.Run {
 			cfg := evaluator.DefaultConfig()
 			cfg.RegisterFlags(flags)
-			return func(ctx context.Context, m *rpc.Node) error { return evaluator.Run(ctx, cfg, m.Network(), m.Bus().Evaluator()) }
+			return func(ctx context.Context, m *rpc.Node) error {
+				return evaluator.Run(ctx, cfg, m.Network(), m.Bus().Evaluator())
+			}
 		}),
 		newNATS(),
 	)

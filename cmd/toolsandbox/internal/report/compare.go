@@ -18,6 +18,9 @@ import (
 // confidence is the probability of an interval of a mean change.
 const confidence = 0.95
 
+// rounding is the largest change that comes from rounding.
+const rounding = 1e-9
+
 // mostNames is the largest number of names in a list of scenarios that are not compared.
 const mostNames = 5
 
@@ -34,7 +37,7 @@ type Comparison struct {
 	Equal  int `json:"equal"`
 	Worse  int `json:"worse"`
 	// Low and High bound the mean change with a confidence of 95 %, by Student's t over the changes of
-	// scenarios; nil below two scenarios.
+	// scenarios, in which the variants of a scenario count as one; nil below two scenarios.
 	Low  *float64 `json:"change_low"`
 	High *float64 `json:"change_high"`
 	// Changed are the scenarios with different scores, by their change.
@@ -104,21 +107,23 @@ func NewComparedRun(dir string, summary *runfiles.Summary, scenario func(string)
 	return run
 }
 
-// Compare compares two runs.
-func Compare(first, second ComparedRun) *Comparison {
+// Compare compares two runs. base returns the scenario of a variant's name.
+func Compare(first, second ComparedRun, base func(string) string) *Comparison {
 	c := &Comparison{
 		First: first, Second: second, Categories: []CategoryChange{}, Changed: []ScenarioChange{},
 		OnlyFirst: without(first.Scenarios, second.Scenarios), OnlySecond: without(second.Scenarios, first.Scenarios),
 	}
-	var changes []float64
+	changes := make(map[string][]float64) // by scenario, of its variants
 	categories := make(map[string]*CategoryChange)
 	for _, name := range slices.Sorted(maps.Keys(first.Scenarios)) {
 		if second.Scenarios[name] == nil {
 			continue
 		}
 		change := ScenarioChange{Name: name, First: first.Scenarios[name].mean(), Second: second.Scenarios[name].mean()}
-		change.Change = change.Second - change.First
-		changes = append(changes, change.Change)
+		if change.Change = change.Second - change.First; math.Abs(change.Change) < rounding {
+			change.Change = 0
+		}
+		changes[base(name)] = append(changes[base(name)], change.Change)
 		c.count(change)
 		for _, category := range first.Scenarios[name].categories {
 			if categories[category] == nil {
@@ -132,7 +137,11 @@ func Compare(first, second ComparedRun) *Comparison {
 		c.Categories = append(c.Categories, category.means())
 	}
 	slices.SortFunc(c.Categories, func(a, b CategoryChange) int { return compareCategories(a.Name, b.Name) })
-	c.Low, c.High = interval(changes)
+	var independent []float64
+	for _, scenario := range slices.Sorted(maps.Keys(changes)) {
+		independent = append(independent, mean(changes[scenario]))
+	}
+	c.Low, c.High = interval(independent)
 	return c
 }
 
@@ -248,4 +257,10 @@ func (c *Comparison) changedTable() string {
 	return rows.Render() + hidden
 }
 
-func signed(change float64) string { return fmt.Sprintf("%+.3f", change) }
+// signed formats a change. A change that rounds to 0 has no sign.
+func signed(change float64) string {
+	if text := fmt.Sprintf("%+.3f", change); strings.Trim(text, "+-0.") != "" {
+		return text
+	}
+	return number(0)
+}

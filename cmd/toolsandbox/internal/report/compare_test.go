@@ -23,11 +23,14 @@ func comparedRun(similarities map[string]string) ComparedRun {
 	return NewComparedRun("run", summary, func(rollout string) string { return rollout[:len(rollout)-1] })
 }
 
+// itself is the scenario of runs without variants.
+func itself(name string) string { return name }
+
 // TestCompare compares means over trials, and excludes what has no score in both runs.
 func TestCompare(t *testing.T) {
 	first := comparedRun(map[string]string{"up0": "0.0", "up1": "0.5", "down0": "1.0", "same0": "0.5", "lost0": "1.0", "gone0": "0.1"})
 	second := comparedRun(map[string]string{"up0": "1.0", "up1": "", "down0": "0.5", "same0": "0.5", "lost0": "", "new0": "0.2"})
-	got := Compare(first, second)
+	got := Compare(first, second, itself)
 	want := &Comparison{
 		First: first, Second: second, Better: 1, Equal: 1, Worse: 1,
 		Categories: []CategoryChange{
@@ -47,7 +50,7 @@ func TestCompare(t *testing.T) {
 
 // TestCompareOne compares a single scenario: a mean change of one has no interval.
 func TestCompareOne(t *testing.T) {
-	got := Compare(comparedRun(map[string]string{"a0": "0.5"}), comparedRun(map[string]string{"a0": "0.5"}))
+	got := Compare(comparedRun(map[string]string{"a0": "0.5"}), comparedRun(map[string]string{"a0": "0.5"}), itself)
 	if got.Low != nil || got.High != nil || got.Equal != 1 || len(got.Changed) > 0 {
 		t.Errorf("comparison: got %+v, want one equal scenario without an interval", got)
 	}
@@ -70,7 +73,7 @@ func TestWriteComparisonOfMany(t *testing.T) {
 		second[fmt.Sprintf("other%02d.", n)] = "1.0"
 	}
 	var out strings.Builder
-	if err := WriteComparison(&out, Compare(comparedRun(first), comparedRun(second))); err != nil {
+	if err := WriteComparison(&out, Compare(comparedRun(first), comparedRun(second), itself)); err != nil {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]bool{
@@ -81,5 +84,17 @@ func TestWriteComparisonOfMany(t *testing.T) {
 		if strings.Contains(out.String(), text) != want {
 			t.Errorf("%q in the text: got %v, want %v:\n%s", text, !want, want, out.String())
 		}
+	}
+}
+
+// TestCompareVariants counts the variants of a scenario as one in the interval, and takes no
+// rounding for a change.
+func TestCompareVariants(t *testing.T) {
+	first := comparedRun(map[string]string{"a0": "0.1", "a_x0": "0.1", "b0": "0.7"})
+	second := comparedRun(map[string]string{"a0": "0.4", "a_x0": "0.2", "b0": "0.7", "b1": "0.7", "b2": "0.7"})
+	got := Compare(first, second, func(name string) string { return strings.TrimSuffix(name, "_x") })
+	// The changes are 0.2 of a and 0 of b: their standard error is 0.1, and t of one degree is 12.706.
+	if got.Low == nil || math.Abs(*got.Low-(0.1-1.2706)) > 1e-4 || got.Equal != 1 || got.Better != 2 {
+		t.Errorf("comparison: got %+v from %v, want an interval of two scenarios, and one that is equal", got, *got.Low)
 	}
 }

@@ -89,8 +89,10 @@ func (o *Options) compareReplay(stderr io.Writer, rollouts []runfiles.Outcome) e
 	different := 0
 	for _, rollout := range rollouts {
 		var how string
-		switch was := first[rollout.Name]; {
+		switch was, ok := first[rollout.Name]; {
 		case rollout.Damage != "":
+		case !ok:
+			how = "the replayed run has no rollout of this name"
 		case was.End != rollout.End:
 			how = fmt.Sprintf("it ends as %s, but ended as %s", rollout.End, was.End)
 		case was.ContextSHA256 != rollout.ContextSHA256:
@@ -107,5 +109,5 @@ func (o *Options) compareReplay(stderr io.Writer, rollouts []runfiles.Outcome) e
 	if different == 0 {
 		return nil
 	}
-	return fmt.Errorf("%d replayed rollouts differ from those of the run in %s: its recording or this program has changed", different, o.replay)
+	return fmt.Errorf("%d replayed rollouts differ from those of the run in %s: this program has changed since", different, o.replay)
 }

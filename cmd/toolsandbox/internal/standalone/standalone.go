@@ -72,9 +72,15 @@ func Start(ctx context.Context, cfg Config, parts rpc.Options) (*Installation, e
 		name rpc.Service
 		run  func(context.Context) error
 	}{
-		{rpc.ToolHost, func(ctx context.Context) error { return toolhost.Run(ctx, cfg.ToolHost, m.Network(), m.Bus().ToolHost()) }},
-		{rpc.AgentGateway, func(ctx context.Context) error { return agentgw.Run(ctx, cfg.AgentGateway, m.Network(), m.Bus().AgentGateway()) }},
-		{rpc.Evaluator, func(ctx context.Context) error { return evaluator.Run(ctx, cfg.Evaluator, m.Network(), m.Bus().Evaluator()) }},
+		{rpc.ToolHost, func(ctx context.Context) error {
+			return toolhost.Run(ctx, cfg.ToolHost, m.Network(), m.Bus().ToolHost())
+		}},
+		{rpc.AgentGateway, func(ctx context.Context) error {
+			return agentgw.Run(ctx, cfg.AgentGateway, m.Network(), m.Bus().AgentGateway())
+		}},
+		{rpc.Evaluator, func(ctx context.Context) error {
+			return evaluator.Run(ctx, cfg.Evaluator, m.Network(), m.Bus().Evaluator())
+		}},
 		{rpc.Orchestrator, func(ctx context.Context) error {
 			return orchestrator.Run(ctx, cfg.Orchestrator, m.Network(), m.Bus().Orchestrator())
 		}},
