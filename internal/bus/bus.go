@@ -196,7 +196,7 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 	for _, stream := range streamConfigs(cfg) {
 		handle, err := js.CreateOrUpdateStream(ctx, stream)
 		if err != nil {
-			return nil, fmt.Errorf("open bus: stream %s: %w", stream.Name, err)
+			return nil, fmt.Errorf("open bus: stream %s: %w%s", stream.Name, err, advice(stream.Name, err))
 		}
 		b.streams[stream.Name] = handle
 	}
@@ -206,6 +206,17 @@ func Open(ctx context.Context, js jetstream.JetStream, cfg Config) (*Bus, error)
 		return nil, fmt.Errorf("open bus: %w", err)
 	}
 	return newBus(b, evaluations), nil
+}
+
+// streamOffline is the error code of NATS for a stream with a file that it cannot read.
+const streamOffline = 10194
+
+// advice returns how to get rid of a damaged stream, "" if that is not the error.
+func advice(stream string, err error) string {
+	if failure, ok := errors.AsType[*jetstream.APIError](err); !ok || failure.ErrorCode != streamOffline {
+		return ""
+	}
+	return fmt.Sprintf(": a file below jetstream/*/streams/%s is damaged: stop NATS and remove that directory; toolsandbox run --resume plays what is lost", stream)
 }
 
 // Shards returns the number of log and of snapshot streams.

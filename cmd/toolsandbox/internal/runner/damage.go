@@ -11,11 +11,15 @@ import (
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
 // played again and paid again. The record then lists them as damaged.
 func (o *Options) checkResults(d *directory, run *runfiles.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+	lostIn := "stream RESULT holds no readable result"
+	if stored == nil {
+		lostIn = "stream SWEEP holds no readable plan of its sweep"
+	}
 	var lost []runfiles.Outcome
 	for i := range run.Rollouts {
 		rollout := &run.Rollouts[i]
 		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
-			rollout.Damage = fmt.Sprintf("rollout %s: stream RESULT holds no readable result", rollout.ID)
+			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
 			lost = append(lost, *rollout)
 		}
 	}

@@ -20,6 +20,8 @@ type directory struct{ path string }
 func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
+	case resume && !exists(d.runFile()) && exists(filepath.Join(path, runfiles.SummaryFile)):
+		return nil, process.Usage("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, runfiles.RunFile)
 	case resume && !exists(d.runFile()):
 		return nil, process.Usage("--resume: no interrupted run in %s: start it without --resume", path)
 	case resume:
@@ -35,6 +37,9 @@ func openDirectory(path string, resume bool) (*directory, error) {
 		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
 	}
 	for _, entry := range entries {
+		if entry.Name() == runfiles.SummaryFile {
+			return nil, process.Usage("--out: %s holds the results of a run: choose another directory", path)
+		}
 		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfiles.RunFile+".new"; !allowed {
 			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}

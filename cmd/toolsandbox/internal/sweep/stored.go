@@ -10,8 +10,7 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Stored returns the readable results of a sweep by the id of the rollout; none for an unknown
-// sweep.
+// Stored returns the readable results of a sweep by the id of the rollout; nil for an unknown sweep.
 func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -24,7 +23,7 @@ func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result
 		event, err := stream.Recv()
 		switch {
 		case status.Code(err) == codes.NotFound:
-			return stored, nil
+			return nil, nil
 		case err != nil:
 			return nil, wrapStatus("look for earlier results", err)
 		case event.GetResult() != nil:
