@@ -67,8 +67,8 @@ func fill(m protoreflect.Message, member, depth int) {
 	}
 }
 
-// TestCopiesAreWhole checks that a copy of a conversation's message has all fields and its own lists
-// and bytes.
+// TestCopiesAreWhole checks that a copy of a conversation's message has all fields and its own
+// lists and bytes.
 func TestCopiesAreWhole(t *testing.T) {
 	for _, message := range []proto.Message{
 		&agentgwv1.RespondRequest{}, &agentgwv1.RespondResponse{}, &toolhostv1.ExecuteRequest{}, &toolhostv1.ExecuteResponse{},

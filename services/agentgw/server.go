@@ -44,7 +44,8 @@ var errTools = errors.New("role's tools")
 // errRecord: the record of turns could not be read or written.
 var errRecord = errors.New("record of turns")
 
-// Recorder stores turns that cannot be computed again, and reads tool sets. bus.AgentGateway implements it.
+// Recorder stores turns that cannot be computed again, and reads tool sets. bus.AgentGateway
+// implements it.
 type Recorder interface {
 	// Tools returns the tools with a digest. The error is bus.ErrNotFound if there are none.
 	Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error)

@@ -62,8 +62,8 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 	return report.WriteComparison(stdout, compared)
 }
 
-// scenarioOf returns a function from the name of a rollout to that of its scenario. A run of several
-// trials appends the trial. Without a record the names of all rollouts tell whether it did.
+// scenarioOf returns a function from the name of a rollout to that of its scenario. A run of
+// several trials appends the trial. Without a record the names of all rollouts tell whether it did.
 func scenarioOf(summary *runfiles.Summary, record *runfiles.Run) func(string) string {
 	trials := record != nil && record.Trials > 1
 	if record == nil {

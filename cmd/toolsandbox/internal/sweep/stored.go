@@ -10,7 +10,8 @@ import (
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
-// Stored returns the readable results of a sweep by the id of the rollout; nil for an unknown sweep.
+// Stored returns the readable results of a sweep by the id of the rollout; nil for an unknown
+// sweep.
 func (s *Sweep) Stored(ctx context.Context, id string) (map[string]*busv1.Result, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
