@@ -77,7 +77,9 @@ type (
 	// Sweeps are the plans of sweeps.
 	Sweeps struct{ *store }
 	// Controls are the control states of sweeps.
-	Controls struct{ *store }
+	Controls struct{ ControlUpdates }
+	// ControlUpdates are the changes of these states.
+	ControlUpdates struct{ *store }
 	// Jobs are the queues of rollouts.
 	Jobs struct{ *store }
 	// Logs are the rollouts' logs.
@@ -88,8 +90,10 @@ type (
 	Results struct{ *store }
 	// ScoreRequests are requests for missing scores. They are not stored.
 	ScoreRequests struct{ *store }
-	// Setups are scenarios without their evaluation, and lists of tools.
+	// Setups are scenarios without their evaluation.
 	Setups struct{ *store }
+	// ToolSets are the tools that a player sees.
+	ToolSets struct{ *store }
 	// Evaluations are milestones and minefields. Its fields are its own, so that no other store
 	// converts to it.
 	Evaluations struct {
@@ -114,6 +118,7 @@ type (
 		Results
 		ScoreRequests
 		Setups
+		ToolSets
 		Recordings
 	}
 	// ToolHost has the stores of a session's data.
@@ -123,8 +128,8 @@ type (
 	}
 	// AgentGateway has the stores of turns and their limits.
 	AgentGateway struct {
-		Controls
-		Setups
+		ControlUpdates
+		ToolSets
 		Recordings
 		Relay
 	}
@@ -149,6 +154,7 @@ type Bus struct {
 	Results
 	ScoreRequests
 	Setups
+	ToolSets
 	Evaluations
 	Recordings
 	Relay
@@ -156,13 +162,13 @@ type Bus struct {
 
 func newBus(s *store, evaluations *lru.Cache[string, *evaluationv1.Evaluation]) *Bus {
 	return &Bus{
-		Sweeps{s}, Controls{s}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s},
+		Sweeps{s}, Controls{ControlUpdates{s}}, Jobs{s}, Logs{s}, Snapshots{s}, Results{s}, ScoreRequests{s}, Setups{s}, ToolSets{s}, Evaluations{s, evaluations}, Recordings{s}, Relay{s},
 	}
 }
 
 // Orchestrator returns the stores of the orchestrator.
 func (b *Bus) Orchestrator() Orchestrator {
-	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.Recordings}
+	return Orchestrator{b.Sweeps, b.Controls, b.Jobs, b.Logs, b.Snapshots, b.Results, b.ScoreRequests, b.Setups, b.ToolSets, b.Recordings}
 }
 
 // ToolHost returns the stores of the tool host.
@@ -170,7 +176,7 @@ func (b *Bus) ToolHost() ToolHost { return ToolHost{b.Setups, b.Snapshots} }
 
 // AgentGateway returns the stores of the agent gateway.
 func (b *Bus) AgentGateway() AgentGateway {
-	return AgentGateway{b.Controls, b.Setups, b.Recordings, b.Relay}
+	return AgentGateway{b.ControlUpdates, b.ToolSets, b.Recordings, b.Relay}
 }
 
 // Evaluator returns the stores of the evaluator.

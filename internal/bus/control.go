@@ -68,7 +68,7 @@ func (b Controls) UpdateControl(ctx context.Context, sweepID string, change func
 // WatchControl calls handle with the current control state of a sweep, or of all sweeps if sweepID
 // is empty, and after each change, until ctx is done (then it returns nil). Sweeps without control
 // state are omitted. handle must not change the state.
-func (b Controls) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
+func (b ControlUpdates) WatchControl(ctx context.Context, sweepID string, handle func(sweepID string, control *busv1.SweepControl)) error {
 	if sweepID == "" {
 		sweepID = "*"
 	}

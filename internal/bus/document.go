@@ -54,7 +54,7 @@ func (b Setups) Setup(ctx context.Context, digest string) (*setupv1.Setup, error
 }
 
 // PutTools stores a list of tools under its digest. It is idempotent and renews the retention.
-func (b Setups) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
+func (b ToolSets) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string, error) {
 	digest, raw, err := Digest(tools)
 	if err != nil {
 		return "", err
@@ -66,7 +66,7 @@ func (b Setups) PutTools(ctx context.Context, tools *agentgwv1.ToolSet) (string,
 }
 
 // Tools returns a stored list of tools. The error is ErrNotFound if there is none.
-func (b Setups) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
+func (b ToolSets) Tools(ctx context.Context, digest string) (*agentgwv1.ToolSet, error) {
 	tools := &agentgwv1.ToolSet{}
 	if err := b.document(ctx, setupStream, toolsSubject(digest), digest, tools); err != nil {
 		return nil, fmt.Errorf("read tools: %w", err)

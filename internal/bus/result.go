@@ -30,7 +30,7 @@ func (b Results) PublishResult(ctx context.Context, result *busv1.Result) (creat
 // even if an earlier round has one.
 func (b Results) Result(ctx context.Context, rolloutID string) (*busv1.Result, error) {
 	sweepID, _, _ := strings.Cut(rolloutID, ".")
-	rounds, err := Controls(b).Rounds(ctx, sweepID)
+	rounds, err := Controls{ControlUpdates(b)}.Rounds(ctx, sweepID)
 	if err != nil {
 		return nil, err
 	}
