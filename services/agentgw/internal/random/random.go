@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// defaultTurns is the default number of turns with calls.
-	defaultTurns = 5
+	// turns is the number of turns with calls.
+	turns = 5
 	// maxCalls is the largest number of calls in one turn.
 	maxCalls    = 3
 	closingText = "That is as far as I got."
@@ -26,10 +26,6 @@ const (
 func Respond(req *agentgwv1.RespondRequest, tools *turn.Tools) ([]*worldv1.Message, error) {
 	composer := turn.Composer{Role: req.GetRole(), Index: req.GetIndex(), Compat: req.GetCompat()}
 	player := req.GetPlayer().GetRandom()
-	turns := player.GetTurns()
-	if turns == 0 {
-		turns = defaultTurns
-	}
 	if req.GetTurn() >= turns {
 		return composer.Say(closingText), nil
 	}

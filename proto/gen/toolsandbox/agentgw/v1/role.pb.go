@@ -316,13 +316,11 @@ func (*Unhelpful) Descriptor() ([]byte, []int) {
 	return file_toolsandbox_agentgw_v1_role_proto_rawDescGZIP(), []int{2}
 }
 
-// Random calls tools at random.
+// Random calls tools at random in five turns, and then ends with a text.
 type Random struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Added to the rollout's seed.
-	Seed int64 `protobuf:"varint,1,opt,name=seed,proto3" json:"seed,omitempty"`
-	// Number of turns with calls before it ends with a text. 0 means 5.
-	Turns         int32 `protobuf:"varint,2,opt,name=turns,proto3" json:"turns,omitempty"`
+	Seed          int64 `protobuf:"varint,1,opt,name=seed,proto3" json:"seed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -360,13 +358,6 @@ func (*Random) Descriptor() ([]byte, []int) {
 func (x *Random) GetSeed() int64 {
 	if x != nil {
 		return x.Seed
-	}
-	return 0
-}
-
-func (x *Random) GetTurns() int32 {
-	if x != nil {
-		return x.Turns
 	}
 	return 0
 }
@@ -581,11 +572,9 @@ const file_toolsandbox_agentgw_v1_role_proto_rawDesc = "" +
 	"\x12SOURCE_UNSPECIFIED\x10\x00\x12\x13\n" +
 	"\x0fSOURCE_SCENARIO\x10\x01\x12\x11\n" +
 	"\rSOURCE_INLINE\x10\x02\"\v\n" +
-	"\tUnhelpful\">\n" +
+	"\tUnhelpful\"\x1c\n" +
 	"\x06Random\x12\x12\n" +
-	"\x04seed\x18\x01 \x01(\x03R\x04seed\x12 \n" +
-	"\x05turns\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x05turns\"\x89\x01\n" +
+	"\x04seed\x18\x01 \x01(\x03R\x04seed\"\x89\x01\n" +
 	"\x06Plugin\x12\x18\n" +
 	"\aaddress\x18\x01 \x01(\tR\aaddress\x12+\n" +
 	"\n" +
