@@ -193,6 +193,23 @@ func TestResumeWithoutResults(t *testing.T) {
 	equalRuns(t, baseline, out)
 }
 
+// TestResumeKilledWithoutResults is the same for a run that was killed before its first end, which
+// has only its trajectories.
+func TestResumeKilledWithoutResults(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	flags := []string{"run", "--agent", "oracle", "--trials", "3", "--parallel", "2", "--out", out}
+	killAt(t, 20, flags...)
+	for _, stream := range []string{"RESULT", "BUS_*"} {
+		err := change(blocksOf(storesOf(out), stream), func(raw []byte) []byte { return bytes.Repeat([]byte{0xa5}, len(raw)) })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	again := slices.Concat(flags, []string{"--resume"})
+	wantFailure(t, "stream RESULT holds no readable result", again...)
+	toolsandbox(t, again...)
+}
+
 // answerByTurn is an agent that calls a tool and then sends a text, depending only on the
 // conversation.
 func answerByTurn(c *agent.Conversation) agent.Reply {

@@ -226,11 +226,15 @@ func Exchanges(items []*orchestratorv1.RecordedItem) []runfiles.Exchange {
 
 // name returns the rollout's directory: the scenario, with the trial if there are several.
 func (c *collector) name(result *busv1.Result) string {
-	name := result.GetRollout().GetScenario()
-	if c.spec.Trials > 1 {
-		name += "_trial_" + strconv.Itoa(int(result.GetRollout().GetTrial()))
+	return rolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
+}
+
+// rolloutName returns the name of one of a scenario's trials.
+func rolloutName(scenario string, trial, trials int) string {
+	if trials < 2 {
+		return scenario
 	}
-	return name
+	return scenario + "_trial_" + strconv.Itoa(trial)
 }
 
 // number returns a rollout's number in the plan, the last part of its id.

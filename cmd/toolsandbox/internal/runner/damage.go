@@ -3,21 +3,28 @@ package runner
 import (
 	"fmt"
 	"io"
+	"path/filepath"
 
+	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 )
 
 // checkResults reports the scored rollouts of a run whose stored result is lost, before anything is
-// played again and paid again. The record then lists them as damaged.
-func (o *Options) checkResults(d *directory, run *runfiles.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
+// played again and paid again. The record then lists them as damaged. A run that was killed before
+// its first end has no list of rollouts, but the files of those with a result.
+func (o *Options) checkResults(d *directory, spec sweep.Spec, run *runfiles.Run, stored map[string]*busv1.Result, stderr io.Writer) error {
 	lostIn := "stream RESULT holds no readable result"
 	if stored == nil {
 		lostIn = "stream SWEEP holds no readable plan of its sweep"
 	}
+	rollouts, killed := run.Rollouts, run.Totals == nil && len(run.Resumptions) == 1
+	if killed {
+		rollouts = d.written(spec, run.SweepID)
+	}
 	var lost []runfiles.Outcome
-	for i := range run.Rollouts {
-		rollout := &run.Rollouts[i]
+	for i := range rollouts {
+		rollout := &rollouts[i]
 		if rollout.Scored && rollout.Damage == "" && stored[rollout.ID] == nil {
 			rollout.Damage = fmt.Sprintf("rollout %s: %s", rollout.ID, lostIn)
 			lost = append(lost, *rollout)
@@ -26,10 +33,25 @@ func (o *Options) checkResults(d *directory, run *runfiles.Run, stored map[strin
 	if len(lost) == 0 {
 		return nil
 	}
+	if killed {
+		run.Rollouts = lost
+	}
 	if err := runfiles.WriteRun(d.path, run); err != nil {
 		return err
 	}
 	return o.damage(stderr, lost)
+}
+
+// written returns the rollouts with a directory: they had a result.
+func (d *directory) written(spec sweep.Spec, sweepID string) []runfiles.Outcome {
+	var written []runfiles.Outcome
+	for n := range len(spec.Scenarios) * spec.Trials {
+		name := rolloutName(spec.Scenarios[n/spec.Trials].GetSetup().GetName(), n%spec.Trials, spec.Trials)
+		if exists(filepath.Join(d.path, runfiles.TrajectoriesDirectory, name)) {
+			written = append(written, runfiles.Outcome{Name: name, ID: fmt.Sprintf("%s.%d", sweepID, n), Scored: true})
+		}
+	}
+	return written
 }
 
 // damage prints rollouts with damaged stored data, and returns the error; nil if there are none.

@@ -322,7 +322,7 @@ func (o *Options) play(ctx context.Context, running *standalone.Installation, sp
 		if err != nil {
 			return standalone.Cause(ctx, err)
 		}
-		if err := o.checkResults(directory, collector.record, stored, stderr); err != nil {
+		if err := o.checkResults(directory, spec, collector.record, stored, stderr); err != nil {
 			return err
 		}
 		played = prepared.IsComplete(stored) && len(collector.record.Damaged()) == 0
