@@ -145,7 +145,7 @@ check-generated: $(PROTO_TOOLS) $(VENV)/ready ## Committed Go and Python code is
 
 .PHONY: check-scenarios
 check-scenarios: ## The catalogue is written in its canonical form
-	go run ./cmd/toolsandbox scenario fmt --check scenarios/*.yaml scenarios/worlds/*.yaml
+	go run ./cmd/toolsandbox scenario fmt --check packs/phone/*.yaml packs/phone/worlds/*.yaml
 
 .PHONY: check-deploy
 check-deploy: build ## The Kubernetes manifests decode strictly, fit together and name flags that exist

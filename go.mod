@@ -74,6 +74,7 @@ require (
 	// the standard flag package has no lists and no short forms.
 	github.com/spf13/pflag v1.0.10
 	github.com/toolsandbox/toolsandbox/proto v0.0.0
+	github.com/toolsandbox/toolsandbox/python v0.0.0
 	github.com/toolsandbox/toolsandbox/sdk/go v0.0.0
 	// Transactions that survive a kill, one file, pure Go, readers that do not wait for writers;
 	// Badger and Pebble are built for write loads that a session does not have and need tuning and
@@ -172,5 +173,6 @@ require (
 
 replace (
 	github.com/toolsandbox/toolsandbox/proto => ./proto
+	github.com/toolsandbox/toolsandbox/python => ./python
 	github.com/toolsandbox/toolsandbox/sdk/go => ./sdk/go
 )

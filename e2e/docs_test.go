@@ -41,7 +41,7 @@ func TestLongDocumentedCommands(t *testing.T) {
 func newWorkDir(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for _, folder := range []string{"e2e", "examples", "scenarios"} {
+	for _, folder := range []string{"e2e", "examples", "packs"} {
 		target, err := filepath.Abs(filepath.Join("..", folder))
 		if err != nil {
 			t.Fatal(err)

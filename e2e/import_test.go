@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // TestLongImport imports all scenarios of the original. Recorded trajectories of the pack's
@@ -26,7 +26,7 @@ func TestLongImport(t *testing.T) {
 		t.Fatal(err)
 	}
 	toolsandbox(t, "run", "--pack", pack, "--variants", "all", "--agent", "unhelpful", "--user", "scripted:"+turns, "--out", out)
-	summary, err := runfiles.ReadSummary(out)
+	summary, err := runfile.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}

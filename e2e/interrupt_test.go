@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // interruptTimeout is the maximum time to the end of an interrupted run on a busy machine.
@@ -32,7 +32,7 @@ func TestLongInterruptAndResume(t *testing.T) {
 			if signal == os.Interrupt {
 				checkInterrupted(t, stopped, broken)
 			}
-			first, err := runfiles.ReadRun(broken)
+			first, err := runfile.ReadRun(broken)
 			if err != nil || (first.Ended == nil) != (signal == os.Kill) {
 				t.Fatalf("run: got %+v and %v, want an end unless it was killed", first, err)
 			}
@@ -45,13 +45,13 @@ func TestLongInterruptAndResume(t *testing.T) {
 
 // checkResumed checks the record of a run that was resumed once: it equals that of an uninterrupted
 // run, except for times and paths.
-func checkResumed(t *testing.T, baseline, broken string, first *runfiles.Run) {
+func checkResumed(t *testing.T, baseline, broken string, first *runfile.Run) {
 	t.Helper()
-	want, err := runfiles.ReadRun(baseline)
+	want, err := runfile.ReadRun(baseline)
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := runfiles.ReadRun(broken)
+	got, err := runfile.ReadRun(broken)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,11 +118,11 @@ func checkInterrupted(t *testing.T, stopped interruptedRun, out string) {
 	if match == nil {
 		t.Fatalf("stderr: got %q, want a match of %s", stopped.stderr, want)
 	}
-	summary, err := runfiles.ReadSummary(out)
+	summary, err := runfile.ReadSummary(out)
 	if err != nil {
 		t.Fatal(err)
 	}
-	directories, err := os.ReadDir(filepath.Join(out, runfiles.TrajectoriesDirectory))
+	directories, err := os.ReadDir(filepath.Join(out, runfile.TrajectoriesDirectory))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func recordedShop(t *testing.T) shopRecords {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "shop")
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./examples/packs/shop/server")
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./packs/shop/server")
 	build.Dir = ".."
 	if printed, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build the shop: %v\n%s", err, printed)

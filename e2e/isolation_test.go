@@ -21,12 +21,12 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/e2e/internal/cluster"
 	"github.com/toolsandbox/toolsandbox/e2e/internal/record"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -197,13 +197,13 @@ func play(t *testing.T, r *record.Recorder, services *cluster.Cluster, args ...s
 	}
 }
 
-// plantedPack writes a pack of the catalogue, the packs of examples/ and others, with the canary in
-// all evaluations and the leak in a few setups.
+// plantedPack writes a pack of the catalogue, the packs ride and shop, and others, with the canary
+// in all evaluations and the leak in a few setups.
 func plantedPack(t *testing.T, others ...string) string {
 	t.Helper()
 	catalogue := &scenariov1.Catalogue{}
 	nodes, categories := 0, []string{}
-	for _, pack := range slices.Concat(examplePacks(t), others, []string{filepath.Join("..", "scenarios")}) {
+	for _, pack := range slices.Concat(examplePacks, others, []string{filepath.Join("..", "packs", "phone")}) {
 		loaded, err := scenario.LoadPack(os.DirFS(pack), scenario.Options{})
 		if err != nil {
 			t.Fatal(err)

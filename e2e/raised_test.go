@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/porttest"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/sdk/go/agent"
 )
 
@@ -64,7 +64,7 @@ func TestAgentRaises(t *testing.T) {
 	}
 }
 
-func scored(t *testing.T, out string) (read runfiles.Summary) {
+func scored(t *testing.T, out string) (read runfile.Summary) {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(out, "result_summary.json"))
 	if err == nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // invalidOutputs returns outputs that violate each model's format.
@@ -24,13 +24,13 @@ func invalidOutputs() map[string][]string {
 }
 
 // entry returns the summary's entry of a run's only rollout.
-func entry(t *testing.T, out string) runfiles.ScenarioResult {
+func entry(t *testing.T, out string) runfile.ScenarioResult {
 	t.Helper()
-	summary, err := runfiles.ReadSummary(out)
+	summary, err := runfile.ReadSummary(out)
 	if err != nil || len(summary.Scenarios) != 1 {
 		t.Fatalf("summary: got %+v and %v, want one rollout", summary, err)
 	}
-	if run, err := runfiles.ReadRun(out); err != nil || run.Totals.UserFlagCounts == nil {
+	if run, err := runfile.ReadRun(out); err != nil || run.Totals.UserFlagCounts == nil {
 		t.Fatalf("run: got %+v and %v, want how often its user was flagged", run, err)
 	}
 	return summary.Scenarios[0]

@@ -3,8 +3,8 @@ package euroeval
 import (
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // BenchmarkGraders grades records of the metric vectors with both graders, including parsing. One

@@ -2,12 +2,13 @@ package euroeval
 
 import (
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // completeLanguages are the languages that must have all categories and enough records.
@@ -37,7 +38,7 @@ type builtinCall struct {
 
 func builtinTasks(t *testing.T) []builtinTask {
 	t.Helper()
-	sets, err := Load(Files(), BuiltinName, "")
+	sets, err := Load(os.DirFS("../../packs/euroeval"), "euroeval", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -437,7 +438,7 @@ func TestBuiltinCounts(t *testing.T) {
 // TestBuiltinOrder checks that English is first, followed by the other languages by code.
 func TestBuiltinOrder(t *testing.T) {
 	t.Parallel()
-	sets, err := Load(Files(), BuiltinName, "")
+	sets, err := Load(os.DirFS("../../packs/euroeval"), "euroeval", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +446,7 @@ func TestBuiltinOrder(t *testing.T) {
 	for _, set := range sets {
 		names = append(names, set.Name)
 	}
-	if len(names) == 0 || names[0] != BuiltinName+"-en" || !slices.IsSorted(names[1:]) {
+	if len(names) == 0 || names[0] != "euroeval-en" || !slices.IsSorted(names[1:]) {
 		t.Errorf("data sets: got %v, want English and then the others by name", names)
 	}
 }

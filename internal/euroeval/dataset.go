@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // answerFolder is the folder of possible answers. A file of answers has the name of its BFCL file.

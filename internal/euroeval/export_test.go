@@ -3,6 +3,7 @@ package euroeval
 import (
 	"bytes"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -28,7 +29,7 @@ func exportAndLoad(t *testing.T, sets []DataSet) []DataSet {
 			files[out.Language+"/"+file.Name] = &fstest.MapFile{Data: file.Data}
 		}
 	}
-	read, err := Load(files, BuiltinName, "")
+	read, err := Load(files, "euroeval", "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func differences(want, got []*scenariov1.Scenario) string {
 // the same order.
 func TestExportReadsBack(t *testing.T) {
 	t.Parallel()
-	sets, err := Load(Files(), BuiltinName, "")
+	sets, err := Load(os.DirFS("../../packs/euroeval"), "euroeval", "")
 	if err != nil {
 		t.Fatal(err)
 	}

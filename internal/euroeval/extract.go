@@ -4,7 +4,7 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Reply is the response of a model provider.

@@ -10,7 +10,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Check is the check that decided a verdict.

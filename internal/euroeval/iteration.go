@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const (

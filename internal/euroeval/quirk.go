@@ -3,7 +3,7 @@ package euroeval
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Quirk is a rule in which EuroEval's metric and the strict grader differ.

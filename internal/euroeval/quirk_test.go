@@ -3,8 +3,8 @@ package euroeval
 import (
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // TestQuirkVectors checks the quirk of each recorded case in which the graders differ.

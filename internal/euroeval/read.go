@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // maxErrors is the maximum number of errors per file.

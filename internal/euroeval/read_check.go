@@ -3,7 +3,7 @@ package euroeval
 import (
 	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // checkFunctions checks the function descriptions that are the value of a field.

@@ -3,7 +3,7 @@ package euroeval
 import (
 	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Record is one task: a question, functions and expected calls.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // ResultsName is the name of EuroEval's file of results.

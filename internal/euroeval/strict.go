@@ -3,7 +3,7 @@ package euroeval
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // These checks belong to the strict grader only.

@@ -3,7 +3,7 @@ package euroeval
 import (
 	"testing"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const strictFunctions = `[

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // kindOf returns the kind of values that a schema declares, by BFCL's or JSON Schema's type names.

@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
-	"github.com/toolsandbox/toolsandbox/internal/python/source"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 // These are limits of a pack's files, which are part of every evaluation.

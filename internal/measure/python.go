@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolsandbox/toolsandbox/internal/python/interp"
-	"github.com/toolsandbox/toolsandbox/internal/python/source"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python/interp"
+	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 // library contains the names that measures can use: those of Python, without the world.

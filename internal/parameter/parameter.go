@@ -5,7 +5,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Parameter is one parameter of a tool.

@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/original/importer"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"

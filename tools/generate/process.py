@@ -4,7 +4,7 @@
 From the root of the repository, with the conformance vectors:
 
     python tools/generate/process.py $TOOLSANDBOX_VECTORS/tools/default_process.jsonl \\
-        > services/toolhost/internal/fuzzy/process.txt
+        > internal/ported/fuzzy/process.txt
 """
 import json
 import sys

@@ -3,7 +3,7 @@
 
 In a virtual environment with pint==0.23, from the root of the repository:
 
-    python tools/generate/units.py > services/toolhost/internal/units/units.json
+    python tools/generate/units.py > internal/ported/units/units.json
 
 Numbers are printed as pint holds them: an int as its digits, a float as the shortest text that reads back as the same
 float. The order of prefixes, and of the units in a reference, is pint's own: its results depend on it.

@@ -3,8 +3,8 @@ package player
 import (
 	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 // readTurns reads a file with a list of turns in the form of a scenario's script.

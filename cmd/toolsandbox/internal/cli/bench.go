@@ -10,17 +10,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/bench"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/sweep"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	agentgwv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/agentgw/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/runs/bench"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/player"
 )
 
@@ -93,7 +93,7 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 	services.Network = o.network
 	services.ToolHost.ToolServers = o.catalogue.ToolServers(nil)
 	services.Dir, services.Orchestrator.Parallel, services.ToolHost.CachedSessions = dir, o.parallel, 1<<20
-	if err := runner.CheckSockets(services, spec); err != nil {
+	if err := play.CheckSockets(services, spec); err != nil {
 		return err
 	}
 	log := process.DefaultLog()

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 func newCompare() *cobra.Command {
@@ -37,7 +37,7 @@ the --out directory of a run, or the output directory of the original.`,
 
 func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) error {
 	var runs []report.ComparedRun
-	var records []*runfiles.Run
+	var records []*runfile.Run
 	for _, dir := range []string{first, second} {
 		summary, record, err := readScores(dir, stderr)
 		if err != nil {
@@ -64,10 +64,10 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 
 // scenarioOf returns a function from the name of a rollout to that of its scenario. A run of
 // several trials appends the trial. Without a record the names of all rollouts tell whether it did.
-func scenarioOf(summary *runfiles.Summary, record *runfiles.Run) func(string) string {
+func scenarioOf(summary *runfile.Summary, record *runfile.Run) func(string) string {
 	trials := record != nil && record.Trials > 1
 	if record == nil {
-		trials = !slices.ContainsFunc(summary.Scenarios, func(r runfiles.ScenarioResult) bool { return !trial.MatchString(r.Name) })
+		trials = !slices.ContainsFunc(summary.Scenarios, func(r runfile.ScenarioResult) bool { return !trial.MatchString(r.Name) })
 	}
 	return func(rollout string) string {
 		if !trials {
@@ -81,7 +81,7 @@ func scenarioOf(summary *runfiles.Summary, record *runfiles.Run) func(string) st
 var trial = regexp.MustCompile(`_trial_[0-9]+$`)
 
 // warnOfDifferences prints what differs between two runs besides the agent.
-func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*runfiles.Run) error {
+func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*runfile.Run) error {
 	if records[0] == nil || records[1] == nil {
 		return nil
 	}
@@ -98,9 +98,9 @@ func warnOfDifferences(stderr io.Writer, runs []report.ComparedRun, records []*r
 
 // samePacks reports whether two runs played scenarios of the same files. A replay does not know
 // them, but what it played.
-func samePacks(a, b *runfiles.Run) bool {
+func samePacks(a, b *runfile.Run) bool {
 	if a.Packs == nil || b.Packs == nil {
 		return a.Catalogue.Digest == b.Catalogue.Digest
 	}
-	return slices.EqualFunc(a.Packs, b.Packs, func(a, b runfiles.Pack) bool { return a.Digest == b.Digest })
+	return slices.EqualFunc(a.Packs, b.Packs, func(a, b runfile.Pack) bool { return a.Digest == b.Digest })
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
 	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/report"
 )
 
 // setting is one setting of a run in the output for programs.
@@ -58,7 +58,7 @@ the values fit together.`,
 // settingsOf returns the settings of a command: first those in groups, then the others by name.
 func settingsOf(cmd *cobra.Command) []setting {
 	var settings []setting
-	secrets := runner.Secrets(os.Environ())
+	secrets := play.Secrets(os.Environ())
 	add := func(title string, flag *pflag.Flag) {
 		if _, ok := flag.Annotations[settingAnnotation]; !ok || flag.Hidden ||
 			slices.ContainsFunc(settings, func(s setting) bool { return s.Name == flag.Name }) {
@@ -66,12 +66,12 @@ func settingsOf(cmd *cobra.Command) []setting {
 		}
 		_, description := pflag.UnquoteUsage(flag)
 		s := setting{
-			Name: flag.Name, Value: runner.Redact(flag.Value.String(), secrets), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
+			Name: flag.Name, Value: play.Redact(flag.Value.String(), secrets), Default: flag.DefValue, Source: process.FlagSource(flag), Variable: process.FlagVariable(flag.Name),
 			Group: title, Description: description, kind: flag.Value.Type(),
 		}
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			for _, value := range list.GetSlice() {
-				s.Values = append(s.Values, runner.Redact(value, secrets))
+				s.Values = append(s.Values, play.Redact(value, secrets))
 			}
 		}
 		settings = append(settings, s)

@@ -10,14 +10,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/explain"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/explain"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // explainOptions are the flags of explain.
@@ -64,7 +64,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	if scenario == nil {
 		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
 	}
-	trajectory, err := runfiles.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
+	trajectory, err := runfile.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
 		return withAdvice(dir, err)
 	}
@@ -102,8 +102,8 @@ func coloured(w io.Writer) bool {
 }
 
 // find returns the rollout of that name, or the only rollout of the scenario of that name.
-func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*scenariov1.Scenario) (*runfiles.ScenarioResult, error) {
-	var trials []*runfiles.ScenarioResult
+func find(dir, name string, summary *runfile.Summary, scenarios map[string]*scenariov1.Scenario) (*runfile.ScenarioResult, error) {
+	var trials []*runfile.ScenarioResult
 	var names, known []string
 	for i := range summary.Scenarios {
 		entry := &summary.Scenarios[i]
@@ -119,7 +119,7 @@ func find(dir, name string, summary *runfiles.Summary, scenarios map[string]*sce
 	case 1:
 		return trials[0], nil
 	case 0:
-		hint := "see the names in " + runfiles.SummaryFile
+		hint := "see the names in " + runfile.SummaryFile
 		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
 			hint = fmt.Sprintf("did you mean %q?", nearest)
 		}

@@ -12,12 +12,12 @@ import (
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/original/importer"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -155,8 +155,8 @@ func (o *importOptions) write(catalogue *scenariov1.Catalogue, source string) er
 	if err != nil {
 		return err
 	}
-	if err := runfiles.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
+	if err := runfile.WriteFile(filepath.Join(o.out, packCatalogue), wire); err != nil {
 		return err
 	}
-	return runfiles.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
+	return runfile.WriteFile(filepath.Join(o.out, packDescription), fmt.Appendf(nil, "name: %s\ndescription: %s\n", name, description))
 }

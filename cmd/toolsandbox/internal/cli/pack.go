@@ -8,11 +8,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 func newPack() *cobra.Command {

@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
+	"github.com/toolsandbox/toolsandbox/runs/play"
 )
 
 // hiddenSettingsHelp explains the settings that the help of run does not list.
@@ -31,8 +31,8 @@ this process and keep their data below the output directory.`,
 }
 
 // addRunSettings adds the flags of a run to a command. Its help shows the common ones.
-func addRunSettings(cmd *cobra.Command) *runner.Options {
-	options := runner.New(program())
+func addRunSettings(cmd *cobra.Command) *play.Options {
+	options := play.New(program())
 	settings := pflag.NewFlagSet("run", pflag.ContinueOnError)
 	options.RegisterFlags(settings)
 	addSettings(cmd.Flags(), settings)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // command runs the command line and returns exit code and output.
@@ -33,9 +33,9 @@ func mustRun(t *testing.T, args ...string) (stdout string) {
 	return stdout
 }
 
-func readRunFile(t *testing.T, dir string) *runfiles.Run {
+func readRunFile(t *testing.T, dir string) *runfile.Run {
 	t.Helper()
-	run, err := runfiles.ReadRun(dir)
+	run, err := runfile.ReadRun(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func TestRunRecord(t *testing.T) {
 	t.Setenv("TOOLSANDBOX_SEED", "7")
 	t.Chdir(t.TempDir())
 	args := []string{"--agent", "random", "--out", "out", "-p", "2", "turn_off_wifi"}
-	var runs []*runfiles.Run
+	var runs []*runfile.Run
 	for range 2 {
 		mustRun(t, args...)
 		runs = append(runs, readRunFile(t, "out"))
@@ -68,7 +68,7 @@ func TestRunRecord(t *testing.T) {
 	if f := run.Flags; f["parallel"] != "2" || f["seed"] != "7" || f["trials"] != "1" || f["variants"] != "[plain]" || f["out"] != "out" {
 		t.Errorf("flags: got %v, want those given and the defaults", f)
 	}
-	if len(run.Packs) != 1 || run.Packs[0].From != "scenarios" || len(run.Packs[0].Digest) != 64 || run.Packs[0].Scenarios < 2 || run.Catalogue.Scenarios != 1 {
+	if len(run.Packs) != 1 || run.Packs[0].From != "phone" || len(run.Packs[0].Digest) != 64 || run.Packs[0].Scenarios < 2 || run.Catalogue.Scenarios != 1 {
 		t.Errorf("got packs %+v and catalogue %+v, want all scenarios and the selected one", run.Packs, run.Catalogue)
 	}
 	if diff := cmp.Diff(program(), run.Program); diff != "" || run.Program.Go == "" {
@@ -158,7 +158,7 @@ func TestLongResumeOther(t *testing.T) {
 		t.Errorf("a changed script: got %q, want %q", stderr, want)
 	}
 	if diff := cmp.Diff(before, readRunFile(t, "out")); diff != "" {
-		t.Errorf("%s has changed (-before +after):\n%s", runfiles.RunFile, diff)
+		t.Errorf("%s has changed (-before +after):\n%s", runfile.RunFile, diff)
 	}
 	if err := os.WriteFile("turns.yaml", []byte(turns), 0o600); err != nil {
 		t.Fatal(err)

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -82,7 +82,7 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 		}
 		out.Scenarios++
 		setup := e.Scenario().GetSetup()
-		for _, name := range runfiles.CountedCategories(setup.GetCategories()) {
+		for _, name := range runfile.CountedCategories(setup.GetCategories()) {
 			categories[name]++
 		}
 		if e.Suffix != "" {
@@ -105,7 +105,7 @@ func countScenarios(scenarios []scenario.Expanded) *counts {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(categories)) { // those of packs
-		if !slices.Contains(order, name) && name != runfiles.AllCategories {
+		if !slices.Contains(order, name) && name != runfile.AllCategories {
 			order = append(order, name)
 		}
 	}

@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
-	"github.com/toolsandbox/toolsandbox/internal/importer"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/original/importer"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 

@@ -6,10 +6,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
 	"github.com/toolsandbox/toolsandbox/internal/process"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/scenario"
 )
 
 func newScenarioFmt() *cobra.Command {
@@ -67,5 +67,5 @@ func format(name string, write bool) (different bool, err error) {
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}
-	return true, runfiles.WriteFile(name, after)
+	return true, runfile.WriteFile(name, after)
 }

@@ -9,11 +9,11 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/catalogue"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/describe"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/runs/catalogue"
+	"github.com/toolsandbox/toolsandbox/runs/describe"
 )
 
 func newScenarioShow() *cobra.Command {

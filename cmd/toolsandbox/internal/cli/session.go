@@ -12,14 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/standalone"
 	"github.com/toolsandbox/toolsandbox/internal/flagrule"
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/session"
+	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
 
 // toolHostDirectory is the directory of the sessions, below the installation's directory.
@@ -79,11 +79,11 @@ func (p *sessionSource) prepare() error {
 		}
 		return nil
 	}
-	p.installation.Dir = runner.DataDirectory(p.out)
+	p.installation.Dir = play.DataDirectory(p.out)
 	switch {
 	case exists(filepath.Join(p.installation.Dir, toolHostDirectory)):
 		return nil
-	case runner.HasRun(p.out):
+	case play.HasRun(p.out):
 		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
 		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))

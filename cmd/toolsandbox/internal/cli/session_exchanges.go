@@ -5,9 +5,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/runner"
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/runs/play"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/session"
 )
 
 func newSessionExchanges(from *sessionSource) *cobra.Command {
@@ -29,7 +29,7 @@ conversation holds the same.`,
 				if err != nil {
 					return err
 				}
-				return runfiles.PrintExchanges(cmd.OutOrStdout(), runner.Exchanges(items))
+				return runfile.PrintExchanges(cmd.OutOrStdout(), play.Exchanges(items))
 			})
 		},
 	}

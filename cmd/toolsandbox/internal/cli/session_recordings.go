@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/session"
+	"github.com/toolsandbox/toolsandbox/runs/session"
 )
 
 func newSessionRecordings(from *sessionSource) *cobra.Command {

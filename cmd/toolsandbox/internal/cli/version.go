@@ -6,17 +6,17 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/toolsandbox/toolsandbox/cmd/toolsandbox/internal/report"
-	"github.com/toolsandbox/toolsandbox/internal/runfiles"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
 )
 
 // program returns the build information. A build outside a repository, or by go run, has no commit.
-func program() runfiles.Program {
+func program() runfile.Program {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return runfiles.Program{}
+		return runfile.Program{}
 	}
-	p := runfiles.Program{Version: info.Main.Version, Go: info.GoVersion}
+	p := runfile.Program{Version: info.Main.Version, Go: info.GoVersion}
 	for _, setting := range info.Settings {
 		switch setting.Key {
 		case "vcs.revision":

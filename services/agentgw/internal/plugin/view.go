@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"math"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/provider/conversation"
 	"github.com/toolsandbox/toolsandbox/services/agentgw/internal/turn"
 

@@ -5,7 +5,7 @@ import (
 	"strconv"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const (

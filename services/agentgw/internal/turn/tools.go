@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )

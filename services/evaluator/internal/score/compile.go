@@ -8,9 +8,9 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // maxNodes is the maximum number of nodes of a graph.

@@ -6,9 +6,9 @@ import (
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // constraintCompiler compiles one constraint and records its mistakes.

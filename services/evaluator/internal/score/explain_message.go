@@ -9,9 +9,9 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // completedMessage explains the comparison of a message with a completed target.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // namedValue is one extracted value.

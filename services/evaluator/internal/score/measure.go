@@ -4,7 +4,7 @@ import (
 	"math"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 )
 
 // compareDirect compares a cell with a target by every measure that needs no preparation of the

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // explainStepFactor is the factor of the step limit for explanations.

@@ -5,9 +5,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/assign"
-	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/rouge"
 )
 
 // preparedTrajectory is a trajectory with the data that scoring derives from it once, on first use.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // call is a parsed trace of a message.

@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/conformance"
-	"github.com/toolsandbox/toolsandbox/internal/importer"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/original/conformance"
+	"github.com/toolsandbox/toolsandbox/original/importer"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/score"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/translate"

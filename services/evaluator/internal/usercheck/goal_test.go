@@ -9,15 +9,15 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
 // TestGoalLeaks checks users that repeat their complete goal, verbatim and in the first person. A
 // goal that only states what the user does not know may be told.
 func TestGoalLeaks(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,12 +13,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/scenario"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/services/evaluator/internal/usercheck"
 )
 
@@ -52,7 +52,7 @@ func initialScene(s *scenariov1.Scenario) scene {
 // catalogue returns the scenes at the start of the built-in scenarios.
 func catalogue(t *testing.T) map[string]scene {
 	t.Helper()
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 			}
 		}
 	}
-	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n|---|---|---|---|---|---|---|\n", len(list), conversations)
+	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n| -- | -- | -- | -- | -- | -- | -- |\n", len(list), conversations)
 	for rule := range tallies {
 		if heldOutFiles[rule] == "" {
 			t.Errorf("%s: %s: no held-out messages measure this rule", name, rule)
@@ -289,7 +289,7 @@ func play(setup *setupv1.Setup, view []*worldv1.Message, look func(view, message
 // TestCatalogue checks the scripts of the catalogue's users. Only words of a script that are not in
 // the instructions are flagged.
 func TestCatalogue(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func TestCatalogue(t *testing.T) {
 // TestConfirmationVariants checks the scripts of users that consent when the oracle asks. None is
 // flagged. Each is flagged if it consents earlier.
 func TestConfirmationVariants(t *testing.T) {
-	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "scenarios")), scenario.Options{})
+	pack, err := scenario.LoadPack(os.DirFS(filepath.Join("..", "..", "..", "..", "packs", "phone")), scenario.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 	_ "time/tzdata" // the zone database for machines without one
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // These are the limits of timestamps that tools accept, in POSIX seconds: midnight of 1 January

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // tools returns the time tools by name. Their arguments must have passed the type checks.

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const (

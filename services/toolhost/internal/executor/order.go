@@ -8,7 +8,7 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/python/interp"
-	"github.com/toolsandbox/toolsandbox/internal/python/limit"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/interp"
+	"github.com/toolsandbox/toolsandbox/python/limit"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

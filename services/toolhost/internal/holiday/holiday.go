@@ -10,9 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
 )
 
 const (

@@ -8,7 +8,7 @@ import (
 	"time"
 	_ "time/tzdata" // where the system has no time zones
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
+	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 //go:embed data/*.json

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 const (

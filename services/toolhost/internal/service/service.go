@@ -6,8 +6,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Addresses of the hosted services.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Effects are the reads and writes of calls. A merged value holds the effects of one call in all

@@ -3,7 +3,7 @@ package session
 import (
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Where selects the rows whose cell in a column is equal to a value.

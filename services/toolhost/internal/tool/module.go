@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python/source"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 // These are limits of a pack's files, which are part of every setup.

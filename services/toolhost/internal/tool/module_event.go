@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python/source"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python/source"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 // names checks the names in a block, and literal names of tables and columns.

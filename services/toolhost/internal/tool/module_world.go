@@ -8,9 +8,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/python/interp"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/interp"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

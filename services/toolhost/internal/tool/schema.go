@@ -8,10 +8,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // ErrSelection means that a tool selection is invalid.

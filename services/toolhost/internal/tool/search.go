@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/fuzzy"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/python/source"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/toolserver"
 )

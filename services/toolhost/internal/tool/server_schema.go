@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/parameter"
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // maxParams is the maximum number of parameters of a server's tool.

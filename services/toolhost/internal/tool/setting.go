@@ -3,8 +3,8 @@ package tool
 import (
 	"context"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
 )
 

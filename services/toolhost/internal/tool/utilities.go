@@ -4,12 +4,12 @@ import (
 	"context"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/internal/ported/geodesic"
+	"github.com/toolsandbox/toolsandbox/internal/ported/units"
+	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/clock"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/geodesic"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/holiday"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
-	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/units"
 )
 
 const utilityModule = "utilities"

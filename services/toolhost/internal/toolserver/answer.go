@@ -8,8 +8,8 @@ import (
 
 	"buf.build/go/protovalidate"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // These are the fields of the body of an answer and of the parameters of a request.

@@ -16,9 +16,9 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/hashicorp/golang-lru/v2/simplelru"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // Flag is the command-line flag that sets the targets.

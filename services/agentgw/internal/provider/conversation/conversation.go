@@ -6,9 +6,9 @@ import (
 	"math"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )

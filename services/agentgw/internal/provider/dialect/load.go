@@ -10,7 +10,7 @@ import (
 	"strings"
 	"text/template"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // suffix is the extension of template files.

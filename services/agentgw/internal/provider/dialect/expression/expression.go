@@ -7,9 +7,9 @@ import (
 	"errors"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/python"
-	"github.com/toolsandbox/toolsandbox/internal/python/interp"
-	"github.com/toolsandbox/toolsandbox/internal/python/syntax"
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/interp"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
 
 var (

@@ -1,0 +1,35 @@
+// Package packs embeds the built-in packs, as the files that docs/packs.md describes. It holds only
+// data; package scenario loads it.
+package packs
+
+import (
+	"embed"
+	"io/fs"
+)
+
+// The built-in packs.
+const (
+	// Phone is the default pack: a phone with contacts, messages, reminders, settings and search.
+	Phone = "phone"
+	// Timer has timers and alarms, whose tools schedule events.
+	Timer = "timer"
+	// Ride is a ride service with tables and tools of its own.
+	Ride = "ride"
+	// EuroEval has records of EuroEval's tool-calling task, by language.
+	EuroEval = "euroeval"
+)
+
+// Names returns the names of the built-in packs.
+func Names() []string { return []string{EuroEval, Phone, Ride, Timer} }
+
+//go:embed phone timer ride euroeval
+var files embed.FS
+
+// Open returns the files of a built-in pack, or an error that wraps fs.ErrNotExist. They are
+// read-only and safe for concurrent use.
+func Open(name string) (fs.FS, error) {
+	if _, err := fs.Stat(files, name); err != nil {
+		return nil, err
+	}
+	return fs.Sub(files, name)
+}

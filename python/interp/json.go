@@ -1,0 +1,142 @@
+package interp
+
+import (
+	"errors"
+	"math/big"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/limit"
+)
+
+// newJSON returns the module json.
+func newJSON() *module {
+	return &module{name: jsonModule, members: map[string]any{
+		"dumps":           &builtin{name: "dumps", call: dumps},
+		"loads":           &builtin{name: "loads", call: loads},
+		"JSONDecodeError": exceptionClass("json.decoder.JSONDecodeError"),
+	}}
+}
+
+// toPython copies a value for the host. Tuples and sets become lists.
+func (m *machine) toPython(v any, depth int) python.Value {
+	if depth > limit.ValueDepth {
+		panic(tooDeep())
+	}
+	m.allocItems(1)
+	switch v := v.(type) {
+	case nil, bool, int, *big.Int, float64:
+		return python.ValueOf(v)
+	case string:
+		m.alloc(len(v))
+		return python.ValueOf(v)
+	case *dict:
+		return m.dictToPython(v, depth)
+	case *rangeValue:
+		if m.host == nil {
+			panic(unserializable(v))
+		}
+		return m.listToPython(v, depth)
+	case *list, *tuple:
+		return m.listToPython(v, depth)
+	default:
+		panic(unserializable(v))
+	}
+}
+
+func unserializable(v any) error {
+	return raise("TypeError", "Object of type %s is not JSON serializable", typeName(v))
+}
+
+func (m *machine) listToPython(v any, depth int) python.Value {
+	items := m.collect(nil, v)
+	values := make([]python.Value, len(items))
+	for i, item := range items {
+		values[i] = m.toPython(item, depth+1)
+	}
+	return python.List(values...)
+}
+
+func (m *machine) dictToPython(d *dict, depth int) python.Value {
+	result := &python.Dict{}
+	for _, e := range d.all() {
+		value := m.toPython(e.value, depth+1)
+		key, isText := e.key.(string)
+		if !isText {
+			if e.key != nil && !isNumber(e.key) {
+				panic(raise("TypeError", "keys must be str, int, float, bool or None, not %s", typeName(e.key)))
+			}
+			key = python.JSON(m.toPython(e.key, 0))
+		}
+		m.alloc(len(key))
+		result.Set(key, value)
+	}
+	return result.Value()
+}
+
+// fromPython copies a value from the host.
+func (m *machine) fromPython(v python.Value) any {
+	m.allocItems(1)
+	switch v := v.Interface().(type) {
+	case *big.Int:
+		return checkSize(v)
+	case string:
+		m.alloc(len(v))
+		return v
+	case []python.Value:
+		l := &list{make([]any, len(v))}
+		for i, item := range v {
+			l.items[i] = m.fromPython(item)
+		}
+		return l
+	case *python.Dict:
+		d := &dict{}
+		for _, item := range v.Items() {
+			m.put(&d.table, item.Key, m.fromPython(item.Value))
+		}
+		return d
+	default:
+		return v
+	}
+}
+
+// maxIndent is the largest indentation that dumps accepts.
+const maxIndent = 16
+
+// dumps is json.dumps with the options indent, ensure_ascii, sort_keys and default. It never calls
+// default.
+func dumps(a *arguments) any {
+	args := a.bind(1, "obj", "indent", "ensure_ascii", "default", "sort_keys")
+	value := a.toPython(args[0], 0)
+	format := python.JSONFormat{
+		ASCII: args[2] == absent || truth(args[2]), Sorted: truth(args[4]),
+		Multiline: orDefault(args[1], nil) != nil, MaxBytes: max(1, limit.Memory-a.memory),
+	}
+	if unit, ok := args[1].(string); ok {
+		format.Indent = unit
+	} else if format.Multiline {
+		format.Indent = strings.Repeat(" ", min(max(0, machineInt(args[1], true)), maxIndent+1))
+	}
+	if len(format.Indent) > maxIndent {
+		panic(raise("ValueError", "indent must be at most %d here", maxIndent))
+	}
+	text := format.Append(nil, value)
+	a.alloc(len(text))
+	return string(text)
+}
+
+// loads is json.loads.
+func loads(a *arguments) any {
+	args := a.bind(1, "s")
+	text := requireString(args[0], "the JSON object must be str, bytes or bytearray, not %s")
+	a.allocItems(len(text))
+	value, failure := python.ParseJSON(text)
+	var exception *python.Exception
+	switch {
+	case errors.As(failure, &exception):
+		panic(raise(exception.Type, "%s", exception.Text))
+	case failure != nil:
+		panic(raise("json.decoder.JSONDecodeError", "%s", failure.Error()))
+	}
+	return a.fromPython(value)
+}

@@ -1,0 +1,98 @@
+package interp
+
+import (
+	"context"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
+)
+
+// notGivenName is the default of an optional parameter that has no other default.
+const notGivenName = "NOT_GIVEN"
+
+// notGiven is the value of NOT_GIVEN. It is false in a condition. The host does not receive named
+// arguments with this value.
+type notGivenType struct{ _ byte }
+
+var notGiven any = &notGivenType{}
+
+// Library holds the names that the function of a program can use besides the builtins. It is
+// immutable and safe for concurrent use.
+type Library struct {
+	names   map[string]any
+	classes map[string]*class
+}
+
+// Names are the names of a Library.
+type Names struct {
+	// Functions are functions of the host. "a.f" is the function f of a module a.
+	Functions []string
+	// Decorators return their argument unchanged. Factories return such decorators.
+	Decorators, Factories []string
+	// Exceptions are classes that the host and programs raise. Programs use them without a module
+	// name.
+	Exceptions []string
+}
+
+// NewLibrary returns a library with the names and NOT_GIVEN.
+func NewLibrary(names Names) *Library {
+	l := &Library{names: map[string]any{notGivenName: notGiven}, classes: make(map[string]*class)}
+	for _, name := range names.Functions {
+		of, member, dotted := strings.Cut(name, ".")
+		if !dotted {
+			l.names[name] = &tool{name}
+			continue
+		}
+		m, ok := l.names[of].(*module)
+		if !ok {
+			m = &module{name: of, members: make(map[string]any)}
+			l.names[of] = m
+		}
+		m.members[member] = &tool{name}
+	}
+	for _, name := range names.Decorators {
+		l.names[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+	}
+	for _, name := range names.Factories {
+		l.names[name] = &builtin{name: name, call: func(a *arguments) any {
+			a.one()
+			return &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+		}}
+	}
+	for _, name := range names.Exceptions {
+		c := &class{name: name, base: exceptionClass("Exception")}
+		l.classes[name] = c
+		l.names[c.short()] = c
+	}
+	return l
+}
+
+// Has reports whether a name is a builtin or in the library.
+func (l *Library) Has(name string) bool {
+	_, ok := l.names[name]
+	_, builtin := builtins[name]
+	return ok || builtin
+}
+
+// Importable reports whether a program may import from a module.
+func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
+
+// Call runs a program, then calls a function that its top level defines. args are named arguments;
+// missing ones get the parameters' defaults. Calls share no state, so Call is safe for concurrent
+// use.
+func (l *Library) Call(ctx context.Context, program *syntax.Module, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
+	m.module = frame{vars: newVars(len(program.Scope.Names))}
+	failure := recoverPanic(func() {
+		m.block(&m.module, program.Body)
+		named := make([]namedArgument, 0, len(args))
+		for i := range args {
+			if args[i].Given {
+				named = append(named, namedArgument{args[i].Name, m.fromPython(args[i].Value)})
+			}
+		}
+		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
+	})
+	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+}

@@ -1,0 +1,80 @@
+package interp
+
+import (
+	"testing"
+
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
+)
+
+// TestLibrary calls functions of programs that use a library's names.
+func TestLibrary(t *testing.T) {
+	library := NewLibrary(Names{Functions: []string{"quiet", "at.echo", "at.fail"}, Decorators: []string{"plain"}, Exceptions: []string{"desk.LostError"}})
+	for _, test := range []struct{ body, want string }{
+		{"return at.echo(x, y, a=NOT_GIVEN, b=None)", "{'args': [1, 'y'], 'kwargs': {'b': None}}"},
+		{"return [bool(NOT_GIVEN), NOT_GIVEN is NOT_GIVEN, y is NOT_GIVEN, NOT_GIVEN == None]", "[False, True, False, False]"},
+		{"at.fail()", "ValueError: no such thing"},
+		{"raise LostError('x')", "desk.LostError: x"},
+		{"try:\n    raise LostError('x')\n  except LostError as e:\n    return str(e)", "'x'"},
+		{"return echo()", "NameError: name 'echo' is not defined"},
+		{"global n\n  n = n + 1\n  return n", "1"},
+		{"print(x)\n  return plain(quiet)()", "None"},
+		{"return quiet", "TypeError: Object of type function is not JSON serializable"},
+	} {
+		program, err := syntax.Parse("n = 0\n@plain\n@plain\ndef f(x, y='y'):\n  " + test.body + "\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		def, ok := program.Body[1].(*syntax.Def)
+		if !ok {
+			t.Fatalf("got %T, want a function", program.Body[1])
+		}
+		args := []python.Arg{{Name: "x", Value: python.Int(1), Given: true}, {Name: "y", Value: python.Int(2)}}
+		for range 2 { // calls share nothing
+			result, outcome := library.Call(t.Context(), program, def, args, &moduleHost{})
+			got := python.Repr(result)
+			if outcome.Err != nil {
+				got = outcome.Err.Error()
+			}
+			if got != test.want {
+				t.Errorf("%s: got %s, want %s", test.body, got, test.want)
+			}
+		}
+	}
+	if !library.Has("at") || !library.Has("len") || !library.Has("LostError") || library.Has("echo") {
+		t.Error("Has: want true for at, len and LostError, false for echo")
+	}
+}
+
+// moduleHost has the functions of testHost in a module.
+type moduleHost struct{ testHost }
+
+func (*moduleHost) Callable(string) bool { return false }
+
+func (o *moduleHost) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
+	if len(name) > 3 && name[:3] == "at." {
+		name = name[3:]
+	}
+	return o.testHost.Call(name, positional, keyword)
+}
+
+// TestDecorators checks that decorators run as in Python.
+func TestDecorators(t *testing.T) {
+	for _, test := range []struct{ source, want string }{
+		{"def twice(f):\n  return lambda x: f(f(x))\n@twice\ndef g(x):\n  return x + 1\nprint(g(1))\n", "3\n"},
+		{"def a(f):\n  print('a')\n  return f\ndef b(n):\n  print(n)\n  return lambda f: 5\n@a\n@b(7)\ndef g(): pass\nprint(g)\n", "7\na\n5\n"},
+		{"@print\ndef g():\n  pass\n", "<function g at 0x7F0000000000>\n"},
+		{"def f():\n  @str\n  def g(): pass\n  return g[:11]\nprint(f())\n", "<function g\n"},
+		{"@missing\ndef g(): pass\n", "NameError: name 'missing' is not defined"},
+		{"@5\ndef g(): pass\n", "TypeError: 'int' object is not callable"},
+	} {
+		if got := runText(test.source); got != test.want {
+			t.Errorf("%q: got %q, want %q", test.source, got, test.want)
+		}
+	}
+	for _, source := range []string{"@a\nx = 1\n", "@a def f(): pass\n", "@\ndef f(): pass\n", "@a\n", "@a\nclass f: pass\n"} {
+		if _, err := syntax.Parse(source); err == nil {
+			t.Errorf("%q: got no error, want one", source)
+		}
+	}
+}

@@ -1,0 +1,172 @@
+// Package source parses Python files whose functions are called and whose top level is not run by
+// itself: tools and measures of a pack. It makes the checks that they share.
+package source
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/toolsandbox/toolsandbox/python/interp"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
+)
+
+// Fail records a mistake at an offset of a file, in a function unless the name is empty.
+type Fail func(at int, function, format string, args ...any)
+
+// LineColumn returns line and column of an offset, both from 1; a column is a character.
+func LineColumn(source string, at int) (line, column int) {
+	before := source[:min(at, len(source))]
+	lastLine := before[strings.LastIndexByte(before, '\n')+1:]
+	return 1 + strings.Count(before, "\n"), 1 + utf8.RuneCountInString(lastLine)
+}
+
+// Parse parses a file and checks its top level, which runs anew before each call. It returns the
+// functions by name. The program is nil after a syntax error. importable says in messages what a
+// file may import.
+func Parse(source, importable string, fail Fail) (program *syntax.Module, defs map[string]*syntax.Def) {
+	program, err := syntax.Parse(source)
+	var syntaxError *syntax.Error
+	if errors.As(err, &syntaxError) {
+		fail(syntaxError.Offset, "", "Python cannot read this: %s", syntaxError.Reason)
+		return nil, nil
+	}
+	f := &file{importable: importable, fail: fail, defs: make(map[string]*syntax.Def)}
+	for _, s := range program.Body {
+		f.statement(s)
+	}
+	return program, f.defs
+}
+
+// file is one while its top level is checked.
+type file struct {
+	importable string
+	fail       Fail
+	defs       map[string]*syntax.Def
+}
+
+// statement checks one of the top level.
+func (f *file) statement(s syntax.Stmt) {
+	const only = "only imports, constants and functions stand at the top of a file; move it into a function"
+	switch s := s.(type) {
+	case *syntax.Def:
+		name := s.Name.ID
+		if f.defs[name] != nil {
+			f.fail(s.Offset(), name, "there are two functions %s; rename one of them", name)
+			return
+		}
+		f.defs[name] = s
+	case *syntax.Import:
+		f.imported(s.Offset(), s.Module)
+	case *syntax.ImportFrom:
+		f.imported(s.Offset(), s.Module)
+	case *syntax.Assign:
+		if !literal(s.X) || slices.ContainsFunc(s.Targets, func(x syntax.Expr) bool { return !variable(x) }) {
+			f.fail(s.Offset(), "", only)
+		}
+	case *syntax.AnnAssign:
+		if !variable(s.Target) || s.X != nil && !literal(s.X) {
+			f.fail(s.Offset(), "", only)
+		}
+	case *syntax.ExprStmt:
+		if _, text := s.X.(*syntax.Constant); !text {
+			f.fail(s.Offset(), "", only)
+		}
+	case *syntax.Branch:
+	default:
+		f.fail(s.Offset(), "", only)
+	}
+}
+
+// imported checks an import.
+func (f *file) imported(at int, name string) {
+	if strings.HasPrefix(name, "tool_sandbox") || !interp.Importable(name) {
+		f.fail(at, "", "%s cannot be imported: %s", name, f.importable)
+	}
+}
+
+// variable reports whether a target is a name, or several.
+func variable(target syntax.Expr) bool {
+	if several, ok := target.(*syntax.Sequence); ok {
+		return !slices.ContainsFunc(several.Items, func(x syntax.Expr) bool { return !variable(x) })
+	}
+	_, ok := target.(*syntax.Name)
+	return ok
+}
+
+// literal reports whether an expression is a constant.
+func literal(x syntax.Expr) bool {
+	all := func(list []syntax.Expr) bool {
+		return !slices.ContainsFunc(list, func(x syntax.Expr) bool { return x == nil || !literal(x) })
+	}
+	switch x := x.(type) {
+	case *syntax.Constant:
+		return true
+	case *syntax.Unary:
+		return literal(x.X)
+	case *syntax.Sequence:
+		return all(x.Items)
+	case *syntax.Dict:
+		return all(x.Keys) && all(x.Values)
+	default:
+		return false
+	}
+}
+
+// Walk visits the expressions of statements as syntax.Walk does. field is the offset of the
+// f-string that contains an expression, because these expressions have no offset of their own, or
+// -1.
+func Walk(body []syntax.Stmt, visit func(node syntax.Expr, field int) bool) {
+	syntax.Walk(body, func(node syntax.Expr) bool { return walk(node, -1, visit) })
+}
+
+func walk(node syntax.Expr, field int, visit func(node syntax.Expr, field int) bool) bool {
+	joined, ok := node.(*syntax.JoinedStr)
+	if !ok {
+		return visit(node, field)
+	}
+	if field < 0 {
+		field = joined.Offset()
+	}
+	for _, part := range joined.Parts {
+		syntax.WalkExpr(part, func(node syntax.Expr) bool { return walk(node, field, visit) })
+	}
+	return false
+}
+
+// UnionTypes appends the types that a hint is a union of.
+func UnionTypes(hint syntax.Expr, to []syntax.Expr) (parts []syntax.Expr, ok bool) {
+	switch hint := hint.(type) {
+	case *syntax.Constant, *syntax.Name:
+		return append(to, hint), true
+	case *syntax.Binary:
+		if hint.Op != "|" {
+			return nil, false
+		}
+		if to, ok = UnionTypes(hint.X, to); !ok {
+			return nil, false
+		}
+		return UnionTypes(hint.Y, to)
+	case *syntax.Subscript:
+		of, named := hint.X.(*syntax.Name)
+		switch {
+		case named && of.ID == "Optional":
+			to, ok = UnionTypes(hint.Index, to)
+			return append(to, &syntax.Constant{}), ok
+		case named && of.ID == "Union":
+			items := []syntax.Expr{hint.Index}
+			if several, is := hint.Index.(*syntax.Sequence); is {
+				items = several.Items
+			}
+			for _, item := range items {
+				if to, ok = UnionTypes(item, to); !ok {
+					return nil, false
+				}
+			}
+			return to, true
+		}
+		return append(to, hint), true
+	}
+	return nil, false
+}

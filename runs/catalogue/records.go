@@ -1,0 +1,148 @@
+package catalogue
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
+	"github.com/toolsandbox/toolsandbox/packs"
+	"github.com/toolsandbox/toolsandbox/scenario"
+)
+
+// openSource opens a built-in pack by name, or a pack by path. A JSON Lines file holds records. So
+// does a directory or archive with such files at its top or in directories of languages.
+func openSource(name string) (source, error) {
+	if files, err := packs.Open(name); err == nil {
+		return source{files: files, path: name, records: euroeval.IsDataSet(files)}, nil
+	}
+	opened := source{path: name}
+	directory := name
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && slices.Contains([]string{".json", ".jsonl"}, filepath.Ext(name)) {
+		directory = filepath.Dir(name)
+		opened = source{path: directory, records: true, file: filepath.Base(name)}
+	}
+	var err error
+	opened.files, err = scenario.OpenPack(directory)
+	if suggestion := spelling.Nearest(name, packs.Names(), 2); suggestion != "" && errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w; did you mean %q?", err, suggestion)
+	}
+	if err != nil {
+		return source{}, err
+	}
+	opened.records = opened.records || euroeval.IsDataSet(opened.files)
+	return opened, nil
+}
+
+// DataSets loads the records of all sources. The error is scenario.Errors with all mistakes, or
+// names a source without records.
+func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
+	sources, err := c.sources()
+	if err != nil {
+		return nil, err
+	}
+	var all []euroeval.DataSet
+	var found scenario.Errors
+	for _, from := range sources {
+		if !from.records {
+			return nil, process.Usage("--pack: %s holds no records: give --pack euroeval or your own records", from.path)
+		}
+		sets, err := from.dataSets()
+		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
+			found = append(found, wrong.WithPrefix(from.path)...)
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("load %s: %w", from.path, err)
+		}
+		all = append(all, sets...)
+	}
+	if len(found) > 0 {
+		return nil, found
+	}
+	return all, nil
+}
+
+// name is the name of a source's records.
+func (s source) name() string {
+	return strings.TrimSuffix(path.Base(filepath.ToSlash(path.Join(s.path, s.file))), path.Ext(s.file))
+}
+
+// dataSets loads the records of a source. The error is scenario.Errors or the file system's.
+func (s source) dataSets() ([]euroeval.DataSet, error) {
+	sets, err := euroeval.Load(s.files, s.name(), s.file)
+	if faults := euroeval.LineErrors(err); len(faults) > 0 {
+		return nil, convertLineErrors(faults)
+	}
+	return sets, err
+}
+
+// load loads the scenarios of a source. The error is that of scenario.LoadPack.
+func (c *Selection) load(from source, opts scenario.Options) (*scenario.Pack, error) {
+	if !from.records {
+		return scenario.LoadPack(from.files, opts)
+	}
+	sets, err := from.dataSets()
+	if err != nil {
+		return nil, err
+	}
+	pack := &scenario.Pack{Manifest: scenario.Manifest{Name: from.name()}}
+	sum := sha256.New()
+	for _, set := range sets {
+		records, places := set.SplitRecords(euroeval.SplitName(c.split))
+		for i := range records {
+			record := &records[i]
+			converted, err := record.Scenario(places[i])
+			if fieldErr, ok := errors.AsType[*euroeval.FieldError](err); ok {
+				return nil, convertLineErrors([]*euroeval.LineError{{File: record.File, Line: record.Line, FieldError: fieldErr}})
+			}
+			if err != nil {
+				return nil, fmt.Errorf("record %s: %w", record.ID, err)
+			}
+			wire, err := proto.MarshalOptions{Deterministic: true}.Marshal(converted)
+			if err != nil {
+				return nil, fmt.Errorf("record %s: %w", record.ID, err)
+			}
+			_, _ = sum.Write(wire) // hash.Hash never fails
+			pack.Scenarios = append(pack.Scenarios, scenario.Loaded{Scenario: converted, Position: scenario.Position{File: record.File, Line: record.Line, Column: 1}})
+		}
+	}
+	pack.Digest = hex.EncodeToString(sum.Sum(nil))
+	return pack, nil
+}
+
+// convertLineErrors converts errors of records.
+func convertLineErrors(errs []*euroeval.LineError) scenario.Errors {
+	var list scenario.Errors
+	for _, lineErr := range errs {
+		list = append(list, &scenario.Error{File: lineErr.File, Line: lineErr.Line, Column: 1, Field: lineErr.Field, Reason: lineErr.Reason()})
+	}
+	return list
+}
+
+// checkSplit rejects an unknown split, and a split if no source has records.
+func (c *Selection) checkSplit(sources []source) error {
+	split := euroeval.SplitName(c.split)
+	if c.split == "" {
+		c.split = string(euroeval.SplitAll)
+		return nil
+	}
+	switch {
+	case !slices.Contains(euroeval.SplitNames(), split):
+		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
+	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
+		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or your own records", c.split, c.SourceNames())
+	}
+	return nil
+}

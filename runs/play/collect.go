@@ -1,0 +1,317 @@
+package play
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
+	"github.com/toolsandbox/toolsandbox/internal/telemetry"
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/report"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
+	"github.com/toolsandbox/toolsandbox/runs/terminal"
+)
+
+const (
+	// writers is the number of trajectories fetched and written concurrently.
+	writers = 8
+	// interruptTimeout is how long an interrupted run may fetch finished rollouts.
+	interruptTimeout = 3 * time.Second
+)
+
+// finished is a rollout with written files.
+type finished struct {
+	number  int // in the plan
+	rollout runfile.Rollout
+}
+
+// collector fetches each finished rollout's trajectory and writes its files.
+type collector struct {
+	spec      sweep.Spec
+	served    bool // some scenario has tool servers
+	scenarios map[string]*scenariov1.Scenario
+	directory *directory
+	record    *runfile.Run
+	earlier   map[string]runfile.Outcome // of a resumed run, by id
+	telemetry *telemetry.Telemetry
+	draws     euroeval.Settings
+	euroeval  *runfile.EuroEval // nil until finish, and if no record was played
+
+	ctx      context.Context
+	stop     context.CancelFunc // stops fetching
+	planned  *sweep.Sweep
+	progress *report.Progress
+	queue    chan *busv1.Result
+	group    sync.WaitGroup
+
+	mu       sync.Mutex
+	finished []finished
+	rows     []report.Row
+	errs     []error
+}
+
+// newCollector returns a collector of a run that is interrupted when ctx ends. It then still writes
+// finished rollouts, within a time limit. EuroEval draws with the run's seed, if it has one.
+func newCollector(
+	ctx context.Context, spec sweep.Spec, draws euroeval.Settings, directory *directory, record *runfile.Run, traces *telemetry.Telemetry,
+) *collector {
+	if spec.Seed != 0 {
+		draws.Seed = uint64(spec.Seed)
+	}
+	c := &collector{
+		spec: spec, served: sweep.HasToolServers(spec.Scenarios), draws: draws, scenarios: make(map[string]*scenariov1.Scenario, len(spec.Scenarios)),
+		directory: directory, record: record, telemetry: traces, earlier: make(map[string]runfile.Outcome, len(record.Rollouts)),
+	}
+	for _, rollout := range record.Rollouts {
+		c.earlier[rollout.ID] = rollout
+	}
+	for _, scenario := range spec.Scenarios {
+		c.scenarios[scenario.GetSetup().GetName()] = scenario
+	}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	context.AfterFunc(ctx, func() { time.AfterFunc(interruptTimeout, c.stop) })
+	return c
+}
+
+// start prepares the collector for results.
+func (c *collector) start(prepared *sweep.Sweep, progress *report.Progress) {
+	c.planned, c.progress = prepared, progress
+	c.queue = make(chan *busv1.Result, writers)
+	for range writers {
+		c.group.Go(func() {
+			for result := range c.queue {
+				c.collect(result)
+			}
+		})
+	}
+}
+
+// add takes one result. It fails once a file could not be written.
+func (c *collector) add(result *busv1.Result) error {
+	c.mu.Lock()
+	failed := len(c.errs) > 0
+	c.mu.Unlock()
+	if failed {
+		return errors.New("a trajectory could not be written")
+	}
+	c.queue <- result
+	return nil
+}
+
+func (c *collector) collect(result *busv1.Result) {
+	rollout, row, err := c.write(result)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil && c.ctx.Err() != nil {
+		return // stopped: the next run fetches it
+	}
+	if err != nil {
+		c.errs = append(c.errs, err)
+		return
+	}
+	c.finished = append(c.finished, finished{number: number(result.GetRollout().GetId()), rollout: rollout})
+	c.rows = append(c.rows, row)
+	c.progress.Add(row)
+}
+
+// write fetches a rollout's trajectory and writes its files.
+func (c *collector) write(result *busv1.Result) (runfile.Rollout, report.Row, error) {
+	id := result.GetRollout().GetId()
+	trajectory, damage, err := c.trajectory(result)
+	if err != nil {
+		return runfile.Rollout{}, report.Row{}, err
+	}
+	scenario := c.scenarios[result.GetRollout().GetScenario()]
+	if scenario == nil {
+		return runfile.Rollout{}, report.Row{}, fmt.Errorf("result of %s: scenario %q is not in this run", id, result.GetRollout().GetScenario())
+	}
+	if damage != "" { // existing files stay
+		return runfile.Rollout{Scenario: scenario, Result: result, Directory: c.name(result), Damage: damage}, report.Row{Name: c.name(result), Result: result}, nil
+	}
+	rollout := runfile.Rollout{
+		Scenario:  scenario,
+		Result:    result,
+		Messages:  trajectory.GetMessages(),
+		Tables:    trajectory.GetTables(),
+		Usage:     trajectory.GetUsage(),
+		Directory: c.name(result),
+	}
+	if rollout.Digest, err = runfile.WriteTrajectory(c.directory.path, rollout); err != nil {
+		return runfile.Rollout{}, report.Row{}, err
+	}
+	switch rollout.RecordingDigest, err = c.storeRecording(result, rollout); status.Code(err) {
+	case codes.OK:
+	case codes.DataLoss, codes.NotFound: // lost since the trajectory was read
+		rollout.Damage = err.Error()
+	default:
+		return runfile.Rollout{}, report.Row{}, err
+	}
+	started, updated := trajectory.GetStarted().AsTime(), trajectory.GetUpdated().AsTime()
+	c.telemetry.RecordRoot(c.ctx, id, "rollout "+scenario.GetSetup().GetName(), started, updated,
+		attribute.String("toolsandbox.rollout.id", id), attribute.Float64("toolsandbox.similarity", result.GetSimilarity()))
+	rollout.Messages, rollout.Tables = nil, nil // the summary needs neither
+	return rollout, report.Row{Name: c.name(result), Result: result, Duration: max(updated.Sub(started), 0), Usage: trajectory.GetUsage()}, nil
+}
+
+// trajectory fetches the scored trajectory of a result, or describes its damage.
+func (c *collector) trajectory(result *busv1.Result) (trajectory *orchestratorv1.GetTrajectoryResponse, damage string, err error) {
+	id := result.GetRollout().GetId()
+	trajectory, err = c.planned.Trajectory(c.ctx, id)
+	switch code := status.Code(err); {
+	case code == codes.DataLoss, code == codes.NotFound:
+		return nil, status.Convert(err).Message(), nil
+	case err != nil:
+		return nil, "", err
+	case len(result.GetLogDigest()) > 0 && !bytes.Equal(result.GetLogDigest(), trajectory.GetLogDigest()):
+		return nil, fmt.Sprintf("rollout %s: its log has lost its tail: it ends with %.8x, but the scored log ended with %.8x",
+			id, trajectory.GetLogDigest(), result.GetLogDigest()), nil
+	case len(trajectory.GetMessages()) == 0: // too little is left
+		return nil, cmp.Or(result.GetEnd().GetDetail(), "its log is empty"), nil
+	}
+	return trajectory, "", nil
+}
+
+// storeRecording stores the external input of a rollout for a replay, and the models' exchanges for
+// people. It returns the digest of the input, empty without any.
+func (c *collector) storeRecording(result *busv1.Result, rollout runfile.Rollout) (digest string, err error) {
+	if !sweep.HasExternalInput(c.served, c.spec.Services, result.GetRollout().GetAgent(), result.GetRollout().GetUser()) {
+		return "", nil
+	}
+	id := result.GetRollout().GetId()
+	items, err := c.planned.Recorded(c.ctx, id)
+	if err != nil {
+		return "", err
+	}
+	kept := ""
+	if earlier := c.earlier[id]; earlier.Scored && earlier.ContextSHA256 == rollout.Digest {
+		kept = earlier.RecordingSHA256
+	}
+	digest, wrote, err := c.directory.record(number(id), items, kept)
+	if err != nil || !wrote {
+		return digest, err
+	}
+	exchanges := Exchanges(items)
+	if len(exchanges) == 0 {
+		return digest, nil
+	}
+	return digest, runfile.WriteExchanges(c.directory.path, rollout.Directory, exchanges)
+}
+
+// Exchanges selects the exchanges with model providers.
+func Exchanges(items []*orchestratorv1.RecordedItem) []runfile.Exchange {
+	var exchanges []runfile.Exchange
+	for _, item := range items {
+		if exchange := item.GetTurn().GetExchange(); exchange != nil {
+			exchanges = append(exchanges, runfile.Exchange{Index: int(item.GetIndex()), Data: exchange})
+		}
+	}
+	return exchanges
+}
+
+// name returns the rollout's directory: the scenario, with the trial if there are several.
+func (c *collector) name(result *busv1.Result) string {
+	return rolloutName(result.GetRollout().GetScenario(), int(result.GetRollout().GetTrial()), c.spec.Trials)
+}
+
+// rolloutName returns the name of one of a scenario's trials.
+func rolloutName(scenario string, trial, trials int) string {
+	if trials < 2 {
+		return scenario
+	}
+	return scenario + "_trial_" + strconv.Itoa(trial)
+}
+
+// number returns a rollout's number in the plan, the last part of its id.
+func number(rolloutID string) int {
+	n, err := strconv.Atoi(rolloutID[strings.LastIndexByte(rolloutID, '.')+1:])
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// finish waits for the files and writes the record and the summary of finished rollouts. It does
+// nothing before start.
+func (c *collector) finish() error {
+	if c.queue == nil {
+		return nil
+	}
+	close(c.queue)
+	c.group.Wait()
+	c.stop()
+	c.progress.End()
+	if len(c.errs) > 0 {
+		return errors.Join(c.errs...)
+	}
+	slices.SortFunc(c.finished, func(a, b finished) int { return a.number - b.number })
+	c.record.End(now(), c.total(), c.rollouts())
+	if err := runfile.WriteRun(c.directory.path, c.record); err != nil {
+		return err
+	}
+	return errors.Join(c.writeEuroEval(), runfile.WriteSummary(c.directory.path, c.summary()))
+}
+
+// writeEuroEval writes the results of records of EuroEval's task beside the summary.
+func (c *collector) writeEuroEval() error {
+	var err error
+	if c.euroeval, err = runfile.NewEuroEval(c.rollouts(), c.draws); err != nil || c.euroeval == nil {
+		return err
+	}
+	return runfile.WriteEuroEval(c.directory.path, c.euroeval, c.record.Agent, *c.record.Ended)
+}
+
+func (c *collector) rollouts() []runfile.Rollout {
+	rollouts := make([]runfile.Rollout, len(c.finished))
+	for i := range c.finished {
+		rollouts[i] = c.finished[i].rollout
+	}
+	return rollouts
+}
+
+func (c *collector) summary() *runfile.Summary { return runfile.Summarize(c.rollouts()) }
+
+func (c *collector) done() int { return len(c.finished) }
+
+func (c *collector) total() int { return len(c.spec.Scenarios) * c.spec.Trials }
+
+// remaining counts the unscored rollouts that the person at the terminal left.
+func (c *collector) remaining() int {
+	return c.count(func(r *busv1.Result) bool {
+		return terminal.PlayerLeft(r.GetEnd().GetDetail()) && atTerminal(r.GetRollout().GetAgent(), r.GetRollout().GetUser())
+	})
+}
+
+// unmeasured counts the unscored rollouts of which a measure of the pack's own failed.
+func (c *collector) unmeasured() int {
+	return c.count(func(r *busv1.Result) bool { return r.GetEnd().GetExceptionType() == measure.Exception })
+}
+
+// unscored counts the rollouts without a score.
+func (c *collector) unscored() int { return c.count(func(*busv1.Result) bool { return true }) }
+
+// count counts the rollouts without a score of some kind.
+func (c *collector) count(of func(*busv1.Result) bool) int {
+	n := 0
+	for _, row := range c.rows {
+		if !row.Scored() && of(row.Result) {
+			n++
+		}
+	}
+	return n
+}

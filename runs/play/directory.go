@@ -1,0 +1,66 @@
+package play
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/toolsandbox/toolsandbox/internal/process"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+)
+
+// stateDirectory holds a run's state for resuming, below its output directory.
+const stateDirectory = ".toolsandbox"
+
+// directory is the output directory of a run.
+type directory struct{ path string }
+
+// openDirectory makes the output directory. It accepts a directory with a run only to resume it,
+// and rejects any other content. The remains of a failed start count as neither.
+func openDirectory(path string, resume bool) (*directory, error) {
+	d := &directory{path: path}
+	switch {
+	case resume && !exists(d.runFile()) && exists(filepath.Join(path, runfile.SummaryFile)):
+		return nil, process.Usage("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, runfile.RunFile)
+	case resume && !exists(d.runFile()):
+		return nil, process.Usage("--resume: no interrupted run in %s: start it without --resume", path)
+	case resume:
+		return d, nil
+	case exists(d.runFile()):
+		return nil, process.Usage("--out: %s holds a run: continue it with --resume or choose another directory", path)
+	}
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
+	}
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return nil, fmt.Errorf("output directory %s cannot be read: %w: choose another --out", path, err)
+	}
+	for _, entry := range entries {
+		if entry.Name() == runfile.SummaryFile {
+			return nil, process.Usage("--out: %s holds the results of a run: choose another directory", path)
+		}
+		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfile.RunFile+".new"; !allowed {
+			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
+		}
+	}
+	return d, nil
+}
+
+// data returns the default directory for the services' data.
+func (d *directory) data() string { return filepath.Join(d.path, stateDirectory) }
+
+// runFile identifies the run.
+func (d *directory) runFile() string { return filepath.Join(d.path, runfile.RunFile) }
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// DataDirectory returns the default directory of a run's services' data. out is the run's output
+// directory.
+func DataDirectory(out string) string { return (&directory{path: out}).data() }
+
+// HasRun returns whether a run has started in an output directory.
+func HasRun(out string) bool { return exists((&directory{path: out}).runFile()) }

@@ -1,0 +1,228 @@
+package play
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"google.golang.org/protobuf/encoding/protodelim"
+	"google.golang.org/protobuf/proto"
+
+	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
+	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+	"github.com/toolsandbox/toolsandbox/runs/sweep"
+)
+
+const (
+	// recordingDirectory holds the recording of a run, below stateDirectory: the specification, and
+	// a file per rollout, named after its number in the plan. All are length-prefixed messages.
+	recordingDirectory = "recording"
+	// specificationFile holds a SweepSpec without scenarios, then the scenarios.
+	specificationFile = "specification"
+	// maxRecorded is the largest message of a file.
+	maxRecorded = 64 << 20
+)
+
+// recording is the recording of a run. It implements sweep.Recording and keeps no file open.
+type recording struct {
+	dir    string
+	digest string
+	// hasExternalInput is set if there is external input: only then rollouts have files.
+	hasExternalInput bool
+}
+
+// recordings returns the directory of a run's recordings.
+func (d *directory) recordings() string {
+	return filepath.Join(d.path, stateDirectory, recordingDirectory)
+}
+
+// specify stores the specification and returns its digest.
+func (d *directory) specify(spec sweep.Spec) (digest string, err error) {
+	messages := []proto.Message{spec.WithoutScenarios()}
+	for _, scenario := range spec.Scenarios {
+		messages = append(messages, scenario)
+	}
+	raw, err := encodeMessages(messages)
+	if err != nil {
+		return "", fmt.Errorf("specification: %w", err)
+	}
+	return hexSum(string(raw)), runfile.WriteFile(filepath.Join(d.recordings(), specificationFile), raw)
+}
+
+// record stores the external input of a rollout and returns its digest. kept is the digest of the
+// existing file if that holds the input of the same conversation: such a file stays, because the
+// streams may have lost a part since. wrote is false then.
+func (d *directory) record(n int, items []*orchestratorv1.RecordedItem, kept string) (digest string, wrote bool, err error) {
+	messages := make([]proto.Message, len(items))
+	for i, item := range items {
+		messages[i] = item
+	}
+	raw, err := encodeMessages(messages)
+	if err != nil {
+		return "", false, fmt.Errorf("recording: %w", err)
+	}
+	path := filepath.Join(d.recordings(), strconv.Itoa(n))
+	if digest = hexSum(string(raw)); kept != "" && digest != kept {
+		if existing, err := os.ReadFile(path); err == nil && hexSum(string(existing)) == kept {
+			return kept, false, nil
+		}
+	}
+	return digest, true, runfile.WriteFile(path, raw)
+}
+
+// encodeMessages returns length-prefixed messages.
+func encodeMessages(messages []proto.Message) ([]byte, error) {
+	var out bytes.Buffer
+	options := protodelim.MarshalOptions{MarshalOptions: proto.MarshalOptions{Deterministic: true}}
+	for _, message := range messages {
+		if _, err := options.MarshalTo(&out, message); err != nil {
+			return nil, err
+		}
+	}
+	return out.Bytes(), nil
+}
+
+// errNoRecording means that a directory holds no recording.
+var errNoRecording = errors.New("no recording")
+
+// openRecording reads the specification and the record of the run in a directory and checks that
+// the recording is complete and unchanged: missing names the scenarios of rollouts without one. The
+// error is errNoRecording if there is no recording.
+func openRecording(dir string) (spec sweep.Spec, run *runfile.Run, missing []string, err error) {
+	r := &recording{dir: (&directory{path: dir}).recordings()}
+	if spec, err = r.specification(); err != nil {
+		return sweep.Spec{}, nil, nil, err
+	}
+	if run, err = runfile.ReadRun(dir); err != nil {
+		return sweep.Spec{}, nil, nil, err
+	}
+	if _, err := readVerified(filepath.Join(r.dir, specificationFile), run.SpecificationSHA256); err != nil {
+		return sweep.Spec{}, nil, nil, err
+	}
+	toolServers := sweep.HasToolServers(spec.Scenarios)
+	for _, agent := range spec.Agents {
+		for _, user := range spec.Users {
+			r.hasExternalInput = r.hasExternalInput || sweep.HasExternalInput(toolServers, spec.Services, agent, user)
+		}
+	}
+	spec.Recording = r
+	whole := make(map[int]runfile.Outcome, len(run.Rollouts))
+	for _, rollout := range run.Rollouts {
+		if rollout.Damage == "" {
+			whole[number(rollout.ID)] = rollout
+		}
+	}
+	each := len(spec.Agents) * len(spec.Users) * spec.Trials
+	if planned := len(spec.Scenarios) * each; len(run.Rollouts) > planned {
+		return sweep.Spec{}, nil, nil, fmt.Errorf("read %s: %d rollouts, expected at most the %d of the recording", filepath.Join(dir, runfile.RunFile), len(run.Rollouts), planned)
+	}
+	digest := sha256.New()
+	for n := range len(spec.Scenarios) * each {
+		rollout, ok := whole[n]
+		var raw []byte
+		if ok && r.hasExternalInput {
+			raw, err = readVerified(r.file(n), rollout.RecordingSHA256)
+		}
+		if !ok || errors.Is(err, fs.ErrNotExist) {
+			missing = append(missing, spec.Scenarios[n/each].GetSetup().GetName())
+			continue
+		}
+		if err != nil {
+			return sweep.Spec{}, nil, nil, err
+		}
+		sum := sha256.Sum256(raw)
+		_, _ = digest.Write(sum[:])
+	}
+	r.digest = hex.EncodeToString(digest.Sum(nil))
+	return spec, run, missing, nil
+}
+
+// readVerified reads a file of the recording whose digest is in the run's record.
+func readVerified(path, digest string) ([]byte, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if got := hexSum(string(raw)); got != digest {
+		return nil, fmt.Errorf("%s is %w: its SHA-256 is %s, %s says %s", path, runfile.ErrDamaged, got, runfile.RunFile, digest)
+	}
+	return raw, nil
+}
+
+func (r *recording) file(n int) string { return filepath.Join(r.dir, strconv.Itoa(n)) }
+
+// specification reads the specification.
+func (r *recording) specification() (sweep.Spec, error) {
+	path := filepath.Join(r.dir, specificationFile)
+	stored, spec := &orchestratorv1.SweepSpec{}, sweep.Spec{}
+	first := true
+	err := readMessages(path, func(read func(proto.Message) error) error {
+		if first {
+			first = false
+			return read(stored)
+		}
+		scenario := &scenariov1.Scenario{}
+		err := read(scenario)
+		spec.Scenarios = append(spec.Scenarios, scenario)
+		return err
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return sweep.Spec{}, errNoRecording
+	}
+	if err == nil && (len(spec.Scenarios) == 0 || len(stored.GetAgents()) == 0 || len(stored.GetUsers()) == 0 || stored.GetTrials() < 1) {
+		err = fmt.Errorf("read %s: expected scenarios, players and trials", path)
+	}
+	spec.Agents, spec.Users, spec.Trials = stored.GetAgents(), stored.GetUsers(), int(stored.GetTrials())
+	spec.Seed, spec.Compat, spec.Services, spec.MaxBytes = stored.GetSeed(), stored.GetCompat(), stored.GetHostedServices(), stored.GetMaxBytes()
+	return spec, err
+}
+
+// Digest implements sweep.Recording.
+func (r *recording) Digest() string { return r.digest }
+
+// Visit implements sweep.Recording.
+func (r *recording) Visit(n int, visit func(*orchestratorv1.RecordedItem) error) error {
+	if !r.hasExternalInput {
+		return nil
+	}
+	return readMessages(r.file(n), func(read func(proto.Message) error) error {
+		item := &orchestratorv1.RecordedItem{}
+		if err := read(item); err != nil {
+			return err
+		}
+		return visit(item)
+	})
+}
+
+// readMessages calls next once for each message of a file; next must read it.
+func readMessages(path string, next func(read func(proto.Message) error) error) (err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	in := bufio.NewReader(file)
+	for n := 1; ; n++ {
+		if _, err := in.Peek(1); errors.Is(err, io.EOF) {
+			return nil
+		}
+		err := next(func(message proto.Message) error {
+			if err := (protodelim.UnmarshalOptions{MaxSize: maxRecorded}).UnmarshalFrom(in, message); err != nil {
+				return fmt.Errorf("read %s: message %d: expected %s: %w", path, n, message.ProtoReflect().Descriptor().Name(), err)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,261 @@
+// Package report shows a person the progress and the results of a run.
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+
+	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
+	"github.com/toolsandbox/toolsandbox/runs/runfile"
+)
+
+// Row is one finished rollout.
+type Row struct {
+	// Name is the scenario, with agent and trial if a run has several.
+	Name string
+	// Result is the result with its score.
+	Result *busv1.Result
+	// Duration is the time from the first to the last message.
+	Duration time.Duration
+	// Usage is the tokens and costs of the models' turns.
+	Usage []*busv1.TurnUsage
+}
+
+// ReachedMilestones returns the number of milestones with a similarity above 0.
+func (r Row) ReachedMilestones() int {
+	reached := 0
+	for _, match := range r.Result.GetMilestones() {
+		if match.GetSimilarity() > 0 {
+			reached++
+		}
+	}
+	return reached
+}
+
+// Scored returns whether the rollout counts: a failure of the infrastructure and a cancelled
+// rollout do not.
+func (r Row) Scored() bool { return runfile.Scored(r.Result) }
+
+// leastRemark is the minimum width of a remark on a terminal.
+const leastRemark = 20
+
+// mostRows is the largest number of rollouts with a line each. A larger table shows only the worst,
+// and as many without a score.
+const (
+	mostRows  = 60
+	worstRows = 20
+)
+
+// legend explains the columns of rollouts.
+const legend = "milestones: reached with a similarity above 0, of all there are; score: the mean of their similarities, 0 after a minefield, – without a score"
+
+// Table writes one line per rollout, or for the worst if there are many, and one per category. Rows
+// and totals may come in any order. Remarks are truncated to the width of a terminal; elsewhere
+// they are complete. If all rollouts are answers to EuroEval's records, EuroEval prints the
+// categories.
+func Table(w io.Writer, rows []Row, totals runfile.Categories) error {
+	shown, hidden := choose(rows)
+	list := ""
+	switch {
+	case len(shown) > 0 && graded(shown):
+		list = rollouts(shown, gradeColumns, width(w)) + "\n" + gradeLegend + "\n"
+	case len(shown) > 0:
+		list = rollouts(shown, scoreColumns, width(w)) + "\n" + legend + "\n"
+	}
+	categories := ""
+	if len(rows) == 0 || !graded(rows) {
+		categories = "\n" + categoryTable(totals) + "\n"
+	}
+	_, err := io.WriteString(w, list+hidden+categories)
+	return err
+}
+
+func categoryTable(totals runfile.Categories) string {
+	categories := newTable(table.Row{"category", "score", "turns"})
+	totals = slices.Clone(totals)
+	slices.SortStableFunc(totals, func(a, b runfile.Category) int { return compareCategories(a.Name, b.Name) })
+	for _, total := range totals {
+		categories.AppendRow(table.Row{total.Name, orNoScore(total.Similarity, "%.3f"), orNoScore(total.TurnCount, "%.1f")})
+	}
+	return categories.Render()
+}
+
+// compareCategories orders categories by name, all scenarios last.
+func compareCategories(a, b string) int {
+	if (a == runfile.AllCategories) != (b == runfile.AllCategories) {
+		return map[bool]int{true: 1, false: -1}[a == runfile.AllCategories]
+	}
+	return strings.Compare(a, b)
+}
+
+// choose returns the rows to show: all by name, or of many those without a score and those with the
+// lowest. It also describes the others.
+func choose(rows []Row) (shown []Row, hidden string) {
+	rows = slices.Clone(rows)
+	slices.SortStableFunc(rows, func(a, b Row) int { return strings.Compare(a.Name, b.Name) })
+	if len(rows) <= mostRows {
+		return rows, ""
+	}
+	var worst, unscored []Row
+	for _, row := range rows {
+		if !row.Scored() {
+			unscored = append(unscored, row)
+		} else if row.Result.GetSimilarity() < 1 || row.Result.GetCallGrade().GetQuirk() != "" {
+			worst = append(worst, row)
+		}
+	}
+	slices.SortStableFunc(worst, func(a, b Row) int { return cmp.Compare(a.Result.GetSimilarity(), b.Result.GetSimilarity()) })
+	shown = slices.Concat(unscored[:min(worstRows, len(unscored))], worst[:min(worstRows, len(worst))])
+	return shown, fmt.Sprintf("%d of %d rollouts have no score, %d have less than 1; the first %d of each are shown, and %s has every one\n",
+		len(unscored), len(rows), len(worst), worstRows, runfile.SummaryFile)
+}
+
+// columns are the columns of rollouts.
+type columns struct {
+	titles table.Row
+	cells  func(Row) table.Row
+}
+
+var scoreColumns = columns{
+	table.Row{"scenario", "score", "turns", "milestones", "time"},
+	func(row Row) table.Row {
+		return table.Row{
+			row.Name, scoreText(row), row.Result.GetTurnCount(), fmt.Sprintf("%d/%d", row.ReachedMilestones(), row.Result.GetMilestoneCount()), duration(row.Duration),
+		}
+	},
+}
+
+// rollouts returns the lines of the rollouts with their remarks. A remark gets the rest of the
+// width, at least leastRemark; a width of 0 is unlimited.
+func rollouts(rows []Row, c columns, width int) string {
+	t := newTable(c.titles)
+	for _, row := range rows {
+		t.AppendRow(c.cells(row))
+	}
+	lines := strings.Split(t.Render(), "\n")
+	for i, row := range rows {
+		at := len(lines) - len(rows) + i
+		note := remark(row)
+		if note == "" {
+			continue
+		}
+		if width > 0 {
+			note = text.Snip(note, max(leastRemark, width-text.StringWidthWithoutEscSequences(lines[at])-1), "…")
+		}
+		lines[at] += " " + note
+	}
+	return strings.Join(lines, "\n")
+}
+
+// UserFlags prints the violations of simulated users by rule; nothing if all users were scripted.
+func UserFlags(w io.Writer, counts *runfile.UserFlagCounts) error {
+	if counts == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\nsimulated user: %d of %d rollouts flagged (%.0f %%)", counts.Flagged, counts.Rollouts, 100*counts.Rate)
+	separator := ": "
+	for _, rule := range slices.Sorted(maps.Keys(counts.Rules)) {
+		if err == nil {
+			_, err = fmt.Fprintf(w, "%s%s %d", separator, rule, counts.Rules[rule])
+		}
+		separator = ", "
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(w)
+	}
+	return err
+}
+
+// NewTable returns a table without a border.
+func NewTable(header table.Row) table.Writer {
+	t := table.NewWriter()
+	t.SetStyle(table.StyleLight)
+	t.Style().Format.Header = text.FormatDefault
+	t.Style().Options.DrawBorder = false
+	t.Style().Options.SeparateColumns = false
+	t.AppendHeader(header)
+	return t
+}
+
+// newTable returns a table with titled columns after the first on the right.
+func newTable(header table.Row) table.Writer {
+	t := NewTable(header)
+	var right []table.ColumnConfig
+	for i := 1; i < len(header); i++ {
+		if header[i] != "" {
+			right = append(right, table.ColumnConfig{Number: i + 1, Align: text.AlignRight, AlignHeader: text.AlignRight})
+		}
+	}
+	t.SetColumnConfigs(right)
+	return t
+}
+
+func scoreText(row Row) string {
+	if !row.Scored() {
+		return noScore
+	}
+	return number(row.Result.GetSimilarity())
+}
+
+// noScore is the text in place of a missing score.
+const noScore = "–"
+
+// orNoScore formats a mean, or noScore without one.
+func orNoScore(mean *float64, format string) string {
+	if mean == nil {
+		return noScore
+	}
+	return fmt.Sprintf(format, *mean)
+}
+
+func number(similarity float64) string { return fmt.Sprintf("%.3f", similarity) }
+
+func duration(d time.Duration) string {
+	if d < time.Second {
+		return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
+	}
+	return d.Round(10 * time.Millisecond).String()
+}
+
+// remark returns the special features of a rollout.
+func remark(row Row) string {
+	end := row.Result.GetEnd()
+	switch end.GetReason() {
+	case busv1.EndReason_END_REASON_MESSAGE_LIMIT:
+		if grade := row.Result.GetCallGrade(); grade != nil { // a record asks for one message
+			return grade.GetQuirk()
+		}
+		return "message limit"
+	case busv1.EndReason_END_REASON_CANCELLED:
+		return "cancelled"
+	case busv1.EndReason_END_REASON_MODEL_FAILURE:
+		return "model failure: " + line(end.GetDetail())
+	case busv1.EndReason_END_REASON_INFRASTRUCTURE:
+		return "not scored: " + line(end.GetDetail())
+	}
+	if row.Result.GetMinefieldSimilarity() > 0 {
+		return "triggered a minefield"
+	}
+	return ""
+}
+
+// line puts a text on one line. It replaces control characters, because models and servers write
+// the texts.
+func line(s string) string {
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, strings.ReplaceAll(strings.Join(lines, "; "), "\t", " "))
+}
