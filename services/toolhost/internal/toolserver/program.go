@@ -94,7 +94,8 @@ func (p *program) abort() {
 // kill kills the program's process group. An error means that it has exited.
 func (p *program) kill() { _ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) }
 
-// explain adds the last line of the program's standard error to an error and redacts secrets.
+// explain adds the last line of the program's standard error to an error and redacts secrets. It
+// closes a program that has ended, because its last line may arrive after the end of its output.
 func (p *program) explain(err error) error {
 	if p == nil {
 		return err
@@ -105,6 +106,7 @@ func (p *program) explain(err error) error {
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed) || errors.Is(err, syscall.EPIPE) {
 		text = "it ended, or closed its standard input or output, without an answer"
+		_ = p.Close() // the caller reports that the program has ended
 	}
 	if line := p.stderr.lastLine(); line != "" {
 		text += fmt.Sprintf(": %s says: %s", p.name, line)
