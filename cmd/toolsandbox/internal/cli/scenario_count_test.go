@@ -103,7 +103,7 @@ func TestBuiltInCounts(t *testing.T) {
 
 // TestChoose selects scenarios by patterns and variants.
 func TestChoose(t *testing.T) {
-	from := catalogue.Selection{PackPaths: []string{"../describe/testdata/pack"}}
+	from := catalogue.Selection{PackPaths: []string{"../../../../runs/describe/testdata/pack"}}
 	for _, c := range []struct {
 		name     string
 		variants []string
