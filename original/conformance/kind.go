@@ -81,8 +81,8 @@ func kinds() []kind {
 // testedKinds lists the kinds without a service API, which tests of other packages run.
 func testedKinds() []kind {
 	const (
-		toolhost  = "services/toolhost/internal/"
-		evaluator = "services/evaluator/internal/"
+		toolhost = "services/toolhost/internal/"
+		ported   = "internal/ported/"
 	)
 	var list []kind
 	for _, k := range []struct {
@@ -90,18 +90,18 @@ func testedKinds() []kind {
 		fields      []string
 	}{
 		{"datetime.jsonl", toolhost + "clock", []string{"timezone", "tool", "arguments"}},
-		{"default_process.jsonl", toolhost + "fuzzy", []string{"first", "last", "kind"}},
+		{"default_process.jsonl", ported + "fuzzy", []string{"first", "last", "kind"}},
 		{"distraction.jsonl", toolhost + "tool", []string{"tools"}},
-		{"extract.jsonl", toolhost + "fuzzy", []string{"query", "choices", "cutoff"}},
-		{"geodesic.jsonl", toolhost + "geodesic", []string{"latitude_0", "longitude_0"}},
+		{"extract.jsonl", ported + "fuzzy", []string{"query", "choices", "cutoff"}},
+		{"geodesic.jsonl", ported + "geodesic", []string{"latitude_0", "longitude_0"}},
 		{"holidays.jsonl", toolhost + "holiday", []string{"holiday_name", "year"}},
-		{"nonprintable.jsonl", "python", []string{"first", "last"}},
+		{"nonprintable.jsonl", "original/conformance", []string{"first", "last"}},
 		{"phone.jsonl", "internal/phone", []string{"phone_number", "exception"}},
-		{"rouge_l.jsonl", evaluator + "rouge", []string{"target", "prediction"}},
-		{"stem.jsonl", evaluator + "rouge", []string{"token", "stem"}},
-		{"unit_conversion.jsonl", toolhost + "units", []string{"arguments", "content", "exception"}},
+		{"rouge_l.jsonl", ported + "rouge", []string{"target", "prediction"}},
+		{"stem.jsonl", ported + "rouge", []string{"token", "stem"}},
+		{"unit_conversion.jsonl", ported + "units", []string{"arguments", "content", "exception"}},
 		{"us_holidays.jsonl", toolhost + "holiday", []string{"year", "holidays"}},
-		{"wratio.jsonl", toolhost + "fuzzy", []string{"query", "choice"}},
+		{"wratio.jsonl", ported + "fuzzy", []string{"query", "choice"}},
 	} {
 		list = append(list, kind{name: strings.TrimSuffix(k.file, ".jsonl"), file: k.file, fields: k.fields, testedBy: k.tests})
 	}
