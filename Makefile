@@ -77,6 +77,12 @@ test-long: $(VENV)/ready $(EXAMPLES)/ready $(MCP)/ready ## Run the tests that ta
 	go test $(TEST_FLAGS) -run '$(LONG)' -race $(filter-out $(LATE_RACE),$(filter $(RACE),$(LATE)))
 	go test $(TEST_FLAGS) -race $(LATE_RACE)
 
+# Recordings of the original program.
+VECTORS ?= ../shared/vectors
+.PHONY: conform
+conform: ## Compare the services with the recordings of the original program in VECTORS (default ../shared/vectors)
+	go run ./original/cmd/conformance $(VECTORS)
+
 # Every kind of difference is in docs/differences.md.
 PROGRAMS ?= 25000
 .PHONY: differ

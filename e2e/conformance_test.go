@@ -11,7 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/testkit/vectortest"
 )
 
-// conformanceReport is the checked part of the output of toolsandbox conformance --json.
+// conformanceReport is the checked part of the output of conformance --json.
 type conformanceReport struct {
 	Files []struct {
 		Path        string
@@ -29,7 +29,7 @@ type conformanceReport struct {
 // runVectors runs vectors and fails the test for every case that differs or whose tool is missing.
 func runVectors(t *testing.T, args ...string) conformanceReport {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), append([]string{"conformance", "--json"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), filepath.Join(bin, "conformance"), append([]string{"--json"}, args...)...)
 	printed, err := cmd.Output()
 	var exit *exec.ExitError
 	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1 || len(printed) == 0) {

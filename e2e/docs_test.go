@@ -65,10 +65,10 @@ func runDocumented(t *testing.T, c command, dir string) {
 		}
 		return
 	}
-	line := strings.NewReplacer("go run ./cmd/toolsandbox ", "toolsandbox ", "go run ./e2e/cmd/slowmodel ", "slowmodel ", " .bin/", " ").Replace(c.line)
+	line := strings.NewReplacer("go run ./cmd/toolsandbox ", "toolsandbox ", "go run ./e2e/cmd/slowmodel ", "slowmodel ", "go run ./original/cmd/conformance ", "conformance ", " .bin/", " ").Replace(c.line)
 	var cmd *exec.Cmd
 	switch program, rest, _ := strings.Cut(line, " "); program {
-	case "toolsandbox", "slowmodel":
+	case "toolsandbox", "slowmodel", "conformance":
 		cmd = exec.CommandContext(t.Context(), "sh", "-c", line)
 		cmd.Dir = dir
 		cmd.Env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))

@@ -65,7 +65,7 @@ func TestSettingsFileOfOtherCommands(t *testing.T) {
 	writeSettings(t, "max-message-bytes: 7\nagent: oracle\n")
 	const want = "toolsandbox: mine.yaml:1: --max-message-bytes: 7 given, expected at least 65536\n"
 	for _, line := range []string{
-		"score out", "explain out turn_off_wifi", "sweep list", "session list", "tools --remote", "conformance x", "serve evaluator", "serve orchestrator",
+		"score out", "explain out turn_off_wifi", "sweep list", "session list", "tools --remote", "serve evaluator", "serve orchestrator",
 	} {
 		code, _, stderr := command(append(strings.Fields(line), "--config", "mine.yaml")...)
 		if code != process.ExitUsage || stderr != want {

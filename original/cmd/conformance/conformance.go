@@ -1,4 +1,4 @@
-package cli
+package main
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/toolsandbox/toolsandbox/internal/process"
@@ -19,55 +18,75 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/standalone"
 )
 
-// conformanceOptions are the flags of conformance.
-type conformanceOptions struct {
+// options are the flags.
+type options struct {
 	vectors      conformance.Config
 	packs        []string
 	installation standalone.Config
-	network      *pflag.FlagSet
 	asJSON       bool
 }
 
-// conformanceLine is the report of one file in the output for programs.
-type conformanceLine struct {
+// line is the report of one file in the output for programs.
+type line struct {
 	*conformance.Report
 	Error string `json:"error,omitempty"`
 }
 
-// conformanceSummary is the output for programs.
-type conformanceSummary struct {
-	Files  []conformanceLine `json:"files"`
-	Passed int               `json:"passed"`
-	Failed int               `json:"failed"`
+// summary is the output for programs.
+type summary struct {
+	Files  []line `json:"files"`
+	Passed int    `json:"passed"`
+	Failed int    `json:"failed"`
 }
 
-func newConformance() *cobra.Command {
-	options := &conformanceOptions{
-		vectors:      conformance.Config{Parallel: 64, MaxDifferences: 3},
-		installation: standalone.DefaultConfig(),
-		network:      pflag.NewFlagSet("network", pflag.ContinueOnError),
-	}
-	cmd := &cobra.Command{
-		Use:   "conformance PATH...",
-		Short: "Compare the services with recordings of the original program",
-		Long: `conformance runs vectors, recordings of the original program, through the services and prints every difference: in tool
+const help = `Usage: conformance PATH...
+
+conformance runs vectors, recordings of the original program, through the services and prints every difference: in tool
 calls, whole rollouts, scores, and requests to model providers, which this process plays. In a folder it runs all .jsonl files.
 Without --remote all services run in this process and keep their data in a temporary directory. The exit code is 1 if any
-case differs.`,
-		Example: `  toolsandbox conformance vectors/tools/calls
-  toolsandbox conformance vectors/trajectories --first 10
-  toolsandbox conformance vectors/trajectories vectors/evaluation --score-only
-  toolsandbox conformance vectors/trajectories --pack original
-  toolsandbox conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json`,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return options.run(cmd.Context(), args, cmd.OutOrStdout(), cmd.ErrOrStderr())
-		},
+case differs, and 2 for a mistake on the command line.
+
+Examples:
+  conformance vectors/tools/calls
+  conformance vectors/trajectories --first 10
+  conformance vectors/trajectories vectors/evaluation --score-only
+  conformance vectors/trajectories --pack original
+  conformance mine/follow.jsonl --scenarios vectors/scenarios.json --json
+
+Flags:
+`
+
+// execute runs the command line args and returns the exit code.
+func execute(args []string, stdout, stderr io.Writer) int {
+	stopHeap, err := process.LimitHeap(os.LookupEnv)
+	if err != nil {
+		return process.ReportError(stderr, "conformance", err)
 	}
-	options.register(cmd.Flags())
-	return cmd
+	defer stopHeap()
+	ctx, stop := process.SignalContext(context.Background())
+	defer stop()
+	flags := pflag.NewFlagSet("conformance", pflag.ContinueOnError)
+	flags.Usage = func() {}
+	o := &options{
+		vectors:      conformance.Config{Parallel: 64, MaxDifferences: 3},
+		installation: standalone.DefaultConfig(),
+	}
+	o.register(flags)
+	err = flags.Parse(args)
+	switch {
+	case errors.Is(err, pflag.ErrHelp):
+		_, err = fmt.Fprint(stdout, help, flags.FlagUsages())
+	case err != nil:
+		err = process.Usage("%w: see --help", process.FlagError(flags, err))
+	default:
+		if err = process.SetFromEnvironment(flags, os.LookupEnv); err == nil {
+			err = o.run(ctx, flags.Args(), stdout, stderr)
+		}
+	}
+	return process.ReportError(stderr, "conformance", err)
 }
 
-func (o *conformanceOptions) register(flags *pflag.FlagSet) {
+func (o *options) register(flags *pflag.FlagSet) {
 	flags.StringVar(&o.vectors.Scenarios, "scenarios", "", "file with the scenarios of trajectories (default: scenarios.json in the file's folder or its parents)")
 	flags.StringArrayVar(&o.packs, "pack", nil, "pack with the scenarios of trajectories, a directory or a .zip file; repeatable")
 	flags.StringVar(&o.vectors.Worlds, "worlds", "", "file with the worlds of tool calls (default: worlds.json in the file's folder or its parents, or beside --scenarios)")
@@ -75,14 +94,13 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 	flags.IntVar(&o.vectors.MaxDifferences, "first", o.vectors.MaxDifferences, "differences to print per file")
 	flags.IntVarP(&o.vectors.Parallel, "parallel", "p", o.vectors.Parallel, "concurrent cases")
 	flags.BoolVar(&o.asJSON, "json", false, "print JSON instead of lines")
-	o.network.BoolVar(&o.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
-	o.installation.Network.RegisterClientFlags(o.network)
-	o.network.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
-	addSettings(flags, o.network)
+	flags.BoolVar(&o.installation.Network.Remote, "remote", false, "use running services, at the addresses below, instead of starting them")
+	o.installation.Network.RegisterClientFlags(flags)
+	flags.StringSliceVar(&o.installation.Network.ToolHosts, "toolhost-addr", o.installation.Network.ToolHosts, "addresses of the tool hosts, one per shard, in shard order")
 }
 
 // validate rejects flags that are out of range.
-func (o *conformanceOptions) validate() error {
+func (o *options) validate() error {
 	if o.vectors.MaxDifferences < 0 {
 		return process.Usage("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
 	}
@@ -104,7 +122,7 @@ func (o *conformanceOptions) validate() error {
 }
 
 // loadPacks reads the scenarios of trajectories from packs, if any.
-func (o *conformanceOptions) loadPacks(ctx context.Context, warnings io.Writer) error {
+func (o *options) loadPacks(ctx context.Context, warnings io.Writer) error {
 	if len(o.packs) == 0 {
 		return nil
 	}
@@ -118,7 +136,7 @@ func (o *conformanceOptions) loadPacks(ctx context.Context, warnings io.Writer) 
 	return nil
 }
 
-func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
+func (o *options) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if err := o.validate(); err != nil {
 		return err
 	}
@@ -141,52 +159,52 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 }
 
 // play runs the files in order, and prints each report as it comes.
-func (o *conformanceOptions) play(ctx context.Context, connections *rpc.Node, files []string, stdout io.Writer) error {
+func (o *options) play(ctx context.Context, connections *rpc.Node, files []string, stdout io.Writer) error {
 	runner := conformance.New(conformance.Services{
 		Orchestrator: connections.Conn(rpc.Orchestrator),
 		Evaluator:    connections.Conn(rpc.Evaluator),
 		AgentGateway: connections.Conn(rpc.AgentGateway),
 		ToolHost:     connections.ToolHost,
 	}, o.vectors)
-	summary := conformanceSummary{}
+	var totals summary
 	for _, file := range files {
 		report, err := runner.File(ctx, file)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if err != nil {
-			summary.Failed++
-			summary.Files = append(summary.Files, conformanceLine{Report: &conformance.Report{Path: file}, Error: err.Error()})
+			totals.Failed++
+			totals.Files = append(totals.Files, line{Report: &conformance.Report{Path: file}, Error: err.Error()})
 		} else {
-			summary.Passed += report.Passed()
-			summary.Failed += report.Differ
-			summary.Files = append(summary.Files, conformanceLine{Report: report})
+			totals.Passed += report.Passed()
+			totals.Failed += report.Differ
+			totals.Files = append(totals.Files, line{Report: report})
 		}
 		if o.asJSON {
 			continue
 		}
-		if err := summary.Files[len(summary.Files)-1].writeText(stdout); err != nil {
+		if err := totals.Files[len(totals.Files)-1].writeText(stdout); err != nil {
 			return err
 		}
 	}
-	return o.finish(&summary, stdout)
+	return o.finish(&totals, stdout)
 }
 
 // finish prints the totals and fails if anything differs.
-func (o *conformanceOptions) finish(summary *conformanceSummary, stdout io.Writer) error {
+func (o *options) finish(totals *summary, stdout io.Writer) error {
 	var err error
 	if o.asJSON {
-		err = report.JSON(stdout, summary)
+		err = report.JSON(stdout, totals)
 	} else {
-		_, err = fmt.Fprintf(stdout, "%d passed, %d failed\n", summary.Passed, summary.Failed)
+		_, err = fmt.Fprintf(stdout, "%d passed, %d failed\n", totals.Passed, totals.Failed)
 	}
-	if err == nil && summary.Failed > 0 {
+	if err == nil && totals.Failed > 0 {
 		err = errors.New("the services do not conform: see the report")
 	}
 	return err
 }
 
-func (l conformanceLine) writeText(w io.Writer) error {
+func (l line) writeText(w io.Writer) error {
 	if l.Error == "" {
 		return l.WriteText(w)
 	}
