@@ -38,7 +38,7 @@ EXAMPLES := $(BIN)/examples
 MCP := $(BIN)/mcp
 
 # Documents that people write: docs/tools.md and docs/cli.md are printed by the program, testdata belongs to tests.
-DOCS = $(shell git ls-files '*.md' ':!docs/tools.md' ':!docs/cli.md' ':!*testdata*')
+DOCS = $(shell git ls-files --cached --others --exclude-standard '*.md' ':!docs/tools.md' ':!docs/cli.md' ':!*testdata*')
 # Lists keep their numbers, each sentence has a line, and a table has no padding. The formatter's advice to keep line breaks is left out.
 MDFORMAT = $(VENV)/bin/mdformat --number --wrap no --slw-wrap 0 --slw-min-line 0 --compact-tables 2> >(grep -v '^mdformat.s --wrap is set' >&2)
 
@@ -186,8 +186,8 @@ generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the
 .PHONY: fmt
 fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents
 	gofmt -w .
-	$(BIN)/buf format -w proto/toolsandbox
-	$(MDFORMAT) $(DOCS)
+	$(BIN)/buf format -w --path proto/toolsandbox
+	@$(MDFORMAT) $(DOCS)
 
 .PHONY: tidy
 tidy: ## Tidy the go.mod of each module
