@@ -189,6 +189,13 @@ fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents
 	$(BIN)/buf format -w --path proto/toolsandbox
 	@$(MDFORMAT) $(DOCS)
 
+.PHONY: picture
+picture: build ## Draw the README's picture from a run
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd "$$dir"; \
+	$(BIN)/toolsandbox run --agent random:7 --out wifi wifi_while_saving_battery >/dev/null; \
+	$(BIN)/toolsandbox explain wifi wifi_while_saving_battery | \
+		$(PYTHON) $(CURDIR)/tools/docs/picture.py 'toolsandbox explain wifi wifi_while_saving_battery' >$(CURDIR)/docs/images/explain.svg
+
 .PHONY: tidy
 tidy: ## Tidy the go.mod of each module
 	@for module in $(MODULES) $(TOOL_MODULES); do (cd $$module && GOWORK=off go mod tidy) || exit 1; done

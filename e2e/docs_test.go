@@ -3,6 +3,7 @@ package e2e_test
 import (
 	"bytes"
 	"fmt"
+	"html"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -13,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // command is a line of a shell block in a document, or a file that a block with the first line "#
@@ -139,6 +142,41 @@ func documentedIn(document, text string) (commands []command) {
 		}
 	}
 	return commands
+}
+
+var pictureLine = regexp.MustCompile(`(?m)^<text .*?>(.*)</text>$`)
+
+// TestReadmePicture compares the README's picture with the output of the commands beside it.
+func TestReadmePicture(t *testing.T) {
+	t.Parallel()
+	readme, err := os.ReadFile(filepath.Join("..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := os.ReadFile(filepath.Join("..", "docs", "images", "explain.svg"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var drawn []string
+	for _, match := range pictureLine.FindAllSubmatch(picture, -1) {
+		drawn = append(drawn, html.UnescapeString(string(match[1])))
+	}
+	out := filepath.Join(t.TempDir(), "wifi")
+	toolsandbox(t, "run", "--agent", "random:7", "--out", out, "wifi_while_saving_battery")
+	printed := []string{"$ toolsandbox explain wifi wifi_while_saving_battery"}
+	for line := range strings.Lines(toolsandbox(t, "explain", out, "wifi_while_saving_battery")) {
+		if line = strings.TrimRight(line, "\n"); line != "" {
+			printed = append(printed, line)
+		}
+	}
+	if diff := cmp.Diff(printed, drawn); diff != "" {
+		t.Errorf("docs/images/explain.svg: run `make picture` (-printed +drawn):\n%s", diff)
+	}
+	for _, line := range []string{"run --agent random:7 --out wifi wifi_while_saving_battery\n", "explain wifi wifi_while_saving_battery\n", "(docs/images/explain.svg)"} {
+		if !strings.Contains(string(readme), line) {
+			t.Errorf("README.md: no %q beside the picture", line)
+		}
+	}
 }
 
 // TestArchitectureTree checks that the tree of docs/architecture.md names every folder of the
