@@ -202,7 +202,7 @@ func TestArchitectureTree(t *testing.T) {
 	}
 }
 
-// pages are the Markdown files of the repository that people write and read, as paths from its root.
+// pages are the Markdown files of the repository outside testdata, as paths from its root.
 func pages(t *testing.T) []string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "git", "-C", "..", "ls-files", "--cached", "--others", "--exclude-standard", "*.md", ":!*testdata*").Output()
@@ -239,8 +239,8 @@ var (
 	punctuated = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestDocumentLinks checks that each relative link of a page leads to a file, and to a heading if it
-// names one.
+// TestDocumentLinks checks that each relative link of a page leads to a file and, if it names one, to
+// a heading.
 func TestDocumentLinks(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {
@@ -281,8 +281,8 @@ func headings(t *testing.T, page string) (anchors []string) {
 	return anchors
 }
 
-// TestDocumentPaths checks that each path in backticks whose first element is a folder of the
-// repository, or of the page's own folder, exists. A path with a capital stands for others, and a file
+// TestDocumentPaths checks that each path in backticks exists if its first element is a folder of the
+// repository or of the page's own folder. A path with a capital stands for others, and a file
 // directly in tools/ is one of a pack.
 func TestDocumentPaths(t *testing.T) {
 	t.Parallel()
@@ -344,8 +344,8 @@ var (
 	decisionState = regexp.MustCompile(`(?m)^\*\*Status:\*\* ((accepted)|(superseded by|merged into) (?:\[\d+\]\([\w.-]+\)|\d+)(?: and (?:\[\d+\]\([\w.-]+\)|\d+))*)$`)
 )
 
-// TestDecisions checks that decisions are numbered without holes, that each has a state, and that the
-// index has a row for each with the same number, title and state.
+// TestDecisions checks that decisions are numbered without holes, that each has a state and at most
+// one page, and that the index has a row for each with the same number, title and state.
 func TestDecisions(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "docs", "decisions")
