@@ -179,6 +179,29 @@ func TestReadmePicture(t *testing.T) {
 	}
 }
 
+// TestPythonPageExample checks that the program in python/README.md is part of the tested example.
+func TestPythonPageExample(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join("..", "python", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	example, err := os.ReadFile(filepath.Join("..", "python", "interp", "example_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, found := strings.Cut(string(page), "```go\n")
+	block, _, _ = strings.Cut(block, "```")
+	for line := range strings.Lines(block) {
+		if !strings.Contains(string(example), strings.TrimSpace(line)+"\n") {
+			t.Errorf("python/README.md: the example has no line %q", line)
+		}
+	}
+	if !found {
+		t.Error("python/README.md has no block of go")
+	}
+}
+
 // TestArchitectureTree checks that the tree of docs/architecture.md names every folder of the
 // repository, every package that is shared and every package about runs.
 func TestArchitectureTree(t *testing.T) {
@@ -239,8 +262,8 @@ var (
 	punctuated = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// TestDocumentLinks checks that each relative link of a page leads to a file and, if it names one, to
-// a heading.
+// TestDocumentLinks checks that each relative link of a page leads to a file and, if it names one,
+// to a heading.
 func TestDocumentLinks(t *testing.T) {
 	t.Parallel()
 	for _, page := range pages(t) {
@@ -281,8 +304,8 @@ func headings(t *testing.T, page string) (anchors []string) {
 	return anchors
 }
 
-// TestDocumentPaths checks that each path in backticks exists if its first element is a folder of the
-// repository or of the page's own folder. A path with a capital stands for others, and a file
+// TestDocumentPaths checks that each path in backticks exists if its first element is a folder of
+// the repository or of the page's own folder. A path with a capital stands for others, and a file
 // directly in tools/ is one of a pack.
 func TestDocumentPaths(t *testing.T) {
 	t.Parallel()
