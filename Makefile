@@ -22,20 +22,25 @@ packages = $(addsuffix /...,$(1))
 # The directories with tests.
 TESTED = $(eval TESTED := $(shell go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.Dir}}{{end}}' $(call packages,$(MODULES))))$(TESTED)
 # Those whose code or tests start goroutines, or something that does: they are tested with the race detector.
-CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/internal/(bus|rpc|natsserver|process|standalone|store)"|nats-server/v2/server"
+CONCURRENT := ^[[:space:]]*(defer )?go (func|[a-zA-Z.]+)\(|\.Go\(|AfterFunc\(|\.Parallel\(\)|httptest\.|/(internal/(bus|rpc|natsserver|process|store)|runs/standalone)"|nats-server/v2/server"
 RACE = $(eval RACE := $(shell for dir in $(TESTED); do ! grep -qE '$(CONCURRENT)' $$dir/*.go || echo $$dir; done))$(RACE)
 # Its tests start all services, each anew, and take six times as long with the race detector, which make test-long has.
 LATE_RACE := $(CURDIR)/cmd/toolsandbox/internal/cli
 # A program with the race detector waits for a second at its end, for goroutines that are left. Tests leave none.
 export GORACE ?= atexit_sleep_ms=0
 
-# The Python of the tests of sdk/python lives in a virtual environment of its own.
+# The Python of the tests of sdk/python, and of the formatter of documents, lives in a virtual environment of its own.
 PYTHON ?= $(shell command -v python3.11 || echo python3)
 VENV := $(BIN)/venv
 # The frameworks of examples/ have another one, which the long tests alone need.
 EXAMPLES := $(BIN)/examples
 # So do the MCP servers from PyPI that they play.
 MCP := $(BIN)/mcp
+
+# Documents that people write: docs/tools.md and docs/cli.md are printed by the program, testdata belongs to tests.
+DOCS = $(shell git ls-files --cached --others --exclude-standard '*.md' ':!docs/tools.md' ':!docs/cli.md' ':!*testdata*')
+# Lists keep their numbers, each sentence has a line, and a table has no padding. The formatter's advice to keep line breaks is left out.
+MDFORMAT = $(VENV)/bin/mdformat --number --wrap no --slw-wrap 0 --slw-min-line 0 --compact-tables 2> >(grep -v '^mdformat.s --wrap is set' >&2)
 
 PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
 
@@ -87,7 +92,7 @@ conform: ## Compare the services with the recordings of the original program in 
 PROGRAMS ?= 25000
 .PHONY: differ
 differ: ## Run PROGRAMS (default 25,000) random programs here and in Python 3.11, and compare
-	go test -timeout 30m -run TestDiffer ./internal/python/interp -v -programs $(PROGRAMS)
+	go test -timeout 30m -run TestDiffer ./python/interp -v -programs $(PROGRAMS)
 
 # The last pass goes on beyond it: in all it takes less than 10 minutes.
 CHAOS_TIME ?= 8m
@@ -101,13 +106,17 @@ test-python: $(VENV)/ready ## Run the tests of the Python SDK
 	cd sdk/python && PYTHONPATH=src $(VENV)/bin/python -m unittest discover -s tests
 
 .PHONY: check
-check: check-format check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy ## Run every check that is not a test
+check: check-format check-docs check-modules check-vet lint check-python check-proto check-generated check-scenarios check-deploy ## Run every check that is not a test
 
 .PHONY: check-format
 check-format: ## gofmt has nothing to change, and comments of protos are as narrow as those of Go
 	@if grep -nE '^ *//.{99}' proto/toolsandbox/*/*/*.proto; then echo 'comments wider than 100 columns' >&2; exit 1; fi
 	@files=$$(gofmt -l .); \
 	if [ -n "$$files" ]; then printf 'not formatted, run `make fmt`:\n%s\n' "$$files" >&2; exit 1; fi
+
+.PHONY: check-docs
+check-docs: $(VENV)/ready ## Documents have one sentence a line
+	@$(MDFORMAT) --check $(DOCS) || { echo 'not formatted, run `make fmt`' >&2; exit 1; }
 
 .PHONY: check-modules
 check-modules: ## Each module is tidy and builds by itself, without the workspace; direct dependencies have their reasons
@@ -181,9 +190,17 @@ generate: $(PROTO_TOOLS) $(VENV)/ready ## Generate the Go and Python code of the
 	$(VENV)/bin/python sdk/python/generate.py $(BIN)/buf . sdk/python/src
 
 .PHONY: fmt
-fmt: $(PROTO_TOOLS) ## Format Go and protos
+fmt: $(PROTO_TOOLS) $(VENV)/ready ## Format Go, protos and documents
 	gofmt -w .
-	$(BIN)/buf format -w proto/toolsandbox
+	$(BIN)/buf format -w --path proto/toolsandbox
+	@$(MDFORMAT) $(DOCS)
+
+.PHONY: picture
+picture: build ## Draw the README's picture from a run
+	@dir=$$(mktemp -d); trap 'rm -rf "$$dir"' EXIT; cd "$$dir"; \
+	$(BIN)/toolsandbox run --agent random:7 --out wifi wifi_while_saving_battery >/dev/null; \
+	$(BIN)/toolsandbox explain wifi wifi_while_saving_battery | \
+		$(PYTHON) $(CURDIR)/tools/docs/picture.py 'toolsandbox explain wifi wifi_while_saving_battery' >$(CURDIR)/docs/images/explain.svg
 
 .PHONY: tidy
 tidy: ## Tidy the go.mod of each module
@@ -202,9 +219,9 @@ $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool
 	touch $@
 
-$(VENV)/ready: sdk/python/requirements.txt
+$(VENV)/ready: sdk/python/requirements.txt tools/docs/requirements.txt
 	$(PYTHON) -m venv $(VENV)
-	$(VENV)/bin/pip install --quiet --disable-pip-version-check --requirement $<
+	$(VENV)/bin/pip install --quiet --disable-pip-version-check $(addprefix --requirement ,$^)
 	touch $@
 
 $(EXAMPLES)/ready: $(wildcard examples/constraints.txt examples/*/requirements.txt)
