@@ -78,3 +78,20 @@ func (t Table) ColumnNames() []string {
 	}
 	return names
 }
+
+// NewRow returns a row with some cells by column; the other cells are null. A name of no column is
+// a defect of the caller, for which NewRow panics.
+func (t Table) NewRow(cells map[string]*worldv1.Value) *worldv1.Row {
+	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(t.Columns))}
+	for i := range row.Cells {
+		row.Cells[i] = Null()
+	}
+	for name, cell := range cells {
+		at := t.Column(name)
+		if at < 0 {
+			panic(fmt.Sprintf("table %s has no column %q", t.Name, name))
+		}
+		row.Cells[at] = cell
+	}
+	return row
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -30,7 +31,7 @@ func TestBackends(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := noteWorld(t)
-		w.Load(world.Setting, []session.Row{make(session.Row, 7)})
+		w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Row(world.Setting, nil)}))
 		got := []string{call(t, catalogue, w, "act", "{}"), call(t, catalogue, w, "look", "{}"), call(t, catalogue, w, "get_wifi_status", "{}")}
 		if diff := cmp.Diff([]string{test.act, "'fast only'", test.wifi}, got); diff != "" {
 			t.Errorf("backend %q: answers (-want +got):\n%s", test.backend, diff)
