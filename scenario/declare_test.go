@@ -1,44 +1,35 @@
 package scenario
 
 import (
-	"os"
-	"path/filepath"
+	"io/fs"
 	"strings"
 	"testing"
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/packs"
 )
 
-// TestBuiltinSchema reads the file of the built-in tables as a pack's schema.
+// TestBuiltinSchema reads the file of the built-in tables as a pack's schema: it restates them and
+// declares nothing.
 func TestBuiltinSchema(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("..", "internal", "world", "schema.yaml"))
+	files, err := packs.Open(packs.Phone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, table := range world.Builtin().Tables() {
-		data = []byte(strings.Replace(string(data), "- name: "+world.AuthorName(table.Name)+"\n", "- name: my_"+world.AuthorName(table.Name)+"\n", 1))
-	}
-	// Packs cannot declare lists of texts.
-	text := strings.ReplaceAll(strings.ReplaceAll(string(data), "type: texts", "type: text"), "measure: tool_trace", "measure: exact")
-	declared, _, err := LoadSchema(fstest.MapFS{schemaFile: {Data: []byte(text)}})
+	data, err := fs.ReadFile(files, schemaFile)
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := world.SchemaOrBuiltin(declared)
-	for _, table := range world.Builtin().Tables() {
-		want := append([]world.Column(nil), table.Columns...)
-		for i := range want {
-			if want[i].Kind == world.KindTexts {
-				want[i].Kind, want[i].Measure = world.KindText, world.DefaultMeasure
-			}
-		}
-		got, _ := schema.Table("MY_" + table.Name)
-		if diff := cmp.Diff(want, got.Columns); diff != "" {
-			t.Errorf("%s (-want +got):\n%s", table.Name, diff)
-		}
+	pack, err := LoadPack(fstest.MapFS{schemaFile: {Data: data}}, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(world.BuiltinTables(), pack.Restated, protocmp.Transform()); diff != "" || len(pack.Tables) > 0 {
+		t.Errorf("got %d declared tables, want none; restated ones (-want +got):\n%s", len(pack.Tables), diff)
 	}
 }
 
@@ -46,6 +37,7 @@ func TestSchemaMistakes(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"tables: [{name: Note, columns: [{name: id, type: text}]}]", `1:17: tables[0].name: is "Note", expected up to 60 lower-case letters`},
 		{"tables: [{name: contact, columns: [{name: id, type: text}]}]", `1:10: tables[0]: two tables are called "CONTACT"`},
+		{"tables: [{name: note, columns: [{name: id, type: text}]}, {name: note, columns: [{name: id, type: text}]}]", `two tables are called "NOTE"`},
 		{"tables: [{name: note}]", `1:10: tables[0]: has no "columns", which is required`},
 		{"tables: [{name: note, columns: [{name: id}]}]", `has no "type", which is required`},
 		{"tables: [{name: note, columns: [{name: id, type: texts}]}]", `unknown type "texts"; did you mean "text"?`},

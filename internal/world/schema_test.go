@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -63,6 +66,33 @@ func TestNewSchemaStandalone(t *testing.T) {
 	}
 }
 
+// TestIsBuiltin checks that a standalone pack may have a table with the name of a built-in one.
+func TestIsBuiltin(t *testing.T) {
+	own := &worldv1.TableSchema{Name: Setting, Columns: []*worldv1.Column{declaredColumn("id", KindText)}}
+	schema, err := NewSchema([]*worldv1.TableSchema{StandaloneMarker(), own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema.HasBuiltin() || schema.IsBuiltin(Setting) || !schema.IsBuiltin(Sandbox) || !Builtin().IsBuiltin(Setting) || Builtin().IsBuiltin("NOTE") {
+		t.Errorf("standalone: got built-in %v and SETTING built-in %v, want false", schema.HasBuiltin(), schema.IsBuiltin(Setting))
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := Parse([]byte("# Notes.\n---\nevents: true\ntables: [{name: note, columns: [{name: id, type: text}, {name: pages, type: number, measure: close}]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := declaredColumn("pages", KindNumber)
+	pages.Measure = "close"
+	want := []*worldv1.TableSchema{
+		{Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText), pages}}, EventTable(),
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+}
+
 func TestNewSchemaErrors(t *testing.T) {
 	id := declaredColumn("id", KindText)
 	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}
@@ -80,6 +110,8 @@ func TestNewSchemaErrors(t *testing.T) {
 		want     string
 		declared []*worldv1.TableSchema
 	}{
+		{`two tables are called "SANDBOX"`, []*worldv1.TableSchema{{Name: "NOTE", Columns: []*worldv1.Column{id}}, StandaloneMarker()}},
+		{`two tables are called "NOTE"`, append(one("NOTE", id), one("NOTE", id)...)},
 		{`two tables are called "CONTACT"`, one(Contact, id)},
 		{"the first column is the id", one("NOTE")},
 		{"the first column is the id", one("NOTE", declaredColumn("id", KindNumber))},

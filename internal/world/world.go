@@ -1,5 +1,5 @@
-// Package world describes the tables of a session: columns, cell types and default measures.
-// schema.yaml declares the built-in tables; packs may declare more. The package also has
+// Package world describes the tables of a session: columns, cell types and default measures. The
+// phone's pack declares the built-in tables; other packs may declare more. The package also has
 // constructors and accessors of cells. It has no state.
 package world
 

@@ -26,8 +26,10 @@ type Pack struct {
 	Description string `json:"description"`
 	// Digest is the SHA-256 of its files, in hex.
 	Digest string `json:"digest"`
-	// Standalone is set for a pack without the built-in tools and tables.
+	// Standalone is set for a pack without the built-in tools and tables, BuiltIn for the one that has
+	// them.
 	Standalone bool           `json:"standalone"`
+	BuiltIn    bool           `json:"built_in"`
 	Needs      []string       `json:"needs"`
 	Tables     []PackTable    `json:"tables"`
 	Tools      []PackTool     `json:"tools"`
@@ -81,12 +83,12 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 	}
 	out := &Pack{
 		Name: pack.Name, Version: pack.Version, Licence: pack.Licence, Description: pack.Description, Digest: pack.Digest,
-		Standalone: pack.Standalone, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
+		Standalone: pack.Standalone, BuiltIn: len(pack.Restated) > 0, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
 	}
 	for _, need := range pack.Needs {
 		out.Needs = append(out.Needs, need.Variable+need.Command) // one of them is empty
 	}
-	for _, declared := range pack.Tables {
+	for _, declared := range slices.Concat(pack.Restated, pack.Tables) {
 		if declared.GetName() != world.Sandbox {
 			out.Tables = append(out.Tables, packTable(declared))
 		}
@@ -123,8 +125,11 @@ func packTable(declared *worldv1.TableSchema) PackTable {
 
 // base describes what a pack extends.
 func (p *Pack) base() string {
-	if p.Standalone {
+	switch {
+	case p.Standalone:
 		return "stands alone: no built-in tools and tables"
+	case p.BuiltIn:
+		return "has the built-in tools and tables, which other packs extend"
 	}
 	return "extends the built-in tools and tables"
 }
