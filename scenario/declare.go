@@ -75,12 +75,15 @@ func (l *loader) loadSchema() {
 	})
 }
 
-// declare adds a table to the schema if it has no mistake. The phone's own pack restates built-in
-// tables, which adds nothing.
+// declare adds a table, or columns of a built-in table, to the schema if it has no mistake. The
+// phone's own pack restates built-in tables, which adds nothing.
 func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
-	if r.world().IsBuiltin(table.GetName()) && world.RestatesBuiltin(table) {
-		l.restated = append(l.restated, table)
-		return
+	if r.world().IsBuiltin(table.GetName()) {
+		if world.RestatesBuiltin(table) {
+			l.restated = append(l.restated, table)
+			return
+		}
+		r.checkExtension(at, table.GetName())
 	}
 	if len(r.errors) > 0 {
 		return
@@ -93,6 +96,31 @@ func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 	l.declared, l.schema = append(l.declared, table), schema
 }
 
+// checkExtension checks a declaration that adds columns to a built-in table. Worlds have rows of
+// the table without these columns, so each states its default.
+func (r *reader) checkExtension(at *value, table string) {
+	builtin, _ := r.world().Table(table)
+	name := world.AuthorName(table)
+	if table == world.Sandbox {
+		r.fail(at, "sandbox holds the messages, which have no other columns")
+		return
+	}
+	if description := at.get("description"); description != nil {
+		r.fail(description, "%s is a built-in table, which has a description; remove this one", name)
+	}
+	columns := r.items(at.get("columns"))
+	if len(columns) == 0 {
+		r.fail(at, "%s is a built-in table; expected new columns of it", name)
+	}
+	for _, column := range columns {
+		if written := column.get("name"); builtin.Column(written.text) >= 0 {
+			r.fail(written, "%s is a built-in table and has a column %s; name only new columns", name, written.text)
+		} else if column.get("default") == nil {
+			r.fail(column, `has no "default", expected a %s or null, which rows of %s without it have`, column.get("type").text, name)
+		}
+	}
+}
+
 // checkTable checks a table of schema.yaml by itself.
 func (r *reader) checkTable(v *value) {
 	if v = r.object(v, declaredTableForm()); v == nil {
@@ -103,9 +131,12 @@ func (r *reader) checkTable(v *value) {
 		r.fail(v, "%s is the table of what the user allows, which comes by itself; give it another name", name)
 	}
 	r.text(v.get("description"))
-	for _, item := range r.items(v.get("columns")) {
+	for i, item := range r.items(v.get("columns")) {
 		if column := r.object(item, declaredColumnForm()); column != nil {
 			r.checkColumn(column, world.TableName(name) == world.Sandbox)
+			if i == 0 && column.get("default") != nil && !r.world().IsBuiltin(world.TableName(name)) {
+				r.fail(column.get("default"), "is a default of the row's id, which has none; remove it")
+			}
 		}
 	}
 }
@@ -117,6 +148,7 @@ func (r *reader) checkColumn(v *value, message bool) {
 	if kind := v.get("type"); r.checkShape(kind, shapeText) {
 		if known, ok := world.ParseKind(kind.text); ok && (known != world.KindTexts || message) {
 			column.Kind = known
+			r.checkDefault(v.get("default"), known)
 		} else {
 			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
 		}
@@ -137,6 +169,12 @@ func (r *reader) checkColumn(v *value, message bool) {
 	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
 		r.fail(measure, "%s", reason)
 	}
+}
+
+// checkDefault checks the default of a column's cells.
+func (r *reader) checkDefault(v *value, kind world.Kind) {
+	of := map[world.Kind]shape{world.KindText: shapeText, world.KindNumber: shapeNumber, world.KindBool: shapeBool}[kind]
+	r.checkShape(v, of, shapeNull)
 }
 
 // declaredName reads the name of a table or column.

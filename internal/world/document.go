@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"slices"
@@ -34,7 +35,10 @@ func Parse(document []byte) ([]*worldv1.TableSchema, error) {
 	var declared struct {
 		Tables []struct {
 			Name, Description string
-			Columns           []struct{ Name, Type, Measure, Description string }
+			Columns           []struct {
+				Name, Type, Measure, Description string
+				Default                          any
+			}
 		}
 		Events bool
 	}
@@ -50,8 +54,12 @@ func Parse(document []byte) ([]*worldv1.TableSchema, error) {
 	for _, table := range declared.Tables {
 		out := &worldv1.TableSchema{Name: TableName(table.Name), Description: table.Description}
 		for _, c := range table.Columns {
+			cell, err := defaultCell(c.Default)
+			if err != nil {
+				return nil, fmt.Errorf("table %s: column %s: %w", table.Name, c.Name, err)
+			}
 			out.Columns = append(out.Columns, &worldv1.Column{
-				Name: c.Name, Type: worldv1.CellType(kinds[c.Type]), Measure: cmp.Or(c.Measure, DefaultMeasure), Description: c.Description,
+				Name: c.Name, Type: worldv1.CellType(kinds[c.Type]), Measure: cmp.Or(c.Measure, DefaultMeasure), Description: c.Description, Default: cell,
 			})
 		}
 		tables = append(tables, out)
@@ -60,6 +68,26 @@ func Parse(document []byte) ([]*worldv1.TableSchema, error) {
 		tables = append(tables, EventTable())
 	}
 	return tables, nil
+}
+
+// defaultCell converts the default of a column, nil for null.
+func defaultCell(decoded any) (*worldv1.Value, error) {
+	switch v := decoded.(type) {
+	case nil:
+		return nil, nil
+	case bool:
+		return Bool(v), nil
+	case string:
+		return Text(v), nil
+	case float64:
+		return Number(v), nil
+	case int64:
+		return Number(float64(v)), nil
+	case uint64:
+		return Number(float64(v)), nil
+	default:
+		return nil, fmt.Errorf("the default is a %T, expected a cell", decoded)
+	}
 }
 
 // BuiltinTables returns the declarations of the built-in tables, SANDBOX first, which must not be

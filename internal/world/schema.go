@@ -27,7 +27,8 @@ type Schema struct {
 	builtin int
 }
 
-// NewSchema returns the built-in tables and those that a pack declares. A standalone pack declares
+// NewSchema returns the built-in tables and those that a pack declares. A declaration with the name
+// of a built-in table other than SANDBOX adds columns to it. A standalone pack declares
 // StandaloneMarker first; its schema has SANDBOX and the declared tables. The error describes an
 // invalid declaration.
 func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
@@ -39,8 +40,14 @@ func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 		tables, declared = tables[:1], declared[1:]
 	}
 	builtin := len(tables)
-	for _, table := range declared {
-		tables = append(tables, tableOf(table))
+	for _, declaration := range declared {
+		table := tableOf(declaration)
+		at := slices.IndexFunc(tables[:builtin], func(t Table) bool { return t.Name == table.Name })
+		if at <= 0 { // SANDBOX is first
+			tables = append(tables, table)
+			continue
+		}
+		tables[at].Columns = slices.Concat(tables[at].Columns, table.Columns)
 	}
 	return newSchema(tables, builtin)
 }
@@ -87,6 +94,9 @@ func newSchema(tables []Table, builtin int) (*Schema, error) {
 			if column.Kind < KindText || column.Kind > KindTexts || column.Kind == KindTexts && i > 0 {
 				return nil, fmt.Errorf("table %s: column %s has no type of a cell", table.Name, column.Name)
 			}
+			if !Fits(column.Default, column.Kind) {
+				return nil, fmt.Errorf("table %s: the default of column %s is no %s", table.Name, column.Name, column.Kind)
+			}
 		}
 	}
 	return s, nil
@@ -102,7 +112,7 @@ func (s *Schema) StoredTables() []Table { return s.tables[1:] }
 // HasBuiltin reports whether the schema has the built-in tables besides SANDBOX.
 func (s *Schema) HasBuiltin() bool { return s.builtin > 1 }
 
-// IsBuiltin reports whether a table is built in.
+// IsBuiltin reports whether a table is built in. A pack may have added columns to it.
 func (s *Schema) IsBuiltin(name string) bool {
 	i, ok := s.indices[name]
 	return ok && i < s.builtin
@@ -131,6 +141,7 @@ func tableOf(declared *worldv1.TableSchema) Table {
 	for _, column := range declared.GetColumns() {
 		table.Columns = append(table.Columns, Column{
 			Name: column.GetName(), Kind: Kind(column.GetType()), Measure: column.GetMeasure(), Description: column.GetDescription(),
+			Default: column.GetDefault(),
 		})
 	}
 	return table

@@ -38,9 +38,11 @@ type Pack struct {
 
 // PackTable is a declared table of a pack.
 type PackTable struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Columns     []PackColumn `json:"columns"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Extends is set for a built-in table to which the pack adds the columns.
+	Extends bool         `json:"extends,omitempty"`
+	Columns []PackColumn `json:"columns"`
 }
 
 // PackColumn is a column of such a table.
@@ -49,6 +51,8 @@ type PackColumn struct {
 	Type        string `json:"type"`
 	Measure     string `json:"measure"`
 	Description string `json:"description"`
+	// Default is the cell of a row that is written without one, as JSON. Empty means null.
+	Default string `json:"default,omitempty"`
 }
 
 // PackTool is a tool of a pack.
@@ -88,9 +92,12 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 	for _, need := range pack.Needs {
 		out.Needs = append(out.Needs, need.Variable+need.Command) // one of them is empty
 	}
+	schema := world.SchemaOrBuiltin(pack.Tables)
 	for _, declared := range slices.Concat(pack.Restated, pack.Tables) {
 		if declared.GetName() != world.Sandbox {
-			out.Tables = append(out.Tables, packTable(declared))
+			table := packTable(declared)
+			table.Extends = !out.BuiltIn && schema.IsBuiltin(declared.GetName())
+			out.Tables = append(out.Tables, table)
 		}
 	}
 	for _, info := range tools {
@@ -116,9 +123,13 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 func packTable(declared *worldv1.TableSchema) PackTable {
 	table := PackTable{Name: world.AuthorName(declared.GetName()), Description: declared.GetDescription()}
 	for _, column := range declared.GetColumns() {
-		table.Columns = append(table.Columns, PackColumn{
+		described := PackColumn{
 			Name: column.GetName(), Type: world.Kind(column.GetType()).String(), Measure: column.GetMeasure(), Description: column.GetDescription(),
-		})
+		}
+		if column.GetDefault().GetKind() != nil {
+			described.Default = world.Literal(column.GetDefault())
+		}
+		table.Columns = append(table.Columns, described)
 	}
 	return table
 }
@@ -170,6 +181,9 @@ func WritePack(w io.Writer, pack *Pack) error {
 		for _, column := range table.Columns {
 			columns = append(columns, column.Name+": "+column.Type)
 		}
+		if table.Extends {
+			columns = slices.Insert(columns, 0, "…")
+		}
 		p.line("  %s(%s)", table.Name, strings.Join(columns, ", "))
 	}
 	p.heading("Tools")
@@ -199,10 +213,18 @@ func PackPage(w io.Writer, pack *Pack) error {
 		p.heading("## Tables")
 	}
 	for _, table := range pack.Tables {
-		p.line("\n### %s\n\n%s\n", table.Name, cmp.Or(table.Description, notStated))
+		description := cmp.Or(table.Description, notStated)
+		if table.Extends {
+			description = "New columns of the built-in table."
+		}
+		p.line("\n### %s\n\n%s\n", table.Name, description)
 		p.line("| column | type | measure | meaning |\n|---|---|---|---|")
 		for _, c := range table.Columns {
-			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(c.Description))
+			meaning := c.Description
+			if c.Default != "" {
+				meaning += " " + c.Default + " by default."
+			}
+			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(meaning))
 		}
 	}
 	if len(pack.Tools) > 0 {
