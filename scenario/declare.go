@@ -39,7 +39,8 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 	return l.declared, manifest.Categories, nil
 }
 
-// loadSchema reads the pack's tables.
+// loadSchema reads the pack's tables. world.Parse decodes them after the reader has found the
+// mistakes with their positions.
 func (l *loader) loadSchema() {
 	l.optional(schemaFile, func(r *reader, data []byte) {
 		doc := r.object(r.only(data, "schema"), schemaForm())
@@ -50,24 +51,40 @@ func (l *loader) loadSchema() {
 		if events == nil {
 			r.require(doc, "tables")
 		}
-		for _, item := range r.items(doc.get("tables")) {
-			table := r.declaredTable(item)
-			if table.GetName() == world.Consent {
-				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorName(world.Consent))
-			}
-			l.declare(r, item, table)
+		items := r.items(doc.get("tables"))
+		for _, item := range items {
+			r.checkTable(item)
 		}
 		if r.checkShape(events, shapeBool) {
 			if !events.boolean {
 				r.fail(events, "is false; leave it out")
 			}
-			l.declare(r, events, world.EventTable())
+			items = append(items, events)
+		}
+		if len(r.errors) > 0 {
+			return
+		}
+		tables, err := world.Parse(data)
+		if err != nil || len(tables) != len(items) {
+			r.fail(doc, "cannot be decoded: %v", err)
+			return
+		}
+		for i, item := range items {
+			l.declare(r, item, tables[i])
 		}
 	})
 }
 
-// declare adds a table to the schema if it has no mistake.
+// declare adds a table, or columns of a built-in table, to the schema if it has no mistake. The
+// phone's own pack restates built-in tables, which adds nothing.
 func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
+	if r.world().IsBuiltin(table.GetName()) {
+		if world.RestatesBuiltin(table) {
+			l.restated = append(l.restated, table)
+			return
+		}
+		r.checkExtension(at, table.GetName())
+	}
 	if len(r.errors) > 0 {
 		return
 	}
@@ -79,57 +96,85 @@ func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
 	l.declared, l.schema = append(l.declared, table), schema
 }
 
-// declaredTable reads a table of schema.yaml.
-func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
-	out := &worldv1.TableSchema{}
-	if v = r.object(v, declaredTableForm()); v == nil {
-		return out
+// checkExtension checks a declaration that adds columns to a built-in table. Worlds have rows of
+// the table without these columns, so each states its default.
+func (r *reader) checkExtension(at *value, table string) {
+	builtin, _ := r.world().Table(table)
+	name := world.AuthorName(table)
+	if table == world.Sandbox {
+		r.fail(at, "sandbox holds the messages, which have no other columns")
+		return
 	}
-	r.require(v, "name")
-	r.require(v, "columns")
-	out.Name = world.TableName(r.declaredName(v.get("name")))
-	out.Description = r.text(v.get("description"))
-	for _, item := range r.items(v.get("columns")) {
-		if column := r.object(item, declaredColumnForm()); column != nil {
-			out.Columns = append(out.Columns, r.declaredColumn(column))
+	if description := at.get("description"); description != nil {
+		r.fail(description, "%s is a built-in table, which has a description; remove this one", name)
+	}
+	columns := r.items(at.get("columns"))
+	if len(columns) == 0 {
+		r.fail(at, "%s is a built-in table; expected new columns of it", name)
+	}
+	for _, column := range columns {
+		if written := column.get("name"); builtin.Column(written.text) >= 0 {
+			r.fail(written, "%s is a built-in table and has a column %s; name only new columns", name, written.text)
+		} else if column.get("default") == nil {
+			r.fail(column, `has no "default", expected a %s or null, which rows of %s without it have`, column.get("type").text, name)
 		}
 	}
-	return out
 }
 
-func (r *reader) declaredColumn(v *value) *worldv1.Column {
-	r.require(v, "name")
-	r.require(v, "type")
-	out := &worldv1.Column{Name: r.declaredName(v.get("name")), Description: r.text(v.get("description")), Measure: world.DefaultMeasure}
-	if kind := v.get("type"); r.checkShape(kind, shapeText) {
-		for _, known := range cellKinds() {
-			if known.String() == kind.text {
-				out.Type = worldv1.CellType(known)
+// checkTable checks a table of schema.yaml by itself.
+func (r *reader) checkTable(v *value) {
+	if v = r.object(v, declaredTableForm()); v == nil {
+		return
+	}
+	name := r.declaredName(v.get("name"))
+	if world.TableName(name) == world.Consent {
+		r.fail(v, "%s is the table of what the user allows, which comes by itself; give it another name", name)
+	}
+	r.text(v.get("description"))
+	for i, item := range r.items(v.get("columns")) {
+		if column := r.object(item, declaredColumnForm()); column != nil {
+			r.checkColumn(column, world.TableName(name) == world.Sandbox)
+			if i == 0 && column.get("default") != nil && !r.world().IsBuiltin(world.TableName(name)) {
+				r.fail(column.get("default"), "is a default of the row's id, which has none; remove it")
 			}
 		}
-		if out.GetType() == 0 {
+	}
+}
+
+// checkColumn checks a column by itself. Only messages hold lists of texts.
+func (r *reader) checkColumn(v *value, message bool) {
+	column := world.Column{Name: r.declaredName(v.get("name"))}
+	r.text(v.get("description"))
+	if kind := v.get("type"); r.checkShape(kind, shapeText) {
+		if known, ok := world.ParseKind(kind.text); ok && (known != world.KindTexts || message) {
+			column.Kind = known
+			r.checkDefault(v.get("default"), known)
+		} else {
 			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
 		}
 	}
 	measure := v.get("measure")
 	if !r.checkShape(measure, shapeText) {
-		return out
+		return
 	}
-	out.Measure = measure.text
 	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
-	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
 	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
 		if measureOfPack, ok := r.packMeasures.find(measure.text, CellMeasure); !ok {
 			r.fail(measure, "%s", r.packMeasures.unknown(measure.text, CellMeasure))
 		} else if measureOfPack != nil && column.Kind != 0 && measureOfPack.unsuited(column) != "" {
 			r.fail(measure, "%s", measureOfPack.unsuited(column))
 		}
-		return out
+		return
 	}
 	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
 		r.fail(measure, "%s", reason)
 	}
-	return out
+}
+
+// checkDefault checks the default of a column's cells.
+func (r *reader) checkDefault(v *value, kind world.Kind) {
+	of := map[world.Kind]shape{world.KindText: shapeText, world.KindNumber: shapeNumber, world.KindBool: shapeBool}[kind]
+	r.checkShape(v, of, shapeNull)
 }
 
 // declaredName reads the name of a table or column.

@@ -213,10 +213,7 @@ func (e *tableEdit) indexColumn(column int) {
 // add appends rows. The first column is the row's id; by default it depends on the row's content.
 func (e *tableEdit) add(v *value) {
 	for _, item := range e.items(v) {
-		row := &worldv1.Row{Cells: make([]*worldv1.Value, len(e.schema.Columns))}
-		for i := range row.GetCells() {
-			row.Cells[i] = world.Null()
-		}
+		row := e.schema.NewRow(nil)
 		e.rows, e.created[row] = append(e.rows, row), true
 		e.added, e.written = append(e.added, row), append(e.written, item)
 		e.set(len(e.rows)-1, item)

@@ -317,7 +317,7 @@ func changeForm(table string) form {
 	}}
 }
 
-// rowForm is a row of a table. Missing columns are null.
+// rowForm is a row of a table. Missing columns have their default.
 func rowForm(table world.Table) form {
 	var f form
 	for _, column := range table.Columns {
@@ -337,7 +337,7 @@ var packForm = sync.OnceValue(func() form {
 		{"licence", "text", "The terms under which others may use it, as an SPDX identifier.", false},
 		{"description", "text", "What it is about.", false},
 		{"standalone", "yes", "The pack has none of the built-in tools and tables.", false},
-		{"categories", "[ownCategory]", "Categories that its scenarios may have beside the built-in ones.", false},
+		{"categories", "[packCategory]", "Categories that its scenarios may have beside the built-in ones.", false},
 		{"tools", "[toolServer]", "Servers whose tools the pack has beside those in its files.", false},
 		{"needs", "needs", "What has to be there before its scenarios are played.", false},
 	}}
@@ -362,7 +362,7 @@ var toolTextForm = sync.OnceValue(func() form {
 // schemaForm is the document of schema.yaml.
 var schemaForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones.", false},
+		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones, and new columns of built-in ones.", false},
 		{"events", "yes", "The pack's tools may schedule events, which the table event holds.", false},
 	}}
 })
@@ -383,7 +383,7 @@ var declaredTableForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"name", "declaredName", "What the table is called, in lower case.", true},
 		{"description", "text", "What a row is, in one sentence.", false},
-		{"columns", "[declaredColumn]", "The columns; the first is a row's id, a text.", true},
+		{"columns", "[declaredColumn]", "The columns; the first is a row's id, a text. Of a built-in table, new columns only.", true},
 	}}
 })
 
@@ -393,6 +393,7 @@ var declaredColumnForm = sync.OnceValue(func() form {
 		{"name", "declaredName", "What the column is called, in lower case.", true},
 		{"type", "cellType", "What its cells hold, unless they are null.", true},
 		{"measure", "columnMeasure", "How its cells are compared unless a constraint says otherwise; exact by default.", false},
+		{"default", "textCell|numberCell|booleanCell", "The cell of a row that is written without one; null by default. New columns of a built-in table need it.", false},
 		{"description", "text", "What the cells mean, in one sentence.", false},
 	}}
 })

@@ -42,8 +42,9 @@ type Pack struct {
 	// Digest is the hex SHA-256 of the names and contents of its files. A directory and its archive
 	// have the same digest.
 	Digest string
-	// Tables are the tables that the pack declares, as in setups.
-	Tables []*worldv1.TableSchema
+	// Tables are the tables that the pack declares, as in setups. Restated are the built-in tables in
+	// its schema, which only the phone's pack has.
+	Tables, Restated []*worldv1.TableSchema
 	// Modules are the files of the pack's tools. Backends lists the backends of its tools except
 	// DefaultBackend.
 	Modules  []*setupv1.ToolModule
@@ -87,7 +88,7 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	}
 	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
-	pack.ToolServers = l.servers
+	pack.Restated, pack.ToolServers = l.restated, l.servers
 	if pack.Scenarios, err = l.expandScenarios(); err != nil {
 		return nil, err
 	}
@@ -102,8 +103,10 @@ type loader struct {
 	packFiles
 
 	opts Options
-	// declared are the pack's tables. schema holds them with the built-in ones.
+	// declared are the pack's tables, restated the built-in ones in its schema. schema holds the
+	// declared tables with the built-in ones.
 	declared   []*worldv1.TableSchema
+	restated   []*worldv1.TableSchema
 	schema     *world.Schema
 	worlds     map[string]*startWorld
 	recordings map[string][]*setupv1.RecordedAnswer

@@ -2,13 +2,9 @@ package world
 
 import (
 	"cmp"
-	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-
-	"github.com/goccy/go-yaml"
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -27,9 +23,12 @@ const DefaultMeasure = "exact"
 type Schema struct {
 	tables  []Table
 	indices map[string]int
+	// builtin is the number of built-in tables, which come first.
+	builtin int
 }
 
-// NewSchema returns the built-in tables and those that a pack declares. A standalone pack declares
+// NewSchema returns the built-in tables and those that a pack declares. A declaration with the name
+// of a built-in table other than SANDBOX adds columns to it. A standalone pack declares
 // StandaloneMarker first; its schema has SANDBOX and the declared tables. The error describes an
 // invalid declaration.
 func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
@@ -40,10 +39,17 @@ func NewSchema(declared []*worldv1.TableSchema) (*Schema, error) {
 	if declared[0].GetName() == Sandbox {
 		tables, declared = tables[:1], declared[1:]
 	}
-	for _, table := range declared {
-		tables = append(tables, tableOf(table))
+	builtin := len(tables)
+	for _, declaration := range declared {
+		table := tableOf(declaration)
+		at := slices.IndexFunc(tables[:builtin], func(t Table) bool { return t.Name == table.Name })
+		if at <= 0 { // SANDBOX is first
+			tables = append(tables, table)
+			continue
+		}
+		tables[at].Columns = slices.Concat(tables[at].Columns, table.Columns)
 	}
-	return newSchema(tables)
+	return newSchema(tables, builtin)
 }
 
 // StandaloneMarker returns the declaration that precedes the tables of a standalone pack. The
@@ -65,8 +71,8 @@ func SchemaOrBuiltin(declared []*worldv1.TableSchema) *Schema {
 	return schema
 }
 
-func newSchema(tables []Table) (*Schema, error) {
-	s := &Schema{tables: tables, indices: make(map[string]int, len(tables))}
+func newSchema(tables []Table, builtin int) (*Schema, error) {
+	s := &Schema{tables: tables, indices: make(map[string]int, len(tables)), builtin: builtin}
 	if len(tables) > MaxTables {
 		return nil, fmt.Errorf("%d tables, at most %d are possible", len(tables), MaxTables)
 	}
@@ -88,6 +94,9 @@ func newSchema(tables []Table) (*Schema, error) {
 			if column.Kind < KindText || column.Kind > KindTexts || column.Kind == KindTexts && i > 0 {
 				return nil, fmt.Errorf("table %s: column %s has no type of a cell", table.Name, column.Name)
 			}
+			if !Fits(column.Default, column.Kind) {
+				return nil, fmt.Errorf("table %s: the default of column %s is no %s", table.Name, column.Name, column.Kind)
+			}
 		}
 	}
 	return s, nil
@@ -100,10 +109,13 @@ func (s *Schema) Tables() []Table { return s.tables }
 // changed.
 func (s *Schema) StoredTables() []Table { return s.tables[1:] }
 
-// HasBuiltin reports whether the schema has the built-in tables.
-func (s *Schema) HasBuiltin() bool {
-	_, ok := s.indices[Setting]
-	return ok
+// HasBuiltin reports whether the schema has the built-in tables besides SANDBOX.
+func (s *Schema) HasBuiltin() bool { return s.builtin > 1 }
+
+// IsBuiltin reports whether a table is built in. A pack may have added columns to it.
+func (s *Schema) IsBuiltin(name string) bool {
+	i, ok := s.indices[name]
+	return ok && i < s.builtin
 }
 
 // Table returns a table by name. ok is false if it is unknown.
@@ -129,47 +141,10 @@ func tableOf(declared *worldv1.TableSchema) Table {
 	for _, column := range declared.GetColumns() {
 		table.Columns = append(table.Columns, Column{
 			Name: column.GetName(), Kind: Kind(column.GetType()), Measure: column.GetMeasure(), Description: column.GetDescription(),
+			Default: column.GetDefault(),
 		})
 	}
 	return table
-}
-
-//go:embed schema.yaml
-var builtin []byte
-
-// Builtin returns the schema of the built-in world.
-var Builtin = sync.OnceValue(func() *Schema {
-	schema, err := parse(builtin)
-	if err != nil {
-		panic("schema.yaml: " + err.Error()) // the file is built in
-	}
-	return schema
-})
-
-// kinds maps the names of cell types in files to kinds.
-var kinds = map[string]Kind{"text": KindText, "number": KindNumber, "boolean": KindBool, "texts": KindTexts}
-
-// parse decodes a schema. Package scenario reads the schemas of packs, which have the same format.
-func parse(document []byte) (*Schema, error) {
-	var declared struct {
-		Tables []struct {
-			Name, Description string
-			Columns           []struct{ Name, Type, Measure, Description string }
-		}
-	}
-	if err := yaml.UnmarshalWithOptions(document, &declared, yaml.Strict()); err != nil {
-		return nil, err
-	}
-	tables := make([]Table, len(declared.Tables))
-	for i, table := range declared.Tables {
-		tables[i] = Table{Name: TableName(table.Name), Description: table.Description}
-		for _, c := range table.Columns {
-			tables[i].Columns = append(tables[i].Columns, Column{
-				Name: c.Name, Kind: kinds[c.Type], Measure: cmp.Or(c.Measure, DefaultMeasure), Description: c.Description,
-			})
-		}
-	}
-	return newSchema(tables)
 }
 
 // TableName returns the name of a table from its name in files, e.g. CONTACT for contact.

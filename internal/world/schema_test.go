@@ -5,6 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/testing/protocmp"
+
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -63,6 +67,57 @@ func TestNewSchemaStandalone(t *testing.T) {
 	}
 }
 
+// TestNewSchemaExtension checks that two packs can add columns to a built-in table.
+func TestNewSchemaExtension(t *testing.T) {
+	charge := declaredColumn("charge_percent", KindNumber)
+	charge.Default = Number(80)
+	schema, err := NewSchema([]*worldv1.TableSchema{
+		{Name: Setting, Columns: []*worldv1.Column{charge}}, {Name: Setting, Columns: []*worldv1.Column{declaredColumn("owner", KindText)}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	builtin, _ := Builtin().Table(Setting)
+	setting, _ := schema.Table(Setting)
+	if diff := cmp.Diff(append(builtin.ColumnNames(), "charge_percent", "owner"), setting.ColumnNames()); diff != "" || len(schema.Tables()) != len(Builtin().Tables()) {
+		t.Errorf("got %d tables, columns of SETTING (-want +got):\n%s", len(schema.Tables()), diff)
+	}
+	row := setting.NewRow(map[string]*worldv1.Value{"wifi": Bool(true)}).GetCells()
+	if got := row[setting.Column("charge_percent")]; !proto.Equal(got, Number(80)) || !row[setting.Column("wifi")].GetBoolean() || row[setting.Column("owner")].GetKind() != nil {
+		t.Errorf("a row with wifi: got %v", row)
+	}
+}
+
+// TestIsBuiltin checks that a standalone pack may have a table with the name of a built-in one.
+func TestIsBuiltin(t *testing.T) {
+	own := &worldv1.TableSchema{Name: Setting, Columns: []*worldv1.Column{declaredColumn("id", KindText)}}
+	schema, err := NewSchema([]*worldv1.TableSchema{StandaloneMarker(), own})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if schema.HasBuiltin() || schema.IsBuiltin(Setting) || !schema.IsBuiltin(Sandbox) || !Builtin().IsBuiltin(Setting) || Builtin().IsBuiltin("NOTE") {
+		t.Errorf("standalone: got built-in %v and SETTING built-in %v, want false", schema.HasBuiltin(), schema.IsBuiltin(Setting))
+	}
+}
+
+func TestParse(t *testing.T) {
+	got, err := Parse([]byte("# Notes.\n---\nevents: true\ntables: [{name: note, columns: [{name: id, type: text}, {name: pages, type: number, default: 1, measure: close}, {name: gone, type: boolean, default: null}]}]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := declaredColumn("pages", KindNumber)
+	pages.Measure, pages.Default = "close", Number(1)
+	want := []*worldv1.TableSchema{
+		{Name: "NOTE", Columns: []*worldv1.Column{declaredColumn("id", KindText), pages, declaredColumn("gone", KindBool)}}, EventTable(),
+	}
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
+		t.Errorf("Parse (-want +got):\n%s", diff)
+	}
+	if _, err := Parse([]byte("tables: [{name: note, columns: [{name: id, default: [1]}]}]")); err == nil || !strings.Contains(err.Error(), "column id: the default") {
+		t.Errorf("a list as a default: got %v, want an error", err)
+	}
+}
+
 func TestNewSchemaErrors(t *testing.T) {
 	id := declaredColumn("id", KindText)
 	wide := &worldv1.TableSchema{Name: "NOTE", Columns: []*worldv1.Column{id}}
@@ -80,7 +135,10 @@ func TestNewSchemaErrors(t *testing.T) {
 		want     string
 		declared []*worldv1.TableSchema
 	}{
-		{`two tables are called "CONTACT"`, one(Contact, id)},
+		{`two tables are called "SANDBOX"`, []*worldv1.TableSchema{{Name: "NOTE", Columns: []*worldv1.Column{id}}, StandaloneMarker()}},
+		{`two tables are called "NOTE"`, append(one("NOTE", id), one("NOTE", id)...)},
+		{`table CONTACT: two columns are called "name"`, one(Contact, declaredColumn("name", KindText))},
+		{"the default of column b is no text", one("NOTE", id, &worldv1.Column{Name: "b", Type: worldv1.CellType(KindText), Default: Bool(true)})},
 		{"the first column is the id", one("NOTE")},
 		{"the first column is the id", one("NOTE", declaredColumn("id", KindNumber))},
 		{`two columns are called "id"`, one("NOTE", id, id)},

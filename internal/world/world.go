@@ -1,9 +1,10 @@
-// Package world describes the tables of a session: columns, cell types and default measures.
-// schema.yaml declares the built-in tables; packs may declare more. The package also has
-// constructors and accessors of cells. It has no state.
+// Package world describes the tables of a session: columns, cell types and default measures. The
+// phone's pack declares the built-in tables; other packs may declare more and add columns to those.
+// The package also has constructors and accessors of cells. It has no state.
 package world
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -55,7 +56,12 @@ type Column struct {
 	// Measure is the default column measure, as scenarios name it.
 	Measure     string
 	Description string
+	// Default is the cell of a row that is written without one; nil is null.
+	Default *worldv1.Value
 }
+
+// DefaultCell returns the column's default, which must not be changed.
+func (c Column) DefaultCell() *worldv1.Value { return cmp.Or(c.Default, Null()) }
 
 // Table is the schema of one table. Cells of a row are in the order of the columns. The first is
 // the row's id.
@@ -77,4 +83,21 @@ func (t Table) ColumnNames() []string {
 		names = append(names, t.Columns[i].Name)
 	}
 	return names
+}
+
+// NewRow returns a row with some cells by column. Each other cell is its column's default. A name
+// of no column is a defect of the caller, for which NewRow panics.
+func (t Table) NewRow(cells map[string]*worldv1.Value) *worldv1.Row {
+	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(t.Columns))}
+	for i, column := range t.Columns {
+		row.Cells[i] = column.DefaultCell()
+	}
+	for name, cell := range cells {
+		at := t.Column(name)
+		if at < 0 {
+			panic(fmt.Sprintf("table %s has no column %q", t.Name, name))
+		}
+		row.Cells[at] = cell
+	}
+	return row
 }

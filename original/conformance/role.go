@@ -294,23 +294,31 @@ func (c *roleCase) setup(role worldv1.Role) (*setupv1.Setup, error) {
 	return &setupv1.Setup{
 		Name: "role", MaxMessages: maxMessages, Clock: &setupv1.Clock{Now: caseTime, TimeZone: defaultZone},
 		Tools: selection, Messages: c.rows, Tables: []*worldv1.Table{
-			roleTable(world.Setting, []*worldv1.Value{
-				world.Text("device"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false),
-				world.Number(37.334606), world.Number(-122.009102),
+			roleTable(world.Setting, roleCells{
+				"device_id": world.Text("device"), "cellular": world.Bool(true), "wifi": world.Bool(true), "location_service": world.Bool(true),
+				"low_battery_mode": world.Bool(false), "latitude": world.Number(37.334606), "longitude": world.Number(-122.009102),
 			}),
-			roleTable(world.Contact,
-				[]*worldv1.Value{world.Text("p-self"), world.Text("Tomás Ünal"), world.Text("+11234567890"), world.Text("self"), world.Bool(true)},
-				[]*worldv1.Value{world.Text("p-1"), world.Text("Jane “Q” Doe"), world.Text("+15550001111"), world.Text("friend"), world.Bool(false)}),
+			roleTable(world.Contact, roleCells{
+				"person_id": world.Text("p-self"), "name": world.Text("Tomás Ünal"), "phone_number": world.Text("+11234567890"),
+				"relationship": world.Text("self"), "is_self": world.Bool(true),
+			}, roleCells{
+				"person_id": world.Text("p-1"), "name": world.Text("Jane “Q” Doe"), "phone_number": world.Text("+15550001111"),
+				"relationship": world.Text("friend"), "is_self": world.Bool(false),
+			}),
 			roleTable(world.Messaging),
 			roleTable(world.Reminder),
 		},
 	}, nil
 }
 
-func roleTable(name string, rows ...[]*worldv1.Value) *worldv1.Table {
+// roleCells are cells of a row by column.
+type roleCells = map[string]*worldv1.Value
+
+func roleTable(name string, rows ...roleCells) *worldv1.Table {
+	schema, _ := world.Builtin().Table(name)
 	table := &worldv1.Table{Name: name}
 	for _, cells := range rows {
-		table.Rows = append(table.Rows, &worldv1.Row{Cells: cells})
+		table.Rows = append(table.Rows, schema.NewRow(cells))
 	}
 	return table
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -54,9 +55,10 @@ func TestSetup(t *testing.T) {
 	}
 	want := &setupv1.Setup{
 		Name: "off_scrambled", MaxMessages: 7, Clock: &setupv1.Clock{Now: 100.5, TimeZone: "UTC"}, Categories: []string{"TWO"},
-		Tables: []*worldv1.Table{{Name: world.Setting, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
-			world.Text("d"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1.5), world.Number(2),
-		}}}}},
+		Tables: []*worldv1.Table{{Name: world.Setting, Rows: []*worldv1.Row{worldtest.Row(world.Setting, worldtest.Cells{
+			"device_id": world.Text("d"), "cellular": world.Bool(true), "wifi": world.Bool(true), "location_service": world.Bool(true),
+			"low_battery_mode": world.Bool(false), "latitude": world.Number(1.5), "longitude": world.Number(2),
+		})}}},
 		Messages: []*worldv1.Message{
 			{
 				Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT,
@@ -195,13 +197,13 @@ func TestTables(t *testing.T) {
 	}
 	want := []*worldv1.Table{
 		{Name: world.Setting},
-		{Name: world.Contact, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
-			world.Text("p"), world.Text("A"), world.Null(), world.Null(), world.Bool(true),
-		}}}},
+		{Name: world.Contact, Rows: []*worldv1.Row{worldtest.Row(world.Contact, worldtest.Cells{
+			"person_id": world.Text("p"), "name": world.Text("A"), "is_self": world.Bool(true),
+		})}},
 		{Name: world.Contact, Index: 3},
-		{Name: world.Reminder, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
-			world.Null(), world.Text("NaN"), world.Null(), world.Null(), world.Number(math.NaN()), world.Number(math.Inf(-1)),
-		}}}},
+		{Name: world.Reminder, Rows: []*worldv1.Row{worldtest.Row(world.Reminder, worldtest.Cells{
+			"content": world.Text("NaN"), "latitude": world.Number(math.NaN()), "longitude": world.Number(math.Inf(-1)),
+		})}},
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform(), cmpopts.EquateNaNs()); diff != "" {
 		t.Errorf("tables (-want +got):\n%s", diff)

@@ -109,6 +109,8 @@ func (r *reader) rows(source, n *node, name string, index int32) *worldv1.Table 
 	return table
 }
 
+// row reads a row. A cell that it does not have is its column's default, as the original has no
+// other columns than its own.
 func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 	row := &worldv1.Row{Cells: make([]*worldv1.Value, len(schema.Columns))}
 	if r.hasShape(n, shapeObject) {
@@ -117,7 +119,11 @@ func (r *reader) row(schema world.Table, n *node) *worldv1.Row {
 		}
 	}
 	for i, column := range schema.Columns {
-		row.Cells[i] = r.cell(n.get(column.Name), column.Kind)
+		if cell := n.get(column.Name); cell != nil {
+			row.Cells[i] = r.cell(cell, column.Kind)
+		} else {
+			row.Cells[i] = column.DefaultCell()
+		}
 	}
 	return row
 }
@@ -131,10 +137,10 @@ func (r *reader) column(schema world.Table, n *node, name string) int {
 	return position
 }
 
-// cell reads a cell; one that is not there is null.
+// cell reads a cell.
 func (r *reader) cell(n *node, kind world.Kind) *worldv1.Value {
 	switch {
-	case n == nil || n.shape == shapeNull:
+	case n.shape == shapeNull:
 	case kind == world.KindBool && r.hasShape(n, shapeBool):
 		return world.Bool(n.flag)
 	case kind == world.KindNumber:

@@ -26,8 +26,10 @@ type Pack struct {
 	Description string `json:"description"`
 	// Digest is the SHA-256 of its files, in hex.
 	Digest string `json:"digest"`
-	// Standalone is set for a pack without the built-in tools and tables.
+	// Standalone is set for a pack without the built-in tools and tables, BuiltIn for the one that has
+	// them.
 	Standalone bool           `json:"standalone"`
+	BuiltIn    bool           `json:"built_in"`
 	Needs      []string       `json:"needs"`
 	Tables     []PackTable    `json:"tables"`
 	Tools      []PackTool     `json:"tools"`
@@ -36,9 +38,11 @@ type Pack struct {
 
 // PackTable is a declared table of a pack.
 type PackTable struct {
-	Name        string       `json:"name"`
-	Description string       `json:"description"`
-	Columns     []PackColumn `json:"columns"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	// Extends is set for a built-in table to which the pack adds the columns.
+	Extends bool         `json:"extends,omitempty"`
+	Columns []PackColumn `json:"columns"`
 }
 
 // PackColumn is a column of such a table.
@@ -47,6 +51,8 @@ type PackColumn struct {
 	Type        string `json:"type"`
 	Measure     string `json:"measure"`
 	Description string `json:"description"`
+	// Default is the cell of a row that is written without one, as JSON. Empty means null.
+	Default string `json:"default,omitempty"`
 }
 
 // PackTool is a tool of a pack.
@@ -81,14 +87,17 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 	}
 	out := &Pack{
 		Name: pack.Name, Version: pack.Version, Licence: pack.Licence, Description: pack.Description, Digest: pack.Digest,
-		Standalone: pack.Standalone, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
+		Standalone: pack.Standalone, BuiltIn: len(pack.Restated) > 0, Needs: []string{}, Tables: []PackTable{}, Tools: []PackTool{}, Scenarios: []PackScenario{},
 	}
 	for _, need := range pack.Needs {
 		out.Needs = append(out.Needs, need.Variable+need.Command) // one of them is empty
 	}
-	for _, declared := range pack.Tables {
+	schema := world.SchemaOrBuiltin(pack.Tables)
+	for _, declared := range slices.Concat(pack.Restated, pack.Tables) {
 		if declared.GetName() != world.Sandbox {
-			out.Tables = append(out.Tables, packTable(declared))
+			table := packTable(declared)
+			table.Extends = !out.BuiltIn && schema.IsBuiltin(declared.GetName())
+			out.Tables = append(out.Tables, table)
 		}
 	}
 	for _, info := range tools {
@@ -114,17 +123,24 @@ func OfPack(pack *scenario.Pack, tools []*toolhostv1.ToolInfo, confirm []*setupv
 func packTable(declared *worldv1.TableSchema) PackTable {
 	table := PackTable{Name: world.AuthorName(declared.GetName()), Description: declared.GetDescription()}
 	for _, column := range declared.GetColumns() {
-		table.Columns = append(table.Columns, PackColumn{
+		described := PackColumn{
 			Name: column.GetName(), Type: world.Kind(column.GetType()).String(), Measure: column.GetMeasure(), Description: column.GetDescription(),
-		})
+		}
+		if column.GetDefault().GetKind() != nil {
+			described.Default = world.Literal(column.GetDefault())
+		}
+		table.Columns = append(table.Columns, described)
 	}
 	return table
 }
 
 // base describes what a pack extends.
 func (p *Pack) base() string {
-	if p.Standalone {
+	switch {
+	case p.Standalone:
 		return "stands alone: no built-in tools and tables"
+	case p.BuiltIn:
+		return "has the built-in tools and tables, which other packs extend"
 	}
 	return "extends the built-in tools and tables"
 }
@@ -165,6 +181,9 @@ func WritePack(w io.Writer, pack *Pack) error {
 		for _, column := range table.Columns {
 			columns = append(columns, column.Name+": "+column.Type)
 		}
+		if table.Extends {
+			columns = slices.Insert(columns, 0, "…")
+		}
 		p.line("  %s(%s)", table.Name, strings.Join(columns, ", "))
 	}
 	p.heading("Tools")
@@ -194,10 +213,18 @@ func PackPage(w io.Writer, pack *Pack) error {
 		p.heading("## Tables")
 	}
 	for _, table := range pack.Tables {
-		p.line("\n### %s\n\n%s\n", table.Name, cmp.Or(table.Description, notStated))
+		description := cmp.Or(table.Description, notStated)
+		if table.Extends {
+			description = "New columns of the built-in table."
+		}
+		p.line("\n### %s\n\n%s\n", table.Name, description)
 		p.line("| column | type | measure | meaning |\n|---|---|---|---|")
 		for _, c := range table.Columns {
-			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(c.Description))
+			meaning := c.Description
+			if c.Default != "" {
+				meaning += " " + c.Default + " by default."
+			}
+			p.line("| `%s` | %s | %s | %s |", c.Name, c.Type, c.Measure, cell(meaning))
 		}
 	}
 	if len(pack.Tools) > 0 {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -28,7 +29,7 @@ const (
 )
 
 func row1(id, name, number string) *worldv1.Row {
-	return &worldv1.Row{Cells: []*worldv1.Value{world.Text(id), world.Text(name), world.Text(number), world.Null(), world.Bool(false)}}
+	return worldtest.Contact(id, name, number, false)
 }
 
 // textExplanation compares two texts. The found one contains a control character and a line break.

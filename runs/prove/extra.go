@@ -119,6 +119,9 @@ func (s *candidate) extraRows(index int) []extra {
 	var out []extra
 	for _, declared := range s.scenario.GetSetup().GetSchema() {
 		table, _ := s.oracle.schema.Table(declared.GetName())
+		if s.oracle.schema.IsBuiltin(table.Name) { // changed by built-in tools
+			continue
+		}
 		name, id := world.AuthorName(table.Name), table.Columns[0].Name
 		if calls := s.filled("add_"+name, nil); len(calls) > 0 {
 			out = append(out, extra{"a row of " + name + " added", table.Name, calls[0]})

@@ -194,9 +194,13 @@ func readVersions(schema world.Table, rows []cells) ([]*worldv1.Table, error) {
 	return sorted, nil
 }
 
-// cell decodes a cell of a stored table.
+// cell decodes a cell of a stored table. A missing one is the column's default: the run was made
+// before the column.
 func (c cells) cell(column world.Column) (*worldv1.Value, error) {
-	if raw := c[column.Name]; len(raw) == 0 || string(raw) == "null" {
+	switch raw := c[column.Name]; {
+	case len(raw) == 0:
+		return column.DefaultCell(), nil
+	case string(raw) == "null":
 		return world.Null(), nil
 	}
 	switch column.Kind {

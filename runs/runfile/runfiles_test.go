@@ -15,6 +15,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
@@ -25,11 +26,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
-
-// contactRow is a row of CONTACT.
-func contactRow(id, name, number string, self bool) *worldv1.Row {
-	return &worldv1.Row{Cells: []*worldv1.Value{world.Text(id), world.Text(name), world.Text(number), world.Null(), world.Bool(self)}}
-}
 
 // sampleRollout returns a rollout that adds a contact and removes it again in a parallel batch, and
 // triggers a minefield.
@@ -86,9 +82,9 @@ func sampleRollout() Rollout {
 		Messages: messages,
 		Tables: []*worldv1.Table{
 			{Name: world.Contact, Index: 6, Rows: []*worldv1.Row{
-				contactRow("p-0", "Ada", "+493023125000", true), contactRow("p-1", "Jürgen <Ü>", "+493023125001", false),
+				worldtest.Contact("p-0", "Ada", "+493023125000", true), worldtest.Contact("p-1", "Jürgen <Ü>", "+493023125001", false),
 			}},
-			{Name: world.Contact, Rows: []*worldv1.Row{contactRow("p-0", "Ada", "+493023125000", true)}},
+			{Name: world.Contact, Rows: []*worldv1.Row{worldtest.Contact("p-0", "Ada", "+493023125000", true)}},
 		},
 		Directory: "save_someone_trial_1",
 	}

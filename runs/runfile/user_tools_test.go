@@ -6,6 +6,7 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -33,7 +34,7 @@ func TestUserTools(t *testing.T) {
 			message(3, environment, user, "hidden"), message(4, user, agent, "Saved."), message(5, agent, user, "Good."),
 		},
 		Tables: []*worldv1.Table{{
-			Name: world.Contact, Index: 3, Rows: []*worldv1.Row{contactRow("p-1", "Ann", "+14085550000", false)},
+			Name: world.Contact, Index: 3, Rows: []*worldv1.Row{worldtest.Contact("p-1", "Ann", "+14085550000", false)},
 		}},
 		Result: &busv1.Result{Milestones: []*busv1.Match{{Node: 0, Index: 3, Similarity: 1}}},
 	}

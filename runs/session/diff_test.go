@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -20,9 +21,9 @@ func reminders(index int32, rows ...[]any) *worldv1.Table {
 		if text := row[0].(string); text != "" {
 			id = world.Text(text)
 		}
-		table.Rows = append(table.Rows, &worldv1.Row{Cells: []*worldv1.Value{
-			id, world.Text(row[1].(string)), world.Number(row[2].(float64)), world.Null(), world.Null(), world.Null(),
-		}})
+		table.Rows = append(table.Rows, worldtest.Row(world.Reminder, worldtest.Cells{
+			"reminder_id": id, "content": world.Text(row[1].(string)), "creation_timestamp": world.Number(row[2].(float64)),
+		}))
 	}
 	return table
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/process"
 	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox/sandboxtest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -69,9 +70,7 @@ func setup(name string) *setupv1.Setup {
 	return &setupv1.Setup{
 		Name: name, MaxMessages: 20, Clock: &setupv1.Clock{Now: 1000, TimeZone: "UTC"},
 		Tables: []*worldv1.Table{
-			{Name: world.Setting, Rows: []*worldv1.Row{{Cells: []*worldv1.Value{
-				world.Text("d"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1), world.Number(2),
-			}}}},
+			{Name: world.Setting, Rows: []*worldv1.Row{worldtest.Setting(1, 2)}},
 			{Name: world.Contact},
 		},
 		Messages: []*worldv1.Message{{Sender: worldv1.Role_ROLE_USER, Recipient: agent, Body: &worldv1.Message_Text{Text: "go"}}},
@@ -360,7 +359,7 @@ func TestView(t *testing.T) {
 SETTING, 1 row, stored at message 2
  device_id  cellular  wifi   location_service  low_battery_mode  latitude  longitude 
 ─────────────────────────────────────────────────────────────────────────────────────
- d          true      false  true              false                    1          2 
+ device     true      false  true              false                    1          2 
 
 CONTACT, 0 rows, stored at message 0
 
@@ -380,7 +379,7 @@ CONTACT, 0 rows, stored at message 0
 		t.Fatal(err)
 	}
 	wantJSON := `{"session":{"id":"s.0","scenario":"switches","messages":9,"parent":null,"forked_at":null},"at":3,"tables":[{"table":"SETTING","version":2,` +
-		`"rows":[{"device_id":"d","cellular":true,"wifi":false,"location_service":true,"low_battery_mode":false,"latitude":1,"longitude":2}]}]}`
+		`"rows":[{"device_id":"device","cellular":true,"wifi":false,"location_service":true,"low_battery_mode":false,"latitude":1,"longitude":2}]}]}`
 	if diff := cmp.Diff(wantJSON, string(raw)); diff != "" {
 		t.Errorf("MarshalJSON (-want +got):\n%s", diff)
 	}

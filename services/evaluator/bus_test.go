@@ -13,6 +13,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
@@ -63,9 +64,9 @@ func evaluation() *evaluationv1.Evaluation {
 func contacts(index int32, names ...string) *worldv1.Table {
 	version := &worldv1.Table{Name: contact, Index: index}
 	for _, name := range names {
-		version.Rows = append(version.Rows, &worldv1.Row{Cells: []*worldv1.Value{
-			world.Text("id of " + name), world.Text(name), world.Null(), world.Null(), world.Bool(false),
-		}})
+		version.Rows = append(version.Rows, worldtest.Row(contact, worldtest.Cells{
+			"person_id": world.Text("id of " + name), "name": world.Text(name), "is_self": world.Bool(false),
+		}))
 	}
 	return version
 }

@@ -8,9 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // TestConsentToArguments limits consents to one contact. The error names the argument that differs,
@@ -105,9 +104,7 @@ func TestConsentToDefaults(t *testing.T) {
 func addContacts(setup *setupv1.Setup, ids ...string) {
 	contacts := setup.GetTables()[2] // the last version
 	for i, id := range ids {
-		contacts.Rows = append(contacts.GetRows(), &worldv1.Row{Cells: []*worldv1.Value{
-			world.Text(id), world.Text("Contact " + id), world.Text(fmt.Sprintf("+1408555%04d", 2000+i)), world.Text("friend"), world.Bool(false),
-		}})
+		contacts.Rows = append(contacts.GetRows(), worldtest.Contact(id, "Contact "+id, fmt.Sprintf("+1408555%04d", 2000+i), false))
 	}
 }
 

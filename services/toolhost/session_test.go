@@ -21,6 +21,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/natstest"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	busv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/bus/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -32,18 +33,14 @@ import (
 
 // smallSetup returns a setup of two messages with settings and one contact.
 func smallSetup(name string) *setupv1.Setup {
-	contact := &worldv1.Row{Cells: []*worldv1.Value{world.Text("a"), world.Text("Ann"), world.Text("+14085550000"), world.Null(), world.Bool(true)}}
-	setting := &worldv1.Row{Cells: []*worldv1.Value{
-		world.Text("device"), world.Bool(true), world.Bool(true), world.Bool(true), world.Bool(false), world.Number(1), world.Number(2),
-	}}
 	return &setupv1.Setup{
 		Name:        name,
 		MaxMessages: 30,
 		Clock:       &setupv1.Clock{Now: 1716399000, TimeZone: "America/Los_Angeles"},
 		Tables: []*worldv1.Table{
-			{Name: world.Setting, Rows: []*worldv1.Row{setting}},
+			{Name: world.Setting, Rows: []*worldv1.Row{worldtest.Setting(1, 2)}},
 			{Name: world.Contact},
-			{Name: world.Contact, Index: 1, Rows: []*worldv1.Row{contact}},
+			{Name: world.Contact, Index: 1, Rows: []*worldv1.Row{worldtest.Contact("a", "Ann", "+14085550000", true)}},
 		},
 		Messages: []*worldv1.Message{
 			{Index: 0, Sender: worldv1.Role_ROLE_SYSTEM, Recipient: worldv1.Role_ROLE_AGENT, Body: &worldv1.Message_Text{Text: "Help."}},

@@ -76,7 +76,7 @@ func jsonShapes() []jsonShape {
 		{"scenario import --json OFF --out imported", "pack scenarios variants"},
 		{"scenario export --json --pack euroeval --out exported", "folder language name test train val"},
 		{"scenario prove --json turn_off_wifi", "failed proven rollouts scenarios seconds"},
-		{"pack show --json pack", "description digest licence name needs scenarios standalone tables tools version"},
+		{"pack show --json pack", "built_in description digest licence name needs scenarios standalone tables tools version"},
 		{"pack validate --json pack", "from problems scenarios"},
 		{"pack prove --json pack", "failed proven rollouts scenarios seconds"},
 		{"score out --json", "failed mean_after mean_before moved no_scenario no_trajectory not_played unmoved user_flags_changed written"},

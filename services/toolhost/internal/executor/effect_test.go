@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -41,7 +42,9 @@ func raiseIf(holds bool) error {
 func named(name string) session.Where { return session.Where{Column: 1, Value: python.Str(name)} }
 
 func reminder(id, content string) session.Row {
-	return session.Row{python.Str(id), python.Str(content), python.Float(0), python.Float(0), python.None(), python.None()}
+	return row(world.Reminder, worldtest.Cells{
+		"reminder_id": world.Text(id), "content": world.Text(content), "creation_timestamp": world.Number(0), "reminder_timestamp": world.Number(0),
+	})
 }
 
 // undeclaredTool returns a tool without declared effects or parameters.

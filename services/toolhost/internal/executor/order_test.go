@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,14 +40,17 @@ func environment(tb testing.TB) *Environment {
 // someWorld returns a world with settings and a few contacts. One of them is the phone's owner.
 func someWorld() session.World {
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
-	w.Load(world.Setting, []session.Row{{
-		python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.Float(1), python.Float(2),
-	}})
-	contact := func(id, name string, self bool) session.Row {
-		return session.Row{python.Str(id), python.Str(name), python.Str("+14085550000"), python.None(), python.Bool(self)}
+	w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)}))
+	contact := func(id, name string, self bool) *worldv1.Row {
+		return worldtest.Contact(id, name, "+14085550000", self)
 	}
-	w.Load(world.Contact, []session.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)})
+	w.Load(world.Contact, session.Decode([]*worldv1.Row{contact("a", "Ann", true), contact("b", "Bob", false), contact("c", "Cid", false)}))
 	return w
+}
+
+// row returns a row of a built-in table.
+func row(table string, cells worldtest.Cells) session.Row {
+	return session.Decode([]*worldv1.Row{worldtest.Row(table, cells)})[0]
 }
 
 // sources returns calls that conflict in many ways.
@@ -181,20 +185,21 @@ func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) sessio
 	w := session.NewWorld(cfg, 1716399000)
 	w.SetActive(random.IntN(4) > 0)
 	w.SetIDCount(int64(random.IntN(2)))
-	flag := func(odds int) python.Value { return python.Bool(random.IntN(odds) == 0) }
+	flag := func(odds int) *worldv1.Value { return world.Bool(random.IntN(odds) == 0) }
 	if random.IntN(10) > 0 {
-		row := session.Row{python.Str("device"), python.Bool(true), python.Bool(true), python.Bool(true), flag(4), python.Float(37.3), python.Float(-122)}
-		for i := 1; i < 4; i++ {
-			if random.IntN(4) == 0 {
-				row[i] = python.Bool(false)
-			}
+		cells := worldtest.Cells{
+			"device_id": world.Text("device"), "low_battery_mode": flag(4), "latitude": world.Number(37.3), "longitude": world.Number(-122),
+		}
+		services := []string{"cellular", "wifi", "location_service"}
+		for _, service := range services {
+			cells[service] = world.Bool(random.IntN(4) > 0)
 		}
 		if random.IntN(10) == 0 {
-			row[1+random.IntN(4)] = python.None()
+			cells[pick(random, append(services, "low_battery_mode")...)] = world.Null()
 		}
-		w.Load(world.Setting, []session.Row{row})
+		w.Load(world.Setting, []session.Row{row(world.Setting, cells)})
 	}
-	load := func(name string, row func(id python.Value) session.Row) {
+	load := func(name string, row func(id string) session.Row) {
 		if random.IntN(4) == 0 {
 			w.Load(name, nil)
 			w.AddHistory(name, random.IntN(2) == 0, false)
@@ -202,7 +207,7 @@ func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) sessio
 		var rows []session.Row
 		for _, id := range ids {
 			for range []int{0, 1, 1, 1, 1, 2}[random.IntN(6)] {
-				rows = append(rows, row(python.Str(id)))
+				rows = append(rows, row(id))
 			}
 			if random.IntN(3) == 0 {
 				break
@@ -212,11 +217,15 @@ func collidingWorld(random *rand.Rand, cfg *session.Config, ids []string) sessio
 		w.AddHistory(name, random.IntN(2) == 0, false)
 	}
 	self := 2 + random.IntN(4)
-	load(world.Contact, func(id python.Value) session.Row {
-		return session.Row{id, python.Str("Bob"), python.Str("+14085550000"), python.None(), flag(self)}
+	load(world.Contact, func(id string) session.Row {
+		return row(world.Contact, worldtest.Cells{
+			"person_id": world.Text(id), "name": world.Text("Bob"), "phone_number": world.Text("+14085550000"), "is_self": flag(self),
+		})
 	})
-	load(world.Reminder, func(id python.Value) session.Row {
-		return session.Row{id, python.Str("tea"), python.Float(1716399000), python.Float(1716399000), python.None(), python.None()}
+	load(world.Reminder, func(id string) session.Row {
+		return row(world.Reminder, worldtest.Cells{
+			"reminder_id": world.Text(id), "content": world.Text("tea"), "creation_timestamp": world.Number(1716399000), "reminder_timestamp": world.Number(1716399000),
+		})
 	})
 	return w
 }
@@ -379,7 +388,7 @@ func BenchmarkRun(b *testing.B) {
 	world.Config().Services = backend
 	contacts := slices.Clone(world.Rows("CONTACT"))
 	for i := range 40 {
-		contacts = append(contacts, session.Row{python.Str(fmt.Sprint("id", i)), python.Str("Gus"), python.Str("+14085550000"), python.None(), python.Bool(false)})
+		contacts = append(contacts, session.Decode([]*worldv1.Row{worldtest.Contact(fmt.Sprint("id", i), "Gus", "+14085550000", false)})...)
 	}
 	world.Load("CONTACT", contacts)
 	for _, bench := range benchmarks() {

@@ -194,6 +194,15 @@ func (w *World) NewID() string {
 	return uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)).String()
 }
 
+// NewRow returns a row of a table whose cells are the defaults of their columns.
+func NewRow(table world.Table) Row {
+	row := make(Row, len(table.Columns))
+	for i, column := range table.Columns {
+		row[i] = world.CellValue(column.Default)
+	}
+	return row
+}
+
 // Decode converts stored rows to rows of a world.
 func Decode(rows []*worldv1.Row) []Row {
 	decoded := make([]Row, len(rows))

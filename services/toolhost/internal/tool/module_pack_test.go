@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -30,7 +31,7 @@ func TestBackends(t *testing.T) {
 			t.Fatal(err)
 		}
 		w := noteWorld(t)
-		w.Load(world.Setting, []session.Row{make(session.Row, 7)})
+		w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Row(world.Setting, nil)}))
 		got := []string{call(t, catalogue, w, "act", "{}"), call(t, catalogue, w, "look", "{}"), call(t, catalogue, w, "get_wifi_status", "{}")}
 		if diff := cmp.Diff([]string{test.act, "'fast only'", test.wifi}, got); diff != "" {
 			t.Errorf("backend %q: answers (-want +got):\n%s", test.backend, diff)
@@ -133,5 +134,57 @@ def act(names: List[str], rates: Dict[str, float], rows: Optional[List[Dict[str,
 		if got := call(t, catalogue, noteWorld(t), "act", arguments); got != want {
 			t.Errorf("%s: got %s, want %s", arguments, got, want)
 		}
+	}
+}
+
+// TestAddedColumn checks that rows of the built-in tools and of a pack's have the default of a
+// column that the pack adds, and that built-in tools keep its cells.
+func TestAddedColumn(t *testing.T) {
+	schema, err := world.NewSchema([]*worldv1.TableSchema{{Name: world.Contact, Columns: []*worldv1.Column{{
+		Name: "group", Type: worldv1.CellType(world.KindText), Measure: world.DefaultMeasure, Default: world.Text("friends"),
+	}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := `def join(name: str, group: str) -> None:
+    """Acts.
+
+    Args:
+        name: Who.
+        group: What.
+    """
+    world.update("contact", {"group": group}, name=name)
+
+
+def meet(name: str) -> None:
+    """Acts.
+
+    Args:
+        name: Who.
+    """
+    world.add("contact", {"name": name})
+
+
+def groups() -> list:
+    """Acts."""
+    return [row["group"] for row in world.rows("contact")]
+`
+	catalogue, err := Builtin().Extend(Pack{Modules: []*setupv1.ToolModule{{Name: "groups", Source: source}}, Schema: schema})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := session.NewWorld(&session.Config{Zone: time.UTC, Schema: schema}, 1_700_000_000)
+	ann := call(t, catalogue, &w, "add_contact", `{"name": "Ann", "phone_number": "+14085550000"}`)
+	for _, step := range []struct{ tool, arguments string }{
+		{"meet", `{"name": "Bob"}`},
+		{"join", `{"name": "Ann", "group": "family"}`},
+		{"modify_contact", `{"person_id": "` + strings.Trim(ann, "'") + `", "name": "Anna"}`},
+	} {
+		if got := call(t, catalogue, &w, step.tool, step.arguments); got != "None" {
+			t.Errorf("%s: got %s, want None", step.tool, got)
+		}
+	}
+	if got, want := call(t, catalogue, &w, "groups", "{}"), "['friends', 'family']"; got != want {
+		t.Errorf("groups: got %s, want %s", got, want)
 	}
 }

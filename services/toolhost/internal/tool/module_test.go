@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -321,7 +322,7 @@ func BenchmarkModuleCall(b *testing.B) {
 	}
 	own := extendWith(b, toolSource("return ''"))
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
-	w.Load(settingTable, []session.Row{{python.Str("d"), python.Bool(true), python.Bool(true), python.Bool(true), python.Bool(false), python.None(), python.None()}})
+	w.Load(settingTable, session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)}))
 	for _, test := range []struct {
 		name      string
 		catalogue *Catalogue

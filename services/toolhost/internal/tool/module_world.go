@@ -269,13 +269,13 @@ func checkValue(column world.Column, value python.Value) error {
 	return raise("TypeError", "column "+column.Name+" holds "+column.Kind.String()+", not '"+value.TypeName()+"'")
 }
 
-// add adds a row. Missing columns are None.
+// add adds a row. Missing columns have their defaults.
 func (m moduleWorld) add(table world.Table, values python.Value) error {
 	changes, err := cells(table, values)
 	if err != nil {
 		return err
 	}
-	row := make(session.Row, len(table.Columns))
+	row := session.NewRow(table)
 	for _, change := range changes {
 		row[change.Column] = change.Value
 	}

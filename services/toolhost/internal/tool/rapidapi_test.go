@@ -4,7 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/service"
 	"github.com/toolsandbox/toolsandbox/services/toolhost/internal/session"
@@ -102,8 +104,7 @@ func TestOffline(t *testing.T) {
 	}
 	for _, test := range tests {
 		w := session.NewWorld(&session.Config{Zone: time.UTC, Services: services}, may)
-		on, off := python.Bool(true), python.Bool(false)
-		w.Load(world.Setting, []session.Row{{python.Str("d"), on, on, on, off, python.Float(37.3), python.Float(-122)}})
+		w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Setting(37.3, -122)}))
 		args, err := catalogue.Find(test.tool).BindMapping(parsed(t, test.arguments))
 		if err != nil {
 			t.Fatalf("%s: %v", test.tool, err)

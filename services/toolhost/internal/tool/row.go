@@ -67,13 +67,18 @@ func columnOf(name, column string) int {
 	return table.Column(column)
 }
 
-// addRow appends a row. It takes ownership of the row.
+// addRow appends a row. It takes ownership of the row. The columns that a pack adds to a built-in
+// table come last; a row without them gets their defaults.
 func addRow(w *session.World, name string, row session.Row, copies ...session.Copy) error {
 	if err := encodable(row...); err != nil {
 		return err
 	}
+	table := w.Table(name)
 	for i := range row {
-		row[i] = toColumnType(w.Table(name).Columns[i], row[i])
+		row[i] = toColumnType(table.Columns[i], row[i])
+	}
+	if len(row) < len(table.Columns) {
+		row = append(row, session.NewRow(table)[len(row):]...)
 	}
 	w.Append(name, row, copies...)
 	return nil

@@ -157,7 +157,9 @@ type Column struct {
 	// Default comparison of its cells, as in the column measures of scenarios: exact, rouge_l.
 	Measure string `protobuf:"bytes,3,opt,name=measure,proto3" json:"measure,omitempty"`
 	// What the cells mean, in one sentence.
-	Description   string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	Description string `protobuf:"bytes,4,opt,name=description,proto3" json:"description,omitempty"`
+	// The cell of a row that is written without one. Unset is null.
+	Default       *Value `protobuf:"bytes,5,opt,name=default,proto3" json:"default,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -220,16 +222,24 @@ func (x *Column) GetDescription() string {
 	return ""
 }
 
-// TableSchema is the shape of a table. The schema of a world is its tables: SANDBOX, SETTING,
-// CONTACT, MESSAGING and REMINDER, then those that its pack declares. A pack whose first
-// declaration is called SANDBOX has that built-in table and none of the others.
+func (x *Column) GetDefault() *Value {
+	if x != nil {
+		return x.Default
+	}
+	return nil
+}
+
+// TableSchema is the shape of a table. The schema of a world is its tables: the built-in ones, then
+// those that its pack declares. A declaration with the name of a built-in table adds its columns to
+// that table. A pack whose first declaration is called SANDBOX has that built-in table and none of
+// the others.
 type TableSchema struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Unique in the world.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What a row is, in one sentence.
 	Description string `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
-	// At least one. The first is the id of a row, a text.
+	// At least one. The first of a new table is the id of a row, a text.
 	Columns       []*Column `protobuf:"bytes,3,rep,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1171,13 +1181,14 @@ var File_toolsandbox_world_v1_world_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_world_v1_world_proto_rawDesc = "" +
 	"\n" +
-	" toolsandbox/world/v1/world.proto\x12\x14toolsandbox.world.v1\x1a\x1bbuf/validate/validate.proto\"\xbd\x01\n" +
+	" toolsandbox/world/v1/world.proto\x12\x14toolsandbox.world.v1\x1a\x1bbuf/validate/validate.proto\"\xf4\x01\n" +
 	"\x06Column\x12.\n" +
 	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12>\n" +
 	"\x04type\x18\x02 \x01(\x0e2\x1e.toolsandbox.world.v1.CellTypeB\n" +
 	"\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04type\x12!\n" +
 	"\ameasure\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\ameasure\x12 \n" +
-	"\vdescription\x18\x04 \x01(\tR\vdescription\"\xa1\x01\n" +
+	"\vdescription\x18\x04 \x01(\tR\vdescription\x125\n" +
+	"\adefault\x18\x05 \x01(\v2\x1b.toolsandbox.world.v1.ValueR\adefault\"\xa1\x01\n" +
 	"\vTableSchema\x12.\n" +
 	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[A-Z][A-Z0-9_]*$R\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12@\n" +
@@ -1303,22 +1314,23 @@ var file_toolsandbox_world_v1_world_proto_goTypes = []any{
 }
 var file_toolsandbox_world_v1_world_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.world.v1.Column.type:type_name -> toolsandbox.world.v1.CellType
-	2,  // 1: toolsandbox.world.v1.TableSchema.columns:type_name -> toolsandbox.world.v1.Column
-	4,  // 2: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
-	5,  // 3: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
-	0,  // 4: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
-	0,  // 5: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
-	9,  // 6: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
-	11, // 7: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
-	10, // 8: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
-	0,  // 9: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
-	12, // 10: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
-	9,  // 11: toolsandbox.world.v1.ScriptTurn.calls:type_name -> toolsandbox.world.v1.ToolCall
-	12, // [12:12] is the sub-list for method output_type
-	12, // [12:12] is the sub-list for method input_type
-	12, // [12:12] is the sub-list for extension type_name
-	12, // [12:12] is the sub-list for extension extendee
-	0,  // [0:12] is the sub-list for field type_name
+	4,  // 1: toolsandbox.world.v1.Column.default:type_name -> toolsandbox.world.v1.Value
+	2,  // 2: toolsandbox.world.v1.TableSchema.columns:type_name -> toolsandbox.world.v1.Column
+	4,  // 3: toolsandbox.world.v1.Row.cells:type_name -> toolsandbox.world.v1.Value
+	5,  // 4: toolsandbox.world.v1.Table.rows:type_name -> toolsandbox.world.v1.Row
+	0,  // 5: toolsandbox.world.v1.Message.sender:type_name -> toolsandbox.world.v1.Role
+	0,  // 6: toolsandbox.world.v1.Message.recipient:type_name -> toolsandbox.world.v1.Role
+	9,  // 7: toolsandbox.world.v1.Message.call:type_name -> toolsandbox.world.v1.ToolCall
+	11, // 8: toolsandbox.world.v1.Message.result:type_name -> toolsandbox.world.v1.ToolResult
+	10, // 9: toolsandbox.world.v1.Message.code:type_name -> toolsandbox.world.v1.Code
+	0,  // 10: toolsandbox.world.v1.Message.visible_to:type_name -> toolsandbox.world.v1.Role
+	12, // 11: toolsandbox.world.v1.ToolResult.traces:type_name -> toolsandbox.world.v1.ToolTrace
+	9,  // 12: toolsandbox.world.v1.ScriptTurn.calls:type_name -> toolsandbox.world.v1.ToolCall
+	13, // [13:13] is the sub-list for method output_type
+	13, // [13:13] is the sub-list for method input_type
+	13, // [13:13] is the sub-list for extension type_name
+	13, // [13:13] is the sub-list for extension extendee
+	0,  // [0:13] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_world_v1_world_proto_init() }
