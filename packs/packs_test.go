@@ -1,6 +1,7 @@
 package packs
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"slices"
@@ -25,8 +26,10 @@ func TestOpen(t *testing.T) {
 			t.Errorf("%s: got %d embedded files, want %d", name, len(got), len(want))
 		}
 	}
-	if _, err := Open("unknown"); err == nil {
-		t.Error(`Open("unknown"): got no error`)
+	for _, name := range []string{"unknown", "", ".", "phone/worlds"} {
+		if _, err := Open(name); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("Open(%q): got %v, want fs.ErrNotExist", name, err)
+		}
 	}
 	if !slices.IsSorted(Names()) {
 		t.Errorf("Names: got %v, want them sorted", Names())

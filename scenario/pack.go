@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/packs"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -185,8 +186,11 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 // loadModules reads the pack's tools and adds those of its servers.
 func (l *loader) loadModules(servers []Server) {
 	before := len(l.mistakes)
+	builtin := packs.PhoneTools() // the tool host has them
 	l.sources(toolFolder, func(_ *reader, name, source string) {
-		l.modules = append(l.modules, &setupv1.ToolModule{Name: name, Source: source})
+		if source != builtin[name] {
+			l.modules = append(l.modules, &setupv1.ToolModule{Name: name, Source: source})
+		}
 	})
 	if l.opts.Backend != DefaultBackend && len(l.modules) > 0 {
 		l.backend = l.opts.Backend

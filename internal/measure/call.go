@@ -142,7 +142,7 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 
 // call runs a Python function. Its error is the exception, or a limit of the interpreter.
 func (f *Function) call(args []python.Arg) (result python.Value, steps int, err error) {
-	result, outcome := library().Call(context.Background(), f.program, f.def, args, noHost{})
+	result, outcome := f.program.Call(context.Background(), f.def, args, noHost{})
 	return result, outcome.Steps, outcome.Err
 }
 

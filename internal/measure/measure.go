@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
+	"github.com/toolsandbox/toolsandbox/python/interp"
 	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
@@ -52,7 +53,7 @@ type Function struct {
 	// wantedNull and foundNull report whether a parameter accepts null.
 	wantedNull, foundNull bool
 
-	program    *syntax.Module
+	program    *interp.Program
 	def        *syntax.Def
 	expression *celexpr.Measure
 }

@@ -44,7 +44,7 @@ func CompilePython(modules []*evaluationv1.MeasureModule) ([]*Function, source.M
 // module is a file of measures during compilation.
 type module struct {
 	file, source string
-	program      *syntax.Module
+	program      *interp.Program
 	functions    []*Function
 	mistakes     source.Mistakes
 }
@@ -60,7 +60,7 @@ func (m *module) compile() {
 	if program == nil {
 		return
 	}
-	m.program = program
+	m.program = library().Prepare(program)
 	for _, s := range program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {

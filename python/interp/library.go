@@ -1,12 +1,6 @@
 package interp
 
-import (
-	"context"
-	"strings"
-
-	"github.com/toolsandbox/toolsandbox/python"
-	"github.com/toolsandbox/toolsandbox/python/syntax"
-)
+import "strings"
 
 // notGivenName is the default of an optional parameter that has no other default.
 const notGivenName = "NOT_GIVEN"
@@ -28,8 +22,8 @@ type Library struct {
 type Names struct {
 	// Functions are functions of the host. "a.f" is the function f of a module a.
 	Functions []string
-	// Decorators return their argument unchanged. Factories return such decorators.
-	Decorators, Factories []string
+	// Decorators return a function unchanged. With other arguments they return such a decorator.
+	Decorators []string
 	// Exceptions are classes that the host and programs raise. Programs use them without a module
 	// name.
 	Exceptions []string
@@ -52,12 +46,14 @@ func NewLibrary(names Names) *Library {
 		m.members[member] = &tool{name}
 	}
 	for _, name := range names.Decorators {
-		l.names[name] = &builtin{name: name, call: func(a *arguments) any { return a.one() }}
-	}
-	for _, name := range names.Factories {
+		same := &builtin{name: name, call: func(a *arguments) any { return a.one() }}
 		l.names[name] = &builtin{name: name, call: func(a *arguments) any {
-			a.one()
-			return &builtin{name: name, call: func(a *arguments) any { return a.one() }}
+			if len(a.positional) == 1 {
+				if fn, ok := a.positional[0].(*function); ok {
+					return fn
+				}
+			}
+			return same
 		}}
 	}
 	for _, name := range names.Exceptions {
@@ -77,22 +73,3 @@ func (l *Library) Has(name string) bool {
 
 // Importable reports whether a program may import from a module.
 func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
-
-// Call runs a program, then calls a function that its top level defines. args are named arguments;
-// missing ones get the parameters' defaults. Calls share no state, so Call is safe for concurrent
-// use.
-func (l *Library) Call(ctx context.Context, program *syntax.Module, function *syntax.Def, args []python.Arg, host Host) (result python.Value, outcome Outcome) {
-	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
-	m.module = frame{vars: newVars(len(program.Scope.Names))}
-	failure := recoverPanic(func() {
-		m.block(&m.module, program.Body)
-		named := make([]namedArgument, 0, len(args))
-		for i := range args {
-			if args[i].Given {
-				named = append(named, namedArgument{args[i].Name, m.fromPython(args[i].Value)})
-			}
-		}
-		result = m.toPython(m.call(m.module.vars[function.Name.Slot], nil, named), 0)
-	})
-	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
-}

@@ -30,8 +30,9 @@ func TestLibrary(t *testing.T) {
 			t.Fatalf("got %T, want a function", program.Body[1])
 		}
 		args := []python.Arg{{Name: "x", Value: python.Int(1), Given: true}, {Name: "y", Value: python.Int(2)}}
+		prepared := library.Prepare(program)
 		for range 2 { // calls share nothing
-			result, outcome := library.Call(t.Context(), program, def, args, &moduleHost{})
+			result, outcome := prepared.Call(t.Context(), def, args, &moduleHost{})
 			got := python.Repr(result)
 			if outcome.Err != nil {
 				got = outcome.Err.Error()

@@ -25,9 +25,8 @@
 //
 // A group need not distinguish all states. Two states are equal for it if its queries have the same
 // answers. The answers include the columns by which calls select rows, so the answers after a call
-// follow from those before it. A call does not see the cells that the world copies into a row for
-// it, or the rows that an update changes. They count as queried only if the group reads what was
-// written.
+// follow from those before it. A call does not see the rows that an update changes. They count as
+// queried only if the group reads what was written.
 //
 // Ids are drawn from one counter, so calls that have nothing else in common conflict. The search
 // therefore repeats a run that draws with every id that other calls may leave to it. If it raises

@@ -72,8 +72,7 @@ func (s *search) analyse() *analysis {
 }
 
 // groupOf returns the group of a call: its queries, the calls that change their answers, the
-// queries of these, the calls that change cells copied into rows that they write, and so on. Equal
-// calls are in one group.
+// queries of these, and so on. Equal calls are in one group.
 func (s *search) groupOf(conflicts *session.Conflicts, i int) group {
 	g := group{}
 	s.join(&g, s.duplicateOf[i])
@@ -86,7 +85,6 @@ func (s *search) groupOf(conflicts *session.Conflicts, i int) group {
 				}
 				s.join(&g, s.duplicateOf[j])
 				g.writers, changed = g.writers|1<<j, true
-				session.MergeReads(&g.reads, effects.CopyReads)
 			}
 			changed = session.MergeReads(&g.reads, conflicts.SelectionReads(effects.Writes, g.reads)) || changed
 		}

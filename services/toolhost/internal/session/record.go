@@ -13,11 +13,8 @@ import (
 type Effects struct {
 	// Reads are the queries of the calls. The calls are functions of the answers and of their
 	// arguments.
-	Reads []Read
-	// CopyReads are the queries of cells that the world copied into added rows. The calls do not see
-	// them.
-	CopyReads []Read
-	Writes    []Write
+	Reads  []Read
+	Writes []Write
 	// NewIDs is the largest number of ids that one run drew.
 	NewIDs int
 
@@ -66,7 +63,7 @@ type Write struct {
 	table    string
 	where    Where
 	row      Row
-	// columns are the columns that an update changes, or the copied columns of an added row.
+	// columns are the columns that an update changes.
 	columns columnSet
 	// selection is the query for the rows that an update changes. The call does not see its answer.
 	selection Read
@@ -94,7 +91,7 @@ func columnBit(column int) columnSet { return 1 << min(column, 63) }
 func (w *World) Watch(effects *Effects) {
 	w.effects = nil
 	if effects != nil {
-		*effects = Effects{Reads: effects.Reads[:0], CopyReads: effects.CopyReads[:0], Writes: effects.Writes[:0], start: *w}
+		*effects = Effects{Reads: effects.Reads[:0], Writes: effects.Writes[:0], start: *w}
 		w.effects = effects
 	}
 }
@@ -148,7 +145,6 @@ func (w *World) recordWrite(write Write) {
 // Merge adds the effects of another run of the same call and reports whether any was new.
 func (r *Effects) Merge(other *Effects) bool {
 	changed := MergeReads(&r.Reads, other.Reads)
-	changed = MergeReads(&r.CopyReads, other.CopyReads) || changed
 	for i := range other.Writes {
 		changed = r.addWrite(&other.Writes[i]) || changed
 	}
@@ -233,7 +229,7 @@ func (r *Read) merge(other *Read) bool {
 	changed := other.multiple && !r.multiple
 	r.multiple = r.multiple || other.multiple
 	for _, row := range other.rows {
-		if r.unbounded || slices.ContainsFunc(r.rows, func(existing Row) bool { return sameCells(existing, row, 0) }) {
+		if r.unbounded || slices.ContainsFunc(r.rows, func(existing Row) bool { return sameCells(existing, row) }) {
 			continue
 		}
 		if r.rows, changed = append(r.rows, row), true; len(r.rows) > maxEffects {
@@ -249,16 +245,16 @@ func (w Write) coveredBy(other Write) bool {
 		return false
 	}
 	return other.kind == writeAny || w.kind == other.kind && w.columns == other.columns &&
-		w.where.equal(other.where) && sameCells(w.row, other.row, w.columns)
+		w.where.equal(other.where) && sameCells(w.row, other.row)
 }
 
-// sameCells compares two rows except in some columns.
-func sameCells(a, b Row, except columnSet) bool {
+// sameCells reports whether two rows are indistinguishable.
+func sameCells(a, b Row) bool {
 	if len(a) == 0 || len(b) == 0 || &a[0] == &b[0] {
 		return len(a) == len(b)
 	}
 	for i := range a {
-		if except&columnBit(i) == 0 && !sameValue(a[i], b[i]) {
+		if !sameValue(a[i], b[i]) {
 			return false
 		}
 	}

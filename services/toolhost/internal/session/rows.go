@@ -27,17 +27,6 @@ func (c Where) equal(other Where) bool {
 type Change struct {
 	Column int
 	Value  python.Value
-	// KeepNull leaves a cell that is None as it is.
-	KeepNull bool
-}
-
-// Copy fills the cell To of an added row with the Cell of the first row of a table that Where
-// selects, with None if there is none. The call that adds the row does not see the value.
-type Copy struct {
-	To    int
-	Table string
-	Where Where
-	Cell  int
 }
 
 // Find returns the given columns of the selected rows.
@@ -65,20 +54,8 @@ func (w *World) Find(name string, where Where, columns ...int) []Row {
 func (w *World) Count(name string, where Where) int { return len(w.Find(name, where)) }
 
 // Append adds a row to a table. It takes ownership of the row.
-func (w *World) Append(name string, row Row, copies ...Copy) {
-	var copied columnSet
-	for _, c := range copies {
-		copied |= columnBit(c.To)
-		row[c.To] = python.None()
-		rows := w.table(c.Table).rows
-		if i := slices.IndexFunc(rows, c.Where.selects); i >= 0 {
-			row[c.To] = rows[i][c.Cell]
-		}
-		if w.effects != nil {
-			w.effects.CopyReads = append(w.effects.CopyReads, w.newRead(c.Table, c.Where, columnBit(c.Cell)))
-		}
-	}
-	w.recordWrite(Write{kind: writeAppend, table: name, where: All(), row: row, columns: copied})
+func (w *World) Append(name string, row Row) {
+	w.recordWrite(Write{kind: writeAppend, table: name, where: All(), row: row})
 	w.write(name, append(slices.Clip(w.table(name).rows), row))
 }
 
@@ -100,9 +77,7 @@ func (w *World) Update(name string, where Where, changes ...Change) {
 		}
 		row = slices.Clone(row)
 		for _, change := range changes {
-			if !change.KeepNull || !row[change.Column].IsNone() {
-				row[change.Column] = change.Value
-			}
+			row[change.Column] = change.Value
 		}
 		changed = append(changed, row)
 	}

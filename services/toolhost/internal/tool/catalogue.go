@@ -2,7 +2,12 @@ package tool
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"sync"
+
+	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/packs"
 )
 
 // originalOrder is the order of tools in the original. Agents see tools in this order, and it
@@ -27,17 +32,25 @@ type Catalogue struct {
 	scrambled map[string]string
 }
 
-// Builtin returns the tools of this package.
-func Builtin() *Catalogue {
-	return New(slices.Concat(
-		contactTools(),
-		messagingTools(),
-		reminderTools(),
-		settingTools(),
-		rapidTools(),
-		utilityTools(),
-		userTools(),
-	))
+// Builtin returns the tools of the pack phone: functions of its Python files, and the tools of this
+// package.
+func Builtin() *Catalogue { return builtin() }
+
+var builtin = sync.OnceValue(builtinTools)
+
+func builtinTools() *Catalogue {
+	tools := slices.Concat(rapidTools(), utilityTools(), userTools())
+	owners, confirm := make(map[implementation]string), make(map[string]bool)
+	sources := packs.PhoneTools()
+	for _, name := range slices.Sorted(maps.Keys(sources)) {
+		m := &module{name: name, source: sources[name], schema: world.Builtin(), owners: owners, confirm: confirm, builtin: true}
+		m.compile()
+		if len(m.mistakes) > 0 {
+			panic(m.mistakes) // the files are part of the program
+		}
+		tools = append(tools, m.tools...)
+	}
+	return New(tools)
 }
 
 // New returns a catalogue of tools in the original's order. Other tools follow in the given order.
@@ -53,7 +66,7 @@ func New(tools []*Tool) *Catalogue {
 		}
 		return len(indices)
 	}
-	c := &Catalogue{tools: slices.Clone(tools), byName: make(map[string]*Tool, len(tools)), scrambled: scramble(tools)}
+	c := &Catalogue{tools: slices.Clip(slices.Clone(tools)), byName: make(map[string]*Tool, len(tools)), scrambled: scramble(tools)}
 	slices.SortStableFunc(c.tools, func(a, b *Tool) int { return cmp.Compare(at(a), at(b)) })
 	for _, t := range c.tools {
 		c.byName[t.Name] = t
@@ -64,7 +77,7 @@ func New(tools []*Tool) *Catalogue {
 	return c
 }
 
-// All returns all tools in order. The slice must not be changed.
+// All returns all tools in order. The slice must not be changed, but may be appended to.
 func (c *Catalogue) All() []*Tool { return c.tools }
 
 // Find returns a tool by name, nil if it is unknown.

@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/spelling"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
+	"github.com/toolsandbox/toolsandbox/python/interp"
 	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
 )
@@ -106,8 +107,11 @@ type module struct {
 	// owners maps each implementation to its owner for messages.
 	owners map[implementation]string
 	// confirm maps each tool to whether it needs consent.
-	confirm  map[string]bool
+	confirm map[string]bool
+	// builtin reports that the file is one of the pack phone.
+	builtin  bool
 	program  *syntax.Module
+	prepared *interp.Program
 	defs     map[string]*syntax.Def
 	tools    []*Tool
 	mistakes source.Mistakes
@@ -124,6 +128,7 @@ func (m *module) compile() {
 	if m.program == nil {
 		return
 	}
+	m.prepared = library().Prepare(m.program)
 	for _, s := range m.program.Body {
 		def, ok := s.(*syntax.Def)
 		if !ok {

@@ -3,8 +3,6 @@ package tool
 import (
 	"context"
 	"errors"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +12,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/testkit/worldtest"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/packs"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
@@ -222,7 +221,7 @@ func TestModuleMistakes(t *testing.T) {
 		{"def len() -> None:" + doc, []string{"1:1: len: len means something in Python or to tools already; rename the function"}},
 		{"def wörld() -> None:" + doc, []string{"1:1: wörld: the name has to be up to 60 letters, digits and underscores of ASCII"}},
 		{"def act(*rest) -> None:" + doc, []string{"1:1: act: parameters of tools are plain ones: no *, ** or /"}},
-		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend(\"NAME\")"}},
+		{"@print\ndef act() -> None:" + doc, []string{"1:2: act: unknown decorator; expected one of @confirm, @unchecked, @user, @backend(\"NAME\"), @confirm(\"ACTION\"), @needs(\"SERVICE\")"}},
 		{"@backend\ndef act() -> None:" + doc + "@backend('lite')\ndef move() -> None:" + doc, []string{
 			`1:2: act: write @backend("NAME") with up to 60 capital letters, digits and underscores`,
 			`4:2: move: write @backend("NAME") with up to 60 capital letters, digits and underscores`}},
@@ -309,32 +308,21 @@ def _draw():
 	}
 }
 
-// BenchmarkModuleCall calls tools of testdata and the built-in tools that they reimplement.
+// BenchmarkModuleCall calls an empty tool and one that reads a cell.
 func BenchmarkModuleCall(b *testing.B) {
-	source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", "setting.py"))
-	if err != nil {
-		b.Fatal(err)
-	}
-	kept := slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule })
-	python3, err := New(kept).Extend(Pack{Modules: []*setupv1.ToolModule{{Name: settingModule, Source: string(source)}}, Schema: world.Builtin()})
-	if err != nil {
-		b.Fatal(err)
-	}
 	own := extendWith(b, toolSource("return ''"))
 	w := session.NewWorld(&session.Config{Zone: time.UTC}, 0)
-	w.Load(settingTable, session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)}))
+	w.Load(world.Setting, session.Decode([]*worldv1.Row{worldtest.Setting(1, 2)}))
 	for _, test := range []struct {
-		name      string
-		catalogue *Catalogue
-		tool      string
-	}{{"empty", own, "act"}, {"python", python3, "get_wifi_status"}, {"builtin", Builtin(), "get_wifi_status"}} {
+		name string
+		tool *Tool
+	}{{"empty", own.Find("act")}, {"get_wifi_status", Builtin().Find("get_wifi_status")}} {
 		b.Run(test.name, func(b *testing.B) {
-			t := test.catalogue.Find(test.tool)
 			b.ReportAllocs()
 			for b.Loop() {
-				args, err := t.Bind(nil, &python.Dict{})
+				args, err := test.tool.Bind(nil, &python.Dict{})
 				if err == nil {
-					_, err = t.Call(b.Context(), &w, args)
+					_, err = test.tool.Call(b.Context(), &w, args)
 				}
 				if err != nil {
 					b.Fatal(err)
@@ -344,32 +332,17 @@ func BenchmarkModuleCall(b *testing.B) {
 	}
 }
 
-// BenchmarkModuleCompile compiles two files of tools.
+// BenchmarkModuleCompile compiles the files of the pack phone.
 func BenchmarkModuleCompile(b *testing.B) {
-	var modules []*setupv1.ToolModule
-	for _, name := range []string{contactModule, settingModule} {
-		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
-		if err != nil {
-			b.Fatal(err)
-		}
-		modules = append(modules, &setupv1.ToolModule{Name: name, Source: string(source)})
-	}
-	kept := New(slices.DeleteFunc(slices.Clone(Builtin().All()), func(t *Tool) bool { return t.Module == settingModule || t.Module == contactModule }))
 	for b.Loop() {
-		if _, err := kept.Extend(Pack{Modules: modules, Schema: world.Builtin()}); err != nil {
-			b.Fatal(err)
-		}
+		builtinTools()
 	}
 }
 
 // FuzzModule compiles any source and calls the resulting tools.
 func FuzzModule(f *testing.F) {
-	for _, name := range []string{contactModule, messagingModule, reminderModule, settingModule} {
-		source, err := os.ReadFile(filepath.Join("..", "..", "testdata", "rewritten", name+".py"))
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(string(source))
+	for _, source := range packs.PhoneTools() {
+		f.Add(source)
 	}
 	f.Add(toolSource("return world.rows('note', ['title'], pages__min=x)"))
 	f.Add("@user\ndef act(x: str | None = -1, *y) -> f'{world}':\n  '''A.\n  Args:\n  x\n x: y\n  '''\n  return [world.add('note', {**x}) for x in x]\n")

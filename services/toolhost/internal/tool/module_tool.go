@@ -17,8 +17,10 @@ import (
 const (
 	// userDecorator marks a tool of the user.
 	userDecorator = "user"
-	// confirmDecorator marks a tool that needs the user's consent.
+	// confirmDecorator marks a tool that needs the user's consent, and may say to what.
 	confirmDecorator = "confirm"
+	// needsDecorator names the services that must be on.
+	needsDecorator = "needs"
 	// uncheckedDecorator disables type checks of arguments.
 	uncheckedDecorator = "unchecked"
 	// backendDecorator sets the backend of an implementation.
@@ -26,54 +28,82 @@ const (
 	defaultBackend   = "DEFAULT"
 )
 
-func decorators() []string { return []string{confirmDecorator, uncheckedDecorator, userDecorator} }
+func decorators() []string {
+	return []string{backendDecorator, confirmDecorator, needsDecorator, uncheckedDecorator, userDecorator}
+}
 
 // decorators checks the decorators of a function.
 func (m *module) decorators(def *syntax.Def) {
 	for _, x := range def.Decorators {
-		call, called := x.(*syntax.Call)
-		expr := x
-		if called {
-			expr = call.Func
-		}
-		name, ok := expr.(*syntax.Name)
+		name, texts, called := decorator(x)
 		switch {
-		case ok && name.Binding == syntax.BindingBuiltin && !library().Has(name.ID): // reported by names
-		case ok && name.Binding == syntax.BindingBuiltin && name.ID == backendDecorator:
-			if !called || len(call.Args) != 1 || backendOf(def) != "" && !backendName.MatchString(backendOf(def)) {
+		case name == nil, name.Binding != syntax.BindingBuiltin, library().Has(name.ID) && !slices.Contains(decorators(), name.ID):
+			m.unknownDecorator(def, x)
+		case !library().Has(name.ID): // reported by names
+		case name.ID == backendDecorator:
+			if !called || len(texts) != 1 || !backendName.MatchString(texts[0]) {
 				m.fail(x.Offset(), def.Name.ID, `write @backend("NAME") with up to 60 capital letters, digits and underscores`)
 			}
-		case !ok || called || name.Binding != syntax.BindingBuiltin || !slices.Contains(decorators(), name.ID):
-			m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @%s, @backend("NAME")`, strings.Join(decorators(), ", @"))
+		case name.ID == needsDecorator:
+			if len(texts) == 0 || slices.ContainsFunc(texts, func(text string) bool { return !slices.Contains(services(), Need(text)) }) {
+				m.fail(x.Offset(), def.Name.ID, `write @needs with one or more of "wifi", "cellular" and "location_service"`)
+			}
+		case name.ID == confirmDecorator && called:
+			if len(texts) != 1 || strings.TrimSpace(texts[0]) == "" {
+				m.fail(x.Offset(), def.Name.ID, `write @confirm("ACTION") with what the user allows, e.g. "send a text message"`)
+			}
+		case called:
+			m.unknownDecorator(def, x)
 		}
 	}
+}
+
+func (m *module) unknownDecorator(def *syntax.Def, x syntax.Expr) {
+	m.fail(x.Offset(), def.Name.ID, `unknown decorator; expected one of @confirm, @unchecked, @user, @backend("NAME"), @confirm("ACTION"), @needs("SERVICE")`)
+}
+
+// decorator returns the name of a decorator, nil for other expressions, and its arguments, which
+// are nil unless all are literal texts.
+func decorator(x syntax.Expr) (name *syntax.Name, texts []string, called bool) {
+	call, called := x.(*syntax.Call)
+	if called {
+		x = call.Func
+		for _, arg := range call.Args {
+			text, ok := literalText(arg.X)
+			if !ok || arg.Name != "" || arg.Stars > 0 {
+				texts = nil
+				break
+			}
+			texts = append(texts, text)
+		}
+	}
+	name, _ = x.(*syntax.Name)
+	return name, texts, called
+}
+
+// decoratorTexts returns the arguments of a function's decorator. ok reports whether it has it.
+func decoratorTexts(def *syntax.Def, of string) (texts []string, ok bool) {
+	for _, x := range def.Decorators {
+		if name, texts, _ := decorator(x); name != nil && name.ID == of {
+			return texts, true
+		}
+	}
+	return nil, false
 }
 
 var backendName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,59}$`)
 
 // backendOf returns the backend in a function's decorator, empty without one.
 func backendOf(def *syntax.Def) string {
-	for _, x := range def.Decorators {
-		call, ok := x.(*syntax.Call)
-		if !ok || len(call.Args) == 0 {
-			continue
-		}
-		if fn, ok := call.Func.(*syntax.Name); ok && fn.ID == backendDecorator {
-			name, _ := literalText(call.Args[0].X)
-			if name == defaultBackend {
-				return ""
-			}
-			return name
-		}
+	if names, _ := decoratorTexts(def, backendDecorator); len(names) == 1 && names[0] != defaultBackend {
+		return names[0]
 	}
 	return ""
 }
 
 func decorated(def *syntax.Def, with string) bool {
-	return slices.ContainsFunc(def.Decorators, func(x syntax.Expr) bool {
-		name, ok := x.(*syntax.Name)
-		return ok && name.ID == with
-	})
+	_, ok := decoratorTexts(def, with)
+	return ok
 }
 
 // tool converts a function to a tool.
@@ -99,9 +129,13 @@ func (m *module) tool(def *syntax.Def) *Tool {
 	doc := m.docstring(def)
 	t := &Tool{
 		Name: name, Module: m.name, Description: doc.description, User: decorated(def, userDecorator), Unchecked: decorated(def, uncheckedDecorator),
-		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: true,
+		Backend: backend, ReadOnly: !m.changesWorld(name, make(map[string]bool)), fromPack: !m.builtin,
 	}
 	m.confirmed(def, t)
+	needs, _ := decoratorTexts(def, needsDecorator)
+	for _, need := range needs {
+		t.Needs = append(t.Needs, Need(need))
+	}
 	for i := range f.Params {
 		t.Params = append(t.Params, m.param(def, &f.Params[i], doc))
 	}
@@ -110,9 +144,9 @@ func (m *module) tool(def *syntax.Def) *Tool {
 			m.fail(entry.at, name, "Args: there is no parameter %s; take the entry out or rename it", entry.name)
 		}
 	}
-	program := m.program
+	program := m.prepared
 	t.Run = func(ctx context.Context, w *session.World, args Args) (python.Value, error) {
-		result, outcome := library().Call(ctx, program, def, args.bound, moduleWorld{w})
+		result, outcome := program.Call(ctx, def, args.bound, moduleWorld{w})
 		*args.steps = outcome.Steps
 		return result, outcome.Err
 	}
@@ -121,8 +155,11 @@ func (m *module) tool(def *syntax.Def) *Tool {
 
 // confirmed sets whether a tool needs consent.
 func (m *module) confirmed(def *syntax.Def, t *Tool) {
-	confirm := decorated(def, confirmDecorator)
-	if confirm {
+	action, confirm := decoratorTexts(def, confirmDecorator)
+	switch {
+	case len(action) == 1:
+		t.ConsentAction = action[0]
+	case confirm:
 		t.ConsentAction = strings.ReplaceAll(t.Name, "_", " ")
 	}
 	if confirm && t.User {

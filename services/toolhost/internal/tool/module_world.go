@@ -1,7 +1,6 @@
 package tool
 
 import (
-	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -48,7 +47,7 @@ var library = sync.OnceValue(func() *interp.Library {
 		functions = append(functions, worldName+"."+method)
 	}
 	return interp.NewLibrary(interp.Names{
-		Functions: functions, Decorators: decorators(), Factories: []string{backendDecorator}, Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
+		Functions: functions, Decorators: decorators(), Exceptions: []string{noDataError, duplicateError, columnNotFoundError},
 	})
 })
 
@@ -60,22 +59,30 @@ func (moduleWorld) Callable(string) bool { return false }
 
 // Call implements interp.Host.
 func (m moduleWorld) Call(name string, positional []python.Value, keyword *python.Dict) (python.Value, error) {
-	object, method, _ := strings.Cut(name, ".")
-	if slices.Contains(eventMethods(), method) {
+	method := strings.TrimPrefix(name, worldName+".")
+	required, params := 0, 0
+	conditions := false
+	switch method {
+	case scheduleMethod, unscheduleMethod:
 		return m.event(method, positional, keyword)
-	}
-	params := map[string]int{phoneName: 1, nowMethod: 0, idMethod: 0, randomMethod: 0, rowsMethod: 2, addMethod: 2, updateMethod: 2, removeMethod: 1}[cmp.Or(method, object)]
-	required := min(params, 2)
-	if method == rowsMethod { // columns are optional
-		required--
+	case phoneName:
+		required, params = 1, 1
+	case rowsMethod: // columns are optional
+		required, params, conditions = 1, 2, true
+	case addMethod:
+		required, params = 2, 2
+	case updateMethod:
+		required, params, conditions = 2, 2, true
+	case removeMethod:
+		required, params, conditions = 1, 1, true
 	}
 	if len(positional) < required || len(positional) > params {
 		return python.Value{}, raise("TypeError", name+"() takes "+strconv.Itoa(params)+" positional arguments but "+strconv.Itoa(len(positional))+" were given")
 	}
-	if keyword.Len() > 0 && (len(positional) == 0 || object != worldName || method == addMethod) {
+	if keyword.Len() > 0 && !conditions {
 		return python.Value{}, raise("TypeError", name+"() got an unexpected keyword argument "+python.Repr(python.Str(keyword.Items()[0].Key)))
 	}
-	switch cmp.Or(method, object) {
+	switch method {
 	case phoneName:
 		return python.None(), checkPhone(positional[0])
 	case nowMethod:
@@ -145,18 +152,26 @@ const (
 // condition returns column and filter of a named argument. Only queries may have suffixes.
 func condition(table world.Table, name string, endings bool) (column int, f filter, ok bool) {
 	if column = table.Column(name); column >= 0 {
-		return column, filter{column: name}, true
+		return column, filter{}, true
 	}
-	for ending, f := range map[string]filter{
-		likeSuffix: {cutoff: contactCutoff}, aboutSuffix: {cutoff: contentCutoff}, minSuffix: {comparison: atLeast}, maxSuffix: {comparison: atMost},
-	} {
-		columnName, found := strings.CutSuffix(name, ending)
-		if column = table.Column(columnName); endings && found && column >= 0 {
-			f.column = columnName
-			return column, f, true
-		}
+	at := strings.LastIndex(name, "__")
+	if !endings || at < 0 {
+		return 0, filter{}, false
 	}
-	return 0, filter{}, false
+	switch name[at:] {
+	case likeSuffix:
+		f.cutoff = likeCutoff
+	case aboutSuffix:
+		f.cutoff = aboutCutoff
+	case minSuffix:
+		f.comparison = atLeast
+	case maxSuffix:
+		f.comparison = atMost
+	default:
+		return 0, filter{}, false
+	}
+	column = table.Column(name[:at])
+	return column, f, column >= 0
 }
 
 func noColumn(name string) error { return raise(columnNotFoundError, name) }

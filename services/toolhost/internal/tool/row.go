@@ -2,7 +2,6 @@ package tool
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -39,37 +38,8 @@ func checkPhone(v python.Value) error {
 	}
 }
 
-// checkPhones checks the given ones of the named arguments.
-func checkPhones(args Args, names ...string) error {
-	for _, name := range names {
-		if !args.Given(name) {
-			continue
-		}
-		if err := checkPhone(args.Value(name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// needFields raises if no field to change is given.
-func needFields(args Args, what string, fields []string) error {
-	if slices.ContainsFunc(fields, args.Given) {
-		return nil
-	}
-	return raise("ValueError", "No update information given. At least one new field should be provided among ["+
-		strings.Join(fields, ", ")+"] in order to modify "+what)
-}
-
-// columnOf returns the index of a column in a built-in table.
-func columnOf(name, column string) int {
-	table, _ := world.Builtin().Table(name)
-	return table.Column(column)
-}
-
-// addRow appends a row. It takes ownership of the row. The columns that a pack adds to a built-in
-// table come last; a row without them gets their defaults.
-func addRow(w *session.World, name string, row session.Row, copies ...session.Copy) error {
+// addRow appends a row. It takes ownership of the row.
+func addRow(w *session.World, name string, row session.Row) error {
 	if err := encodable(row...); err != nil {
 		return err
 	}
@@ -77,10 +47,7 @@ func addRow(w *session.World, name string, row session.Row, copies ...session.Co
 	for i := range row {
 		row[i] = toColumnType(table.Columns[i], row[i])
 	}
-	if len(row) < len(table.Columns) {
-		row = append(row, session.NewRow(table)[len(row):]...)
-	}
-	w.Append(name, row, copies...)
+	w.Append(name, row)
 	return nil
 }
 
@@ -91,16 +58,6 @@ func toColumnType(column world.Column, value python.Value) python.Value {
 		return python.Float(number)
 	}
 	return value
-}
-
-// inClockRange raises ValueError for a timestamp outside the range of tools.
-func inClockRange(args Args, names ...string) error {
-	for _, name := range names {
-		if err := args.InRange(name, clock.MinTimestamp, clock.MaxTimestamp); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // inEarthRange raises ValueError for an invalid latitude or longitude.
@@ -143,11 +100,6 @@ func surrogates(text string) string {
 	}
 	start := len(text) - len(rest) - size*run
 	return fmt.Sprintf("character %s in position %d", python.Repr(python.Str(text[start:len(text)-len(rest)])), position)
-}
-
-// whereEqual selects the rows of a built-in table with a value in a column.
-func whereEqual(name, column string, value python.Value) session.Where {
-	return session.Where{Column: columnOf(name, column), Value: value}
 }
 
 // removeRows removes all rows with an id.
@@ -200,17 +152,6 @@ func storable(table world.Table, changes []session.Change) error {
 		changes[i].Value = toColumnType(table.Columns[changes[i].Column], changes[i].Value)
 	}
 	return nil
-}
-
-// changesFromArguments returns the new values of the named columns that were given as arguments.
-func changesFromArguments(name string, args Args, columns []string) []session.Change {
-	var changes []session.Change
-	for _, column := range columns {
-		if args.Given(column) {
-			changes = append(changes, session.Change{Column: columnOf(name, column), Value: args.Value(column)})
-		}
-	}
-	return changes
 }
 
 // zoneOf returns the time zone of the phone.

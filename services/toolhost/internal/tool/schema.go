@@ -23,6 +23,10 @@ const (
 	manyDistractions = 10
 )
 
+// describedAlways is the tool whose arguments keep their descriptions when those of others are
+// scrambled, as in the original.
+const describedAlways = "modify_reminder"
+
 // visibility states the parts of a tool that an agent sees.
 type visibility struct {
 	name, description, argDescription, argType bool
@@ -261,7 +265,7 @@ func (t *Tool) toProto(s visibility) *worldv1.Tool {
 		if len(param.Choices) > 0 {
 			property.Set("enum", python.List(texts(param.Choices)...))
 		}
-		if s.argDescription || t.KeepsArgs {
+		if s.argDescription || t.Name == describedAlways {
 			property.Set("description", python.Str(param.Description))
 		}
 		if param.Property != nil {

@@ -2,8 +2,6 @@ package tool
 
 import (
 	"math"
-	"slices"
-	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/ported/fuzzy"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -23,60 +21,17 @@ const (
 	atMost
 )
 
-// filter compares one column with one argument.
+// These are the minimum scores of a fuzzy match of a name, and of a longer text.
+const (
+	likeCutoff  = 90
+	aboutCutoff = 50
+)
+
+// filter compares the cells of a column with an argument.
 type filter struct {
-	column, param string
-	comparison    comparison
+	comparison comparison
 	// cutoff is the minimum score of a fuzzy match; 0 compares exactly.
 	cutoff float64
-}
-
-// search finds rows of a built-in table that pass every filter with a given argument.
-type search struct {
-	table   string
-	filters []filter
-}
-
-// searching adds the search of a table to a tool. Each parameter has the name of its column, with
-// an ending if it is a bound. fuzzy holds the cutoffs of columns that are compared fuzzily. check
-// comes before the checks of the filters.
-func searching(table string, fuzzy map[string]float64, check func(Args) error, t Tool) *Tool {
-	s := search{table: table}
-	for _, p := range t.Params {
-		f := filter{column: p.Name, param: p.Name, cutoff: fuzzy[p.Name]}
-		if column, found := strings.CutSuffix(p.Name, "_lowerbound"); found {
-			f.column, f.comparison = column, atLeast
-		} else if column, found := strings.CutSuffix(p.Name, "_upperbound"); found {
-			f.column, f.comparison = column, atMost
-		}
-		s.filters = append(s.filters, f)
-	}
-	t.Check = func(args Args) error {
-		if err := check(args); err != nil {
-			return err
-		}
-		return s.check(args)
-	}
-	t.Answer = s.run
-	return &t
-}
-
-// check raises the exceptions of arguments that cannot be compared with their columns, in the order
-// of the filters.
-func (s search) check(args Args) error {
-	if !slices.ContainsFunc(s.filters, func(f filter) bool { return args.Given(f.param) }) {
-		return raise("ValueError", "No search criteria are given. At least one search criteria should be provided among "+s.columns())
-	}
-	table, _ := world.Builtin().Table(s.table)
-	for _, f := range s.filters {
-		if !args.Given(f.param) {
-			continue
-		}
-		if err := f.check(args.Value(f.param), table.Columns[table.Column(f.column)].Kind); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // check raises for a value that cannot be compared with cells of a kind.
@@ -88,27 +43,6 @@ func (f filter) check(target python.Value, kind world.Kind) error {
 		return raise("TypeError", "sentence must be a String")
 	}
 	return nil
-}
-
-// run returns the rows as a list of dicts. It applies the filters in order. A fuzzy filter sorts
-// rows by score and passes at most fuzzyLimit.
-func (s search) run(w *session.World, args Args) python.Value {
-	rows := w.Rows(s.table)
-	for _, f := range s.filters {
-		if args.Given(f.param) {
-			rows = f.apply(rows, columnOf(s.table, f.column), args.Value(f.param))
-		}
-	}
-	return dicts(w.Table(s.table), rows)
-}
-
-// columns returns the filtered columns as Python prints a tuple.
-func (s search) columns() string {
-	names := make([]string, len(s.filters))
-	for i, f := range s.filters {
-		names[i] = python.Repr(python.Str(f.column))
-	}
-	return "(" + strings.Join(names, ", ") + ")"
 }
 
 // apply returns the rows whose cell at an index passes.

@@ -24,6 +24,8 @@ const (
 	NeedLocationService Need = "location_service"
 )
 
+func services() []Need { return []Need{NeedWifi, NeedCellular, NeedLocationService} }
+
 // Param is one parameter of a tool.
 type Param struct {
 	Name string
@@ -63,13 +65,9 @@ type Tool struct {
 	ReadOnly bool
 	// Unchecked disables type checks of arguments.
 	Unchecked bool
-	// CheckLate reports that the tool checks types itself by calling Args.Check, in its own order.
-	CheckLate bool
 	// Check raises for arguments that are invalid in every world. It may be nil. Types are checked
 	// before. It is called once per call, while Run may be called several times.
 	Check func(args Args) error
-	// KeepsArgs keeps argument descriptions that scrambling would remove, as the original does.
-	KeepsArgs bool
 	// Run executes the call. The text of an error is the last line of Python's traceback. If ctx has
 	// ended, the caller must ignore the result.
 	Run func(ctx context.Context, w *session.World, args Args) (python.Value, error)
@@ -206,7 +204,7 @@ func (t *Tool) args(bound []python.Arg) Args { return Args{tool: t, bound: bound
 // CheckArgs returns the exception that the arguments raise in any world. Do not call Call after an
 // exception.
 func (t *Tool) CheckArgs(args Args) error {
-	if !t.Unchecked && !t.CheckLate {
+	if !t.Unchecked {
 		if err := args.Check(); err != nil {
 			return err
 		}

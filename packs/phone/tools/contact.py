@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Union
 
-FIELDS = ["name", "phone_number", "relationship", "is_self"]
+FIELDS = ("name", "phone_number", "relationship", "is_self")
 
 
 def _refuse_second_self(person_id):
@@ -65,6 +65,7 @@ def modify_contact(
     world.update("contact", changes, person_id=person_id)
 
 
+@confirm("remove a contact")
 def remove_contact(person_id: str) -> None:
     """Deletes a contact from the address book.
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Dict, List, Optional, Union
 
-FIELDS = ["content", "reminder_timestamp", "latitude", "longitude"]
+FIELDS = ("content", "reminder_timestamp", "latitude", "longitude")
 RANGES = {"latitude": (-90.0, 90.0), "longitude": (-180.0, 180.0)}
 TIMES = (315529200.0, 2524604400.0)
 
@@ -62,6 +62,7 @@ def modify_reminder(
     world.update("reminder", {"creation_timestamp": world.now(), **changes}, reminder_id=reminder_id)
 
 
+@confirm("remove a reminder")
 def remove_reminder(reminder_id: str) -> None:
     """Deletes a reminder.
 

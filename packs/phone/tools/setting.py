@@ -98,6 +98,7 @@ def get_low_battery_mode_status() -> Optional[bool]:
     return _get("low_battery_mode")
 
 
+@needs("location_service")
 def get_current_location() -> Dict[str, Optional[float]]:
     """Returns the latitude and longitude at which the phone is."""
     if not _get("location_service"):

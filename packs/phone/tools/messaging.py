@@ -18,6 +18,8 @@ def _require_time(name, value):
         raise ValueError(f"Parameter '{name}' is larger than its valid range maximum of {LAST}.")
 
 
+@confirm("send a text message")
+@needs("cellular")
 def send_message_with_phone_number(phone_number: str, content: str) -> str:
     """Sends a text message to a phone number and returns the id that the message got.
 
