@@ -96,3 +96,16 @@ func (l *Library) Call(ctx context.Context, program *syntax.Module, function *sy
 	})
 	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
 }
+
+// Eval evaluates an expression whose variables have the values. It is safe for concurrent use.
+func (l *Library) Eval(ctx context.Context, expression *syntax.Expression, values []python.Value, host Host) (result python.Value, outcome Outcome) {
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
+	m.module = frame{vars: newVars(len(expression.Scope.Names))}
+	failure := recoverPanic(func() {
+		for i, value := range values {
+			m.module.vars[i] = m.fromPython(value)
+		}
+		result = m.toPython(m.eval(&m.module, expression.X), 0)
+	})
+	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+}
