@@ -190,7 +190,7 @@ func TestGraphErrors(t *testing.T) {
 		{"two forms", "says: Done.", "says: Done.\n    table: sandbox",
 			"a.yaml:17:14: one.milestones.told.table: cannot stand beside call or says, which stand for a row of sandbox"},
 		{"no extractor", "says: Done.", "table: sandbox\n    measure: derived\n    reference: off\n    into: content\n    expect: {content: '{a}'}",
-			"a.yaml:16:7: one.milestones.told: is empty, expected the name of an extractor or {cel: expression}"},
+			"a.yaml:16:7: one.milestones.told: is empty, expected the name of an extractor or {python: expression}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old

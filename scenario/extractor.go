@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -27,7 +27,7 @@ func (g *graphBuilder) extractor(v *value, path string, c *evaluationv1.Constrai
 		return
 	}
 	c.ExtractorExpression = source.text
-	if _, err := celexpr.CompileExtractor(source.text); err != nil {
+	if _, err := measure.CompileExpression(source.text); err != nil {
 		g.failInText(source, err)
 	}
 }
@@ -65,18 +65,18 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 	name, text := constraint.GetExtractor(), constraint.GetExtractorExpression()
 	switch {
 	case name == "" && text == "":
-		c.fail(path, "is empty, expected the name of an extractor or {cel: expression}")
+		c.fail(path, "is empty, expected the name of an extractor or {python: expression}")
 	case name != "" && text != "":
 		c.fail(path, "is both a name and an expression; keep one")
 	case text != "":
-		found, err := celexpr.CompileExtractor(text)
+		found, err := measure.CompileExpression(text)
 		if err == nil {
-			return found.Names(), true
+			return found.Names, true
 		}
 		c.fail(path, "%v", err)
 	default:
-		if found, ok := celexpr.BuiltIn(name); ok {
-			return found.Names(), true
+		if found := measure.BuiltIn(name); found != nil {
+			return found.Names, true
 		}
 		if _, ok := c.opts.packMeasures.find(name, ExtractorKind); ok {
 			return nil, true
@@ -90,7 +90,7 @@ func (c *checker) findExtractor(path string, constraint *evaluationv1.Constraint
 // names are unknown, it accepts any.
 func (c *checker) fillsText(path, text string, names []string) {
 	list := strings.Join(names, ", ")
-	template, err := celexpr.ParseTemplate(text)
+	template, err := measure.ParseTemplate(text)
 	if err != nil {
 		c.fail(path, "%v", err)
 		return

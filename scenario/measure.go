@@ -6,7 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -46,7 +46,7 @@ func builtInNames(use MeasureKind) []string {
 	case RowMeasure:
 		return measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)
 	default:
-		return celexpr.BuiltInNames()
+		return measure.BuiltInNames()
 	}
 }
 
@@ -55,7 +55,7 @@ type packMeasures struct {
 	list   []PackMeasure
 	unread bool
 	// of holds the source files.
-	of *evaluationv1.Evaluation
+	of []*evaluationv1.MeasureModule
 }
 
 // find returns a measure by name and kind, nil if it is unknown. ok reports whether the name is
@@ -91,21 +91,20 @@ func (m packMeasures) unknown(name string, use MeasureKind) string {
 	return fmt.Sprintf("unknown %s %q%s", what, name, hint(name, known))
 }
 
-// withMeasures returns options with the measures and extractors of an evaluation.
-func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Errors) {
-	files := &evaluationv1.Evaluation{MeasureModules: evaluation.GetMeasureModules(), MeasureExpressions: evaluation.GetMeasureExpressions()}
-	if o.packMeasures.of != nil && sameMeasures(o.packMeasures.of, files) {
+// withMeasures returns options with the measures and extractors of files.
+func (o Options) withMeasures(modules []*evaluationv1.MeasureModule) (Options, Errors) {
+	if o.packMeasures.of != nil && sameMeasures(o.packMeasures.of, modules) {
 		return o, nil
 	}
-	o.packMeasures = packMeasures{of: files}
-	if len(files.GetMeasureModules())+len(files.GetMeasureExpressions()) == 0 {
+	o.packMeasures = packMeasures{of: modules}
+	if len(modules) == 0 {
 		return o, nil
 	}
 	if o.Measures == nil {
 		o.packMeasures.unread = true
 		return o, nil
 	}
-	list, mistakes := o.Measures(files)
+	list, mistakes := o.Measures(modules)
 	for _, measure := range list {
 		for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
 			if slices.Contains(builtInNames(use), measure.Name) {
@@ -122,9 +121,8 @@ func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Err
 	return o, mistakes
 }
 
-func sameMeasures(a, b *evaluationv1.Evaluation) bool {
-	return slices.EqualFunc(a.GetMeasureModules(), b.GetMeasureModules(), func(a, b *evaluationv1.MeasureModule) bool { return a == b || proto.Equal(a, b) }) &&
-		slices.EqualFunc(a.GetMeasureExpressions(), b.GetMeasureExpressions(), func(a, b *evaluationv1.MeasureExpression) bool { return a == b || proto.Equal(a, b) })
+func sameMeasures(a, b []*evaluationv1.MeasureModule) bool {
+	return slices.EqualFunc(a, b, func(a, b *evaluationv1.MeasureModule) bool { return a == b || proto.Equal(a, b) })
 }
 
 // loadMeasures reads the pack's measures and extractors.
@@ -134,59 +132,17 @@ func (l *loader) loadMeasures() {
 			r.fail(top(), "is empty, expected a function of wanted and found")
 			return
 		}
-		l.measures.MeasureModules = append(l.measures.MeasureModules, &evaluationv1.MeasureModule{Name: name, Source: source})
-	})
-	l.optional(measureFile, func(r *reader, data []byte) {
-		doc := r.only(data, "mapping by measure")
-		if !r.checkShape(doc, shapeMapping) {
-			return
-		}
-		for _, f := range doc.fields {
-			if expression := r.measureExpression(f); expression != nil {
-				l.measures.MeasureExpressions = append(l.measures.MeasureExpressions, expression)
-			}
-		}
+		l.measures = append(l.measures, &evaluationv1.MeasureModule{Name: name, Source: source})
 	})
 	var mistakes Errors
-	l.opts, mistakes = l.opts.withMeasures(&l.measures)
+	l.opts, mistakes = l.opts.withMeasures(l.measures)
 	l.mistakes = append(l.mistakes, mistakes...)
-}
-
-// measureExpression reads a measure in CEL, nil after recording a mistake.
-func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
-	before := len(r.errors)
-	if !declaredExpression.MatchString(f.key) {
-		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(f.key))
-	}
-	v := r.object(f.value, packMeasureForm())
-	if v == nil {
-		return nil
-	}
-	source := v.get(expressionKey)
-	if !r.checkShape(source, shapeText) {
-		return nil
-	}
-	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
-		r.fail(rows, "is %s, expected true; omit it for a measure of cells", rows.shapeName())
-	}
-	if _, err := celexpr.CompileMeasure(source.text); err != nil {
-		r.failInText(source, err)
-	}
-	for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
-		if slices.Contains(builtInNames(use), f.key) {
-			r.fail(f.position, "a built-in measure or extractor has the name; take another one")
-		}
-	}
-	if len(r.errors) > before {
-		return nil
-	}
-	return &evaluationv1.MeasureExpression{Name: f.key, Expression: source.text, Rows: v.get(rowsKey) != nil}
 }
 
 // measures reads the pack's measures and extractors unless they are known.
 func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
 	var mistakes Errors
-	c.opts, mistakes = c.opts.withMeasures(evaluation)
+	c.opts, mistakes = c.opts.withMeasures(evaluation.GetMeasureModules())
 	for _, mistake := range mistakes {
 		c.fail("evaluation.measure_modules", "%v", mistake)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -216,7 +216,7 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	at, err := celexpr.ParseLocal(text, zone)
+	at, err := expression.ParseLocal(text, zone)
 	if err != nil {
 		return 0, false
 	}

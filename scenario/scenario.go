@@ -39,9 +39,9 @@ type Options struct {
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, Errors)
-	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
+	// Measures returns the measures and extractors in files, or the mistakes in
 	// the files. Nil accepts every file.
-	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, Errors)
+	Measures func(modules []*evaluationv1.MeasureModule) ([]PackMeasure, Errors)
 	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
 	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)

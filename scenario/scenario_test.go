@@ -288,14 +288,14 @@ const variedScenario = `one:
     - say: Bye.
     - say: "No, bye."
   recordings:
-    - {url: a, params: {timestamp: {cel: now}}, response: 1}
+    - {url: a, params: {timestamp: {python: now}}, response: 1}
   guardrails: {except: [contact, setting]}
   milestones:
     first:
     second: {says: It is on.}
     # a call
     status: {call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}}
-    asked: {call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
+    asked: {call: {get_wifi_status: {timestamp: now, at: {python: now}}}}
     filled:
       table: sandbox
       measure: derived

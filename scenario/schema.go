@@ -16,8 +16,8 @@ type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of a pack's files for editors, with the pack's
 // tables and categories. The root describes files of scenarios and worlds. The definitions pack,
-// schema, tools, measures and recordings describe pack.yaml, schema.yaml, tools.yaml, measures.yaml
-// and recordings/*.yaml. The text is deterministic, indented, and ends with a newline.
+// schema, tools and recordings describe pack.yaml, schema.yaml, tools.yaml and recordings/*.yaml. The
+// text is deterministic, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {
@@ -31,7 +31,6 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions["scenarios"] = fieldSchema("{scenario}")
 	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
-	definitions["measures"] = object{"type": "object", "additionalProperties": reference("packMeasure")}
 	definitions["recordings"] = fieldSchema("[recording]")
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

@@ -10,8 +10,8 @@ import (
 )
 
 // compileMeasures compiles the measures and extractors of a pack.
-func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasure, scenario.Errors) {
-	set, err := measure.Compile(evaluation)
+func compileMeasures(modules []*evaluationv1.MeasureModule) ([]scenario.PackMeasure, scenario.Errors) {
+	set, err := measure.Compile(modules)
 	var wrong pysource.Mistakes
 	if errors.As(err, &wrong) {
 		return nil, convertMistakes(wrong)
@@ -20,7 +20,7 @@ func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasur
 	var out []scenario.PackMeasure
 	for _, f := range set.Functions() {
 		out = append(out, scenario.PackMeasure{
-			Name: f.Name, Kind: uses[f.Kind], Accepts: f.Accepts, Position: scenario.Position{File: f.File, Line: max(1, f.Line), Column: max(1, f.Column)},
+			Name: f.Name, Kind: uses[f.Kind], Accepts: f.Accepts, Position: scenario.Position{File: f.File, Line: f.Line, Column: f.Column},
 			Probe: f.Probe,
 		})
 	}

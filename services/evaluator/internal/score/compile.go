@@ -89,7 +89,7 @@ type constraint struct {
 	// senders and recipients are bit sets of the roles that the only target row of a SANDBOX
 	// constraint accepts.
 	senders, recipients uint8
-	extractor           *extractor
+	extractor           *measure.Function
 	// fillColumn is the column for extracted values, −1 without one.
 	fillColumn int
 	// template is the content to complete. It is nil if there is none or if it can never be completed.

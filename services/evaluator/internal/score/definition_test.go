@@ -68,7 +68,7 @@ type Constraint struct {
 	FillTo string
 	// Extractor is the name of a built-in or a pack's extractor. Only ToolTraceDependant uses it.
 	Extractor string
-	// ExtractorExpression is a CEL extractor instead of Extractor.
+	// ExtractorExpression is an expression instead of Extractor.
 	ExtractorExpression string
 }
 

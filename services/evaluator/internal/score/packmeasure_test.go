@@ -23,6 +23,16 @@ def part(wanted: str, found: str) -> bool:
     return wanted in found
 
 
+def starts(wanted: str, found: str) -> bool:
+    """Gives 1 for a text that starts with the wanted one."""
+    return found.startswith(wanted)
+
+
+def anything(wanted: List[Dict[str, Any]], found: List[Dict[str, Any]]) -> bool:
+    """Gives 1 for any rows."""
+    return True
+
+
 def near(wanted: float, found: float) -> float:
     """Gives less the further a number is off."""
     return max(0.0, 1 - abs(wanted - found) / 10)
@@ -61,15 +71,10 @@ def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str
     return [{"n": "\ud800"}] if result == "surrogate" else [{"m": 1}]
 `
 
-// packSet compiles ownSource and two CEL measures.
+// packSet compiles packSource.
 func packSet(tb testing.TB) *measure.Set {
 	tb.Helper()
-	set, err := measure.Compile(&evaluationv1.Evaluation{
-		MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: packSource}},
-		MeasureExpressions: []*evaluationv1.MeasureExpression{
-			{Name: "starts", Expression: "found.startsWith(wanted)"}, {Name: "anything", Expression: "true", Rows: true},
-		},
-	})
+	set, err := measure.Compile([]*evaluationv1.MeasureModule{{Name: "mine", Source: packSource}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -155,7 +160,7 @@ func TestPackColumnMeasure(t *testing.T) {
 		want       float64
 	}{
 		{"graded", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), roundToFloat32(0.7)},
-		{"cel", packConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
+		{"truth value", packConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
 		{"null cell", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
 		{"null target", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
 		{"null twice", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
@@ -199,7 +204,7 @@ func TestPackMeasureFailure(t *testing.T) {
 	}
 	store(trajectory, world.Reminder, []Version{{Index: 0, Rows: row(2)}, {Index: 1, Rows: row(0)}})
 	c := packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
-	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
+	want := "measures/mine.py:29: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
 	for _, graphs := range [][2]*Graph{{packGraph(t, c), nil}, {nil, packGraph(t, c)}, {packGraph(t, c, c, c), packGraph(t, say("x"))}} {
 		got := Score(trajectory, graphs[0], graphs[1])
 		if got.Err == nil || got.Err.Error() != want || !measure.IsFailure(got.Err) {
@@ -257,28 +262,43 @@ func TestLongPackMeasureBounds(t *testing.T) {
 	}
 }
 
+// TestCellsCountAsSteps checks that the cells of a measure of rows count as steps.
+func TestCellsCountAsSteps(t *testing.T) {
+	contact, _ := world.Builtin().Table(world.Contact)
+	rows := [][]Value{person("1", "Ann"), person("2", "Al")}
+	fn := packSet(t).Find("anything", measure.Rows)
+	cells := measure.CellSteps * len(rows) * len(contact.Columns)
+	m := packMeasures{steps: measure.MaxSteps - cells - measure.CallSteps - 1000}
+	if got, err := m.compareRows(fn, nil, rows, contact.Columns); err != nil || got != 1 {
+		t.Errorf("with steps left: got %v and %v, want 1", got, err)
+	}
+	m = packMeasures{steps: measure.MaxSteps - cells + 1}
+	if _, err := m.compareRows(fn, nil, rows, contact.Columns); !errors.Is(err, measure.ErrSteps) {
+		t.Errorf("without steps left: got %v, want %v", err, measure.ErrSteps)
+	}
+}
+
 // TestPackMeasureOfManyRows checks that a measure of the rows of a large table returns a score or
-// an error. Its values are bounded, and its input cells count as steps.
+// an error. Its values are bounded.
 func TestPackMeasureOfManyRows(t *testing.T) {
-	const rows = 10000
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	for _, test := range []struct {
 		packMeasure string
-		messages    int
+		rows        int
 		want        string
 	}{
-		{"anything", 4, ""},
-		{"anything", 100, measure.ErrSteps.Error()},
-		{"share", 100, "MemoryError: more than "},
+		{"anything", 1000, ""},
+		{"anything", 10000, "MemoryError: more than "},
+		{"share", 10000, "MemoryError: more than "},
 	} {
-		trajectory, c := packTableAt(test.messages, rows, test.packMeasure, name)
+		trajectory, c := packTableAt(4, test.rows, test.packMeasure, name)
 		c.Measure, c.Own, c.Overrides, c.Target = PackSnapshot, test.packMeasure, nil, c.Target[:1]
 		got := Score(trajectory, packGraph(t, c), nil)
 		switch {
 		case test.want == "" && (got.Err != nil || got.Similarity != 1):
-			t.Errorf("%s, %d messages: got %v and %v, want 1", test.packMeasure, test.messages, got.Similarity, got.Err)
+			t.Errorf("%s, %d rows: got %v and %v, want 1", test.packMeasure, test.rows, got.Similarity, got.Err)
 		case test.want != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), test.want)):
-			t.Errorf("%s, %d messages: got %v and %v, want %s", test.packMeasure, test.messages, got.Similarity, got.Err, test.want)
+			t.Errorf("%s, %d rows: got %v and %v, want %s", test.packMeasure, test.rows, got.Similarity, got.Err, test.want)
 		}
 	}
 }

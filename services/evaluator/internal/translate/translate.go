@@ -36,7 +36,7 @@ func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	measures, err := measure.Compile(evaluation)
+	measures, err := measure.Compile(evaluation.GetMeasureModules())
 	if err != nil {
 		return nil, err
 	}
