@@ -1,4 +1,4 @@
-// Package measure compiles and calls measures and extractors: Python functions of a pack, and Python
+// Package measure compiles and calls measures and extractors: Python functions of a pack, and
 // expressions of constraints. Their results depend only on their inputs: they cannot access files,
 // networks, clocks or random numbers. Their steps are limited.
 package measure
@@ -65,10 +65,21 @@ func (f *Function) Accepts(kind world.Kind) bool {
 }
 
 // Set is the functions of a pack by name. The nil Set is empty.
-type Set struct{ functions []*Function }
+type Set struct {
+	functions  []*Function
+	incomplete bool
+}
 
 // Functions returns all functions. Do not change the result.
-func (s *Set) Functions() []*Function { return s.functions }
+func (s *Set) Functions() []*Function {
+	if s == nil {
+		return nil
+	}
+	return s.functions
+}
+
+// Incomplete reports whether the files have mistakes. Unknown names would only follow from them.
+func (s *Set) Incomplete() bool { return s != nil && s.incomplete }
 
 // Find returns the function with a name and a kind, nil if there is none.
 func (s *Set) Find(name string, kind Kind) *Function {

@@ -20,7 +20,7 @@ var library = sync.OnceValue(func() *interp.Library { return interp.NewLibrary(i
 var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
 // Compile compiles Python files of measures and extractors. The functions are in the order of the
-// files and of their source. The error is source.Mistakes.
+// files and of their source. The error is source.Mistakes. The set is then incomplete.
 func Compile(modules []*evaluationv1.MeasureModule) (*Set, error) {
 	var functions []*Function
 	var mistakes source.Mistakes
@@ -39,7 +39,7 @@ func Compile(modules []*evaluationv1.MeasureModule) (*Set, error) {
 		mistakes = duplicateNames(functions)
 	}
 	if len(mistakes) > 0 {
-		return nil, mistakes
+		return &Set{functions, true}, mistakes
 	}
 	return &Set{functions: functions}, nil
 }

@@ -1,23 +1,18 @@
 package score
 
 import (
-	"cmp"
-	"errors"
+	"math"
 	"math/bits"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/ported/rouge"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // maxNodes is the maximum number of nodes of a graph.
-const maxNodes = graphwidth.MaxNodes
-
-// noReference marks a constraint without a reference.
-const noReference = -2
+const maxNodes = evaluation.MaxNodes
 
 // tableSet is a bit set of table indices in a schema.
 type tableSet uint64
@@ -26,7 +21,7 @@ func (s tableSet) has(table int) bool        { return s&(1<<table) != 0 }
 func (s tableSet) with(table int) tableSet   { return s | 1<<table }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
 
-// AutomaticGuardrail is a guardrail that Compile adds to a node: the table must be the same at the
+// AutomaticGuardrail is a guardrail that NewGraph adds to a node: the table must be the same at the
 // match and at the reference.
 type AutomaticGuardrail struct {
 	// Table is the name of the table.
@@ -35,11 +30,10 @@ type AutomaticGuardrail struct {
 	Reference int
 }
 
-// Graph is a compiled Definition. It is immutable and safe for concurrent use.
+// Graph is a graph of milestones or minefields. It is immutable and safe for concurrent use.
 type Graph struct {
-	schema   *world.Schema
-	measures *measure.Set
-	nodes    []node
+	schema *world.Schema
+	nodes  []node
 	// matched are the nodes that take part in matching.
 	matched uint64
 	// sorted are these nodes in topological order.
@@ -121,156 +115,145 @@ func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 	return guards
 }
 
-// Compile checks a definition, derives the automatic guardrails and prepares the parts that do not
-// depend on a trajectory. The error joins one *DefinitionError per mistake.
-func Compile(definition Definition) (*Graph, error) {
-	check := &checker{name: definition.Name}
-	graph := &Graph{schema: cmp.Or(definition.Schema, world.Builtin()), measures: definition.Measures, nodes: make([]node, len(definition.Graph.GetNodes()))}
-	if len(graph.nodes) > maxNodes {
-		check.add(-1, -1, "", "%d nodes, at most %d are allowed", len(graph.nodes), maxNodes)
-		return nil, errors.Join(check.errors...)
-	}
-	graph.checkMeasures(check)
-	for i, node := range definition.Graph.GetNodes() {
-		compiled := &graph.nodes[i]
-		if len(node.GetConstraints()) == 0 {
-			check.add(i, -1, "constraints", "empty")
-		}
-		for _, table := range slices.Concat(node.GetGuardrailTables(), node.GetUnguardedTables()) {
-			if graph.schema.TableIndex(table) < 0 {
-				check.add(i, -1, "guard.tables", "unknown table %q", table)
+// NewGraph returns a compiled graph for scoring, which must be complete. It derives the automatic
+// guardrails and prepares the parts that do not depend on a trajectory.
+func NewGraph(compiled *evaluation.Graph) *Graph {
+	g := &Graph{schema: compiled.Schema, nodes: make([]node, len(compiled.Nodes)), matched: compiled.Matched}
+	for i := range compiled.Nodes {
+		source, n := &compiled.Nodes[i], &g.nodes[i]
+		n.before = source.Before
+		for j := range source.Constraints {
+			c := g.constraint(&source.Constraints[j])
+			c.number = g.constraintCount
+			g.constraintCount++
+			if c.measure != Guardrail {
+				n.scored++
 			}
-		}
-		for j, source := range node.GetConstraints() {
-			c := constraintCompiler{check: check, schema: graph.schema, measures: graph.measures, node: i, index: j, nodes: len(graph.nodes)}
-			result := c.compile(source)
-			result.number = graph.constraintCount
-			graph.constraintCount++
-			if result.measure != Guardrail {
-				compiled.scored++
-			}
-			compiled.constraints = append(compiled.constraints, result)
+			n.constraints = append(n.constraints, c)
 		}
 	}
-	direct := graph.order(check, definition.Graph.GetEdges())
-	graph.checkWidth(check, direct)
-	if len(check.errors) > 0 {
-		return nil, errors.Join(check.errors...)
+	for i := range compiled.Nodes {
+		g.nodes[i].guards = g.deriveGuardrails(i, &compiled.Nodes[i])
+		g.nodes[i].dependences = g.dependencesOf(i)
 	}
-	for i := range graph.nodes {
-		graph.nodes[i].guards = graph.deriveGuardrails(i, direct[i], definition.Graph.GetNodes()[i])
-		graph.nodes[i].dependences = graph.dependencesOf(i)
-	}
-	graph.sort()
-	return graph, nil
+	g.sort()
+	return g
 }
 
-// checkMeasures records columns whose default measure cannot compare their cells.
-func (g *Graph) checkMeasures(check *checker) {
-	for _, table := range g.schema.Tables() {
-		for _, column := range table.Columns {
-			if fn := g.measures.Find(column.Measure, measure.Cells); (fn == nil || !fn.Accepts(column.Kind)) && !supports(measureOf(column.Measure), column.Kind) {
-				check.add(-1, -1, "", "schema: %s.%s: measure %q does not compare a %v", table.Name, column.Name, column.Measure, column.Kind)
+// constraint prepares a constraint.
+func (g *Graph) constraint(source *evaluation.Constraint) constraint {
+	c := constraint{
+		table: source.Table, measure: source.Measure, packMeasure: source.PackMeasure, reference: source.Reference,
+		extractor: source.Extractor, fillColumn: source.FillColumn, template: (*template)(source.Template),
+		senders: math.MaxUint8, recipients: math.MaxUint8,
+	}
+	if c.measure == PackSnapshot {
+		c.measure = Snapshot
+	}
+	for _, row := range source.Target {
+		cells := make([]cell, len(row))
+		for i := range row {
+			cells[i] = g.cell(source, &row[i])
+			if c.table == sandbox {
+				c.prefilter(&cells[i])
 			}
 		}
+		slices.SortStableFunc(cells, func(a, b cell) int { return cost(a.measure) - cost(b.measure) })
+		c.target = append(c.target, cells)
 	}
+	return c
 }
 
-// order sets which nodes take part and which precede each. It returns the direct predecessors by
-// the author's edges.
-func (g *Graph) order(check *checker, edges []*evaluationv1.Edge) []uint64 {
-	direct := make([]uint64, len(g.nodes))
-	if len(g.nodes) == 1 {
-		g.matched = 1
+// cell prepares a target cell.
+func (g *Graph) cell(constraint *evaluation.Constraint, source *evaluation.Cell) cell {
+	c := cell{
+		column: source.Column, measure: source.Measure, packMeasure: source.PackMeasure, value: FromProto(source.Value), tolerance: source.Tolerance,
 	}
-	for i, edge := range edges {
-		before, after := int(edge.GetBefore()), int(edge.GetAfter())
-		if before < 0 || before >= len(g.nodes) || after < 0 || after >= len(g.nodes) {
-			check.add(-1, -1, "edges", "edge %d refers to an unknown node: %d, %d", i, before, after)
-			continue
+	switch constraint.Measure {
+	case Addition, Removal, Update:
+		if c.value.IsNull() {
+			c.value = nullValue(g.schema.Tables()[constraint.Table].Columns[c.column].Kind)
 		}
-		g.matched |= 1<<before | 1<<after
-		direct[after] |= 1 << before
 	}
-	for i := range g.nodes {
-		g.nodes[i].before = direct[i]
+	if c.measure == RougeL && !c.value.IsNull() {
+		c.target = rouge.NewTarget(c.value.text)
 	}
-	if unordered := g.unordered(); unordered != 0 {
-		check.add(-1, -1, "edges", "cycle through nodes %v", list(unordered))
-		return direct
+	for _, trace := range source.Traces {
+		c.accepted = append(c.accepted, traceTarget{tool: trace.Tool, arguments: trace.Arguments, tolerances: trace.Tolerances})
 	}
-	g.orderReferences(check, direct)
-	return direct
+	return c
 }
 
-// orderReferences makes references predecessors, and records those that can never be matched.
-func (g *Graph) orderReferences(check *checker, direct []uint64) {
-	later := descendants(direct)
-	for i := range g.nodes {
-		if g.matched&(1<<i) == 0 {
-			continue
-		}
-		for j, c := range g.nodes[i].constraints {
-			switch r := c.reference; {
-			case r < 0 || r >= len(g.nodes):
-			case r == i:
-				check.add(i, j, "reference", "node %d refers to itself", r)
-			case g.matched&(1<<r) == 0:
-				check.add(i, j, "reference", "node %d is never matched: no edge mentions it", r)
-			case later[i]&(1<<r) != 0:
-				check.add(i, j, "reference", "node %d is only matched after node %d", r, i)
-			default:
-				g.nodes[i].before |= 1 << r
-			}
-		}
+// prefilter sets the roles that a SANDBOX cell accepts.
+func (c *constraint) prefilter(cell *cell) {
+	if cell.measure != Exact || cell.column != columnSender && cell.column != columnRecipient {
+		return
 	}
-	unordered := g.unordered()
-	for _, i := range list(unordered) {
-		for j, c := range g.nodes[i].constraints {
-			if c.reference >= 0 && unordered&(1<<c.reference) != 0 {
-				check.add(i, j, "reference", "nodes %v wait for each other", list(unordered))
-			}
-		}
+	role, _ := world.ParseRole(cell.value.text) // null is role 0
+	if cell.column == columnSender {
+		c.senders = 1 << role
+	} else {
+		c.recipients = 1 << role
 	}
 }
 
-// unordered returns the nodes on a cycle or after one.
-func (g *Graph) unordered() uint64 {
-	remaining := g.matched
-	for {
-		before := remaining
-		for _, i := range list(remaining) {
-			if g.nodes[i].before&remaining == 0 {
-				remaining &^= 1 << i
-			}
-		}
-		if remaining == before {
-			return remaining
-		}
+// cost returns the relative cost of a comparison.
+func cost(measure ColumnMeasure) int {
+	switch measure {
+	case PackColumn:
+		return 4
+	case RougeL:
+		return 3
+	case ToolTrace:
+		return 2
+	case Contains:
+		return 1
 	}
+	return 0
 }
 
-// descendants returns the later nodes of each node in an acyclic order.
-func descendants(direct []uint64) []uint64 {
-	later := make([]uint64, len(direct))
-	for changed := true; changed; {
-		changed = false
-		for i, before := range direct {
-			for _, p := range list(before) {
-				if merged := later[p] | 1<<i | later[i]; merged != later[p] {
-					later[p], changed = merged, true
+// sort sorts the nodes topologically and derives each node's neighbours.
+func (g *Graph) sort() {
+	g.before, g.neighbours = make([]uint64, len(g.nodes)), make([]uint64, len(g.nodes))
+	var placed uint64
+	var before [maxNodes]uint64
+	for placed != g.matched {
+		for _, i := range evaluation.List(g.matched &^ placed) {
+			if g.nodes[i].before&^placed == 0 {
+				g.sorted = append(g.sorted, i)
+				placed |= 1 << i
+				before[i] = g.nodes[i].before
+				for _, p := range evaluation.List(before[i]) {
+					before[i] |= before[p]
 				}
 			}
 		}
 	}
-	return later
+	for _, i := range g.sorted {
+		n := &g.nodes[i]
+		n.directBefore = n.before
+		for _, p := range evaluation.List(n.before) {
+			n.directBefore &^= before[p]
+		}
+		for _, dep := range n.dependences {
+			n.reads |= 1 << dep.node
+		}
+		g.before[i] = n.before
+		g.neighbours[i] |= n.before
+		for _, p := range evaluation.List(n.before) {
+			g.neighbours[p] |= 1 << i
+		}
+	}
 }
 
-// list returns the numbers in a set in ascending order.
-func list(set uint64) []int {
-	numbers := make([]int, 0, bits.OnesCount64(set))
-	for ; set != 0; set &= set - 1 {
-		numbers = append(numbers, bits.TrailingZeros64(set))
+// latest returns the last of the sorted nodes in a set, which must not be empty.
+func (g *Graph) latest(set uint64) int {
+	if set&(set-1) != 0 {
+		for at := len(g.sorted) - 1; at >= 0; at-- {
+			if set&(1<<g.sorted[at]) != 0 {
+				return g.sorted[at]
+			}
+		}
 	}
-	return numbers
+	return bits.TrailingZeros64(set)
 }

@@ -1,11 +1,7 @@
 package score
 
 import (
-	"fmt"
-	"strings"
-
-	"github.com/toolsandbox/toolsandbox/internal/measure"
-	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
@@ -30,14 +26,6 @@ const (
 	PackColumn = evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK
 )
 
-// measureOf returns the built-in column measure of a name, the zero value if it is unknown.
-func measureOf(name string) ColumnMeasure {
-	if m := ColumnMeasure(evaluationv1.ColumnMeasure_value["COLUMN_MEASURE_"+strings.ToUpper(name)]); m != PackColumn && nameOf(m) == name {
-		return m
-	}
-	return 0
-}
-
 // SnapshotMeasure compares a table version with target rows.
 type SnapshotMeasure = evaluationv1.SnapshotMeasure
 
@@ -60,67 +48,5 @@ const (
 	PackSnapshot = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK
 )
 
-// nameOf returns a measure's name, e.g. rouge_l.
-func nameOf(measure fmt.Stringer) string {
-	_, name, _ := strings.Cut(measure.String(), "MEASURE_")
-	return strings.ToLower(name)
-}
-
 // FirstUserMessage is the reference to the first user message instead of a node.
-const FirstUserMessage = -1
-
-// Definition is a graph as an author writes it.
-type Definition struct {
-	// Name is the prefix of paths in errors, e.g. milestones.
-	Name string
-	// Schema is the schema of the tables; nil means the built-in one.
-	Schema *world.Schema
-	// Measures are the pack's measures and extractors; nil means none.
-	Measures *measure.Set
-	// Graph is the nodes and their order. A node's index is its number. Nodes of a larger graph that
-	// no edge mentions are never matched.
-	Graph *evaluationv1.Graph
-}
-
-// DefinitionError is one mistake in a Definition. Compile joins all mistakes; errors.As and the
-// Unwrap method of the joined error return them.
-type DefinitionError struct {
-	// Path is the path of the mistake, e.g. milestones[2].constraints[0].target[0].wifi.
-	Path string
-	// Node and Constraint are the numbers of node and constraint, −1 if the mistake is outside.
-	Node, Constraint int
-	// Field is the part of the path inside node or constraint, e.g. target[0].wifi.
-	Field string
-	// Problem states the mistake.
-	Problem string
-}
-
-// Error returns path and problem.
-func (e *DefinitionError) Error() string { return e.Path + ": " + e.Problem }
-
-// checker records the mistakes of one definition.
-type checker struct {
-	name   string
-	errors []error
-}
-
-// add records a mistake. node and constraint may be −1.
-func (c *checker) add(node, constraint int, field, format string, arguments ...any) {
-	var path strings.Builder
-	path.WriteString(c.name)
-	if node >= 0 {
-		fmt.Fprintf(&path, "[%d]", node)
-	}
-	if constraint >= 0 {
-		fmt.Fprintf(&path, ".constraints[%d]", constraint)
-	}
-	if field != "" {
-		path.WriteString("." + field)
-	}
-	c.errors = append(c.errors, &DefinitionError{
-		Path: path.String(), Node: node, Constraint: constraint, Field: field, Problem: fmt.Sprintf(format, arguments...),
-	})
-}
-
-// targetField returns the field of a target cell for errors.
-func targetField(row int, column string) string { return fmt.Sprintf("target[%d].%s", row, column) }
+const FirstUserMessage = evaluation.FirstUserMessage

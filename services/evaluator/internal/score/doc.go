@@ -55,7 +55,7 @@
 // 32-bit similarities except rounding, so the order of addition does not matter for equal sums.
 //
 // The number of states of a component is the product of what its nodes distinguish at matched
-// nodes. For a given graph it is polynomial in the number of messages. Package graphwidth limits
+// nodes. For a given graph it is polynomial in the number of messages. Package evaluation limits
 // the degree when the graph is compiled. A search that still needs too much work fails with
 // ErrWork.
 //

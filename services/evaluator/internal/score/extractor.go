@@ -2,12 +2,10 @@ package score
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
@@ -23,23 +21,6 @@ type extraction struct {
 type namedValue struct {
 	name  string
 	value python.Value
-}
-
-// findExtractor returns the extractor of a constraint, by name or by expression.
-func findExtractor(source *evaluationv1.Constraint, measures *measure.Set) (*measure.Function, error) {
-	switch {
-	case source.GetExtractor() != "" && source.GetExtractorExpression() != "":
-		return nil, errors.New("both a name and an expression")
-	case source.GetExtractorExpression() != "":
-		return measure.CompileExpression(source.GetExtractorExpression())
-	}
-	if builtIn := measure.BuiltIn(source.GetExtractor()); builtIn != nil {
-		return builtIn, nil
-	}
-	if fn := measures.Find(source.GetExtractor(), measure.Extractor); fn != nil {
-		return fn, nil
-	}
-	return nil, fmt.Errorf("unknown extractor %q", source.GetExtractor())
 }
 
 // extract returns the result of an extractor for the call. It caches the result in the call.
@@ -66,22 +47,6 @@ func (c *constraint) extractedNames() []string {
 		return c.template.Names
 	}
 	return []string{"values"}
-}
-
-// parseTemplate parses a text with {name} placeholders. ok is false if it can never be completed:
-// it has an unpaired brace or a placeholder that the extractor does not fill. The names of a pack's
-// extractor are unknown until it is called.
-func parseTemplate(text string, from *measure.Function) (t template, ok bool) {
-	parsed, err := measure.ParseTemplate(text)
-	if err != nil {
-		return t, false
-	}
-	if from.Names != nil {
-		if _, unknown := parsed.Unknown(from.Names); unknown {
-			return t, false
-		}
-	}
-	return template(parsed), true
 }
 
 // template is a text with placeholders for extracted values.

@@ -1,7 +1,6 @@
 package score
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -51,23 +50,6 @@ func TestExtractorFillsCall(t *testing.T) {
 	got := Score(trajectory, compile(t, callConstraint(`{"tool_name": "find", "arguments": {}}`), used), nil).Milestones
 	if match := got.Matches[1]; match.Index != 3 || match.Similarity != 1 {
 		t.Errorf("match: got %+v, want index 3 with similarity 1", match)
-	}
-}
-
-func TestExtractorProblems(t *testing.T) {
-	for _, test := range []struct{ name, extractor, expression, want string }{
-		{"both", "days_extractor", "[]", "both a name and an expression"},
-		{"no list", "", `{"a": 1}`, `column 1 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also with for, if and else`},
-		{"unknown function", "", `[{"a": now()}]`, `column 8 of the expression: name "now" is not defined; the expression knows tool_name, arguments, result, and what Python has built in`},
-	} {
-		constraint := Constraint{
-			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(FirstUserMessage), FillTo: "content",
-			Extractor: test.extractor, ExtractorExpression: test.expression, Target: [][]Cell{targetRow(Cell{"content", String("{a}")})},
-		}
-		_, err := compileDefinition(testDefinition{Name: "milestones", Nodes: []Node{{Constraints: []Constraint{constraint}}}})
-		if err == nil || !strings.HasSuffix(err.Error(), ".extractor: "+test.want) {
-			t.Errorf("%s: got %v, want an error about extractor: %s", test.name, err, test.want)
-		}
 	}
 }
 

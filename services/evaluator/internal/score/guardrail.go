@@ -3,14 +3,15 @@ package score
 import (
 	"math/bits"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
 // deriveGuardrails derives the guardrails of node i: for each of its references and direct
 // predecessors, every table that no ordinary constraint of the node, its references or its
 // predecessors names.
-func (g *Graph) deriveGuardrails(i int, direct uint64, source *evaluationv1.Node) []guardrail {
-	candidates := g.candidates(source)
+func (g *Graph) deriveGuardrails(i int, source *evaluation.Node) []guardrail {
+	candidates := g.candidates(source.Source)
 	var references uint64
 	first := false
 	named := g.nodes[i].constrainedTables()
@@ -23,20 +24,20 @@ func (g *Graph) deriveGuardrails(i int, direct uint64, source *evaluationv1.Node
 			named = named.union(g.nodes[len(g.nodes)-1].constrainedTables())
 		}
 	}
-	references |= direct
-	for _, r := range list(references) {
+	references |= source.Direct
+	for _, r := range evaluation.List(references) {
 		named = named.union(g.nodes[r].constrainedTables())
 	}
 	var guards []guardrail
 	add := func(reference int) {
-		for _, t := range list(uint64(candidates &^ named)) {
+		for _, t := range evaluation.List(uint64(candidates &^ named)) {
 			guards = append(guards, guardrail{table: t, reference: reference})
 		}
 	}
 	if first {
 		add(FirstUserMessage)
 	}
-	for _, r := range list(references) {
+	for _, r := range evaluation.List(references) {
 		add(r)
 	}
 	return guards
@@ -85,7 +86,7 @@ func (g *Graph) dependencesOf(i int) []dependence {
 		}
 	}
 	needs := make([]dependence, 0, bits.OnesCount64(nodes))
-	for _, r := range list(nodes) {
+	for _, r := range evaluation.List(nodes) {
 		needs = append(needs, dependence{node: r, compared: compared[r], tables: tables[r].union(compared[r])})
 	}
 	return needs

@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -32,7 +32,7 @@ func (m *matcher) bestSum(open uint64, last int, threshold float64) float64 {
 	components := buffer[:0]
 	sum := 0.0
 	for open != 0 {
-		p := component{nodes: graphwidth.Connected(m.graph.neighbours, open)}
+		p := component{nodes: evaluation.Connected(m.graph.neighbours, open)}
 		open &^= p.nodes
 		p.outcome = m.estimate(p.nodes, last)
 		sum += p.sum
@@ -80,7 +80,7 @@ func (m *matcher) firstIndex(i int, open uint64, last int) int {
 // search returns the best sum of a component, as bestSum does. It tries the indices of one node in
 // the order of their bounds.
 func (m *matcher) search(component uint64, last int, threshold float64) float64 {
-	i := graphwidth.Branch(m.graph.before, m.graph.neighbours, component)
+	i := evaluation.Branch(m.graph.before, m.graph.neighbours, component)
 	others := m.expand(component, last, i)
 	start := len(m.stack) - others.count
 	best := threshold

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -31,7 +32,7 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 		return
 	}
 	var candidates []candidate
-	for _, i := range list(left) {
+	for _, i := range evaluation.List(left) {
 		if o.graph.nodes[i].before&left != 0 {
 			continue
 		}

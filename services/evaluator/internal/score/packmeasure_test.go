@@ -347,13 +347,13 @@ func TestPackMeasureErrors(t *testing.T) {
 		constraint Constraint
 		want       string
 	}{
-		{packConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
-		{packConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
-		{packConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
-		{packConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
-		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
-		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
-		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
+		{packConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `overrides[0].measure: unknown measure "missing"`},
+		{packConstraint(Snapshot, world.Contact, "name", "near", String("a")), "near does not compare the cells of name, which is a text"},
+		{packConstraint(Snapshot, world.Contact, "name", "share", String("a")), "share compares the rows of a table, expected a name of what is about two cells"},
+		{packConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), "part does not compare the cells of visible_to, which is a list of texts"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, "measure: part compares two cells, expected a name of what is about the rows of a table"},
+		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "table: is sandbox, but share compares stored tables"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and reads no measures of columns"},
 	} {
 		d := testDefinition{Name: "milestones", Measures: packSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
 		if _, err := compileDefinition(d); err == nil || !strings.Contains(err.Error(), test.want) {

@@ -2,7 +2,6 @@ package score
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -83,26 +82,6 @@ func anyMatches(accepted []traceTarget, calls []call) bool {
 		}
 	}
 	return false
-}
-
-// parseTraceTargets parses a target: one trace or a list of accepted ones.
-func parseTraceTargets(text string, tolerances map[string]float64) ([]traceTarget, error) {
-	target, err := python.ParseJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("invalid JSON: %w", err)
-	}
-	items, isList := target.AsList()
-	if !isList {
-		items = []python.Value{target}
-	}
-	accepted := make([]traceTarget, len(items))
-	for i, item := range items {
-		accepted[i].tolerances = tolerances
-		if accepted[i].tool, accepted[i].arguments, err = parseTrace(item); err != nil {
-			return nil, fmt.Errorf("trace %d has %w", i, err)
-		}
-	}
-	return accepted, nil
 }
 
 // withValues returns t with extracted values as arguments. If replace is set, they replace existing

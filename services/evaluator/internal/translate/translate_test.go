@@ -126,9 +126,9 @@ func TestSchema(t *testing.T) {
 	}{
 		{"declared", note(id, column("title", "rouge_l", world.KindText)), ""},
 		{"not declared", nil, `unknown table "NOTE"`},
-		{"no such column", note(id), `NOTE has no column "title"`},
-		{"unknown measure", note(id, column("title", "rouge", world.KindText)), `schema: NOTE.title: measure "rouge" does not compare a text`},
-		{"measure of another type", note(id, column("title", "rouge_l", world.KindNumber)), `schema: NOTE.title: measure "rouge_l" does not compare a number`},
+		{"no such column", note(id), `note has no column "title"`},
+		{"unknown measure", note(id, column("title", "rouge", world.KindText)), `schema: note.title: unknown measure "rouge"`},
+		{"measure of another type", note(id, column("title", "rouge_l", world.KindNumber)), "schema: note.title: rouge_l compares texts, and title is a number"},
 		{"no columns", note(), "schema: table NOTE: the first column is the id of a row"},
 		{"twice", append(note(id), note(id)...), `schema: two tables are called "NOTE"`},
 	}
