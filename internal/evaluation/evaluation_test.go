@@ -124,25 +124,19 @@ func chain(constraints ...*evaluationv1.Constraint) *evaluationv1.Graph {
 	return graph
 }
 
-func TestConstraintProblems(t *testing.T) {
-	const scored, fatal = true, false
-	fill := func(into, extractor string, cells ...any) *evaluationv1.Constraint {
-		return &evaluationv1.Constraint{
-			Table: world.Sandbox, Measure: derived, Reference: proto.Int32(0), FillTo: into, Extractor: extractor,
-			Target: []*evaluationv1.TargetRow{row(cells...)},
-		}
-	}
-	pack := func(table, name string) *evaluationv1.Constraint {
-		return &evaluationv1.Constraint{Table: table, Measure: ofPack, PackMeasure: name, Target: []*evaluationv1.TargetRow{row()}}
-	}
-	trace := func(text string) *evaluationv1.Constraint {
-		return says(func(c *evaluationv1.Constraint) { c.Target[0] = row("tool_trace", text) })
-	}
-	for _, test := range []struct {
-		name       string
-		constraint *evaluationv1.Constraint
-		want       Problem
-	}{
+// These are values of Problem.Scored.
+const scored, fatal = true, false
+
+// constraintProblem is a constraint with a mistake. The path is that within the constraint.
+type constraintProblem struct {
+	name       string
+	constraint *evaluationv1.Constraint
+	want       Problem
+}
+
+// fieldProblems returns constraints with a mistake in their fields.
+func fieldProblems() []constraintProblem {
+	return []constraintProblem{
 		{"unknown table", stored("NOTE"), Problem{"table", `unknown table "NOTE"`, fatal}},
 		{"no measure", says(func(c *evaluationv1.Constraint) { c.Measure = 0 }), Problem{"measure", "is missing", fatal}},
 		{"unknown measure", says(func(c *evaluationv1.Constraint) { c.Measure = 77 }), Problem{"measure", "is unknown", fatal}},
@@ -160,6 +154,15 @@ func TestConstraintProblems(t *testing.T) {
 			Problem{"target[1]", "is a second row, but one message is compared at a time", fatal}},
 		{"guardrail with a target", says(func(c *evaluationv1.Constraint) { c.Measure, c.Reference = guardrail, proto.Int32(0) }),
 			Problem{"", "compares with its reference only and takes nothing to expect", fatal}},
+	}
+}
+
+// targetProblems returns constraints with a mistake in their target.
+func targetProblems() []constraintProblem {
+	trace := func(text string) *evaluationv1.Constraint {
+		return says(func(c *evaluationv1.Constraint) { c.Target[0] = row("tool_trace", text) })
+	}
+	return []constraintProblem{
 		{"empty row", stored(world.Contact, row()), Problem{"target[0]", "wants no column, so it says nothing", scored}},
 		{"other columns", stored(world.Contact, row("name", "a"), row("relationship", "b")),
 			Problem{"target[1]", "lists other columns than the first row; all rows list the same, in the same order", fatal}},
@@ -181,6 +184,15 @@ func TestConstraintProblems(t *testing.T) {
 		{"trace that is no JSON", trace(`{"tool_name"`), Problem{"target[0].cells[0]", `is no tool trace in JSON: {"tool_name"`, fatal}},
 		{"trace without arguments", trace(`[{"tool_name": "f"}]`), Problem{"target[0].cells[0]", `a tool trace needs tool_name and arguments: [{"tool_name": "f"}]`, fatal}},
 		{"no traces", trace(`[]`), Problem{"target[0].cells[0]", "lists no tool trace", scored}},
+	}
+}
+
+// overrideProblems returns constraints with a mistake in a measure.
+func overrideProblems() []constraintProblem {
+	pack := func(table, name string) *evaluationv1.Constraint {
+		return &evaluationv1.Constraint{Table: table, Measure: ofPack, PackMeasure: name, Target: []*evaluationv1.TargetRow{row()}}
+	}
+	return []constraintProblem{
 		{"override of an unknown column", with(stored(world.Contact, row("name", "a")), override("nam", exact, "", 0)),
 			Problem{"overrides[0]", `contact has no column "nam"; did you mean "name"?`, fatal}},
 		{"override twice", with(with(stored(world.Contact, row("name", "a")), override("name", exact, "", 0)), override("name", rougeL, "", 0)),
@@ -199,6 +211,18 @@ func TestConstraintProblems(t *testing.T) {
 		{"unsuitable measure of the pack", with(stored(world.Setting, row("wifi", true)), &evaluationv1.ColumnOverride{Column: "latitude", Measure: column, PackMeasure: "same"}),
 			Problem{"overrides[0].measure", "same does not compare the cells of latitude, which is a number", fatal}},
 		{"measure of cells for rows", pack(world.Contact, "near"), Problem{"measure", "near compares two cells, expected a name of what is about the rows of a table", fatal}},
+	}
+}
+
+// extractorProblems returns constraints with a mistake in an extractor or in what it fills.
+func extractorProblems() []constraintProblem {
+	fill := func(into, extractor string, cells ...any) *evaluationv1.Constraint {
+		return &evaluationv1.Constraint{
+			Table: world.Sandbox, Measure: derived, Reference: proto.Int32(0), FillTo: into, Extractor: extractor,
+			Target: []*evaluationv1.TargetRow{row(cells...)},
+		}
+	}
+	return []constraintProblem{
 		{"unknown extractor", fill("content", "day_extractor", "content", "{days}"), Problem{"extractor", `unknown extractor "day_extractor"; did you mean "days_extractor"?`, fatal}},
 		{"no extractor", fill("content", "", "content", "{days}"), Problem{"extractor", "is empty, expected the name of an extractor or {python: expression}", fatal}},
 		{"fills another column", fill("sender", "days_extractor", "content", "{days}"), Problem{"fill_to", `is "sender", expected tool_trace or content`, fatal}},
@@ -210,7 +234,12 @@ func TestConstraintProblems(t *testing.T) {
 			Problem{"target[0].cells[0]", "has an unpaired brace; write {{ or }} for a brace itself", scored}},
 		{"no place for an extractor of the pack", fill("content", "take", "content", "x"),
 			Problem{"target[0].cells[0]", "has no place for what the extractor gives; write the name of a value in braces", scored}},
-	} {
+	}
+}
+
+// TestConstraintProblems compiles constraints of node 1 of 3.
+func TestConstraintProblems(t *testing.T) {
+	for _, test := range slices.Concat(fieldProblems(), targetProblems(), overrideProblems(), extractorProblems()) {
 		t.Run(test.name, func(t *testing.T) {
 			graph, problems := Compile(chain(says(nil), test.constraint, says(nil)), world.Builtin(), packMeasures(t))
 			test.want.Path = strings.TrimSuffix("nodes[1].constraints[0]."+test.want.Path, ".")

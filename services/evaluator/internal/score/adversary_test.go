@@ -34,8 +34,8 @@ func (a adversarialCases) trajectory(length int) *Trajectory {
 	for i := range t.Messages {
 		t.Messages[i] = Message{Sender: Agent, Recipient: User, Content: new(a.words(6)), VisibleTo: []Role{User, Agent}}
 		if a.IntN(2) == 0 {
-			t.Messages[i].ToolTrace = []string{fmt.Sprintf(
-				`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, a.IntN(4), a.IntN(4))}
+			t.Messages[i].Traces = toolTraces(fmt.Sprintf(
+				`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, a.IntN(4), a.IntN(4)))
 		}
 	}
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent

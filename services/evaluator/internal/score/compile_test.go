@@ -16,13 +16,6 @@ func say(text string) Constraint {
 	return Constraint{Table: world.Sandbox, Measure: Snapshot, Target: [][]Cell{{{"content", String(text)}}}}
 }
 
-// sayWith returns say("x") with changes.
-func sayWith(change func(*Constraint)) Constraint {
-	c := say("x")
-	change(&c)
-	return c
-}
-
 func TestGuardModes(t *testing.T) {
 	for mode, want := range map[GuardMode][]AutomaticGuardrail{
 		GuardAll:    {{world.Setting, 0}, {world.Contact, 0}, {world.Messaging, 0}, {world.Reminder, 0}},

@@ -79,7 +79,7 @@ func (g randomCases) trajectory(length int) *Trajectory {
 		from := g.IntN(2)
 		t.Messages[i] = Message{
 			Sender: roles[from], Recipient: roles[1-from], Content: new(g.words()), VisibleTo: []Role{User, Agent},
-			ToolTrace: []string{fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))},
+			Traces: toolTraces(fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))),
 		}
 	}
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent

@@ -305,7 +305,7 @@ func TestPackMeasureOfManyRows(t *testing.T) {
 
 func TestPackExtractor(t *testing.T) {
 	trajectory := chat("hello", "hello", "hello", "It is 5 in all")
-	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: []string{`{"tool_name": "t", "arguments": {}, "result": 5}`}}
+	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, Traces: toolTraces(`{"tool_name": "t", "arguments": {}, "result": 5}`)}
 	derived := func(extractor string) Constraint {
 		return Constraint{
 			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", Extractor: extractor,
@@ -320,7 +320,7 @@ func TestPackExtractor(t *testing.T) {
 	for result, want := range map[string]string{
 		`"x"`: "no call at message 1 gives n; t: measures/mine.py:", "null": "TypeError", `"surrogate"`: "",
 	} {
-		trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": ` + result + `}`}
+		trajectory.Messages[1].Traces = toolTraces(`{"tool_name": "t", "arguments": {}, "result": ` + result + `}`)
 		name := "digits"
 		if want == "" {
 			name = "odd"
@@ -334,7 +334,7 @@ func TestPackExtractor(t *testing.T) {
 			t.Errorf("%s: got %v, want a text in UTF-8", result, e.GetExtracted())
 		}
 	}
-	trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": 1}`}
+	trajectory.Messages[1].Traces = toolTraces(`{"tool_name": "t", "arguments": {}, "result": 1}`)
 	e := Explain(trajectory, packGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
 	if e.GetSimilarity() != 0 || e.GetProblem() != "no call at message 1 gives n" {
 		t.Errorf("without the placeholder's value: got %v, %q", e.GetSimilarity(), e.GetProblem())

@@ -9,6 +9,7 @@ import (
 
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // chat returns a trajectory of alternating messages of user and agent.
@@ -155,12 +156,24 @@ func TestAnyMatches(t *testing.T) {
 	} {
 		accepted := acceptedTraces(t, test.target, tolerances)
 		var calls []call
-		if c, ok := parseCall(test.trace); ok {
+		if c, ok := newCall(toolTraces(test.trace)[0]); ok {
 			calls = append(calls, c)
 		}
 		if got := anyMatches(accepted, calls); got != test.want {
 			t.Errorf("%s matches %s = %v, want %v", test.trace, test.target, got, test.want)
 		}
+	}
+}
+
+// TestTraceText checks that the column tool_trace holds a trace as JSON.
+func TestTraceText(t *testing.T) {
+	const text = `{"tool_name": "f \"ü\"", "arguments": {"a": [1.0, null]}, "result": "ü"}`
+	m := Message{Traces: toolTraces(text)}
+	if got, ok := m.cell(columnToolTrace).Texts(); !ok || len(got) != 1 || got[0] != text {
+		t.Errorf("got %q, want %q", got, text)
+	}
+	if got := new(Message).cell(columnToolTrace); !got.IsNull() {
+		t.Errorf("without traces: got %v, want null", got)
 	}
 }
 
@@ -202,7 +215,7 @@ func TestExtractors(t *testing.T) {
 		}
 		completed := template(parsed)
 		var texts []string
-		c, _ := parseCall(`{"tool_name": "t", "arguments": {}, "result": ` + test.result + "}")
+		c, _ := newCall(&worldv1.ToolTrace{Tool: "t", ArgumentsJson: "{}", ResultJson: test.result})
 		for _, values := range (&preparedTrajectory{}).extract(&c, x).alternatives {
 			texts = append(texts, completed.fill(values))
 		}

@@ -117,18 +117,20 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, starting Versions, 
 }
 
 func message(m *worldv1.Message) score.Message {
-	row := sandbox.RowOf(m)
-	return score.Message{
-		Sender:       m.GetSender(),
-		Recipient:    m.GetRecipient(),
-		Content:      row.Content,
-		ToolCallID:   row.ToolCallID,
-		FunctionName: row.FunctionName,
-		Exception:    row.Exception,
-		Active:       m.ConversationActive,
-		ToolTrace:    row.ToolTrace,
-		VisibleTo:    m.GetVisibleTo(),
+	out := score.Message{Sender: m.GetSender(), Recipient: m.GetRecipient(), Active: m.ConversationActive, VisibleTo: m.GetVisibleTo()}
+	switch body := m.GetBody().(type) {
+	case *worldv1.Message_Text:
+		out.Content = &body.Text
+	case *worldv1.Message_Call:
+		source := sandbox.Source(body.Call)
+		out.Content, out.ToolCallID, out.FunctionName = &source, body.Call.Id, body.Call.Name
+	case *worldv1.Message_Code:
+		out.Content, out.ToolCallID, out.FunctionName = &body.Code.Source, body.Code.Id, body.Code.Name
+	case *worldv1.Message_Result:
+		r := body.Result
+		out.Content, out.ToolCallID, out.FunctionName, out.Exception, out.Traces = r.Text, r.Id, r.Name, r.Exception, r.GetTraces()
 	}
+	return out
 }
 
 // Explanation writes an explanation into the wire form. evaluation gives the nodes their names.
