@@ -36,12 +36,12 @@ type Graph struct {
 	Nodes  []Node
 	// Matched is the set of nodes that take part in matching: the only one, or those with an edge.
 	Matched NodeSet
+
+	source *evaluationv1.Graph
 }
 
 // Node is a compiled node.
 type Node struct {
-	// Source is the node as it is written.
-	Source      *evaluationv1.Node
 	Constraints []Constraint
 	// Direct are the nodes before it by edges. Before adds those to which its constraints refer.
 	Direct, Before NodeSet
@@ -99,7 +99,7 @@ type Trace struct {
 // Compile compiles and checks a graph. The graph is complete if every problem is Scored. It is nil
 // if there are too many nodes.
 func Compile(source *evaluationv1.Graph, schema *world.Schema, measures *measure.Set) (*Graph, []Problem) {
-	c := &checker{source: source, graph: &Graph{Schema: schema, Nodes: make([]Node, len(source.GetNodes()))}, measures: measures}
+	c := &checker{source: source, graph: &Graph{Schema: schema, Nodes: make([]Node, len(source.GetNodes())), source: source}, measures: measures}
 	if count := len(source.GetNodes()); count > MaxNodes {
 		c.fail(fmt.Sprintf("nodes[%d]", MaxNodes), "the graph has %d nodes; at most %d are scored", count, MaxNodes)
 		return nil, c.problems
@@ -147,7 +147,7 @@ func (c *checker) node(i int, source *evaluationv1.Node) {
 		c.fail(at+".constraints", "has no constraint, so nothing says when it is reached")
 	}
 	node := &c.graph.Nodes[i]
-	node.Source, node.Constraints = source, make([]Constraint, len(source.GetConstraints()))
+	node.Constraints = make([]Constraint, len(source.GetConstraints()))
 	for j, constraint := range source.GetConstraints() {
 		k := &constraintChecker{checker: c, source: constraint, path: fmt.Sprintf("%s.constraints[%d]", at, j), result: &node.Constraints[j]}
 		k.compile()

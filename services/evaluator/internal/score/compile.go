@@ -21,7 +21,7 @@ func (s tableSet) has(table int) bool        { return s&(1<<table) != 0 }
 func (s tableSet) with(table int) tableSet   { return s | 1<<table }
 func (s tableSet) union(t tableSet) tableSet { return s | t }
 
-// AutomaticGuardrail is a guardrail that NewGraph adds to a node: the table must be the same at the
+// AutomaticGuardrail is a guardrail that scoring adds to a node: the table must be the same at the
 // match and at the reference.
 type AutomaticGuardrail struct {
 	// Table is the name of the table.
@@ -48,7 +48,7 @@ type Graph struct {
 // node is one compiled node.
 type node struct {
 	constraints []constraint
-	guards      []guardrail
+	guards      []evaluation.Guardrail
 	// scored is the number of constraints other than guardrails: the degree of the root.
 	scored int
 	// before are the nodes that must be matched earlier because of an edge or a reference.
@@ -66,9 +66,6 @@ type dependence struct {
 	// compared are the tables of constraints. tables adds those of automatic guardrails.
 	compared, tables tableSet
 }
-
-// guardrail is an AutomaticGuardrail with the index of its table.
-type guardrail struct{ table, reference int }
 
 // constraint is one compiled constraint.
 type constraint struct {
@@ -110,13 +107,13 @@ func (g *Graph) Len() int { return len(g.nodes) }
 func (g *Graph) Guardrails(node int) []AutomaticGuardrail {
 	var guards []AutomaticGuardrail
 	for _, guard := range g.nodes[node].guards {
-		guards = append(guards, AutomaticGuardrail{Table: g.schema.Tables()[guard.table].Name, Reference: guard.reference})
+		guards = append(guards, AutomaticGuardrail{Table: g.schema.Tables()[guard.Table].Name, Reference: guard.Reference})
 	}
 	return guards
 }
 
-// NewGraph returns a compiled graph for scoring, which must be complete. It derives the automatic
-// guardrails and prepares the parts that do not depend on a trajectory.
+// NewGraph returns a compiled graph for scoring, which must be complete. It prepares the parts that
+// do not depend on a trajectory.
 func NewGraph(compiled *evaluation.Graph) *Graph {
 	g := &Graph{schema: compiled.Schema, nodes: make([]node, len(compiled.Nodes)), matched: compiled.Matched}
 	for i := range compiled.Nodes {
@@ -133,7 +130,7 @@ func NewGraph(compiled *evaluation.Graph) *Graph {
 		}
 	}
 	for i := range compiled.Nodes {
-		g.nodes[i].guards = g.deriveGuardrails(i, &compiled.Nodes[i])
+		g.nodes[i].guards = compiled.Guardrails(i)
 		g.nodes[i].dependences = g.dependencesOf(i)
 	}
 	g.sort()

@@ -199,11 +199,11 @@ func (m *matcher) appendReferences(key []byte, n *node, open uint64) []byte {
 	}
 	var classes [world.MaxTables]int32
 	for _, guard := range n.guards {
-		if guard.reference < 0 || open&(1<<guard.reference) != 0 {
+		if guard.Reference < 0 || open&(1<<guard.Reference) != 0 {
 			continue
 		}
-		class := m.classOf(guard.table, m.assigned[guard.reference]) + 1
-		if required := &classes[guard.table]; *required == 0 {
+		class := m.classOf(guard.Table, m.assigned[guard.Reference]) + 1
+		if required := &classes[guard.Table]; *required == 0 {
 			*required = class
 			key = binary.LittleEndian.AppendUint32(key, uint32(class))
 		} else if *required != class {
