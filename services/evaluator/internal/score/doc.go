@@ -1,8 +1,8 @@
 // Package score scores finished trajectories against milestone and minefield graphs.
 //
-// Compile converts a Definition to a Graph once per scenario: it checks the definition, derives the
-// automatic guardrails and prepares target texts and traces. Score then matches both graphs with a
-// trajectory. The package is pure: it has no clock, randomness, input or output.
+// NewGraph prepares a graph that package evaluation compiled and checked, once per scenario. Score
+// then matches both graphs with a trajectory. The package is pure: it has no clock, randomness,
+// input or output.
 //
 // # Similarity
 //
