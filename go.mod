@@ -6,11 +6,6 @@ require (
 	// Requests are checked by the rules beside their fields, the same in every language; its
 	// predecessor protoc-gen-validate generates code for each language and is frozen.
 	buf.build/go/protovalidate v1.4.0
-	// Expressions of scenario authors: types and costs are checked before anything runs, every step
-	// is counted, it cannot loop without end, and it is in the build anyway through protovalidate;
-	// expr-lang bounds memory but estimates no cost before, Starlark would be a whole language
-	// where one expression is wanted, a language of our own one more to keep right.
-	cel.dev/cel-go v0.32.0
 	// Finds the memory limit of the cgroup, of both versions and through all its parents, or the
 	// machine's memory, and makes it the collector's soft limit; the runtime knows neither, and the
 	// files to read differ between systems.
@@ -139,6 +134,7 @@ require (
 
 require (
 	buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go v1.36.12-20260825204119-511051f7f437.2 // indirect
+	cel.dev/cel-go v0.32.0 // indirect
 	cel.dev/expr v0.25.3 // indirect
 	cloud.google.com/go/compute/metadata v0.9.0 // indirect
 	github.com/antithesishq/antithesis-sdk-go v0.8.0-default-no-op // indirect

@@ -4,8 +4,8 @@ import (
 	"io/fs"
 	"regexp"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
@@ -157,16 +157,8 @@ func (r *reader) checkColumn(v *value, message bool) {
 	if !r.checkShape(measure, shapeText) {
 		return
 	}
-	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
-	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
-		if measureOfPack, ok := r.packMeasures.find(measure.text, CellMeasure); !ok {
-			r.fail(measure, "%s", r.packMeasures.unknown(measure.text, CellMeasure))
-		} else if measureOfPack != nil && column.Kind != 0 && measureOfPack.unsuited(column) != "" {
-			r.fail(measure, "%s", measureOfPack.unsuited(column))
-		}
-		return
-	}
-	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
+	reason := evaluation.Unsuited(evaluation.ColumnMeasure(measure.text), measure.text, r.packMeasures.set, column)
+	if reason != "" && column.Kind != 0 {
 		r.fail(measure, "%s", reason)
 	}
 }

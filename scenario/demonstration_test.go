@@ -81,7 +81,7 @@ func TestDemonstrationCalls(t *testing.T) {
 
 // TestDemonstrationTimes checks times in arguments.
 func TestDemonstrationTimes(t *testing.T) {
-	got := loadDemonstration(t, edit(t, demonstrationScenario(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {cel: 'now'}}, answer`))
+	got := loadDemonstration(t, edit(t, demonstrationScenario(t), "{tool: search_contacts, answer", `{tool: search_contacts, arguments: {near: {python: 'now'}}, answer`))
 	arguments, err := sandbox.Arguments(got.GetMessages()[6].GetCall())
 	if got, want := python.JSON(arguments), fmt.Sprintf(`{"near": %.1f}`, got.GetClock().GetNow()); err != nil || got != want {
 		t.Errorf("arguments: got %s, want %s", got, want)

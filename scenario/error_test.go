@@ -155,10 +155,10 @@ func TestGraphErrors(t *testing.T) {
 		{"reference to a later one", "expect: {wifi: false}", "expect: {wifi: false}\n    reference: told",
 			`a.yaml:15:18: one.milestones.off.reference: "told" does not come before "off", so there would be nothing to refer to; name it in after`},
 		{"cycle", "  off:", "  off:\n    after: [told]",
-			"a.yaml:13:15: one.milestones.off.after[0]: the order goes in a circle: off before told before off"},
+			"a.yaml:13:15: one.milestones.off.after[0]: the order has a cycle: off before told before off"},
 		{"unordered", "  told:", "  told:\n    after: []",
-			"a.yaml:12:5: one.milestones.off: stands in no order to any other, so it would never be matched\n" +
-				"a.yaml:15:5: one.milestones.told: stands in no order to any other, so it would never be matched"},
+			"a.yaml:12:5: one.milestones.off: has no edge, so it is never matched\n" +
+				"a.yaml:15:5: one.milestones.told: has no edge, so it is never matched"},
 		{"duplicate name", "  told:", "  off:",
 			"a.yaml:15:5: one.milestones.off: is written twice; keep one"},
 		{"no constraint", "says: Done.", "constraints: []",
@@ -190,7 +190,7 @@ func TestGraphErrors(t *testing.T) {
 		{"two forms", "says: Done.", "says: Done.\n    table: sandbox",
 			"a.yaml:17:14: one.milestones.told.table: cannot stand beside call or says, which stand for a row of sandbox"},
 		{"no extractor", "says: Done.", "table: sandbox\n    measure: derived\n    reference: off\n    into: content\n    expect: {content: '{a}'}",
-			"a.yaml:16:7: one.milestones.told: is empty, expected the name of an extractor or {cel: expression}"},
+			"a.yaml:16:7: one.milestones.told: is empty, expected the name of an extractor or {python: expression}"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			old := c.old

@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -25,7 +26,7 @@ func addFinalGuardrails(schema *world.Schema, graph *evaluationv1.Graph, solutio
 	for _, edge := range graph.GetEdges() {
 		next[edge.GetBefore()] = append(next[edge.GetBefore()], int(edge.GetAfter()))
 	}
-	if findCycle(next) != nil {
+	if evaluation.FindCycle(graph) != nil {
 		return // Validate reports it
 	}
 	comes := make([][]int, len(nodes)) // later nodes of each node
@@ -139,4 +140,21 @@ func lastReference(nodes []*evaluationv1.Node, comes [][]int, i int, table strin
 		}
 	}
 	return 0, false
+}
+
+// reachable returns the nodes that at least one edge leads to from a node.
+func reachable(next [][]int, from int) []int {
+	seen := make([]bool, len(next))
+	queue := slices.Clone(next[from])
+	var out []int
+	for len(queue) > 0 {
+		node := queue[0]
+		queue = queue[1:]
+		if !seen[node] {
+			seen[node] = true
+			out = append(out, node)
+			queue = append(queue, next[node]...)
+		}
+	}
+	return out
 }

@@ -63,7 +63,7 @@ func forms(schema *world.Schema) map[string]form {
 		"demonstration": demonstrationForm(), "shownCall": shownCallForm(), "message": messageForm(), "turn": turnForm(), "oracleTurn": oracleTurnForm(), "oracleCall": oracleCallForm(), "call": callForm(),
 		"recording": recordingForm(), "sharedRecording": sharedRecordingForm(), "guardrails": guardrailsForm(),
 		"milestone": nodeForm(), "minefield": minefieldForm(), "constraint": constraintForm(), "wantedCall": wantedCallForm(),
-		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "toolServer": toolServerForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(), "packMeasure": packMeasureForm(),
+		"override": overrideForm(), "tables": tablesForm(schema), "pack": packForm(), "needs": needsForm(), "toolServer": toolServerForm(), "schema": schemaForm(), "declaredTable": declaredTableForm(), "declaredColumn": declaredColumnForm(), "toolText": toolTextForm(),
 		"expression": expressionForm(), "wantedTable": wantedTableForm(schema),
 	}
 	for _, table := range schema.Tables() {
@@ -254,14 +254,14 @@ var constraintForm = sync.OnceValue(func() form {
 		{"expect", "row|[row]", "The wanted row or rows; columns left out do not matter.", false},
 		{"overrides", "overrides", "Measures other than the columns' defaults.", false},
 		{"into", "into", "For derived: the column that extracted values fill.", false},
-		{"extractor", "text|expression", "For derived: the name of the extractor, or one in CEL.", false},
+		{"extractor", "text|expression", "For derived: the name of the extractor, or one as an expression.", false},
 	}}
 })
 
 // expressionForm is an expression, which represents its value.
 var expressionForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
-		{expressionKey, "text", "A time relative to now, or an extractor, in CEL.", true},
+		{expressionKey, "text", "A time relative to now, or an extractor, as a Python expression.", true},
 	}}
 })
 
@@ -364,17 +364,6 @@ var schemaForm = sync.OnceValue(func() form {
 	return form{fields: []formField{
 		{"tables", "[declaredTable]", "The pack's tables, which come after the built-in ones, and new columns of built-in ones.", false},
 		{"events", "yes", "The pack's tools may schedule events, which the table event holds.", false},
-	}}
-})
-
-// rowsKey is the field of a measure that compares rows.
-const rowsKey = "rows"
-
-// packMeasureForm is an entry of measures.yaml.
-var packMeasureForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
-		{expressionKey, "text", "A number from 0 to 1, or a truth value, in CEL over wanted and found.", true},
-		{rowsKey, "yes", "It compares the rows of a table instead of two cells.", false},
 	}}
 })
 

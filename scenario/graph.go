@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
@@ -17,11 +18,6 @@ const (
 	startReference = "start"
 	// startNode is the number of the first user message.
 	startNode = -1
-
-	snapshotPrefix = "SNAPSHOT_MEASURE_"
-	columnPrefix   = "COLUMN_MEASURE_"
-	// packMeasureSuffix is the suffix of the enumeration value for a pack's measures.
-	packMeasureSuffix = "PACK"
 )
 
 // graphBuilder builds one graph.
@@ -163,7 +159,7 @@ func (g *graphBuilder) constraint(v *value, path string) *evaluationv1.Constrain
 		g.recordSource(path+".table", v.get("table"))
 	}
 	if measure := v.get("measure"); g.checkShape(measure, shapeText) {
-		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
+		c.Measure = evaluation.SnapshotMeasure(measure.text)
 		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK {
 			c.PackMeasure = measure.text
 		}
@@ -357,7 +353,7 @@ func (g *graphBuilder) overrides(v *value, path string) []*evaluationv1.ColumnOv
 		}
 		if g.checkShape(measure, shapeText) {
 			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
-			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+			override.Measure = evaluation.ColumnMeasure(measure.text)
 			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
 				override.PackMeasure = measure.text
 			}
@@ -381,14 +377,4 @@ func (g *graphBuilder) tolerances(v *value) []*evaluationv1.Tolerance {
 		out = append(out, &evaluationv1.Tolerance{Name: f.key, Absolute: absolute})
 	}
 	return out
-}
-
-// measure looks up a measure by its lower-case name. An unknown name is that of a pack's measure.
-func (r *reader) measure(v *value, prefix string, numbers map[string]int32) int32 {
-	for name, number := range numbers {
-		if number != 0 && name != prefix+packMeasureSuffix && measureName(prefix, name) == v.text {
-			return number
-		}
-	}
-	return numbers[prefix+packMeasureSuffix]
 }

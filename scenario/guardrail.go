@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
@@ -19,51 +20,13 @@ type Guardrail struct {
 }
 
 // Guardrails returns the automatic guardrails of a node of a valid graph, by reference and table.
-// References are the nodes that its constraints refer to and the nodes directly before it. Each
-// guards the tables that no constraint of the reference or the node names. As in the original, a
-// reference to the start also excludes the tables of the graph's last node.
 func Guardrails(schema *world.Schema, graph *evaluationv1.Graph, i int) []Guardrail {
-	nodes := graph.GetNodes()
-	var references, naming []int
-	for _, c := range nodes[i].GetConstraints() {
-		if c.Reference == nil {
-			continue
-		}
-		references = append(references, int(c.GetReference()))
-		if c.GetReference() == startNode {
-			naming = append(naming, len(nodes)-1)
-		}
-	}
-	for _, edge := range graph.GetEdges() {
-		if int(edge.GetAfter()) == i {
-			references = append(references, int(edge.GetBefore()))
-		}
-	}
-	slices.Sort(references)
-	references = slices.Compact(references)
-	for _, r := range append([]int{i}, references...) {
-		if r != startNode {
-			naming = append(naming, r)
-		}
-	}
+	compiled, _ := evaluation.Compile(graph, schema, nil) // guardrails do not depend on measures
 	var out []Guardrail
-	for _, r := range references {
-		for _, table := range schema.StoredTables() {
-			named := slices.ContainsFunc(naming, func(n int) bool { return comparesWithoutGuardrail(nodes[n], table.Name) })
-			if isGuardable(nodes[i], table.Name) && !named {
-				out = append(out, Guardrail{table.Name, r})
-			}
-		}
+	for _, guard := range compiled.Guardrails(i) {
+		out = append(out, Guardrail{schema.Tables()[guard.Table].Name, guard.Reference})
 	}
 	return out
-}
-
-// comparesWithoutGuardrail reports whether a constraint of a node other than a guardrail compares a
-// table.
-func comparesWithoutGuardrail(node *evaluationv1.Node, table string) bool {
-	return slices.ContainsFunc(node.GetConstraints(), func(c *evaluationv1.Constraint) bool {
-		return c.GetTable() == table && c.GetMeasure() != evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
-	})
 }
 
 // DisablingGuardrails explains each automatic guardrail since the start that disables a minefield:

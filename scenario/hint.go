@@ -1,32 +1,6 @@
 package scenario
 
-import (
-	"fmt"
-	"strings"
+import "github.com/toolsandbox/toolsandbox/internal/spelling"
 
-	"github.com/toolsandbox/toolsandbox/internal/spelling"
-)
-
-// maxListed is the maximum number of names in a message.
-const maxListed = 12
-
-// hint returns the suffix of a message about an unknown name: the nearest known name, or a short
-// list of all.
-func hint(name string, known []string) string {
-	if nearest := didYouMean(name, known); nearest != "" {
-		return nearest
-	}
-	if len(known) == 0 || len(known) > maxListed {
-		return ""
-	}
-	return "; expected one of " + strings.Join(known, ", ")
-}
-
-// didYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
-// if none is near.
-func didYouMean(name string, known []string) string {
-	if nearest := spelling.Nearest(name, known, 1); nearest != "" {
-		return fmt.Sprintf("; did you mean %q?", nearest)
-	}
-	return ""
-}
+// hint returns the suffix of a message about an unknown name.
+func hint(name string, known []string) string { return spelling.Hint(name, known) }

@@ -36,7 +36,7 @@ func compact(loaded Loaded) (compactScenario, error) {
 	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
 	setup.ToolServers = nil
 	evaluation := loaded.Scenario.GetEvaluation()
-	evaluation.Schema, evaluation.MeasureModules, evaluation.MeasureExpressions = nil, nil, nil
+	evaluation.Schema, evaluation.MeasureModules = nil, nil
 	var err error
 	out.wire, err = proto.Marshal(loaded.Scenario)
 	out.Scenario = nil
@@ -76,8 +76,8 @@ func (l *loader) addShared(s *scenariov1.Scenario) {
 
 // addMeasures adds the pack's measures to a scenario.
 func (l *loader) addMeasures(s *scenariov1.Scenario) {
-	if evaluation := s.GetEvaluation(); evaluation != nil && len(l.measures.GetMeasureModules())+len(l.measures.GetMeasureExpressions()) > 0 {
-		evaluation.MeasureModules, evaluation.MeasureExpressions = l.measures.GetMeasureModules(), l.measures.GetMeasureExpressions()
+	if evaluation := s.GetEvaluation(); evaluation != nil && len(l.measures) > 0 {
+		evaluation.MeasureModules = l.measures
 	}
 }
 

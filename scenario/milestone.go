@@ -1,6 +1,10 @@
 package scenario
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/toolsandbox/toolsandbox/internal/spelling"
+)
 
 // noMilestone marks that the oracle's last text is not a milestone. toldMilestone is the default
 // name of that milestone.
@@ -24,7 +28,7 @@ func (b *builder) milestones(v *value) []field {
 		at := slices.IndexFunc(turns, func(turn field) bool { return turn.key == node.key })
 		if at < 0 {
 			b.fail(node.position, "no turn of the oracle has this milestone; say what it wants, as in %s: {call: search_contacts}%s",
-				node.key, didYouMean(node.key, fieldNames(turns)))
+				node.key, spelling.DidYouMean(node.key, fieldNames(turns)))
 			continue
 		}
 		carried := *turns[at].value

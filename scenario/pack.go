@@ -27,7 +27,6 @@ const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
 	schemaFile      = "schema.yaml"
-	measureFile     = "measures.yaml"
 	measureFolder   = "measures"
 	catalogueWire   = "catalogue.binpb"
 	catalogueJSON   = "catalogue.json"
@@ -58,8 +57,8 @@ type Pack struct {
 
 // LoadPack reads a pack: scenarios in *.yaml at the top of fsys, worlds in worlds/*.yaml, shared
 // answers in recordings/*.yaml, scenarios in canonical form in catalogue.binpb or catalogue.json,
-// tables in schema.yaml, tools in tools/*.py, measures and extractors in measures/*.py and
-// measures.yaml, texts of tools in tools.yaml, and the manifest in pack.yaml.
+// tables in schema.yaml, tools in tools/*.py, measures and extractors in measures/*.py, texts of
+// tools in tools.yaml, and the manifest in pack.yaml.
 //
 // It collects the mistakes of all files up to a limit. The error is then of type Errors, and there
 // is no other result. Scenarios may share rows of their starting tables, so rows must not be
@@ -117,7 +116,7 @@ type loader struct {
 	servers []*setupv1.ToolServer
 	backend string
 	// measures holds the files of the pack's measures, which opts contains.
-	measures evaluationv1.Evaluation
+	measures []*evaluationv1.MeasureModule
 	texts    []*setupv1.ToolDescription
 	loaded   []compactScenario
 	mistakes Errors
@@ -129,7 +128,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile && name != schemaFile && name != measureFile {
+		if name != packFile && name != toolsFile && name != schemaFile {
 			l.file(name, read)
 		}
 	}

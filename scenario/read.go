@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
@@ -180,7 +180,7 @@ func (r *reader) role(v *value) worldv1.Role {
 	}
 	role, ok := world.ParseRole(v.text)
 	if !ok {
-		r.fail(v, "unknown role %q%s", v.text, hint(v.text, roleNames()))
+		r.fail(v, "unknown role %q%s", v.text, hint(v.text, world.RoleNames()))
 	}
 	return role
 }
@@ -216,7 +216,7 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	if zone == nil {
 		zone = time.UTC
 	}
-	at, err := celexpr.ParseLocal(text, zone)
+	at, err := expression.ParseLocal(text, zone)
 	if err != nil {
 		return 0, false
 	}
@@ -229,11 +229,4 @@ func tableNames(schema *world.Schema) []string {
 		names = append(names, world.AuthorName(table.Name))
 	}
 	return names
-}
-
-func roleNames() []string {
-	return []string{
-		world.RoleName(worldv1.Role_ROLE_SYSTEM), world.RoleName(worldv1.Role_ROLE_USER),
-		world.RoleName(worldv1.Role_ROLE_AGENT), world.RoleName(worldv1.Role_ROLE_EXECUTION_ENVIRONMENT),
-	}
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 )
 
 // expressionKey is the only field of a mapping that represents an expression.
-const expressionKey = "cel"
+const expressionKey = "python"
 
 // nowText is the scenario's now in place of a timestamp.
 const nowText = "now"
@@ -55,7 +55,7 @@ func insideBlock(node *ast.LiteralNode) textPosition {
 // failInText records a mistake of an expression, at its position in the text if that is known.
 func (r *reader) failInText(v *value, err error) {
 	at := *v
-	var mistake *celexpr.Error
+	var mistake *expression.Error
 	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
 		at.line, at.column = v.inside.line+mistake.Line-1, v.inside.column+mistake.Column-1
 	}
@@ -78,7 +78,7 @@ func (v *value) shapeName() string {
 	return v.shape.String()
 }
 
-// resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
+// resolve replaces the expressions {python: …} in a value by times. In timestamp fields it also
 // replaces now and local times. It does not change extractors. In recorded answers it replaces
 // expressions only.
 func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
@@ -159,7 +159,7 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 		v.shape = shapeBroken
 		return
 	}
-	compiled, err := celexpr.CompileTime(source.text)
+	compiled, err := expression.CompileTime(source.text)
 	if err != nil {
 		r.failInText(source, err)
 		v.shape = shapeBroken
@@ -176,7 +176,7 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 }
 
 // secondsAt returns the time of an expression for a clock, 0 if the clock has none.
-func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
+func secondsAt(t *expression.Time, clock *setupv1.Clock) (float64, error) {
 	zone, err := time.LoadLocation(clock.GetTimeZone())
 	if err != nil || clock.GetTimeZone() == "" || clock.GetNow() == 0 {
 		return 0, nil //nolint:nilerr // mistakes of the clock are reported at the clock
@@ -185,7 +185,7 @@ func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
 }
 
 // relativeCells are the cells of a world that depend on its clock, by row and column.
-type relativeCells map[*worldv1.Row]map[int]*celexpr.Time
+type relativeCells map[*worldv1.Row]map[int]*expression.Time
 
 // add records a cell that depends on the clock.
 func (c relativeCells) add(row *worldv1.Row, column int, v *value) {
@@ -194,7 +194,7 @@ func (c relativeCells) add(row *worldv1.Row, column int, v *value) {
 		return
 	}
 	if c[row] == nil {
-		c[row] = map[int]*celexpr.Time{}
+		c[row] = map[int]*expression.Time{}
 	}
 	c[row][column] = v.time
 }

@@ -23,30 +23,30 @@ user:
   script:
     - calls: [{tool: end_conversation, arguments: {}}]
 oracle:
-  - calls: [{tool: add_reminder, arguments: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}]
+  - calls: [{tool: add_reminder, arguments: {content: Tea, reminder_timestamp: {python: 'at(shift(now, days=1), "09:00")'}}}]
   - say: Done.
 recordings:
-  - {url: "https://example.org/news", params: {since: {cel: now}}, response: {at: [{cel: 'now + duration("90m")'}]}}
+  - {url: "https://example.org/news", params: {since: {python: now}}, response: {at: [{python: 'now + 90 * 60'}]}}
 milestones:
   called:
     call:
-      - {tool: add_reminder, arguments: {reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}}
+      - {tool: add_reminder, arguments: {reminder_timestamp: {python: 'at(shift(now, days=1), "09:00")'}}}
   added:
     table: reminder
     measure: addition
     reference: start
-    expect: {content: Tea, reminder_timestamp: {cel: 'at(shift(now, {"days": 1}), "09:00")'}}
+    expect: {content: Tea, reminder_timestamp: {python: 'at(shift(now, days=1), "09:00")'}}
   traced:
     table: sandbox
-    expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: {cel: 'local("2025-01-03T09:00")'}}}}
+    expect: {tool_trace: {tool_name: add_reminder, arguments: {reminder_timestamp: {python: 'local("2025-01-03T09:00")'}}}}
   told:
     table: sandbox
     measure: derived
     reference: called
     into: content
     extractor:
-      cel: >-
-        [{"id": string(trace.result)}]
+      python: >-
+        [{"id": str(result)}]
     expect: {content: "Its id is {id}."}
 `
 
@@ -56,9 +56,9 @@ tables:
   setting:
     - {cellular: true, wifi: true, location_service: true, low_battery_mode: false, latitude: 1, longitude: 2.5}
   reminder:
-    - {content: moves, reminder_timestamp: {cel: 'shift(now, {"hours": -1})'}}
+    - {content: moves, reminder_timestamp: {python: 'shift(now, hours=-1)'}}
     - {content: stays, reminder_timestamp: 2024-06-01T11:00:00}
-    - {content: fixed later, reminder_timestamp: {cel: now}}
+    - {content: fixed later, reminder_timestamp: {python: now}}
 `
 
 // laterWorld has another clock.
@@ -119,7 +119,7 @@ func TestRelativeTimes(t *testing.T) {
 		if got := nodes[2].GetConstraints()[0].GetTarget()[0].GetCells()[0].GetValue().GetText(); got != trace {
 			t.Errorf("%s: wanted trace: got %s, want %s", name, got, trace)
 		}
-		if got := nodes[3].GetConstraints()[0]; got.GetExtractor() != "" || got.GetExtractorExpression() != `[{"id": string(trace.result)}]` {
+		if got := nodes[3].GetConstraints()[0]; got.GetExtractor() != "" || got.GetExtractorExpression() != `[{"id": str(result)}]` {
 			t.Errorf("%s: extractor: got %v, want the expression", name, got)
 		}
 	}
@@ -132,26 +132,39 @@ func TestExpressionErrors(t *testing.T) {
 	extracting := func(extractor, rest string) string {
 		return "table: sandbox\n    measure: derived\n    reference: off\n    extractor: " + extractor + "\n    " + rest
 	}
+	const unknownNine = `name "nine" is not defined; the expression knows now, zone, local, at, next_weekday, shift, and what Python has built in`
 	const text = "into: content\n    expect: {content: 'It is {a}'}"
 	for _, c := range []struct{ name, old, replacement, want string }{
-		{"syntax", "expect: {wifi: false}", "expect: {latitude: {cel: 'now +'}}",
-			"a.yaml:14:38: one.milestones.off.expect.latitude.cel: column 6 of the expression: Syntax error: it ends too early"},
-		{"plain", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: now + nine",
-			"a.yaml:16:22: one.milestones.off.expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
-		{"block", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: |\n          now +\n            nine",
-			"a.yaml:18:15: one.milestones.off.expect.latitude.cel: line 2, column 3 of the expression: undeclared reference to 'nine'"},
-		{"folded", "expect: {wifi: false}", "expect:\n      latitude:\n        cel: >-\n          now +\n          nine",
-			"a.yaml:16:16: one.milestones.off.expect.latitude.cel: column 7 of the expression: undeclared reference to 'nine'"},
-		{"evaluation", "expect: {wifi: false}", "expect: {latitude: {cel: 'at(now, \"noon\")'}}",
-			`a.yaml:14:32: one.milestones.off.expect.latitude.cel: at: "noon" is no time of day, expected one like 10:00 or 10:00:30`},
-		{"no text", "expect: {wifi: false}", "expect: {latitude: {cel: 5}}",
-			"a.yaml:14:32: one.milestones.off.expect.latitude.cel: is a number, expected a text (quote it)"},
-		{"a time for a text", "expect: {wifi: false}", "expect: {device_id: {cel: now}}",
+		{"syntax", "expect: {wifi: false}", "expect: {latitude: {python: 'now +'}}",
+			"a.yaml:14:41: one.milestones.off.expect.latitude.python: column 6 of the expression: Python cannot read this: invalid syntax"},
+		{"plain", "expect: {wifi: false}", "expect:\n      latitude:\n        python: now + nine",
+			"a.yaml:16:25: one.milestones.off.expect.latitude.python: column 7 of the expression: " + unknownNine},
+		{"block", "expect: {wifi: false}", "expect:\n      latitude:\n        python: |\n          now +\n            nine",
+			"a.yaml:18:15: one.milestones.off.expect.latitude.python: line 2, column 3 of the expression: " + unknownNine},
+		{"folded", "expect: {wifi: false}", "expect:\n      latitude:\n        python: >-\n          now +\n          nine",
+			"a.yaml:16:19: one.milestones.off.expect.latitude.python: column 7 of the expression: " + unknownNine},
+		{"evaluation", "expect: {wifi: false}", "expect: {latitude: {python: 'at(now, \"noon\")'}}",
+			`a.yaml:14:35: one.milestones.off.expect.latitude.python: at: "noon" is no time of day, expected one like 10:00 or 10:00:30`},
+		{"endless comprehension", "expect: {wifi: false}", "expect: {latitude: {python: 'sum(1 for a in range(10**9) for b in range(10**9))'}}",
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: TimeoutError: more than 200000 steps are needed"},
+		{"huge text", "expect: {wifi: false}", `expect: {latitude: {python: 'len("x" * 10**9)'}}`,
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: MemoryError: more than 8388608 bytes are needed"},
+		{"huge number", "expect: {wifi: false}", "expect: {latitude: {python: '10**10**10'}}",
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: MemoryError: the number is too large"},
+		{"recursion", "expect: {wifi: false}", "expect: {latitude: {python: '(lambda f: f(f))(lambda f: f(f))'}}",
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: RecursionError: maximum recursion depth exceeded"},
+		{"wrong type", "expect: {wifi: false}", "expect: {latitude: {python: 'zone'}}",
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: gives str, expected a time: a number of seconds"},
+		{"endless extractor", "says: Done.", extracting("{python: '[{\"a\": 1} for a in range(10**9) for b in range(10**9) if a < 0]'}", text),
+			"a.yaml:19:27: one.milestones.told.extractor.python: TimeoutError: more than 200000 steps are needed"},
+		{"no text", "expect: {wifi: false}", "expect: {latitude: {python: 5}}",
+			"a.yaml:14:35: one.milestones.off.expect.latitude.python: is a number, expected a text (quote it)"},
+		{"a time for a text", "expect: {wifi: false}", "expect: {device_id: {python: now}}",
 			"a.yaml:14:27: one.milestones.off.expect.device_id: is a time, expected a text"},
-		{"extractor of the wrong kind", "says: Done.", extracting("{cel: now}", text),
-			"a.yaml:19:24: one.milestones.told.extractor.cel: column 1 of the expression: undeclared reference to 'now'"},
-		{"extractor without alternatives", "says: Done.", extracting(`{cel: "trace.result"}`, text),
-			`a.yaml:19:30: one.milestones.told.extractor.cel: column 6 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also inside map, filter and ? :`},
+		{"extractor of the wrong kind", "says: Done.", extracting("{python: now}", text),
+			`a.yaml:19:27: one.milestones.told.extractor.python: column 1 of the expression: name "now" is not defined; the expression knows tool_name, arguments, result, and what Python has built in`},
+		{"extractor without alternatives", "says: Done.", extracting(`{python: "result"}`, text),
+			`a.yaml:19:28: one.milestones.told.extractor.python: column 1 of the expression: the names cannot be told here; write alternatives out as [{"name": value}], also with for, if and else`},
 		{"unknown extractor", "says: Done.", extracting("day_extractor", text),
 			`a.yaml:19:18: one.milestones.told.extractor: unknown extractor "day_extractor"; did you mean "days_extractor"?`},
 		{"unknown place", "says: Done.", extracting("days_extractor", text),
@@ -212,7 +225,7 @@ tables:
 		return loaded[0].Scenario
 	}
 	got := load("NOW", "now", "NINE", "2025-01-03T09:00", "DAY", "2025-01-03")
-	want := load("NOW", "{cel: now}", "NINE", `{cel: 'local("2025-01-03T09:00")'}`, "DAY", `{cel: 'local("2025-01-03")'}`)
+	want := load("NOW", "{python: now}", "NINE", `{python: 'local("2025-01-03T09:00")'}`, "DAY", `{python: 'local("2025-01-03")'}`)
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("plain times (-expressions +plain):\n%s", diff)
 	}

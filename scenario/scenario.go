@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/toolsandbox/toolsandbox/internal/phone"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
@@ -39,9 +38,6 @@ type Options struct {
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
 	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, Errors)
-	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
-	// the files. Nil accepts every file.
-	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, Errors)
 	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
 	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)

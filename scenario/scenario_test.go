@@ -224,7 +224,7 @@ func TestValidateCanonical(t *testing.T) {
 		}, Problem{"evaluation.milestones.edges[0]", "leads from 0 to 9, expected numbers below 4"}},
 		{"edge to itself", func(s *scenariov1.Scenario) {
 			s.Evaluation.Milestones.Edges[0].Before = 2
-		}, Problem{"evaluation.milestones.edges[0]", "the order goes in a circle: filled before filled"}},
+		}, Problem{"evaluation.milestones.edges[0]", "the order has a cycle: filled before filled"}},
 		{"reference out of range", func(s *scenariov1.Scenario) {
 			s.Evaluation.Milestones.Nodes[2].Constraints[0].Reference = proto.Int32(4)
 		}, Problem{"evaluation.milestones.nodes[2].constraints[0].reference", "is 4, expected -1 or a number below 4"}},
@@ -288,14 +288,14 @@ const variedScenario = `one:
     - say: Bye.
     - say: "No, bye."
   recordings:
-    - {url: a, params: {timestamp: {cel: now}}, response: 1}
+    - {url: a, params: {timestamp: {python: now}}, response: 1}
   guardrails: {except: [contact, setting]}
   milestones:
     first:
     second: {says: It is on.}
     # a call
     status: {call: {get_wifi_status: {trip: CONTACT, floor: 1, timestamp_0: 2025-03-15T10:00}}}
-    asked: {call: {get_wifi_status: {timestamp: now, at: {cel: now}}}}
+    asked: {call: {get_wifi_status: {timestamp: now, at: {python: now}}}}
     filled:
       table: sandbox
       measure: derived

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
+	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -16,8 +18,8 @@ type object map[string]any
 
 // JSONSchema returns the JSON Schema (draft 2020-12) of a pack's files for editors, with the pack's
 // tables and categories. The root describes files of scenarios and worlds. The definitions pack,
-// schema, tools, measures and recordings describe pack.yaml, schema.yaml, tools.yaml, measures.yaml
-// and recordings/*.yaml. The text is deterministic, indented, and ends with a newline.
+// schema, tools and recordings describe pack.yaml, schema.yaml, tools.yaml and recordings/*.yaml.
+// The text is deterministic, indented, and ends with a newline.
 func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions := primitives(schema)
 	for name, f := range forms(schema) {
@@ -31,7 +33,6 @@ func JSONSchema(schema *world.Schema, categories []string) ([]byte, error) {
 	definitions["scenarios"] = fieldSchema("{scenario}")
 	definitions["scenarios"]["propertyNames"] = reference("name")
 	definitions["tools"] = object{"type": "object", "additionalProperties": reference("toolText")}
-	definitions["measures"] = object{"type": "object", "additionalProperties": reference("packMeasure")}
 	definitions["recordings"] = fieldSchema("[recording]")
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -143,8 +144,8 @@ func primitives(schema *world.Schema) map[string]object {
 		"declaredName": {"type": "string", "pattern": declaredPattern}, "cellType": {"enum": cellTypes()}, "serverState": {"const": stateSession},
 		"category": {"enum": AuthorCategories()}, "packCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
-		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
-		"measure": builtInOrOwn(builtInNames(RowMeasure)), "columnMeasure": builtInOrOwn(builtInNames(CellMeasure)),
+		"role":         {"enum": world.RoleNames()}, "table": {"enum": tableNames(schema)},
+		"measure": builtInOrOwn(evaluation.BuiltInNames(measure.Rows)), "columnMeasure": builtInOrOwn(evaluation.BuiltInNames(measure.Cells)),
 		"into": {"enum": []string{"content", "tool_trace"}},
 	}
 }
@@ -153,23 +154,4 @@ func primitives(schema *world.Schema) map[string]object {
 // measures.
 func builtInOrOwn(names []string) object {
 	return object{"anyOf": []object{{"enum": names}, {"type": "string", "pattern": declaredPattern}}}
-}
-
-// measureNames returns the names of an enumeration's measures in files, sorted.
-func measureNames(prefix string, numbers map[string]int32) []string {
-	var names []string
-	for name, number := range numbers {
-		if number != 0 && name != prefix+packMeasureSuffix {
-			names = append(names, measureName(prefix, name))
-		}
-	}
-	return sorted(names)
-}
-
-// measureName returns the name of a measure in files, from its name in an enumeration.
-func measureName(prefix, name string) string {
-	if text := strings.ToLower(strings.TrimPrefix(name, prefix)); text != "tool_trace_dependant" {
-		return text
-	}
-	return "derived"
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -73,7 +73,7 @@ type value struct {
 	// inside is the position of a text's first character.
 	inside textPosition
 	// time is the expression that defines a number, nil for a literal.
-	time *celexpr.Time
+	time *expression.Time
 }
 
 // field is an entry of a mapping. Fields are in file order.

@@ -46,7 +46,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c := &checker{opts: opts}
 	c.schema(s)
 	c.modules(setup)
-	c.measures(s.GetEvaluation())
+	c.measures(s.GetEvaluation().GetMeasureModules())
 	if !nameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())

@@ -50,7 +50,7 @@ func TestBadGraphs(t *testing.T) {
 	const first = "milestones:\n  one: {says: Done.}\n"
 	for _, c := range []struct{ name, graphs, want string }{
 		{"cycle", "milestones:\n  one: {after: [two], says: a}\n  two: {after: [one], says: b}\n",
-			"a.yaml:13:19: one.milestones.one.after[0]: the order goes in a circle: one before two before one"},
+			"a.yaml:13:19: one.milestones.one.after[0]: the order has a cycle: one before two before one"},
 		{"unknown reference", first + "  m: {table: contact, measure: addition, reference: on, expect: {name: x}}\n",
 			`a.yaml:14:55: one.milestones.m.reference: is "on", expected start or "one"`},
 		{"later reference", "milestones:\n  m: {table: contact, measure: addition, reference: two, expect: {name: x}}\n  two: {says: b}\n",
@@ -64,7 +64,7 @@ func TestBadGraphs(t *testing.T) {
 			`a.yaml:15:55: one.minefields.m.reference: is "one", expected start`},
 		{"duplicate name", first + "  one: {says: b}\n", "a.yaml:14:5: one.milestones.one: is written twice; keep one"},
 		{"too many", "milestones:\n" + numbered(65),
-			"a.yaml:77:5: one.milestones.n64: is one too many, at most 64 are scored; there are 65"},
+			"a.yaml:77:5: one.milestones.n64: the graph has 65 nodes; at most 64 are scored"},
 		{"too tangled", crossing(16),
 			"a.yaml:27:5: one.milestones.a14: too many references cross each other: the matches of 11 nodes would have to be tried together, " +
 				"at most 10 are; refer to a node directly before or to the start, or split the graph into chains"},
@@ -150,7 +150,7 @@ func TestBadCanonicalTolerances(t *testing.T) {
 			t.Errorf("Validate: got %v, want %v", got, want)
 		}
 		s.GetEvaluation().GetMilestones().GetNodes()[0].GetConstraints()[0].Table = "NOTE"
-		if got := Validate(s, testOptions()); len(got) == 0 || !strings.Contains(got[0].Reason, "names no table") {
+		if got := Validate(s, testOptions()); len(got) == 0 || !strings.Contains(got[0].Reason, `unknown table "NOTE"`) {
 			t.Errorf("Validate of an unknown table: got %v, want a problem", got)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/big"
 	"strings"
 	"unicode/utf8"
 
@@ -36,7 +35,8 @@ func IsFailure(err error) bool {
 	return errors.As(err, &failure) || errors.Is(err, ErrSteps)
 }
 
-// Error is the failure of a function. Its text contains file, line, name and inputs.
+// Error is the failure of a function. Its text contains file and line if there are any, name and
+// inputs.
 type Error struct {
 	// Function is the called function.
 	Function *Function
@@ -48,11 +48,11 @@ type Error struct {
 
 // Error returns one line.
 func (e *Error) Error() string {
-	line := ""
-	if e.Function.Line > 0 {
-		line = fmt.Sprintf(":%d", e.Function.Line)
+	place := ""
+	if e.Function.File != "" {
+		place = fmt.Sprintf("%s:%d: ", e.Function.File, e.Function.Line)
 	}
-	return fmt.Sprintf("%s%s: %s(%s): %s", e.Function.File, line, e.Function.Name, e.Inputs, e.Reason)
+	return fmt.Sprintf("%s%s(%s): %s", place, e.Function.Name, e.Inputs, e.Reason)
 }
 
 // Calls reports whether a measure of cells is called for two cells. If not, equal reports whether
@@ -68,14 +68,7 @@ func (f *Function) Calls(target, actual python.Value) (calls, equal bool) {
 // is an *Error.
 func (f *Function) Compare(target, actual python.Value) (similarity float64, steps int, err error) {
 	args := []python.Arg{{Name: wantedName, Value: target, Given: true}, {Name: foundName, Value: actual, Given: true}}
-	var result python.Value
-	if f.expression != nil {
-		var native any
-		native, steps, err = f.expression.Compare(CELValue(target), CELValue(actual))
-		result = python.ValueOf(native)
-	} else {
-		result, steps, err = f.call(args)
-	}
+	result, steps, err := f.call(args)
 	if err != nil {
 		return 0, steps, f.failure(args, "%s", err)
 	}
@@ -102,7 +95,7 @@ type NamedValue struct {
 	Value python.Value
 }
 
-// maxAlternatives is the limit of alternatives per call, as for an extractor in CEL.
+// maxAlternatives is the limit of alternatives per call.
 const maxAlternatives = 64
 
 // Extract calls an extractor. It returns the alternatives of a tool's call, at most the first 64.
@@ -140,8 +133,15 @@ func (f *Function) Extract(tool string, arguments, result python.Value) (alterna
 	return alternatives, steps, nil
 }
 
-// call runs a Python function. Its error is the exception, or a limit of the interpreter.
+// call runs a function or an expression. Its error is the exception, or a limit of the interpreter.
 func (f *Function) call(args []python.Arg) (result python.Value, steps int, err error) {
+	if f.expression != nil {
+		values := make([]python.Value, len(args))
+		for i := range args {
+			values[i] = args[i].Value
+		}
+		return f.expression.Eval(noHost{}, values...)
+	}
 	result, outcome := f.program.Call(context.Background(), f.def, args, noHost{})
 	return result, outcome.Steps, outcome.Err
 }
@@ -187,31 +187,6 @@ func excerpt(text string) string {
 // oneLine replaces invalid UTF-8, such as lone surrogates, and joins the lines of a text.
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(strings.ToValidUTF8(text, string(utf8.RuneError))), " ")
-}
-
-// CELValue returns a value as CEL reads it. An integer of more than 64 bits becomes a float.
-func CELValue(v python.Value) any {
-	switch v := v.Interface().(type) {
-	case *big.Int:
-		number, _ := new(big.Float).SetInt(v).Float64()
-		return number
-	case string:
-		return strings.ToValidUTF8(v, string(utf8.RuneError))
-	case []python.Value:
-		items := make([]any, len(v))
-		for i := range v {
-			items[i] = CELValue(v[i])
-		}
-		return items
-	case *python.Dict:
-		members := make(map[string]any, v.Len())
-		for _, item := range v.Items() {
-			members[strings.ToValidUTF8(item.Key, string(utf8.RuneError))] = CELValue(item.Value)
-		}
-		return members
-	default:
-		return v
-	}
 }
 
 // noHost is a host without functions.

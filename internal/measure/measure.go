@@ -1,5 +1,5 @@
-// Package measure compiles and calls the measures and extractors of a pack: functions in Python or
-// expressions in CEL. Their results depend only on their inputs: they cannot access files,
+// Package measure compiles and calls measures and extractors: Python functions of a pack, and
+// expressions of constraints. Their results depend only on their inputs: they cannot access files,
 // networks, clocks or random numbers. Their steps are limited.
 package measure
 
@@ -7,9 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
+	"github.com/toolsandbox/toolsandbox/internal/expression"
 	"github.com/toolsandbox/toolsandbox/internal/world"
-	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/python/interp"
 	"github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/python/syntax"
@@ -44,9 +43,12 @@ type Function struct {
 	// Name is the name in scenarios.
 	Name string
 	Kind Kind
-	// File is the path in the pack. Line and Column count from 1. They are 0 for an expression in CEL.
+	// File is the path in the pack. Line and Column count from 1. An expression has none of them.
 	File         string
 	Line, Column int
+	// Names are the names of an expression's values, in order of first appearance. Those of a function
+	// are unknown.
+	Names []string
 
 	// cell is the type of the cells of a measure, 0 for any type.
 	cell world.Kind
@@ -55,7 +57,7 @@ type Function struct {
 
 	program    *interp.Program
 	def        *syntax.Def
-	expression *celexpr.Measure
+	expression *expression.Expression
 }
 
 // Accepts reports whether a measure of cells accepts cells of a kind.
@@ -64,10 +66,21 @@ func (f *Function) Accepts(kind world.Kind) bool {
 }
 
 // Set is the functions of a pack by name. The nil Set is empty.
-type Set struct{ functions []*Function }
+type Set struct {
+	functions  []*Function
+	incomplete bool
+}
 
 // Functions returns all functions. Do not change the result.
-func (s *Set) Functions() []*Function { return s.functions }
+func (s *Set) Functions() []*Function {
+	if s == nil {
+		return nil
+	}
+	return s.functions
+}
+
+// Incomplete reports whether the files have mistakes. Unknown names would only follow from them.
+func (s *Set) Incomplete() bool { return s != nil && s.incomplete }
 
 // Find returns the function with a name and a kind, nil if there is none.
 func (s *Set) Find(name string, kind Kind) *Function {
@@ -81,35 +94,13 @@ func (s *Set) Find(name string, kind Kind) *Function {
 	return s.functions[at]
 }
 
-// Compile compiles the measures and extractors of an evaluation. Its error is
-// source.Mistakes.
-func Compile(evaluation *evaluationv1.Evaluation) (*Set, error) {
-	functions, mistakes := CompilePython(evaluation.GetMeasureModules())
-	set := &Set{functions: functions}
-	for _, expression := range evaluation.GetMeasureExpressions() {
-		f, err := CompileExpression(expression)
-		if err != nil {
-			mistakes = append(mistakes, source.Mistake{File: ExpressionFile, Line: 1, Column: 1, Function: expression.GetName(), Reason: err.Error()})
-			continue
-		}
-		set.functions = append(set.functions, f)
-	}
-	if len(mistakes) == 0 {
-		mistakes = duplicateNames(set.functions)
-	}
-	if len(mistakes) > 0 {
-		return nil, mistakes
-	}
-	return set, nil
-}
-
 // duplicateNames returns a mistake for each name of several functions.
 func duplicateNames(functions []*Function) (mistakes source.Mistakes) {
 	first := make(map[string]*Function, len(functions))
 	for _, f := range functions {
 		if other := first[f.Name]; other != nil {
 			mistakes = append(mistakes, source.Mistake{
-				File: f.File, Line: max(1, f.Line), Column: max(1, f.Column), Function: f.Name,
+				File: f.File, Line: f.Line, Column: f.Column, Function: f.Name,
 				Reason: fmt.Sprintf("%s has a function of that name; rename one of them", other.File),
 			})
 		}
@@ -118,24 +109,5 @@ func duplicateNames(functions []*Function) (mistakes source.Mistakes) {
 	return mistakes
 }
 
-// These are the files of a pack.
-const (
-	// Directory is the directory of Python files.
-	Directory = "measures"
-	// ExpressionFile is the file of CEL expressions by name.
-	ExpressionFile = "measures.yaml"
-)
-
-// CompileExpression compiles a measure in CEL. It does not accept null. The error is a
-// *celexpr.Error.
-func CompileExpression(source *evaluationv1.MeasureExpression) (*Function, error) {
-	compiled, err := celexpr.CompileMeasure(source.GetExpression())
-	if err != nil {
-		return nil, err
-	}
-	f := &Function{Name: source.GetName(), Kind: Cells, File: ExpressionFile, expression: compiled}
-	if source.GetRows() {
-		f.Kind = Rows
-	}
-	return f, nil
-}
+// Directory is the directory of a pack's files.
+const Directory = "measures"

@@ -19,9 +19,9 @@ var library = sync.OnceValue(func() *interp.Library { return interp.NewLibrary(i
 // functionName matches valid names of functions.
 var functionName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,59}$`)
 
-// CompilePython compiles Python files of measures and extractors. The functions are in the order of
-// the files and of their source.
-func CompilePython(modules []*evaluationv1.MeasureModule) ([]*Function, source.Mistakes) {
+// Compile compiles Python files of measures and extractors. The functions are in the order of the
+// files and of their source. The error is source.Mistakes. The set is then incomplete.
+func Compile(modules []*evaluationv1.MeasureModule) (*Set, error) {
 	var functions []*Function
 	var mistakes source.Mistakes
 	size := 0
@@ -38,7 +38,10 @@ func CompilePython(modules []*evaluationv1.MeasureModule) ([]*Function, source.M
 	if len(mistakes) == 0 {
 		mistakes = duplicateNames(functions)
 	}
-	return functions, mistakes
+	if len(mistakes) > 0 {
+		return &Set{functions, true}, mistakes
+	}
+	return &Set{functions: functions}, nil
 }
 
 // module is a file of measures during compilation.

@@ -2,12 +2,37 @@
 package spelling
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
 
 // maxLength bounds the names that are compared.
 const maxLength = 200
+
+// maxListed is the maximum number of names in a message.
+const maxListed = 12
+
+// Hint returns the suffix of a message about an unknown name: the nearest known name, or a short
+// list of all.
+func Hint(name string, known []string) string {
+	if nearest := DidYouMean(name, known); nearest != "" {
+		return nearest
+	}
+	if len(known) == 0 || len(known) > maxListed {
+		return ""
+	}
+	return "; expected one of " + strings.Join(known, ", ")
+}
+
+// DidYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
+// if none is near.
+func DidYouMean(name string, known []string) string {
+	if nearest := Nearest(name, known, 1); nearest != "" {
+		return fmt.Sprintf("; did you mean %q?", nearest)
+	}
+	return ""
+}
 
 // Nearest returns the known name with the smallest edit distance, "" if none is close. Close means
 // at most maxDistance edits, or a third of the name. It ignores case. Among equals the first in

@@ -26,6 +26,11 @@ func newRoleNames() map[worldv1.Role]string {
 // unknown role.
 func RoleName(role worldv1.Role) string { return roleNames[role] }
 
+// RoleNames returns the names of all roles.
+func RoleNames() []string {
+	return RoleTexts([]worldv1.Role{worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT, worldv1.Role_ROLE_EXECUTION_ENVIRONMENT})
+}
+
 // RoleTexts returns the texts of roles.
 func RoleTexts(roles []worldv1.Role) []string {
 	var texts []string

@@ -1,6 +1,12 @@
 package interp
 
-import "strings"
+import (
+	"context"
+	"strings"
+
+	"github.com/toolsandbox/toolsandbox/python"
+	"github.com/toolsandbox/toolsandbox/python/syntax"
+)
 
 // notGivenName is the default of an optional parameter that has no other default.
 const notGivenName = "NOT_GIVEN"
@@ -73,3 +79,16 @@ func (l *Library) Has(name string) bool {
 
 // Importable reports whether a program may import from a module.
 func Importable(module string) bool { return module == jsonModule || isOriginalModule(module) }
+
+// Eval evaluates an expression whose variables have the values. It is safe for concurrent use.
+func (l *Library) Eval(ctx context.Context, expression *syntax.Expression, values []python.Value, host Host) (result python.Value, outcome Outcome) {
+	m := &machine{ctx: ctx, host: host, names: builtins, types: types, library: l.names, catchable: l.classes}
+	m.module = frame{vars: newVars(len(expression.Scope.Names))}
+	failure := recoverPanic(func() {
+		for i, value := range values {
+			m.module.vars[i] = m.fromPython(value)
+		}
+		result = m.toPython(m.eval(&m.module, expression.X), 0)
+	})
+	return result, Outcome{Output: string(m.out), Err: m.outcomeError(failure), Steps: m.steps}
+}

@@ -1,6 +1,7 @@
 package interp
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -76,6 +77,44 @@ func TestDecorators(t *testing.T) {
 	for _, source := range []string{"@a\nx = 1\n", "@a def f(): pass\n", "@\ndef f(): pass\n", "@a\n", "@a\nclass f: pass\n"} {
 		if _, err := syntax.Parse(source); err == nil {
 			t.Errorf("%q: got no error, want one", source)
+		}
+	}
+}
+
+// TestEvalExpression evaluates expressions with variables and with functions of the host.
+func TestEvalExpression(t *testing.T) {
+	library := NewLibrary(Names{Functions: []string{"at.echo"}})
+	for _, test := range []struct{ source, want string }{
+		{"x + len(y)", "3"},
+		{"x +\n\nlen(\ny)  # both\n", "3"},
+		{" x", "1"},
+		{"[a * x for a in range(3) if a]", "[1, 2]"},
+		{"(lambda x: x + 1)(x)", "2"},
+		{"[x := 5, x]", "[5, 5]"},
+		{"f'{x:.2f}'", "'1.00'"},
+		{"at.echo(x, a=y)['kwargs']", "{'a': 'yy'}"},
+		{"z", "NameError: name 'z' is not defined"},
+		{"[a for a in range(10**9)]", "TimeoutError: more than 200000 steps are needed"},
+		{"(lambda f: f(f))(lambda f: f(f))", "RecursionError: maximum recursion depth exceeded"},
+	} {
+		expression, err := syntax.ParseExpression(test.source, "x", "y")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // evaluations share nothing
+			result, outcome := library.Eval(t.Context(), expression, []python.Value{python.Int(1), python.Str("yy")}, &moduleHost{})
+			got := python.Repr(result)
+			if outcome.Err != nil {
+				got = outcome.Err.Error()
+			}
+			if got != test.want {
+				t.Errorf("%s: got %s, want %s", test.source, got, test.want)
+			}
+		}
+	}
+	for _, source := range []string{"", "x y", "x = 1", "x) + (x", "x\n  y", "[x", "x;", "return x", "*x", "x\x00", strings.Repeat("x", 40_000)} {
+		if _, err := syntax.ParseExpression(source, "x"); err == nil {
+			t.Errorf("%.20q: got no error, want one", source)
 		}
 	}
 }

@@ -9,6 +9,13 @@ type Module struct {
 	Scope *Scope
 }
 
+// Expression is a parsed expression. It is immutable. The first variables of its scope are those
+// that an evaluation gives.
+type Expression struct {
+	X     Expr
+	Scope *Scope
+}
+
 // Expr is an expression.
 type Expr interface{ Offset() int }
 

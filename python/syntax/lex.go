@@ -41,6 +41,7 @@ type lexer struct {
 	indents      []int
 	dedents      int  // still to be told
 	inLine       bool // within a logical line
+	joined       bool // line breaks are spaces
 	expectIndent bool // the last line opens a block
 }
 
@@ -152,7 +153,7 @@ func (l *lexer) token() (token, bool) {
 		return token{}, false
 	case c == '\n':
 		l.pos++
-		if len(l.open) > 0 {
+		if len(l.open) > 0 || l.joined {
 			return token{}, false
 		}
 		l.inLine = false

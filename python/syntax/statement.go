@@ -1,53 +1,10 @@
 package syntax
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python/limit"
 )
-
-// Parse reads a program. The error is an *Error.
-func Parse(source string) (*Module, error) { return parse(source, true) }
-
-// ParseTree reads a program as ast.parse does: what Python checks only when it compiles the tree,
-// as "return" outside a function, is no error. Such a tree is not for running as a whole. The
-// error is an *Error.
-func ParseTree(source string) (*Module, error) { return parse(source, false) }
-
-func parse(source string, compiled bool) (module *Module, err error) {
-	if len(source) > limit.SourceBytes {
-		reason := fmt.Sprintf("the source has %d bytes, at most %d can be executed", len(source), limit.SourceBytes)
-		return nil, &Error{"MemoryError: " + reason, 0, reason}
-	}
-	if strings.IndexByte(source, 0) >= 0 {
-		const reason = "source code string cannot contain null bytes"
-		return nil, &Error{"ValueError: " + reason + "\n", strings.IndexByte(source, 0), reason}
-	}
-	defer func() {
-		if failure := recover(); failure != nil {
-			wrong, ok := failure.(*Error)
-			if !ok { // a defect in the parser must not end the other sessions
-				reason := fmt.Sprintf("the source cannot be compiled: %v", failure)
-				wrong = &Error{"SystemError: " + reason, 0, reason}
-			}
-			module, err = nil, wrong
-		}
-	}()
-	p := &parser{lexer: lexer{s: source, brackets: limit.BracketDepth}, scope: newScope(scopeModule, nil)}
-	p.advance()
-	module = &Module{Scope: p.scope}
-	for p.tok.kind != kindEnd {
-		module.Body = p.statement(module.Body)
-	}
-	if p.lateError != nil && compiled {
-		return nil, p.lateError
-	}
-	if wrong := module.Scope.resolve(); wrong != nil && compiled {
-		return nil, wrong
-	}
-	return module, nil
-}
 
 // statement reads a compound statement, or a line of simple ones.
 func (p *parser) statement(body []Stmt) []Stmt {

@@ -230,7 +230,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 	if err != nil {
 		return nil, err
 	}
-	opts.Compile, opts.ConsentTools, opts.Measures = compileTools, toolhost.ConsentTools(), compileMeasures
+	opts.Compile, opts.ConsentTools = compileTools, toolhost.ConsentTools()
 	if opts.Backend, err = c.preferredBackend(); err != nil {
 		return nil, err
 	}

@@ -13,8 +13,7 @@ import (
 
 // hasPackMeasures reports whether the pack has its own measures.
 func (s *candidate) hasPackMeasures() bool {
-	evaluation := s.scenario.GetEvaluation()
-	return len(evaluation.GetMeasureModules())+len(evaluation.GetMeasureExpressions()) > 0
+	return len(s.scenario.GetEvaluation().GetMeasureModules()) > 0
 }
 
 // distantValues returns values far from an argument's, for measures that accept near ones.

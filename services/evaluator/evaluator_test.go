@@ -61,7 +61,7 @@ func TestResults(t *testing.T) {
 		{"cancelled", ended(cancelled), nil, unscored()},
 		{"unknown evaluation", ended(finished), func(r *busv1.Rollout) { r.EvaluationDigest = unknownDigest }, broken("its evaluation was never stored")},
 		{"unknown setup", ended(finished), func(r *busv1.Rollout) { r.SetupDigest = unknownDigest }, broken("its setup is no longer stored")},
-		{"impossible evaluation", ended(finished), func(r *busv1.Rollout) { r.EvaluationDigest = cyclic }, broken("milestones.edges: cycle through nodes [0 1]")},
+		{"impossible evaluation", ended(finished), func(r *busv1.Rollout) { r.EvaluationDigest = cyclic }, broken("milestones.edges[1]: the order has a cycle: number 0 before number 1 before number 0")},
 	}
 	for i, test := range tests {
 		rollout := s.rollout(fmt.Sprintf("s.%d", i))
@@ -241,12 +241,12 @@ func TestPutEvaluations(t *testing.T) {
 		evaluation *evaluationv1.Evaluation
 		want       []string
 	}{
-		{"a cycle of edges", cycle(), []string{"scenario bad", "milestones.edges", "cycle through nodes [0 1]"}},
-		{"a cycle through a reference", waiting, []string{"scenario bad", "minefields[0].constraints[0].reference", "node 1 is only matched after node 0"}},
+		{"a cycle of edges", cycle(), []string{"scenario bad", "milestones.edges[1]", "the order has a cycle: number 0 before number 1 before number 0"}},
+		{"a cycle through a reference", waiting, []string{"scenario bad", "minefields.nodes[0].constraints[0].reference", `"number 1" does not come before "number 0"`}},
 		{"an unknown column", &evaluationv1.Evaluation{Milestones: &evaluationv1.Graph{Nodes: []*evaluationv1.Node{{Constraints: []*evaluationv1.Constraint{
 			says("a").GetConstraints()[0],
 			{Table: contact, Measure: evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_SNAPSHOT, Target: says("a").GetConstraints()[0].GetTarget()},
-		}}}}}, []string{"scenario bad", `milestones[0].constraints[1].target[0].content: CONTACT has no column "content"`}},
+		}}}}}, []string{"scenario bad", `milestones.nodes[0].constraints[1].target[0].cells[0].column: contact has no column "content"`}},
 		{"no evaluation", nil, []string{"evaluations[1].evaluation"}},
 	}
 	for _, test := range tests {

@@ -99,52 +99,53 @@ func badGraphs() []badGraph {
 	withReference(fork.GetNodes()[1], 2)
 	withReference(fork.GetNodes()[2], 1)
 	return append([]badGraph{
-		{"cycle", circle, "milestones.edges: cycle through nodes [0 1]"},
-		{"edge to nowhere", beyond, "milestones.edges: edge 0 refers to an unknown node: 0, 5"},
-		{"unknown reference", chain(says("a"), withReference(adds("b"), 7)), "milestones[1].constraints[0].reference: unknown node 7"},
-		{"later reference", chain(withReference(adds("a"), 1), adds("b")), "milestones[0].constraints[0].reference: node 1 is only matched after node 0"},
-		{"own reference", chain(says("a"), withReference(adds("b"), 1)), "milestones[1].constraints[0].reference: node 1 refers to itself"},
-		{"parallel references", fork, "milestones[1].constraints[0].reference: nodes [1 2] wait for each other"},
-		{"duplicate name", named, `milestones[1].name: "x" is the name of node 0 too`},
-		{"unknown guarded table", guarded, "milestones[0].guard.tables: unknown table \"NOTE\""},
-		{"too many nodes", many, "milestones: 65 nodes, at most 64 are allowed"},
+		{"cycle", circle, "milestones.edges[1]: the order has a cycle: number 0 before number 1 before number 0"},
+		{"edge to nowhere", beyond, "milestones.edges[0]: leads from 0 to 5, expected numbers below 2"},
+		{"unknown reference", chain(says("a"), withReference(adds("b"), 7)), "milestones.nodes[1].constraints[0].reference: is 7, expected -1 or a number below 2"},
+		{"later reference", chain(withReference(adds("a"), 1), adds("b")), `milestones.nodes[0].constraints[0].reference: "number 1" does not come before "number 0"`},
+		{"own reference", chain(says("a"), withReference(adds("b"), 1)), `milestones.nodes[1].constraints[0].reference: "number 1" refers to itself`},
+		{"parallel references", fork, "milestones.nodes[1].constraints[0].reference: \"number 2\" does not come before \"number 1\""},
+		{"duplicate name", named, `milestones.nodes[1].name: "x" is the name of number 0 too`},
+		{"unknown guarded table", guarded, `milestones.nodes[0]: guardrails name an unknown table "NOTE"`},
+		{"too many nodes", many, "milestones.nodes[64]: the graph has 65 nodes; at most 64 are scored"},
 		{"too tangled", crossingReferences(), "too many references cross each other"},
 	}, badConstraints()...)
 }
 
 // badConstraints returns graphs of one node with an invalid constraint.
 func badConstraints() []badGraph {
-	const at = "milestones[0].constraints[0]."
+	const at = "milestones.nodes[0].constraints[0]"
+	const cell = at + ".target[0].cells[0]"
 	addition := evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_ADDITION
 	closely, rouge := evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE, evaluationv1.ColumnMeasure_COLUMN_MEASURE_ROUGE_L
 	return []badGraph{
 		{"unknown table", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Table = "" }), "constraints[0].table"},
 		{"unknown measure", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Measure = 77 }), "constraints[0].measure"},
-		{"unknown column", changeConstraint(adds("a"), withTarget("nam", world.Text("a"))), at + `target[0].nam: CONTACT has no column "nam"`},
-		{"text for a boolean", changeConstraint(adds("a"), withTarget("is_self", world.Text("a"))), at + "target[0].is_self: is a text, must be a boolean"},
-		{"number for a text", changeConstraint(adds("a"), withTarget("name", world.Number(1))), at + "target[0].name: is a number, must be a text"},
-		{"boolean for a trace", changeConstraint(says("a"), withTarget("tool_trace", world.Bool(true))), at + "target[0].tool_trace: is a boolean, must be a text"},
-		{"unknown role", changeConstraint(says("a"), withTarget("sender", world.Text("BOSS"))), at + `target[0].sender: unknown role "BOSS"`},
-		{"trace that is no JSON", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{"))), at + "target[0].tool_trace: invalid JSON"},
-		{"trace without a tool", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{}"))), at + "target[0].tool_trace: trace 0 has no text tool_name"},
-		{"unknown extractor", changeConstraint(says("a"), dependant("content", "x")), at + `extractor: unknown extractor "x"`},
-		{"fills another column", changeConstraint(says("a"), dependant("sender", "days_extractor")), at + `fill_to: "sender" is neither tool_trace nor content`},
-		{"fills what is not there", changeConstraint(says("a"), dependant("tool_trace", "days_extractor")), at + "fill_to: target[0] has no tool_trace"},
-		{"no reference", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Reference = nil }), at + "reference: addition needs a reference"},
+		{"unknown column", changeConstraint(adds("a"), withTarget("nam", world.Text("a"))), cell + `.column: contact has no column "nam"; did you mean "name"?`},
+		{"text for a boolean", changeConstraint(adds("a"), withTarget("is_self", world.Text("a"))), cell + ": is_self must be a boolean"},
+		{"number for a text", changeConstraint(adds("a"), withTarget("name", world.Number(1))), cell + ": name must be a text"},
+		{"boolean for a trace", changeConstraint(says("a"), withTarget("tool_trace", world.Bool(true))), cell + ": is no tool trace in JSON"},
+		{"unknown role", changeConstraint(says("a"), withTarget("sender", world.Text("BOSS"))), cell + `: unknown role "BOSS"; expected one of SYSTEM, USER, AGENT, EXECUTION_ENVIRONMENT`},
+		{"trace that is no JSON", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{"))), cell + ": is no tool trace in JSON: {"},
+		{"trace without a tool", changeConstraint(says("a"), withTarget("tool_trace", world.Text("{}"))), cell + ": a tool trace needs tool_name and arguments: {}"},
+		{"unknown extractor", changeConstraint(says("a"), dependant("content", "x")), at + `.extractor: unknown extractor "x"`},
+		{"fills another column", changeConstraint(says("a"), dependant("sender", "days_extractor")), at + `.fill_to: is "sender", expected tool_trace or content`},
+		{"fills what is not there", changeConstraint(says("a"), dependant("tool_trace", "days_extractor")), at + ".target[0]: has no tool_trace, which into says is to be filled"},
+		{"no reference", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) { c.Reference = nil }), at + ": has no reference, which addition needs: a name or start"},
 		{"addition of messages", changeConstraint(says("a"), func(c *evaluationv1.Constraint) { c.Measure, c.Reference = addition, proto.Int32(-1) }),
-			at + "table: addition compares stored tables, not SANDBOX"},
-		{"no target", changeConstraint(says("a"), func(c *evaluationv1.Constraint) { c.Target = nil }), at + "target: has 0 rows, must be one message"},
+			at + ".measure: is addition, which compares stored tables; messages are in sandbox"},
+		{"no target", changeConstraint(says("a"), func(c *evaluationv1.Constraint) { c.Target = nil }), at + ": says nothing to expect: give expect, call or says"},
 		{"guardrail with a target", changeConstraint(adds("a"), func(c *evaluationv1.Constraint) {
 			c.Measure = evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_GUARDRAIL
-		}), at + "target: guardrail takes none"},
-		{"measure of an unknown column", changeConstraint(adds("a"), withMeasure("x", rouge)), at + `columns.x: CONTACT has no column "x"`},
-		{"measure that does not fit", changeConstraint(adds("a"), withMeasure("is_self", rouge)), at + `columns.is_self: measure "rouge_l" does not compare a boolean`},
+		}), at + ": compares with its reference only and takes nothing to expect"},
+		{"measure of an unknown column", changeConstraint(adds("a"), withMeasure("x", rouge)), at + `.overrides[0]: contact has no column "x"`},
+		{"measure that does not fit", changeConstraint(adds("a"), withMeasure("is_self", rouge)), at + ".overrides[0]: rouge_l compares texts, and is_self is a boolean"},
 		{"negative tolerance", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: -1})),
 			"tolerances[0].absolute"},
 		{"tolerance that is no number", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "name", Absolute: math.NaN()})),
 			"tolerances[0].absolute"},
 		{"tolerance of another column", changeConstraint(adds("a"), withMeasure("name", closely, &evaluationv1.Tolerance{Name: "x", Absolute: 1})),
-			at + `columns.name: tolerance of "x", must be of "name"`},
+			at + `.overrides[0]: has a tolerance for "x", expected "name"`},
 	}
 }
 

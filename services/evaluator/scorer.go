@@ -262,28 +262,9 @@ func explain(req *evaluatorv1.ExplainTrajectoryRequest) (*evaluatorv1.ExplainTra
 
 // check compiles an evaluation without caching it.
 func check(evaluation *evaluationv1.Evaluation) (*translate.Evaluation, error) {
-	err := errors.Join(checkNames("milestones", evaluation.GetMilestones()), checkNames("minefields", evaluation.GetMinefields()))
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
-	}
 	compiled, err := translate.Compile(evaluation)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errUnscorable, err)
 	}
 	return compiled, nil
-}
-
-// checkNames returns an error for each node of a graph with the name of another.
-func checkNames(path string, graph *evaluationv1.Graph) error {
-	var mistakes []error
-	first := make(map[string]int)
-	for i, node := range graph.GetNodes() {
-		name := node.GetName()
-		if before, ok := first[name]; ok && name != "" {
-			mistakes = append(mistakes, fmt.Errorf("%s[%d].name: %q is the name of node %d too", path, i, name, before))
-			continue
-		}
-		first[name] = i
-	}
-	return errors.Join(mistakes...)
 }

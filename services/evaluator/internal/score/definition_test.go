@@ -1,12 +1,16 @@
 package score
 
 import (
+	"cmp"
+	"fmt"
+
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 )
 
-// testDefinition is a Definition with Go values instead of proto messages.
+// testDefinition is a graph with Go values instead of proto messages.
 type testDefinition struct {
 	Name     string
 	Schema   *world.Schema
@@ -16,7 +20,13 @@ type testDefinition struct {
 }
 
 func compileDefinition(w testDefinition) (*Graph, error) {
-	return Compile(Definition{Name: w.Name, Schema: w.Schema, Measures: w.Measures, Graph: graphOf(w.Nodes, w.Edges)})
+	compiled, problems := evaluation.Compile(graphOf(w.Nodes, w.Edges), cmp.Or(w.Schema, world.Builtin()), w.Measures)
+	for _, problem := range problems {
+		if !problem.Scored {
+			return nil, fmt.Errorf("%s.%s: %s", w.Name, problem.Path, problem.Reason)
+		}
+	}
+	return NewGraph(compiled), nil
 }
 
 // Cell is one target cell.
@@ -68,7 +78,7 @@ type Constraint struct {
 	FillTo string
 	// Extractor is the name of a built-in or a pack's extractor. Only ToolTraceDependant uses it.
 	Extractor string
-	// ExtractorExpression is a CEL extractor instead of Extractor.
+	// ExtractorExpression is an expression instead of Extractor.
 	ExtractorExpression string
 }
 

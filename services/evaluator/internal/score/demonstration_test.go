@@ -10,7 +10,7 @@ func TestDemonstrationsDoNotCount(t *testing.T) {
 		return Message{Sender: from, Recipient: to, Content: new(text), VisibleTo: []Role{User}}
 	}
 	answer := shown(ExecutionEnvironment, User, "None")
-	answer.ToolTrace = []string{trace} // traces of demonstrations are ignored
+	answer.Traces = toolTraces(trace) // traces of demonstrations are ignored
 	trajectory := &Trajectory{Messages: append([]Message{
 		shown(User, Agent, "Is there milk?"),
 		shown(Agent, User, "I have bought milk"),

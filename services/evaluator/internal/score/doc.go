@@ -1,8 +1,8 @@
 // Package score scores finished trajectories against milestone and minefield graphs.
 //
-// Compile converts a Definition to a Graph once per scenario: it checks the definition, derives the
-// automatic guardrails and prepares target texts and traces. Score then matches both graphs with a
-// trajectory. The package is pure: it has no clock, randomness, input or output.
+// NewGraph prepares a graph that package evaluation compiled and checked, once per scenario. Score
+// then matches both graphs with a trajectory. The package is pure: it has no clock, randomness,
+// input or output.
 //
 // # Similarity
 //
@@ -55,7 +55,7 @@
 // 32-bit similarities except rounding, so the order of addition does not matter for equal sums.
 //
 // The number of states of a component is the product of what its nodes distinguish at matched
-// nodes. For a given graph it is polynomial in the number of messages. Package graphwidth limits
+// nodes. For a given graph it is polynomial in the number of messages. Package evaluation limits
 // the degree when the graph is compiled. A search that still needs too much work fails with
 // ErrWork.
 //

@@ -76,7 +76,7 @@ func (x *explainer) node(i, index int) *evaluatorv1.NodeEvaluation {
 		at.Constraints = append(at.Constraints, x.constraint(&n.constraints[j], index))
 	}
 	for _, guard := range n.guards {
-		at.Guardrails = append(at.Guardrails, x.guardrail(guard.table, guard.reference, index))
+		at.Guardrails = append(at.Guardrails, x.guardrail(guard.Table, guard.Reference, index))
 	}
 	return at
 }
@@ -125,7 +125,7 @@ func (x *explainer) earliest(i int) (from int, ok bool) {
 		from = max(from, x.assigned[c.reference])
 	}
 	for _, guard := range x.graph.nodes[i].guards {
-		if guard.reference >= 0 && x.matched&(1<<guard.reference) == 0 {
+		if guard.Reference >= 0 && x.matched&(1<<guard.Reference) == 0 {
 			return 0, false
 		}
 	}

@@ -11,11 +11,26 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluatorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluator/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/python"
 )
 
 // environment appends a message of the execution environment with traces.
 func environment(t *Trajectory, traces ...string) {
-	t.Messages = append(t.Messages, Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: traces})
+	t.Messages = append(t.Messages, Message{Sender: ExecutionEnvironment, Recipient: Agent, Traces: toolTraces(traces...)})
+}
+
+// toolTraces returns the traces of texts in JSON. A text that is no trace becomes an invalid one.
+func toolTraces(texts ...string) []*worldv1.ToolTrace {
+	var traces []*worldv1.ToolTrace
+	for _, text := range texts {
+		trace := &worldv1.ToolTrace{ArgumentsJson: text}
+		if parsed, err := python.ParseJSON(text); err == nil {
+			trace.Tool, _ = parsed.Field("tool_name").AsStr()
+			trace.ArgumentsJson, trace.ResultJson = python.JSON(parsed.Field("arguments")), python.JSON(parsed.Field("result"))
+		}
+		traces = append(traces, trace)
+	}
+	return traces
 }
 
 // contact returns a row of CONTACT.

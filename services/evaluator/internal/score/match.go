@@ -165,7 +165,7 @@ func (m *matcher) sameVersions(tables tableSet, a, b int) bool {
 // constraints, times its guardrails.
 func (m *matcher) nodeSimilarity(n *node, index int) float64 {
 	for _, guard := range n.guards {
-		if !m.equal(guard.table, index, m.resolve(guard.reference)) {
+		if !m.equal(guard.Table, index, m.resolve(guard.Reference)) {
 			return 0
 		}
 	}

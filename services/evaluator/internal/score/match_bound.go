@@ -86,7 +86,7 @@ func (m *matcher) prepareBounds() {
 // fixedProduct returns the product of a node's comparisons without a reference to another node.
 func (m *matcher) fixedProduct(n *node, index int) float64 {
 	for _, guard := range n.guards {
-		if guard.reference == FirstUserMessage && !m.equal(guard.table, index, m.first) {
+		if guard.Reference == FirstUserMessage && !m.equal(guard.Table, index, m.first) {
 			return 0
 		}
 	}
@@ -109,7 +109,7 @@ func (m *matcher) fixedProduct(n *node, index int) float64 {
 // factor returns the product of a node's comparisons at an index with another node's index.
 func (m *matcher) factor(n *node, reference, index, referenceIndex int) float64 {
 	for _, guard := range n.guards {
-		if guard.reference == reference && !m.equal(guard.table, index, referenceIndex) {
+		if guard.Reference == reference && !m.equal(guard.Table, index, referenceIndex) {
 			return 0
 		}
 	}

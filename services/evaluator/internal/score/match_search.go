@@ -4,7 +4,7 @@ import (
 	"encoding/binary"
 	"math/bits"
 
-	"github.com/toolsandbox/toolsandbox/internal/graphwidth"
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -32,7 +32,7 @@ func (m *matcher) bestSum(open uint64, last int, threshold float64) float64 {
 	components := buffer[:0]
 	sum := 0.0
 	for open != 0 {
-		p := component{nodes: graphwidth.Connected(m.graph.neighbours, open)}
+		p := component{nodes: evaluation.Connected(m.graph.neighbours, open)}
 		open &^= p.nodes
 		p.outcome = m.estimate(p.nodes, last)
 		sum += p.sum
@@ -80,7 +80,7 @@ func (m *matcher) firstIndex(i int, open uint64, last int) int {
 // search returns the best sum of a component, as bestSum does. It tries the indices of one node in
 // the order of their bounds.
 func (m *matcher) search(component uint64, last int, threshold float64) float64 {
-	i := graphwidth.Branch(m.graph.before, m.graph.neighbours, component)
+	i := evaluation.Branch(m.graph.before, m.graph.neighbours, component)
 	others := m.expand(component, last, i)
 	start := len(m.stack) - others.count
 	best := threshold
@@ -199,11 +199,11 @@ func (m *matcher) appendReferences(key []byte, n *node, open uint64) []byte {
 	}
 	var classes [world.MaxTables]int32
 	for _, guard := range n.guards {
-		if guard.reference < 0 || open&(1<<guard.reference) != 0 {
+		if guard.Reference < 0 || open&(1<<guard.Reference) != 0 {
 			continue
 		}
-		class := m.classOf(guard.table, m.assigned[guard.reference]) + 1
-		if required := &classes[guard.table]; *required == 0 {
+		class := m.classOf(guard.Table, m.assigned[guard.Reference]) + 1
+		if required := &classes[guard.Table]; *required == 0 {
 			*required = class
 			key = binary.LittleEndian.AppendUint32(key, uint32(class))
 		} else if *required != class {

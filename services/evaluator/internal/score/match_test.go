@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
@@ -31,7 +32,7 @@ func (o *originalSearch) walk(left uint64, last int, sum float64) {
 		return
 	}
 	var candidates []candidate
-	for _, i := range list(left) {
+	for _, i := range evaluation.List(left) {
 		if o.graph.nodes[i].before&left != 0 {
 			continue
 		}
@@ -78,7 +79,7 @@ func (g randomCases) trajectory(length int) *Trajectory {
 		from := g.IntN(2)
 		t.Messages[i] = Message{
 			Sender: roles[from], Recipient: roles[1-from], Content: new(g.words()), VisibleTo: []Role{User, Agent},
-			ToolTrace: []string{fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))},
+			Traces: toolTraces(fmt.Sprintf(`{"tool_name": "t", "arguments": {"timestamp_0": %d}, "result": %d}`, g.IntN(2), g.IntN(2))),
 		}
 	}
 	t.Messages[0].Sender, t.Messages[0].Recipient = User, Agent

@@ -122,7 +122,7 @@ func (m *packMeasures) call(fn *measure.Function, target, actual python.Value) (
 	return roundToFloat32(similarity), nil
 }
 
-// extract calls a Python extractor. The error is the reason for no alternative.
+// extract calls an extractor. The error is the reason for no alternative.
 func (m *packMeasures) extract(fn *measure.Function, c *call) ([][]namedValue, error) {
 	if err := m.countSteps(measure.CallSteps); err != nil {
 		return nil, err

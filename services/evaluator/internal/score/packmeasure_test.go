@@ -23,6 +23,16 @@ def part(wanted: str, found: str) -> bool:
     return wanted in found
 
 
+def starts(wanted: str, found: str) -> bool:
+    """Gives 1 for a text that starts with the wanted one."""
+    return found.startswith(wanted)
+
+
+def anything(wanted: List[Dict[str, Any]], found: List[Dict[str, Any]]) -> bool:
+    """Gives 1 for any rows."""
+    return True
+
+
 def near(wanted: float, found: float) -> float:
     """Gives less the further a number is off."""
     return max(0.0, 1 - abs(wanted - found) / 10)
@@ -61,15 +71,10 @@ def odd(tool_name: str, arguments: Dict[str, Any], result: Any) -> List[Dict[str
     return [{"n": "\ud800"}] if result == "surrogate" else [{"m": 1}]
 `
 
-// packSet compiles ownSource and two CEL measures.
+// packSet compiles packSource.
 func packSet(tb testing.TB) *measure.Set {
 	tb.Helper()
-	set, err := measure.Compile(&evaluationv1.Evaluation{
-		MeasureModules: []*evaluationv1.MeasureModule{{Name: "mine", Source: packSource}},
-		MeasureExpressions: []*evaluationv1.MeasureExpression{
-			{Name: "starts", Expression: "found.startsWith(wanted)"}, {Name: "anything", Expression: "true", Rows: true},
-		},
-	})
+	set, err := measure.Compile([]*evaluationv1.MeasureModule{{Name: "mine", Source: packSource}})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -155,7 +160,7 @@ func TestPackColumnMeasure(t *testing.T) {
 		want       float64
 	}{
 		{"graded", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Number(13)), roundToFloat32(0.7)},
-		{"cel", packConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
+		{"truth value", packConstraint(Snapshot, world.Reminder, "content", "starts", String("Buy")), reminder(String("Buy milk"), Null()), 1},
 		{"null cell", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Number(10)), reminder(String("a"), Null()), 0},
 		{"null target", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Number(1)), 0},
 		{"null twice", packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "near", Null()), reminder(String("a"), Null()), 1},
@@ -199,7 +204,7 @@ func TestPackMeasureFailure(t *testing.T) {
 	}
 	store(trajectory, world.Reminder, []Version{{Index: 0, Rows: row(2)}, {Index: 1, Rows: row(0)}})
 	c := packConstraint(Snapshot, world.Reminder, "reminder_timestamp", "division", Number(1))
-	want := "measures/mine.py:19: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
+	want := "measures/mine.py:29: division(wanted=1.0, found=0.0): ZeroDivisionError: float division by zero"
 	for _, graphs := range [][2]*Graph{{packGraph(t, c), nil}, {nil, packGraph(t, c)}, {packGraph(t, c, c, c), packGraph(t, say("x"))}} {
 		got := Score(trajectory, graphs[0], graphs[1])
 		if got.Err == nil || got.Err.Error() != want || !measure.IsFailure(got.Err) {
@@ -257,35 +262,50 @@ func TestLongPackMeasureBounds(t *testing.T) {
 	}
 }
 
+// TestCellsCountAsSteps checks that the cells of a measure of rows count as steps.
+func TestCellsCountAsSteps(t *testing.T) {
+	contact, _ := world.Builtin().Table(world.Contact)
+	rows := [][]Value{person("1", "Ann"), person("2", "Al")}
+	fn := packSet(t).Find("anything", measure.Rows)
+	cells := measure.CellSteps * len(rows) * len(contact.Columns)
+	m := packMeasures{steps: measure.MaxSteps - cells - measure.CallSteps - 1000}
+	if got, err := m.compareRows(fn, nil, rows, contact.Columns); err != nil || got != 1 {
+		t.Errorf("with steps left: got %v and %v, want 1", got, err)
+	}
+	m = packMeasures{steps: measure.MaxSteps - cells + 1}
+	if _, err := m.compareRows(fn, nil, rows, contact.Columns); !errors.Is(err, measure.ErrSteps) {
+		t.Errorf("without steps left: got %v, want %v", err, measure.ErrSteps)
+	}
+}
+
 // TestPackMeasureOfManyRows checks that a measure of the rows of a large table returns a score or
-// an error. Its values are bounded, and its input cells count as steps.
+// an error. Its values are bounded.
 func TestPackMeasureOfManyRows(t *testing.T) {
-	const rows = 10000
 	name := func(i int) string { return fmt.Sprintf("name %d", i) }
 	for _, test := range []struct {
 		packMeasure string
-		messages    int
+		rows        int
 		want        string
 	}{
-		{"anything", 4, ""},
-		{"anything", 100, measure.ErrSteps.Error()},
-		{"share", 100, "MemoryError: more than "},
+		{"anything", 1000, ""},
+		{"anything", 10000, "MemoryError: more than "},
+		{"share", 10000, "MemoryError: more than "},
 	} {
-		trajectory, c := packTableAt(test.messages, rows, test.packMeasure, name)
+		trajectory, c := packTableAt(4, test.rows, test.packMeasure, name)
 		c.Measure, c.Own, c.Overrides, c.Target = PackSnapshot, test.packMeasure, nil, c.Target[:1]
 		got := Score(trajectory, packGraph(t, c), nil)
 		switch {
 		case test.want == "" && (got.Err != nil || got.Similarity != 1):
-			t.Errorf("%s, %d messages: got %v and %v, want 1", test.packMeasure, test.messages, got.Similarity, got.Err)
+			t.Errorf("%s, %d rows: got %v and %v, want 1", test.packMeasure, test.rows, got.Similarity, got.Err)
 		case test.want != "" && (got.Err == nil || !strings.Contains(got.Err.Error(), test.want)):
-			t.Errorf("%s, %d messages: got %v and %v, want %s", test.packMeasure, test.messages, got.Similarity, got.Err, test.want)
+			t.Errorf("%s, %d rows: got %v and %v, want %s", test.packMeasure, test.rows, got.Similarity, got.Err, test.want)
 		}
 	}
 }
 
 func TestPackExtractor(t *testing.T) {
 	trajectory := chat("hello", "hello", "hello", "It is 5 in all")
-	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, ToolTrace: []string{`{"tool_name": "t", "arguments": {}, "result": 5}`}}
+	trajectory.Messages[1] = Message{Sender: ExecutionEnvironment, Recipient: Agent, Traces: toolTraces(`{"tool_name": "t", "arguments": {}, "result": 5}`)}
 	derived := func(extractor string) Constraint {
 		return Constraint{
 			Table: world.Sandbox, Measure: ToolTraceDependant, Reference: reference(0), FillTo: "content", Extractor: extractor,
@@ -300,7 +320,7 @@ func TestPackExtractor(t *testing.T) {
 	for result, want := range map[string]string{
 		`"x"`: "no call at message 1 gives n; t: measures/mine.py:", "null": "TypeError", `"surrogate"`: "",
 	} {
-		trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": ` + result + `}`}
+		trajectory.Messages[1].Traces = toolTraces(`{"tool_name": "t", "arguments": {}, "result": ` + result + `}`)
 		name := "digits"
 		if want == "" {
 			name = "odd"
@@ -314,7 +334,7 @@ func TestPackExtractor(t *testing.T) {
 			t.Errorf("%s: got %v, want a text in UTF-8", result, e.GetExtracted())
 		}
 	}
-	trajectory.Messages[1].ToolTrace = []string{`{"tool_name": "t", "arguments": {}, "result": 1}`}
+	trajectory.Messages[1].Traces = toolTraces(`{"tool_name": "t", "arguments": {}, "result": 1}`)
 	e := Explain(trajectory, packGraph(t, called, derived("odd")), nil).Milestones[1].GetMatch().GetConstraints()[0]
 	if e.GetSimilarity() != 0 || e.GetProblem() != "no call at message 1 gives n" {
 		t.Errorf("without the placeholder's value: got %v, %q", e.GetSimilarity(), e.GetProblem())
@@ -327,13 +347,13 @@ func TestPackMeasureErrors(t *testing.T) {
 		constraint Constraint
 		want       string
 	}{
-		{packConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `columns.name: measure "missing" does not compare a text`},
-		{packConstraint(Snapshot, world.Contact, "name", "near", String("a")), `measure "near" does not compare a text`},
-		{packConstraint(Snapshot, world.Contact, "name", "share", String("a")), `measure "share" does not compare a text`},
-		{packConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), `measure "part" does not compare a list of texts`},
-		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, `measure: unknown measure of rows "part"`},
-		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "share compares stored tables"},
-		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and takes none"},
+		{packConstraint(Snapshot, world.Contact, "name", "missing", String("a")), `overrides[0].measure: unknown measure "missing"`},
+		{packConstraint(Snapshot, world.Contact, "name", "near", String("a")), "near does not compare the cells of name, which is a text"},
+		{packConstraint(Snapshot, world.Contact, "name", "share", String("a")), "share compares the rows of a table, expected a name of what is about two cells"},
+		{packConstraint(Snapshot, world.Sandbox, "visible_to", "part", Null()), "part does not compare the cells of visible_to, which is a list of texts"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "part"}, "measure: part compares two cells, expected a name of what is about the rows of a table"},
+		{Constraint{Table: world.Sandbox, Measure: PackSnapshot, Own: "share", Target: [][]Cell{{{Column: "content", Value: String("a")}}}}, "table: is sandbox, but share compares stored tables"},
+		{Constraint{Table: world.Contact, Measure: PackSnapshot, Own: "share", Overrides: columns}, "share compares whole rows and reads no measures of columns"},
 	} {
 		d := testDefinition{Name: "milestones", Measures: packSet(t), Nodes: []Node{{Constraints: []Constraint{test.constraint}}}}
 		if _, err := compileDefinition(d); err == nil || !strings.Contains(err.Error(), test.want) {

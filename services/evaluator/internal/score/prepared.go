@@ -89,12 +89,12 @@ func (p *preparedTrajectory) tokens(text string) rouge.Tokens {
 	return tokens
 }
 
-// calls returns the traces of a message. It ignores texts that are not traces.
+// calls returns the traces of a message. It ignores invalid ones.
 func (p *preparedTrajectory) calls(index int) []call {
 	if !p.parsed[index] {
 		p.parsed[index] = true
-		for _, text := range p.trajectory.Messages[index].ToolTrace {
-			if c, ok := parseCall(text); ok {
+		for _, trace := range p.trajectory.Messages[index].Traces {
+			if c, ok := newCall(trace); ok {
 				p.traces[index] = append(p.traces[index], c)
 			}
 		}

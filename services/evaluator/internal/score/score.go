@@ -98,7 +98,7 @@ func (m *matcher) explain(i, index int) Match {
 		match.Constraints[j] = m.constraintSimilarity(&n.constraints[j], index)
 	}
 	for j, guard := range n.guards {
-		match.Guardrails[j] = indicator(m.equal(guard.table, index, m.resolve(guard.reference)))
+		match.Guardrails[j] = indicator(m.equal(guard.Table, index, m.resolve(guard.Reference)))
 	}
 	return match
 }

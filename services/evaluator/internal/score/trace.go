@@ -1,14 +1,13 @@
 package score
 
 import (
-	"errors"
-	"fmt"
 	"math"
 
+	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 )
 
-// call is a parsed trace of a message.
+// call is a parsed trace.
 type call struct {
 	tool      string
 	arguments *python.Dict
@@ -17,27 +16,24 @@ type call struct {
 	extracted []extraction
 }
 
-// parseCall parses a trace. ok is false for another text.
-func parseCall(text string) (c call, ok bool) {
-	trace, err := python.ParseJSON(text)
+// newCall parses the arguments and the result of a trace. ok is false if they are invalid.
+func newCall(trace *worldv1.ToolTrace) (c call, ok bool) {
+	arguments, err := python.ParseJSON(trace.GetArgumentsJson())
 	if err != nil {
 		return c, false
 	}
-	c.result = trace.Field("result")
-	c.tool, c.arguments, err = parseTrace(trace)
-	return c, err == nil
+	if c.result, err = python.ParseJSON(trace.GetResultJson()); err != nil {
+		return c, false
+	}
+	c.tool = trace.GetTool()
+	c.arguments, ok = arguments.AsDict()
+	return c, ok
 }
 
-// parseTrace returns the tool and the arguments of a trace.
-func parseTrace(trace python.Value) (tool string, arguments *python.Dict, err error) {
-	tool, ok := trace.Field("tool_name").AsStr()
-	if !ok {
-		return "", nil, errors.New("no text tool_name")
-	}
-	if arguments, ok = trace.Field("arguments").AsDict(); !ok {
-		return "", nil, errors.New("no object arguments")
-	}
-	return tool, arguments, nil
+// traceText prints a trace as the column tool_trace shows it.
+func traceText(trace *worldv1.ToolTrace) string {
+	return `{"tool_name": ` + python.JSON(python.Str(trace.GetTool())) + `, "arguments": ` + trace.GetArgumentsJson() +
+		`, "result": ` + trace.GetResultJson() + "}"
 }
 
 // traceTarget is one accepted trace: a tool and the arguments to compare.
@@ -83,26 +79,6 @@ func anyMatches(accepted []traceTarget, calls []call) bool {
 		}
 	}
 	return false
-}
-
-// parseTraceTargets parses a target: one trace or a list of accepted ones.
-func parseTraceTargets(text string, tolerances map[string]float64) ([]traceTarget, error) {
-	target, err := python.ParseJSON(text)
-	if err != nil {
-		return nil, fmt.Errorf("invalid JSON: %w", err)
-	}
-	items, isList := target.AsList()
-	if !isList {
-		items = []python.Value{target}
-	}
-	accepted := make([]traceTarget, len(items))
-	for i, item := range items {
-		accepted[i].tolerances = tolerances
-		if accepted[i].tool, accepted[i].arguments, err = parseTrace(item); err != nil {
-			return nil, fmt.Errorf("trace %d has %w", i, err)
-		}
-	}
-	return accepted, nil
 }
 
 // withValues returns t with extracted values as arguments. If replace is set, they replace existing

@@ -43,8 +43,8 @@ type Message struct {
 	Content, ToolCallID, FunctionName, Exception *string
 	// Active is conversation_active. nil is null.
 	Active *bool
-	// ToolTrace has one JSON text per successful call. nil is null.
-	ToolTrace []string
+	// Traces has one entry per successful call. nil is null.
+	Traces []*worldv1.ToolTrace
 	// VisibleTo lists the readers. nil is null.
 	VisibleTo []Role
 }
@@ -69,8 +69,12 @@ func (m *Message) cell(column int) Value {
 	case columnException:
 		return optionalText(m.Exception)
 	case columnToolTrace:
-		if m.ToolTrace != nil {
-			return List(m.ToolTrace...)
+		if m.Traces != nil {
+			texts := make([]string, len(m.Traces))
+			for i, trace := range m.Traces {
+				texts[i] = traceText(trace)
+			}
+			return List(texts...)
 		}
 	case columnVisibleTo:
 		if m.VisibleTo != nil {

@@ -2,11 +2,13 @@
 package translate
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/euroeval"
+	"github.com/toolsandbox/toolsandbox/internal/evaluation"
 	"github.com/toolsandbox/toolsandbox/internal/measure"
 	"github.com/toolsandbox/toolsandbox/internal/sandbox"
 	"github.com/toolsandbox/toolsandbox/internal/world"
@@ -29,32 +31,43 @@ type Evaluation struct {
 	schema *world.Schema
 }
 
-// Compile compiles both graphs of an evaluation, and its task. Its error joins
-// *score.DefinitionError values, is source.Mistakes, or wraps a *euroeval.FieldError.
-func Compile(evaluation *evaluationv1.Evaluation) (*Evaluation, error) {
-	schema, err := world.NewSchema(evaluation.GetSchema())
+// Compile compiles both graphs of an evaluation, and its task. Its error joins one error for each
+// mistake, with the path of the field. It is source.Mistakes if the pack's measures have mistakes,
+// and wraps a *euroeval.FieldError for a mistake of the task.
+func Compile(source *evaluationv1.Evaluation) (*Evaluation, error) {
+	schema, err := world.NewSchema(source.GetSchema())
 	if err != nil {
 		return nil, fmt.Errorf("schema: %w", err)
 	}
-	measures, err := measure.Compile(evaluation)
+	measures, err := measure.Compile(source.GetMeasureModules())
 	if err != nil {
 		return nil, err
 	}
-	milestones, err := score.Compile(score.Definition{Name: "milestones", Schema: schema, Measures: measures, Graph: evaluation.GetMilestones()})
+	milestones, milestoneProblems := evaluation.Compile(source.GetMilestones(), schema, measures)
+	minefields, minefieldProblems := evaluation.Compile(source.GetMinefields(), schema, measures)
+	err = errors.Join(mistakes("", evaluation.CheckSchema(schema, measures)),
+		mistakes("milestones.", milestoneProblems), mistakes("minefields.", minefieldProblems))
 	if err != nil {
 		return nil, err
 	}
-	minefields, err := score.Compile(score.Definition{Name: "minefields", Schema: schema, Measures: measures, Graph: evaluation.GetMinefields()})
-	if err != nil {
-		return nil, err
-	}
-	compiled := &Evaluation{Milestones: milestones, Minefields: minefields, User: evaluation.GetUser(), schema: schema}
-	if record := evaluation.GetFunctionCalling(); record != nil {
+	compiled := &Evaluation{Milestones: score.NewGraph(milestones), Minefields: score.NewGraph(minefields), User: source.GetUser(), schema: schema}
+	if record := source.GetFunctionCalling(); record != nil {
 		if compiled.Task, err = euroeval.NewTask(record.GetFunctionsJson(), record.GetAnswersJson()); err != nil {
 			return nil, fmt.Errorf("function_calling: %w", err)
 		}
 	}
 	return compiled, nil
+}
+
+// mistakes joins the problems that make scoring impossible.
+func mistakes(prefix string, problems []evaluation.Problem) error {
+	var all []error
+	for _, problem := range problems {
+		if !problem.Scored {
+			all = append(all, fmt.Errorf("%s%s: %s", prefix, problem.Path, problem.Reason))
+		}
+	}
+	return errors.Join(all...)
 }
 
 // Versions are table versions by name of the table, sorted by index.
@@ -104,18 +117,20 @@ func (e *Evaluation) Trajectory(messages []*worldv1.Message, starting Versions, 
 }
 
 func message(m *worldv1.Message) score.Message {
-	row := sandbox.RowOf(m)
-	return score.Message{
-		Sender:       m.GetSender(),
-		Recipient:    m.GetRecipient(),
-		Content:      row.Content,
-		ToolCallID:   row.ToolCallID,
-		FunctionName: row.FunctionName,
-		Exception:    row.Exception,
-		Active:       m.ConversationActive,
-		ToolTrace:    row.ToolTrace,
-		VisibleTo:    m.GetVisibleTo(),
+	out := score.Message{Sender: m.GetSender(), Recipient: m.GetRecipient(), Active: m.ConversationActive, VisibleTo: m.GetVisibleTo()}
+	switch body := m.GetBody().(type) {
+	case *worldv1.Message_Text:
+		out.Content = &body.Text
+	case *worldv1.Message_Call:
+		source := sandbox.Source(body.Call)
+		out.Content, out.ToolCallID, out.FunctionName = &source, body.Call.Id, body.Call.Name
+	case *worldv1.Message_Code:
+		out.Content, out.ToolCallID, out.FunctionName = &body.Code.Source, body.Code.Id, body.Code.Name
+	case *worldv1.Message_Result:
+		r := body.Result
+		out.Content, out.ToolCallID, out.FunctionName, out.Exception, out.Traces = r.Text, r.Id, r.Name, r.Exception, r.GetTraces()
 	}
+	return out
 }
 
 // Explanation writes an explanation into the wire form. evaluation gives the nodes their names.

@@ -26,6 +26,15 @@ func TestTrajectory(t *testing.T) {
 				Traces: []*worldv1.ToolTrace{{Tool: "f", ArgumentsJson: "{}", ResultJson: "1"}},
 			}},
 		},
+		{Index: 2, Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_USER, Body: &worldv1.Message_Text{Text: "hello"}},
+		{
+			Index: 3, Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
+			Body: &worldv1.Message_Call{Call: &worldv1.ToolCall{Tool: "f", Id: proto.String("c"), Name: proto.String("g"), ArgumentsJson: `{"a": 1}`}},
+		},
+		{
+			Index: 4, Sender: worldv1.Role_ROLE_AGENT, Recipient: worldv1.Role_ROLE_EXECUTION_ENVIRONMENT,
+			Body: &worldv1.Message_Code{Code: &worldv1.Code{Source: "f()"}},
+		},
 	}
 	row := []*worldv1.Value{world.Text("p"), world.Null(), world.Text("1"), world.Null(), world.Bool(true)}
 	tables := []*worldv1.Table{
@@ -40,15 +49,21 @@ func TestTrajectory(t *testing.T) {
 		{Sender: score.User, Recipient: score.Agent},
 		{
 			Sender: score.ExecutionEnvironment, Recipient: score.Agent, Content: new(""), ToolCallID: new("id"),
-			FunctionName: new("f"), Exception: new("E: x"), Active: new(false), ToolTrace: []string{`{"tool_name": "f", "arguments": {}, "result": 1}`},
+			FunctionName: new("f"), Exception: new("E: x"), Active: new(false), Traces: []*worldv1.ToolTrace{{Tool: "f", ArgumentsJson: "{}", ResultJson: "1"}},
 			VisibleTo: []score.Role{score.Agent},
 		},
+		{Sender: score.Agent, Recipient: score.User, Content: new("hello")},
+		{
+			Sender: score.Agent, Recipient: score.ExecutionEnvironment, ToolCallID: new("c"), FunctionName: new("g"),
+			Content: new("c_parameters = {'a': 1}\nc_response = f(**c_parameters)\nprint(repr(c_response))"),
+		},
+		{Sender: score.Agent, Recipient: score.ExecutionEnvironment, Content: new("f()")},
 	}}
 	want.Tables = map[string][]score.Version{world.Contact: {
 		{Index: 0, Rows: [][]score.Value{{score.String("p"), score.Null(), score.String("1"), score.Null(), score.Bool(true)}}},
 		{Index: 1, Rows: [][]score.Value{}},
 	}}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("Trajectory (-want +got):\n%s", diff)
 	}
 }
@@ -126,9 +141,9 @@ func TestSchema(t *testing.T) {
 	}{
 		{"declared", note(id, column("title", "rouge_l", world.KindText)), ""},
 		{"not declared", nil, `unknown table "NOTE"`},
-		{"no such column", note(id), `NOTE has no column "title"`},
-		{"unknown measure", note(id, column("title", "rouge", world.KindText)), `schema: NOTE.title: measure "rouge" does not compare a text`},
-		{"measure of another type", note(id, column("title", "rouge_l", world.KindNumber)), `schema: NOTE.title: measure "rouge_l" does not compare a number`},
+		{"no such column", note(id), `note has no column "title"`},
+		{"unknown measure", note(id, column("title", "rouge", world.KindText)), `schema: note.title: unknown measure "rouge"`},
+		{"measure of another type", note(id, column("title", "rouge_l", world.KindNumber)), "schema: note.title: rouge_l compares texts, and title is a number"},
 		{"no columns", note(), "schema: table NOTE: the first column is the id of a row"},
 		{"twice", append(note(id), note(id)...), `schema: two tables are called "NOTE"`},
 	}

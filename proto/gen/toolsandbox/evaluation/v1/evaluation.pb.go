@@ -421,8 +421,8 @@ type Constraint struct {
 	FillTo string `protobuf:"bytes,6,opt,name=fill_to,json=fillTo,proto3" json:"fill_to,omitempty"`
 	// For TOOL_TRACE_DEPENDANT: the name of an extractor, built-in or of the pack.
 	Extractor string `protobuf:"bytes,7,opt,name=extractor,proto3" json:"extractor,omitempty"`
-	// For TOOL_TRACE_DEPENDANT, instead of extractor: an extractor in CEL. It computes a list of
-	// maps, the alternatives, from the variables trace.tool_name, trace.arguments and trace.result.
+	// For TOOL_TRACE_DEPENDANT, instead of extractor: a Python expression that computes a list of
+	// dicts, the alternatives, from the variables tool_name, arguments and result.
 	ExtractorExpression string `protobuf:"bytes,8,opt,name=extractor_expression,json=extractorExpression,proto3" json:"extractor_expression,omitempty"`
 	// For PACK: the name of the measure.
 	PackMeasure   string `protobuf:"bytes,9,opt,name=pack_measure,json=packMeasure,proto3" json:"pack_measure,omitempty"`
@@ -806,10 +806,8 @@ type Evaluation struct {
 	FunctionCalling *FunctionCalling `protobuf:"bytes,5,opt,name=function_calling,json=functionCalling,proto3" json:"function_calling,omitempty"`
 	// The pack's measures and extractors in Python.
 	MeasureModules []*MeasureModule `protobuf:"bytes,6,rep,name=measure_modules,json=measureModules,proto3" json:"measure_modules,omitempty"`
-	// The pack's measures in CEL.
-	MeasureExpressions []*MeasureExpression `protobuf:"bytes,7,rep,name=measure_expressions,json=measureExpressions,proto3" json:"measure_expressions,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Evaluation) Reset() {
@@ -884,13 +882,6 @@ func (x *Evaluation) GetMeasureModules() []*MeasureModule {
 	return nil
 }
 
-func (x *Evaluation) GetMeasureExpressions() []*MeasureExpression {
-	if x != nil {
-		return x.MeasureExpressions
-	}
-	return nil
-}
-
 // MeasureModule is a Python file of measures and extractors. Each function whose name starts with a
 // letter is one. A measure has the parameters wanted and found. An extractor has tool_name,
 // arguments and result.
@@ -948,70 +939,6 @@ func (x *MeasureModule) GetSource() string {
 	return ""
 }
 
-// MeasureExpression is a measure in CEL, over the variables wanted and found.
-type MeasureExpression struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Name, unique among the pack's measures and extractors.
-	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// CEL expression whose value is a number from 0 to 1 or a bool.
-	Expression string `protobuf:"bytes,2,opt,name=expression,proto3" json:"expression,omitempty"`
-	// Whether it compares rows of a table instead of two cells.
-	Rows          bool `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *MeasureExpression) Reset() {
-	*x = MeasureExpression{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *MeasureExpression) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*MeasureExpression) ProtoMessage() {}
-
-func (x *MeasureExpression) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use MeasureExpression.ProtoReflect.Descriptor instead.
-func (*MeasureExpression) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{11}
-}
-
-func (x *MeasureExpression) GetName() string {
-	if x != nil {
-		return x.Name
-	}
-	return ""
-}
-
-func (x *MeasureExpression) GetExpression() string {
-	if x != nil {
-		return x.Expression
-	}
-	return ""
-}
-
-func (x *MeasureExpression) GetRows() bool {
-	if x != nil {
-		return x.Rows
-	}
-	return false
-}
-
 // FunctionCalling is a record of EuroEval's tool-calling task: the calls that answer a question.
 type FunctionCalling struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1028,7 +955,7 @@ type FunctionCalling struct {
 
 func (x *FunctionCalling) Reset() {
 	*x = FunctionCalling{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1040,7 +967,7 @@ func (x *FunctionCalling) String() string {
 func (*FunctionCalling) ProtoMessage() {}
 
 func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1053,7 +980,7 @@ func (x *FunctionCalling) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FunctionCalling.ProtoReflect.Descriptor instead.
 func (*FunctionCalling) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{12}
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *FunctionCalling) GetFunctionsJson() string {
@@ -1100,7 +1027,7 @@ type RecordPosition struct {
 
 func (x *RecordPosition) Reset() {
 	*x = RecordPosition{}
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1039,7 @@ func (x *RecordPosition) String() string {
 func (*RecordPosition) ProtoMessage() {}
 
 func (x *RecordPosition) ProtoReflect() protoreflect.Message {
-	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[13]
+	mi := &file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1052,7 @@ func (x *RecordPosition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordPosition.ProtoReflect.Descriptor instead.
 func (*RecordPosition) Descriptor() ([]byte, []int) {
-	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{13}
+	return file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RecordPosition) GetDataSet() string {
@@ -1231,7 +1158,7 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x04goal\x18\x01 \x01(\tR\x04goal\x12\x1c\n" +
 	"\tknowledge\x18\x02 \x03(\tR\tknowledge\x12\x18\n" +
 	"\aunknown\x18\x03 \x03(\tR\aunknown\x12\x14\n" +
-	"\x05tools\x18\x04 \x03(\tR\x05tools\"\x89\x04\n" +
+	"\x05tools\x18\x04 \x03(\tR\x05tools\"\xaa\x03\n" +
 	"\n" +
 	"Evaluation\x12@\n" +
 	"\n" +
@@ -1243,18 +1170,10 @@ const file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc = "" +
 	"\x06schema\x18\x03 \x03(\v2!.toolsandbox.world.v1.TableSchemaR\x06schema\x123\n" +
 	"\x04user\x18\x04 \x01(\v2\x1f.toolsandbox.evaluation.v1.UserR\x04user\x12U\n" +
 	"\x10function_calling\x18\x05 \x01(\v2*.toolsandbox.evaluation.v1.FunctionCallingR\x0ffunctionCalling\x12Q\n" +
-	"\x0fmeasure_modules\x18\x06 \x03(\v2(.toolsandbox.evaluation.v1.MeasureModuleR\x0emeasureModules\x12]\n" +
-	"\x13measure_expressions\x18\a \x03(\v2,.toolsandbox.evaluation.v1.MeasureExpressionR\x12measureExpressions\"`\n" +
+	"\x0fmeasure_modules\x18\x06 \x03(\v2(.toolsandbox.evaluation.v1.MeasureModuleR\x0emeasureModules\"`\n" +
 	"\rMeasureModule\x12.\n" +
 	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12\x1f\n" +
-	"\x06source\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06source\"\x83\x01\n" +
-	"\x11MeasureExpression\x12.\n" +
-	"\x04name\x18\x01 \x01(\tB\x1a\xbaH\x17r\x15\x18<2\x11^[a-z][a-z0-9_]*$R\x04name\x12*\n" +
-	"\n" +
-	"expression\x18\x02 \x01(\tB\n" +
-	"\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\n" +
-	"expression\x12\x12\n" +
-	"\x04rows\x18\x03 \x01(\bR\x04rows\"\xb4\x01\n" +
+	"\x06source\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\x06source\"\xb4\x01\n" +
 	"\x0fFunctionCalling\x12.\n" +
 	"\x0efunctions_json\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\rfunctionsJson\x12*\n" +
 	"\fanswers_json\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x10\x01R\vanswersJson\x12E\n" +
@@ -1301,31 +1220,30 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_rawDescGZIP() []byte {
 }
 
 var file_toolsandbox_evaluation_v1_evaluation_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
+var file_toolsandbox_evaluation_v1_evaluation_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_toolsandbox_evaluation_v1_evaluation_proto_goTypes = []any{
-	(SnapshotMeasure)(0),      // 0: toolsandbox.evaluation.v1.SnapshotMeasure
-	(ColumnMeasure)(0),        // 1: toolsandbox.evaluation.v1.ColumnMeasure
-	(*Tolerance)(nil),         // 2: toolsandbox.evaluation.v1.Tolerance
-	(*ColumnOverride)(nil),    // 3: toolsandbox.evaluation.v1.ColumnOverride
-	(*TargetCell)(nil),        // 4: toolsandbox.evaluation.v1.TargetCell
-	(*TargetRow)(nil),         // 5: toolsandbox.evaluation.v1.TargetRow
-	(*Constraint)(nil),        // 6: toolsandbox.evaluation.v1.Constraint
-	(*Node)(nil),              // 7: toolsandbox.evaluation.v1.Node
-	(*Edge)(nil),              // 8: toolsandbox.evaluation.v1.Edge
-	(*Graph)(nil),             // 9: toolsandbox.evaluation.v1.Graph
-	(*User)(nil),              // 10: toolsandbox.evaluation.v1.User
-	(*Evaluation)(nil),        // 11: toolsandbox.evaluation.v1.Evaluation
-	(*MeasureModule)(nil),     // 12: toolsandbox.evaluation.v1.MeasureModule
-	(*MeasureExpression)(nil), // 13: toolsandbox.evaluation.v1.MeasureExpression
-	(*FunctionCalling)(nil),   // 14: toolsandbox.evaluation.v1.FunctionCalling
-	(*RecordPosition)(nil),    // 15: toolsandbox.evaluation.v1.RecordPosition
-	(*v1.Value)(nil),          // 16: toolsandbox.world.v1.Value
-	(*v1.TableSchema)(nil),    // 17: toolsandbox.world.v1.TableSchema
+	(SnapshotMeasure)(0),    // 0: toolsandbox.evaluation.v1.SnapshotMeasure
+	(ColumnMeasure)(0),      // 1: toolsandbox.evaluation.v1.ColumnMeasure
+	(*Tolerance)(nil),       // 2: toolsandbox.evaluation.v1.Tolerance
+	(*ColumnOverride)(nil),  // 3: toolsandbox.evaluation.v1.ColumnOverride
+	(*TargetCell)(nil),      // 4: toolsandbox.evaluation.v1.TargetCell
+	(*TargetRow)(nil),       // 5: toolsandbox.evaluation.v1.TargetRow
+	(*Constraint)(nil),      // 6: toolsandbox.evaluation.v1.Constraint
+	(*Node)(nil),            // 7: toolsandbox.evaluation.v1.Node
+	(*Edge)(nil),            // 8: toolsandbox.evaluation.v1.Edge
+	(*Graph)(nil),           // 9: toolsandbox.evaluation.v1.Graph
+	(*User)(nil),            // 10: toolsandbox.evaluation.v1.User
+	(*Evaluation)(nil),      // 11: toolsandbox.evaluation.v1.Evaluation
+	(*MeasureModule)(nil),   // 12: toolsandbox.evaluation.v1.MeasureModule
+	(*FunctionCalling)(nil), // 13: toolsandbox.evaluation.v1.FunctionCalling
+	(*RecordPosition)(nil),  // 14: toolsandbox.evaluation.v1.RecordPosition
+	(*v1.Value)(nil),        // 15: toolsandbox.world.v1.Value
+	(*v1.TableSchema)(nil),  // 16: toolsandbox.world.v1.TableSchema
 }
 var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	1,  // 0: toolsandbox.evaluation.v1.ColumnOverride.measure:type_name -> toolsandbox.evaluation.v1.ColumnMeasure
 	2,  // 1: toolsandbox.evaluation.v1.ColumnOverride.tolerances:type_name -> toolsandbox.evaluation.v1.Tolerance
-	16, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
+	15, // 2: toolsandbox.evaluation.v1.TargetCell.value:type_name -> toolsandbox.world.v1.Value
 	4,  // 3: toolsandbox.evaluation.v1.TargetRow.cells:type_name -> toolsandbox.evaluation.v1.TargetCell
 	0,  // 4: toolsandbox.evaluation.v1.Constraint.measure:type_name -> toolsandbox.evaluation.v1.SnapshotMeasure
 	5,  // 5: toolsandbox.evaluation.v1.Constraint.target:type_name -> toolsandbox.evaluation.v1.TargetRow
@@ -1335,17 +1253,16 @@ var file_toolsandbox_evaluation_v1_evaluation_proto_depIdxs = []int32{
 	8,  // 9: toolsandbox.evaluation.v1.Graph.edges:type_name -> toolsandbox.evaluation.v1.Edge
 	9,  // 10: toolsandbox.evaluation.v1.Evaluation.milestones:type_name -> toolsandbox.evaluation.v1.Graph
 	9,  // 11: toolsandbox.evaluation.v1.Evaluation.minefields:type_name -> toolsandbox.evaluation.v1.Graph
-	17, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
+	16, // 12: toolsandbox.evaluation.v1.Evaluation.schema:type_name -> toolsandbox.world.v1.TableSchema
 	10, // 13: toolsandbox.evaluation.v1.Evaluation.user:type_name -> toolsandbox.evaluation.v1.User
-	14, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
+	13, // 14: toolsandbox.evaluation.v1.Evaluation.function_calling:type_name -> toolsandbox.evaluation.v1.FunctionCalling
 	12, // 15: toolsandbox.evaluation.v1.Evaluation.measure_modules:type_name -> toolsandbox.evaluation.v1.MeasureModule
-	13, // 16: toolsandbox.evaluation.v1.Evaluation.measure_expressions:type_name -> toolsandbox.evaluation.v1.MeasureExpression
-	15, // 17: toolsandbox.evaluation.v1.FunctionCalling.position:type_name -> toolsandbox.evaluation.v1.RecordPosition
-	18, // [18:18] is the sub-list for method output_type
-	18, // [18:18] is the sub-list for method input_type
-	18, // [18:18] is the sub-list for extension type_name
-	18, // [18:18] is the sub-list for extension extendee
-	0,  // [0:18] is the sub-list for field type_name
+	14, // 16: toolsandbox.evaluation.v1.FunctionCalling.position:type_name -> toolsandbox.evaluation.v1.RecordPosition
+	17, // [17:17] is the sub-list for method output_type
+	17, // [17:17] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_toolsandbox_evaluation_v1_evaluation_proto_init() }
@@ -1360,7 +1277,7 @@ func file_toolsandbox_evaluation_v1_evaluation_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc), len(file_toolsandbox_evaluation_v1_evaluation_proto_rawDesc)),
 			NumEnums:      2,
-			NumMessages:   14,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

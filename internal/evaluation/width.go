@@ -1,7 +1,4 @@
-// Package graphwidth measures the width of a scoring graph: the state that matching has to keep at
-// once, which determines the exponent of its running time. Scenario loading and scoring reject the
-// same graphs by it.
-package graphwidth
+package evaluation
 
 import (
 	"fmt"
@@ -15,43 +12,35 @@ const (
 	maxWidth = 10
 )
 
-// Node is a node of an acyclic graph with its dependencies as bit sets.
-type Node struct {
-	// After are the predecessors. References are the nodes that the constraints refer to.
-	After, References uint64
-}
-
-// Error reports a too wide graph.
-type Error struct {
-	// Node is the node at which the width is reached.
-	Node int
-	// Width is the width.
-	Width int
-}
-
-// Error returns the problem and a remedy.
-func (e *Error) Error() string {
-	return fmt.Sprintf("too many references cross each other: the matches of %d nodes would have to be tried together, at most %d are; "+
-		"refer to a node directly before or to the start, or split the graph into chains", e.Width, maxWidth)
-}
-
-// Check returns an *Error if the graph's width exceeds maxWidth, else nil. There may be at most
-// MaxNodes nodes.
-func Check(nodes []Node) error {
-	if node, width := widest(nodes); width > maxWidth {
-		return &Error{Node: node, Width: width}
+// checkWidth records a graph that needs too much work to match. The width is the state that
+// matching has to keep at once, which is the exponent of its running time.
+func (c *checker) checkWidth() {
+	nodes := make([]dependences, len(c.graph.Nodes))
+	for _, i := range List(c.graph.Matched) {
+		nodes[i].after = c.graph.Nodes[i].Direct
+		for _, constraint := range c.graph.Nodes[i].Constraints {
+			if constraint.Reference >= 0 {
+				nodes[i].references |= 1 << constraint.Reference
+			}
+		}
 	}
-	return nil
+	if node, width := widest(nodes); width > maxWidth {
+		c.fail(fmt.Sprintf("nodes[%d]", node), "too many references cross each other: the matches of %d nodes would have to be tried together, at most %d are; "+
+			"refer to a node directly before or to the start, or split the graph into chains", width, maxWidth)
+	}
 }
+
+// dependences are the predecessors of a node, and the nodes to which its constraints refer.
+type dependences struct{ after, references NodeSet }
 
 // widest returns the maximal number of matched nodes that matching has to distinguish at once, and
 // the node at which that happens. Matching branches on one node at a time: in each connected
 // component on the node without predecessor that has most neighbours. Components in which each node
 // depends on at most one other need no branching, so their width is 0.
-func widest(nodes []Node) (node, width int) {
-	g := graph{before: make([]uint64, len(nodes)), neighbours: make([]uint64, len(nodes)), nodes: nodes}
+func widest(nodes []dependences) (node, width int) {
+	g := measuredGraph{before: make([]uint64, len(nodes)), neighbours: make([]uint64, len(nodes)), nodes: nodes}
 	for i, n := range nodes {
-		g.before[i] = n.After | n.References
+		g.before[i] = n.after | n.references
 		g.neighbours[i] |= g.before[i]
 		for set := g.before[i]; set != 0; set &= set - 1 {
 			g.neighbours[bits.TrailingZeros64(set)] |= 1 << i
@@ -62,15 +51,15 @@ func widest(nodes []Node) (node, width int) {
 	return g.node, g.width
 }
 
-// graph is a graph under measurement.
-type graph struct {
-	nodes              []Node
+// measuredGraph is a graph under measurement.
+type measuredGraph struct {
+	nodes              []dependences
 	before, neighbours []uint64
 	node, width        int
 }
 
 // split measures the connected components of a set.
-func (g *graph) split(set uint64) {
+func (g *measuredGraph) split(set uint64) {
 	for set != 0 {
 		component := Connected(g.neighbours, set)
 		set &^= component
@@ -86,7 +75,7 @@ func (g *graph) split(set uint64) {
 }
 
 // forest reports whether each node of a component depends on at most one other.
-func (g *graph) forest(component uint64) bool {
+func (g *measuredGraph) forest(component uint64) bool {
 	for set := component; set != 0; set &= set - 1 {
 		if open := g.before[bits.TrailingZeros64(set)] & component; open&(open-1) != 0 {
 			return false
@@ -98,13 +87,13 @@ func (g *graph) forest(component uint64) bool {
 // dependencies returns the number of facts about matched nodes that a component depends on: each
 // reference, and for each set of predecessors the time of the last match and the tables on which
 // they agree.
-func (g *graph) dependencies(component uint64) int {
+func (g *measuredGraph) dependencies(component uint64) int {
 	var outside, references uint64
 	groups := make(map[uint64]struct{})
 	for set := component; set != 0; set &= set - 1 {
 		i := bits.TrailingZeros64(set)
 		outside |= g.before[i] &^ component
-		references |= g.nodes[i].References &^ component
+		references |= g.nodes[i].references &^ component
 		if before := g.before[i] &^ component; before != 0 {
 			groups[before] = struct{}{}
 		}

@@ -1,10 +1,7 @@
-package celexpr
+package expression
 
 import (
 	"fmt"
-	"maps"
-	"math"
-	"slices"
 	"strings"
 	"time"
 )
@@ -96,21 +93,10 @@ func unitSeconds(unit string) int64 {
 	return 0
 }
 
-// shift adds an amount to the local time.
-func shift(t time.Time, by map[string]int64, zone *time.Location) (time.Time, error) {
-	var total int64
-	for _, unit := range slices.Sorted(maps.Keys(by)) {
-		amount, length := by[unit], unitSeconds(unit)
-		if length == 0 {
-			return time.Time{}, fmt.Errorf("%q is nothing to shift by, expected weeks, days, hours, minutes or seconds", unit)
-		}
-		if math.Abs(float64(amount)*float64(length)) > maxShift {
-			return time.Time{}, fmt.Errorf("%d %s lead out of the calendar", amount, unit)
-		}
-		total += amount * length
-	}
+// shift adds seconds to the local time.
+func shift(t time.Time, by int64, zone *time.Location) (time.Time, error) {
 	wall := wallClock(t, zone)
-	moved := time.Unix(wall.Unix()+total, int64(wall.Nanosecond())).UTC()
+	moved := time.Unix(wall.Unix()+by, int64(wall.Nanosecond())).UTC()
 	if moved.Year() < 1 || moved.Year() > 9999 {
 		return time.Time{}, fmt.Errorf("the year %d is out of the calendar", moved.Year())
 	}

@@ -1,4 +1,4 @@
-package celexpr
+package measure
 
 import (
 	"errors"
