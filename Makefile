@@ -37,7 +37,8 @@ EXAMPLES := $(BIN)/examples
 # So do the MCP servers from PyPI that they play.
 MCP := $(BIN)/mcp
 
-PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
+PINNED := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
+PROTO_TOOLS := $(PINNED) $(BIN)/protoc-gen-go-rules
 
 ##@ Use
 
@@ -188,9 +189,12 @@ clean: ## Remove what was built
 	rm -rf $(BIN)
 
 # Tools are built when they are missing or when their versions changed.
-$(PROTO_TOOLS) &: tools/go.sum
+$(PINNED) &: tools/go.sum
 	cd tools && GOWORK=off go build -o $(BIN)/ tool
-	touch $(PROTO_TOOLS)
+	touch $(PINNED)
+
+$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go proto/go.sum
+	cd proto && GOWORK=off go build -o $(BIN)/ ./protoc-gen-go-rules
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool

@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// memory is the transport within this process. A call runs the handler with a copy of the request
-// and returns a copy of the response.
+// memory is the transport within this process. Caller and handler share immutable messages, and get
+// copies of others.
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
@@ -135,6 +135,7 @@ type memoryServer struct {
 	conn           *memoryConn
 	guard          *guard
 	copier         copier
+	witness        witness               // of shared messages
 	methods        map[string]registered // by full name
 	goroutines     *pool                 // of calls
 	server, client observer
@@ -169,6 +170,7 @@ func (h *memoryServer) GracefulStop() {
 	h.mu.Unlock()
 	h.running.Wait()
 	h.goroutines.close()
+	h.witness.check()
 	h.cancel()
 	close(h.stopped)
 }

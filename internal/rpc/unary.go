@@ -16,12 +16,16 @@ type registered struct {
 	service any
 	unary   grpc.MethodHandler
 	stream  grpc.StreamHandler
+	// sharesRequest and sharesResponse are set if these are immutable.
+	sharesRequest, sharesResponse bool
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (h *memoryServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for _, m := range desc.Methods {
-		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = registered{service: service, unary: m.Handler}
+		r := registered{service: service, unary: m.Handler}
+		r.sharesRequest, r.sharesResponse = immutable(desc.ServiceName, m.MethodName)
+		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = r
 	}
 	for _, m := range desc.Streams {
 		h.methods["/"+desc.ServiceName+"/"+m.StreamName] = registered{service: service, stream: m.Handler}
@@ -30,7 +34,7 @@ func (h *memoryServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 
 // answer is the result of a handler.
 type answer struct {
-	response any
+	response proto.Message
 	err      error
 }
 
@@ -55,9 +59,12 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	copied, err := h.copier.Clone(request)
+	sent, err := h.copier.Clone(request, m.sharesRequest)
 	if err != nil {
 		return err
+	}
+	if m.sharesRequest {
+		h.witness.see(sent)
 	}
 	if h.client.handler != nil {
 		ctx = h.client.begin(ctx, method)
@@ -70,7 +77,7 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	answered := make(chan answer, 1)
 	h.goroutines.run(func() {
 		defer leave()
-		response, err := h.handle(bounded, method, m, copied)
+		response, err := h.handle(bounded, method, m, sent)
 		answered <- answer{response, err}
 	})
 	select {
@@ -78,27 +85,31 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 		if a.err != nil {
 			return a.err
 		}
-		return h.copier.Copy(response, a.response)
+		return h.copier.Copy(response, a.response, m.sharesResponse)
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
 }
 
-// handle runs a handler with a request that it owns.
-func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response any, err error) {
+// handle runs a handler.
+func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response proto.Message, err error) {
 	if h.server.handler != nil {
 		ctx = h.server.begin(ctx, method)
 		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
 	}
 	decode := func(any) error { return nil } // the interceptor has the request
-	response, err = m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	answered, err := m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, request, info, handler)
 	})
 	if err != nil {
 		return nil, h.callError(err)
 	}
-	if message, ok := response.(proto.Message); !ok || !message.ProtoReflect().IsValid() {
+	response, ok := answered.(proto.Message)
+	if !ok || !response.ProtoReflect().IsValid() {
 		return nil, status.Errorf(codes.Internal, "%s: neither an answer nor an error", method)
+	}
+	if m.sharesResponse {
+		h.witness.see(response)
 	}
 	return response, nil
 }
