@@ -84,21 +84,21 @@ func (o *conformanceOptions) register(flags *pflag.FlagSet) {
 // validate rejects flags that are out of range.
 func (o *conformanceOptions) validate() error {
 	if o.vectors.MaxDifferences < 0 {
-		return process.Usage("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
+		return process.UsageErrorf("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
 	}
 	if o.vectors.Parallel < 1 || o.vectors.Parallel > 10000 {
-		return process.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
 	}
 	for name, path := range map[string]string{"scenarios": o.vectors.Scenarios, "worlds": o.vectors.Worlds} {
 		if _, err := os.Stat(path); path != "" && err != nil {
-			return process.Usage("--%s: %w", name, err)
+			return process.UsageErrorf("--%s: %w", name, err)
 		}
 	}
 	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
-		return process.Usage("--pack and --scenarios: both given, expected one")
+		return process.UsageErrorf("--pack and --scenarios: both given, expected one")
 	}
 	if err := o.installation.Network.Validate(); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	return nil
 }
@@ -123,11 +123,11 @@ func (o *conformanceOptions) run(ctx context.Context, args []string, stdout, std
 		return err
 	}
 	if len(args) == 0 {
-		return process.Usage("PATH: missing, expected files or folders of vectors")
+		return process.UsageErrorf("PATH: missing, expected files or folders of vectors")
 	}
 	files, err := conformance.Files(args)
 	if err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	if err := o.loadPacks(ctx, stderr); err != nil {
 		return err
