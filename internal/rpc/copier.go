@@ -26,7 +26,7 @@ func (c copier) Clone(from any, shared bool) (proto.Message, error) {
 	return clone, c.Copy(clone, source, false)
 }
 
-// Copy sets a message to another one of its type. If that is shared, both have the same lists, bytes
+// Copy sets a message to another one of its type. If it is shared, both have the same lists, bytes
 // and nested messages.
 func (c copier) Copy(to any, from proto.Message, shared bool) error {
 	target, ok := to.(proto.Message)

@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"io"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -23,12 +22,10 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 	if !ok || m.stream == nil || desc.ClientStreams {
 		return nil, status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	if h.client.handler != nil {
-		ctx = h.client.begin(ctx, method)
-	}
-	start := time.Now()
+	ctx, end := h.client.begin(ctx, method)
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
+		end(err)
 		return nil, err
 	}
 	p := &pipe{copier: h.copier, request: make(chan proto.Message, 1), responses: make(chan proto.Message), ended: make(chan struct{})}
@@ -36,20 +33,16 @@ func (h *memoryServer) NewStream(ctx context.Context, desc *grpc.StreamDesc, met
 		defer leave()
 		defer close(p.ended)
 		p.err = h.stream(bounded, method, m, p)
-		if h.client.handler != nil {
-			h.client.end(ctx, start, p.err)
-		}
+		end(p.err)
 	})
-	return &clientStream{pipe: p, ctx: ctx}, nil
+	return clientStream{side{p, ctx}}, nil
 }
 
 // stream runs a handler with the server's side of a stream.
 func (h *memoryServer) stream(ctx context.Context, method string, m registered, p *pipe) (err error) {
-	if h.server.handler != nil {
-		ctx = h.server.begin(ctx, method)
-		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
-	}
-	return h.callError(h.guard.stream(m.service, &serverStream{pipe: p, ctx: ctx}, nil, m.stream))
+	ctx, end := h.server.begin(ctx, method)
+	defer func() { end(err) }()
+	return h.callError(h.guard.stream(m.service, serverStream{side{p, ctx}}, nil, m.stream))
 }
 
 // pipe connects the sides of a stream. It copies messages when they are sent, for the receiver.
@@ -61,26 +54,29 @@ type pipe struct {
 	err       error         // its error; written before ended is closed
 }
 
-// clientStream is the caller's side of a stream.
-type clientStream struct {
+// side is one side of a pipe.
+type side struct {
 	*pipe
 	ctx context.Context
 }
 
+// Context implements grpc.ClientStream and grpc.ServerStream.
+func (s side) Context() context.Context { return s.ctx }
+
+// clientStream is the caller's side of a stream.
+type clientStream struct{ side }
+
 // Header implements grpc.ClientStream.
-func (s *clientStream) Header() (metadata.MD, error) { return nil, nil }
+func (s clientStream) Header() (metadata.MD, error) { return nil, nil }
 
 // Trailer implements grpc.ClientStream.
-func (s *clientStream) Trailer() metadata.MD { return nil }
-
-// Context implements grpc.ClientStream.
-func (s *clientStream) Context() context.Context { return s.ctx }
+func (s clientStream) Trailer() metadata.MD { return nil }
 
 // CloseSend implements grpc.ClientStream.
-func (s *clientStream) CloseSend() error { return nil }
+func (s clientStream) CloseSend() error { return nil }
 
 // SendMsg implements grpc.ClientStream. The pipe has room for the request.
-func (s *clientStream) SendMsg(message any) error {
+func (s clientStream) SendMsg(message any) error {
 	sent, err := s.copier.Clone(message, false)
 	if err != nil {
 		return err
@@ -90,7 +86,7 @@ func (s *clientStream) SendMsg(message any) error {
 }
 
 // RecvMsg implements grpc.ClientStream.
-func (s *clientStream) RecvMsg(message any) error {
+func (s clientStream) RecvMsg(message any) error {
 	select {
 	case response := <-s.responses:
 		return s.copier.Copy(message, response, true)
@@ -105,27 +101,21 @@ func (s *clientStream) RecvMsg(message any) error {
 }
 
 // serverStream is the handler's side of a stream.
-type serverStream struct {
-	*pipe
-	ctx context.Context
-}
+type serverStream struct{ side }
 
 // SetHeader implements grpc.ServerStream.
-func (s *serverStream) SetHeader(metadata.MD) error {
+func (s serverStream) SetHeader(metadata.MD) error {
 	return status.Error(codes.Internal, "a stream in one process has no headers")
 }
 
 // SendHeader implements grpc.ServerStream.
-func (s *serverStream) SendHeader(header metadata.MD) error { return s.SetHeader(header) }
+func (s serverStream) SendHeader(header metadata.MD) error { return s.SetHeader(header) }
 
 // SetTrailer implements grpc.ServerStream. A stream in one process has no trailer.
-func (s *serverStream) SetTrailer(metadata.MD) {}
-
-// Context implements grpc.ServerStream.
-func (s *serverStream) Context() context.Context { return s.ctx }
+func (s serverStream) SetTrailer(metadata.MD) {}
 
 // SendMsg implements grpc.ServerStream.
-func (s *serverStream) SendMsg(message any) error {
+func (s serverStream) SendMsg(message any) error {
 	sent, err := s.copier.Clone(message, false)
 	if err != nil {
 		return err
@@ -139,7 +129,7 @@ func (s *serverStream) SendMsg(message any) error {
 }
 
 // RecvMsg implements grpc.ServerStream.
-func (s *serverStream) RecvMsg(message any) error {
+func (s serverStream) RecvMsg(message any) error {
 	select {
 	case request := <-s.request:
 		return s.copier.Copy(message, request, true)

@@ -32,12 +32,6 @@ func (h *memoryServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 	}
 }
 
-// answer is the result of a handler.
-type answer struct {
-	response proto.Message
-	err      error
-}
-
 // checkOptions rejects options that a call in one process does not obey.
 func checkOptions(options []grpc.CallOption) error {
 	for _, option := range options {
@@ -66,26 +60,26 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	if m.sharesRequest {
 		h.witness.see(sent)
 	}
-	if h.client.handler != nil {
-		ctx = h.client.begin(ctx, method)
-		defer func(start time.Time) { h.client.end(ctx, start, err) }(time.Now())
-	}
+	ctx, end := h.client.begin(ctx, method)
+	defer func() { end(err) }()
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
 	}
-	answered := make(chan answer, 1)
+	var answer proto.Message
+	var failure error
+	answered := make(chan struct{})
 	h.goroutines.run(func() {
 		defer leave()
-		response, err := h.handle(bounded, method, m, sent)
-		answered <- answer{response, err}
+		answer, failure = h.handle(bounded, method, m, sent)
+		close(answered)
 	})
 	select {
-	case a := <-answered:
-		if a.err != nil {
-			return a.err
+	case <-answered:
+		if failure != nil {
+			return failure
 		}
-		return h.copier.Copy(response, a.response, m.sharesResponse)
+		return h.copier.Copy(response, answer, m.sharesResponse)
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
@@ -93,10 +87,8 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 
 // handle runs a handler.
 func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response proto.Message, err error) {
-	if h.server.handler != nil {
-		ctx = h.server.begin(ctx, method)
-		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
-	}
+	ctx, end := h.server.begin(ctx, method)
+	defer func() { end(err) }()
 	decode := func(any) error { return nil } // the interceptor has the request
 	answered, err := m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, request, info, handler)
@@ -131,12 +123,15 @@ type observer struct {
 	client  bool
 }
 
-func (o observer) begin(ctx context.Context, method string) context.Context {
+// begin reports the begin of a call, and end its end.
+func (o observer) begin(ctx context.Context, method string) (observed context.Context, end func(error)) {
+	if o.handler == nil {
+		return ctx, func(error) {}
+	}
+	start := time.Now()
 	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
-	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: time.Now()})
-	return ctx
-}
-
-func (o observer) end(ctx context.Context, start time.Time, err error) {
-	o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
+	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: start})
+	return ctx, func(err error) {
+		o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
+	}
 }

@@ -42,7 +42,7 @@ func generateFile(plugin *protogen.Plugin, file *protogen.File) {
 	})
 }
 
-// anyMessage reports whether a condition holds for one of the messages or of those declared in them.
+// anyMessage reports whether a condition holds for one of the messages or of those in them.
 func anyMessage(messages []*protogen.Message, holds func(*protogen.Message) bool) bool {
 	for _, m := range messages {
 		if holds(m) || anyMessage(m.Messages, holds) {
