@@ -20,7 +20,7 @@ func (c copier) Clone(from any, shared bool) (proto.Message, error) {
 		return nil, status.Errorf(codes.Internal, "%T is no message", from)
 	}
 	if shared {
-		return source, c.check(source)
+		return source, c.check(source, true)
 	}
 	clone := source.ProtoReflect().New().Interface()
 	return clone, c.Copy(clone, source, false)
@@ -33,7 +33,7 @@ func (c copier) Copy(to any, from proto.Message, shared bool) error {
 	if !ok {
 		return status.Errorf(codes.Internal, "%T is no message", to)
 	}
-	if err := c.check(from); err != nil {
+	if err := c.check(from, shared); err != nil {
 		return err
 	}
 	proto.Reset(target)
@@ -50,8 +50,10 @@ func (c copier) Copy(to any, from proto.Message, shared bool) error {
 	return nil
 }
 
-func (c copier) check(m proto.Message) error {
-	if size := proto.Size(m); size > c.limit {
+// check rejects a large message. Parts of a shared one have not changed since they were measured, so
+// the sizes that they remember count.
+func (c copier) check(m proto.Message, shared bool) error {
+	if size := (proto.MarshalOptions{UseCachedSize: shared}).Size(m); size > c.limit {
 		return status.Errorf(codes.ResourceExhausted, "message has %d bytes, expected at most %d (--max-message-bytes)", size, c.limit)
 	}
 	return nil

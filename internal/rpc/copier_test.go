@@ -5,10 +5,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 	"google.golang.org/protobuf/testing/protocmp"
+
+	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 )
 
 // fill sets all fields of a message and of nested ones down to a depth. It sets the member of each
@@ -163,4 +167,19 @@ func change(m protoreflect.Message) {
 		}
 		return true
 	})
+}
+
+// TestSharedSize measures an immutable request whose parts were measured before, and others.
+func TestSharedSize(t *testing.T) {
+	calls := conversation(4)
+	for _, measured := range calls[:2] {
+		proto.Size(measured)
+	}
+	request := &toolhostv1.ExecuteRequest{SessionId: "s.0", Calls: calls}
+	size := proto.Size(proto.CloneOf(request))
+	for limit, want := range map[int]codes.Code{size: codes.OK, size - 1: codes.ResourceExhausted} {
+		if _, err := (copier{limit: limit}).Clone(request, true); status.Code(err) != want {
+			t.Errorf("request of %d bytes, at most %d: got %v, want %v", size, limit, err, want)
+		}
+	}
 }
