@@ -50,7 +50,7 @@ func (c copier) Copy(to any, from proto.Message, shared bool) error {
 	return nil
 }
 
-// check rejects a large message. Parts of a shared one have not changed since they were measured, so
+// check rejects a large message. Parts of a shared one are as they were when they were measured, so
 // the sizes that they remember count.
 func (c copier) check(m proto.Message, shared bool) error {
 	if size := (proto.MarshalOptions{UseCachedSize: shared}).Size(m); size > c.limit {
