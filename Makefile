@@ -42,7 +42,8 @@ DOCS = $(shell git ls-files --cached --others --exclude-standard '*.md' ':!docs/
 # Lists keep their numbers, each sentence has a line, and a table has no padding. The formatter's advice to keep line breaks is left out.
 MDFORMAT = $(VENV)/bin/mdformat --number --wrap no --slw-wrap 0 --slw-min-line 0 --compact-tables 2> >(grep -v '^mdformat.s --wrap is set' >&2)
 
-PROTO_TOOLS := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
+PINNED := $(addprefix $(BIN)/,buf protoc-gen-go protoc-gen-go-grpc)
+PROTO_TOOLS := $(PINNED) $(BIN)/protoc-gen-go-rules
 
 ##@ Use
 
@@ -211,9 +212,12 @@ clean: ## Remove what was built
 	rm -rf $(BIN)
 
 # Tools are built when they are missing or when their versions changed.
-$(PROTO_TOOLS) &: tools/go.sum
+$(PINNED) &: tools/go.sum
 	cd tools && GOWORK=off go build -o $(BIN)/ tool
-	touch $(PROTO_TOOLS)
+	touch $(PINNED)
+
+$(BIN)/protoc-gen-go-rules: proto/protoc-gen-go-rules/main.go proto/go.sum
+	cd proto && GOWORK=off go build -o $(BIN)/ ./protoc-gen-go-rules
 
 $(BIN)/golangci-lint: tools/lint/go.sum
 	cd tools/lint && GOWORK=off go build -o $(BIN)/ tool

@@ -76,7 +76,7 @@ func SetFromFile(flags, others *pflag.FlagSet, path string) error {
 	for _, e := range entries {
 		source := fmt.Sprintf("%s:%d", path, e.line)
 		reject := func(format string, args ...any) {
-			errs = append(errs, Usage("%s: %s: %s", source, e.key, fmt.Sprintf(format, args...)))
+			errs = append(errs, UsageErrorf("%s: %s: %s", source, e.key, fmt.Sprintf(format, args...)))
 		}
 		if first := seen[e.key]; first > 0 {
 			reject("repeats line %d", first)
@@ -142,14 +142,14 @@ func repeatable(flag *pflag.Flag) bool { return flag.Value.Type() == "limits" }
 func readEntries(path string) ([]entry, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return nil, Usage("--config: %w", err)
+		return nil, UsageErrorf("--config: %w", err)
 	}
 	file, err := parser.ParseBytes(raw, 0)
 	if syntaxError, ok := errors.AsType[yaml.Error](err); ok {
-		return nil, Usage("%s:%d: %s", path, syntaxError.GetToken().Position.Line, syntaxError.GetMessage())
+		return nil, UsageErrorf("%s:%d: %s", path, syntaxError.GetToken().Position.Line, syntaxError.GetMessage())
 	}
 	if err != nil {
-		return nil, Usage("%s: %w", path, err)
+		return nil, UsageErrorf("%s: %w", path, err)
 	}
 	var entries []entry
 	for _, document := range file.Docs {
@@ -162,7 +162,7 @@ func readEntries(path string) ([]entry, error) {
 		case *ast.MappingValueNode:
 			entries = append(entries, newEntry(body))
 		default:
-			return nil, Usage("%s:%d: expected settings, as trials: 3", path, body.GetToken().Position.Line)
+			return nil, UsageErrorf("%s:%d: expected settings, as trials: 3", path, body.GetToken().Position.Line)
 		}
 	}
 	return entries, nil
@@ -215,5 +215,5 @@ func ErrorSource(flags *pflag.FlagSet, err error) error {
 	if flag == nil || flag.Changed || !IsSet(flag) {
 		return err
 	}
-	return Usage("%s: %w", FlagSource(flag), err)
+	return UsageErrorf("%s: %w", FlagSource(flag), err)
 }

@@ -119,7 +119,7 @@ func TestErrorSource(t *testing.T) {
 		"--agent: missing":    "--agent: missing",
 		"trials":              "trials",
 	} {
-		if got := process.ErrorSource(flags, process.Usage("%s", text)); !errors.Is(got, process.ErrUsage) || got.Error() != want {
+		if got := process.ErrorSource(flags, process.UsageErrorf("%s", text)); !errors.Is(got, process.ErrUsage) || got.Error() != want {
 			t.Errorf("%s: got %q, want %q", text, got, want)
 		}
 	}

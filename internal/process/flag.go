@@ -38,7 +38,7 @@ func SetFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 		}
 		source := "environment variable " + name
 		if err := setFrom(flags, flag, source, func() error { return flags.Set(flag.Name, value) }); err != nil {
-			errs = append(errs, Usage("%s: %w", source, valueError(flag, value, err)))
+			errs = append(errs, UsageErrorf("%s: %w", source, valueError(flag, value, err)))
 		}
 	})
 	return errors.Join(errs...)
@@ -48,19 +48,19 @@ func SetFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 // suggestions.
 func FlagError(flags *pflag.FlagSet, err error) error {
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return Usage("--%s: %w", invalid.GetFlag().Name, valueError(invalid.GetFlag(), invalid.GetValue(), err))
+		return UsageErrorf("--%s: %w", invalid.GetFlag().Name, valueError(invalid.GetFlag(), invalid.GetValue(), err))
 	}
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
-		return Usage("--%s: no value given: see --help", missing.GetFlag().Name)
+		return UsageErrorf("--%s: no value given: see --help", missing.GetFlag().Name)
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		flags.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
 		if nearest := spelling.Nearest(unknown.GetSpecifiedName(), names, 2); nearest != "" && unknown.GetSpecifiedShortnames() == "" {
-			return Usage("%w; did you mean --%s?", err, nearest)
+			return UsageErrorf("%w; did you mean --%s?", err, nearest)
 		}
 	}
-	return Usage("%w: see --help", err)
+	return UsageErrorf("%w: see --help", err)
 }
 
 // CheckMissingValues returns an error if a flag's value is the name of the next flag.
@@ -75,7 +75,7 @@ func CheckMissingValues(flags *pflag.FlagSet) error {
 			name, isLong := strings.CutPrefix(value, "--")
 			shortName, single := strings.CutPrefix(value, "-")
 			if isLong && name != "" && flags.Lookup(name) != nil || single && len(shortName) == 1 && flags.ShorthandLookup(shortName) != nil {
-				found = errors.Join(found, Usage("--%s: no value given before %s", flag.Name, value))
+				found = errors.Join(found, UsageErrorf("--%s: no value given before %s", flag.Name, value))
 			}
 		}
 	})

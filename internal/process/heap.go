@@ -49,7 +49,7 @@ var heapMetrics = [...]string{
 // calls stop, which waits until that has ended.
 func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 	if _, err := memlimit.Set(memlimit.WithProvider(memlimit.ApplyFallback(memlimit.FromCgroup, memlimit.FromSystem))); err != nil {
-		return nil, Usage("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
+		return nil, UsageErrorf("soft memory limit: %w: expected a part of the memory in AUTOMEMLIMIT, as 0.9, or a size in GOMEMLIMIT", err)
 	}
 	if _, set := env("GOGC"); set {
 		return func() {}, nil

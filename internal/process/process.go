@@ -33,8 +33,8 @@ const flushTimeout = 2 * time.Second
 // ErrUsage marks an error in the command line: exit code 2.
 var ErrUsage = errors.New("usage")
 
-// Usage returns an error that wraps ErrUsage and prints as the given text.
-func Usage(format string, args ...any) error {
+// UsageErrorf returns an error that wraps ErrUsage and prints as the given text.
+func UsageErrorf(format string, args ...any) error {
 	return &usageError{err: fmt.Errorf(format, args...)}
 }
 
@@ -71,7 +71,7 @@ func NewProcess(service rpc.Service, configure func(*pflag.FlagSet) Run, flags *
 // set.
 func (p *Process) Run(ctx context.Context) (err error) {
 	if err := errors.Join(p.logging.Validate(), p.network.Validate(), p.export.Validate()); err != nil {
-		return Usage("%w", err)
+		return UsageErrorf("%w", err)
 	}
 	logger := p.logging.New(os.Stderr)
 	traces, err := telemetry.Start(ctx, p.export, string(p.service))

@@ -86,10 +86,10 @@ func TestReportError(t *testing.T) {
 	}{
 		{"none", nil, process.ExitOK, ""},
 		{"failure", errors.New("no network"), process.ExitFailure, "test: no network\n"},
-		{"usage", process.Usage("--number: %d given", 7), process.ExitUsage, "test: --number: 7 given\n"},
-		{"wrapped usage", fmt.Errorf("start: %w", process.Usage("bad")), process.ExitUsage, "test: start: bad\n"},
+		{"usage", process.UsageErrorf("--number: %d given", 7), process.ExitUsage, "test: --number: 7 given\n"},
+		{"wrapped usage", fmt.Errorf("start: %w", process.UsageErrorf("bad")), process.ExitUsage, "test: start: bad\n"},
 		{"joined", errors.Join(errors.New("a"), errors.New("b\nc")), process.ExitFailure, "test: a; b; c\n"},
-		{"joined with usage", errors.Join(errors.New("a"), process.Usage("b")), process.ExitUsage, "test: a; b\n"},
+		{"joined with usage", errors.Join(errors.New("a"), process.UsageErrorf("b")), process.ExitUsage, "test: a; b\n"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -102,7 +102,7 @@ func TestReportError(t *testing.T) {
 }
 
 func TestUsageKeepsItsCause(t *testing.T) {
-	if err := process.Usage("read: %w", io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, process.ErrUsage) {
+	if err := process.UsageErrorf("read: %w", io.ErrUnexpectedEOF); !errors.Is(err, io.ErrUnexpectedEOF) || !errors.Is(err, process.ErrUsage) {
 		t.Errorf("Usage: got %v, want both %v and %v", err, io.ErrUnexpectedEOF, process.ErrUsage)
 	}
 }

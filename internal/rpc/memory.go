@@ -15,8 +15,8 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/telemetry"
 )
 
-// memory is the transport within this process. A call runs the handler with a copy of the request
-// and returns a copy of the response.
+// memory is the transport within this process. Caller and handler share immutable messages, and get
+// copies of others.
 type memory struct {
 	cfg       Config
 	telemetry *telemetry.Telemetry
@@ -26,7 +26,8 @@ type memory struct {
 func newMemory(cfg Config, t *telemetry.Telemetry, logger *slog.Logger) *memory {
 	m := &memory{cfg: cfg, telemetry: t, conns: make(map[Service]*memoryConn)}
 	for _, s := range Services() {
-		m.conns[s] = newMemoryConn(s, logger)
+		ctx, cancel := context.WithCancel(context.Background())
+		m.conns[s] = &memoryConn{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
 	}
 	return m
 }
@@ -56,11 +57,6 @@ type memoryConn struct {
 	change   chan struct{} // closed when handlers changes
 }
 
-func newMemoryConn(s Service, logger *slog.Logger) *memoryConn {
-	ctx, cancel := context.WithCancel(context.Background())
-	return &memoryConn{waits: &waitReporter{service: s, logger: logger}, ctx: ctx, close: cancel, change: make(chan struct{})}
-}
-
 // Invoke implements grpc.ClientConnInterface.
 func (c *memoryConn) Invoke(ctx context.Context, method string, request, response any, opts ...grpc.CallOption) error {
 	return c.waits.invoke(ctx, c, func(ctx context.Context) error {
@@ -87,10 +83,7 @@ func (c *memoryConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, metho
 func (c *memoryConn) GetState() connectivity.State {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch {
-	case c.ctx.Err() != nil:
-		return connectivity.Shutdown
-	case c.handlers == nil:
+	if c.handlers == nil || c.ctx.Err() != nil {
 		return connectivity.Connecting
 	}
 	return connectivity.Ready
@@ -135,6 +128,7 @@ type memoryServer struct {
 	conn           *memoryConn
 	guard          *guard
 	copier         copier
+	witness        witness               // of shared messages
 	methods        map[string]registered // by full name
 	goroutines     *pool                 // of calls
 	server, client observer
@@ -169,6 +163,7 @@ func (h *memoryServer) GracefulStop() {
 	h.mu.Unlock()
 	h.running.Wait()
 	h.goroutines.close()
+	h.witness.check()
 	h.cancel()
 	close(h.stopped)
 }

@@ -11,13 +11,12 @@ const maxIdle = 1 << 13
 // pool runs functions in goroutines. It reuses idle goroutines, so that their stacks need not grow
 // again. The caller that creates a pool closes it after the last run.
 type pool struct {
-	work    chan func() // taken by idle goroutines
-	idle    atomic.Int32
-	stopped chan struct{}
-	group   sync.WaitGroup
+	work  chan func() // taken by idle goroutines
+	idle  atomic.Int32
+	group sync.WaitGroup
 }
 
-func newPool() *pool { return &pool{work: make(chan func()), stopped: make(chan struct{})} }
+func newPool() *pool { return &pool{work: make(chan func())} }
 
 // run runs f in a goroutine of the pool.
 func (p *pool) run(f func()) {
@@ -30,23 +29,20 @@ func (p *pool) run(f func()) {
 
 // serve runs f and then further functions.
 func (p *pool) serve(f func()) {
-	for {
+	for ok := true; ok; {
 		f()
 		if p.idle.Add(1) > maxIdle {
 			p.idle.Add(-1)
 			return
 		}
-		select {
-		case f = <-p.work:
+		if f, ok = <-p.work; ok {
 			p.idle.Add(-1)
-		case <-p.stopped:
-			return
 		}
 	}
 }
 
 // close ends the goroutines and waits for them.
 func (p *pool) close() {
-	close(p.stopped)
+	close(p.work)
 	p.group.Wait()
 }

@@ -42,7 +42,7 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 	if err != nil {
 		return fmt.Errorf("%s: compile validation rules: %w", s, err)
 	}
-	srv, err := n.transport.open(s, &guard{validator: validator, skip: skipValidMessages(), explain: n.explain})
+	srv, err := n.transport.open(s, &guard{validator: validator, explain: n.explain})
 	if err != nil {
 		return err
 	}
@@ -83,7 +83,6 @@ func (n *Node) Serve(ctx context.Context, s Service, register func(grpc.ServiceR
 // guard validates requests and explains errors of every call.
 type guard struct {
 	validator protovalidate.Validator
-	skip      protovalidate.ValidationOption
 	// explain adds the cause to the error of a call.
 	explain func(error) error
 }
@@ -116,14 +115,18 @@ func (s *validatedStream) RecvMsg(message any) error {
 
 func (g *guard) validate(request any) error {
 	message, ok := request.(proto.Message)
-	if !ok {
+	if !ok || satisfiesRules(message) {
 		return nil
 	}
-	if remaining := unchecked(message); remaining == nil || g.validator.Validate(remaining, g.skip) == nil {
-		return nil
-	}
-	if err := g.validator.Validate(message, g.skip); err != nil { // its paths begin at the request
+	if err := g.validator.Validate(message); err != nil {
 		return status.Error(codes.InvalidArgument, err.Error())
 	}
 	return nil
+}
+
+// satisfiesRules reports whether a request is certainly valid, by code that is generated from its
+// rules. protovalidate takes twenty times as long.
+func satisfiesRules(request proto.Message) bool {
+	checked, ok := request.(interface{ SatisfiesRules() bool })
+	return ok && checked.SatisfiesRules()
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"github.com/toolsandbox/toolsandbox/internal/rpc"
 	orchestratorv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/orchestrator/v1"
 )
 
@@ -114,5 +115,16 @@ func TestOptions(t *testing.T) {
 	}
 	if status.Code(err) != codes.Internal {
 		t.Errorf("stream with an option: got %v, want Internal", err)
+	}
+}
+
+// TestStreamOfRequests opens a stream of requests, which no service has.
+func TestStreamOfRequests(t *testing.T) {
+	l := transports()["memory"](t, nil)
+	l.serve(t, &orchestrator{trajectory: echo})
+	desc := &grpc.StreamDesc{StreamName: "GetRecording", ServerStreams: true, ClientStreams: true}
+	_, err := l.client.Conn(rpc.Orchestrator).NewStream(within(t), desc, orchestratorv1.OrchestratorService_GetRecording_FullMethodName)
+	if status.Code(err) != codes.Unimplemented {
+		t.Errorf("stream of requests: got %v, want %v", err, codes.Unimplemented)
 	}
 }

@@ -16,22 +16,20 @@ type registered struct {
 	service any
 	unary   grpc.MethodHandler
 	stream  grpc.StreamHandler
+	// sharesRequest and sharesResponse are set if these are immutable.
+	sharesRequest, sharesResponse bool
 }
 
 // RegisterService implements grpc.ServiceRegistrar.
 func (h *memoryServer) RegisterService(desc *grpc.ServiceDesc, service any) {
 	for _, m := range desc.Methods {
-		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = registered{service: service, unary: m.Handler}
+		r := registered{service: service, unary: m.Handler}
+		r.sharesRequest, r.sharesResponse = immutable(desc.ServiceName, m.MethodName)
+		h.methods["/"+desc.ServiceName+"/"+m.MethodName] = r
 	}
 	for _, m := range desc.Streams {
 		h.methods["/"+desc.ServiceName+"/"+m.StreamName] = registered{service: service, stream: m.Handler}
 	}
-}
-
-// answer is the result of a handler.
-type answer struct {
-	response any
-	err      error
 }
 
 // checkOptions rejects options that a call in one process does not obey.
@@ -55,50 +53,55 @@ func (h *memoryServer) Invoke(ctx context.Context, method string, request, respo
 	if !ok || m.unary == nil {
 		return status.Errorf(codes.Unimplemented, "method %s not implemented", method)
 	}
-	copied, err := h.copier.Clone(request)
+	sent, err := h.copier.Clone(request, m.sharesRequest)
 	if err != nil {
 		return err
 	}
-	if h.client.handler != nil {
-		ctx = h.client.begin(ctx, method)
-		defer func(start time.Time) { h.client.end(ctx, start, err) }(time.Now())
+	if m.sharesRequest {
+		h.witness.see(sent)
 	}
+	ctx, end := h.client.begin(ctx, method)
+	defer func() { end(err) }()
 	bounded, leave, err := h.enter(ctx)
 	if err != nil {
 		return err
 	}
-	answered := make(chan answer, 1)
+	var answer proto.Message
+	var failure error
+	answered := make(chan struct{})
 	h.goroutines.run(func() {
 		defer leave()
-		response, err := h.handle(bounded, method, m, copied)
-		answered <- answer{response, err}
+		answer, failure = h.handle(bounded, method, m, sent)
+		close(answered)
 	})
 	select {
-	case a := <-answered:
-		if a.err != nil {
-			return a.err
+	case <-answered:
+		if failure != nil {
+			return failure
 		}
-		return h.copier.Copy(response, a.response)
+		return h.copier.Copy(response, answer, m.sharesResponse)
 	case <-ctx.Done():
 		return status.FromContextError(ctx.Err()).Err()
 	}
 }
 
-// handle runs a handler with a request that it owns.
-func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response any, err error) {
-	if h.server.handler != nil {
-		ctx = h.server.begin(ctx, method)
-		defer func(start time.Time) { h.server.end(ctx, start, err) }(time.Now())
-	}
+// handle runs a handler.
+func (h *memoryServer) handle(ctx context.Context, method string, m registered, request any) (response proto.Message, err error) {
+	ctx, end := h.server.begin(ctx, method)
+	defer func() { end(err) }()
 	decode := func(any) error { return nil } // the interceptor has the request
-	response, err = m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
+	answered, err := m.unary(m.service, ctx, decode, func(ctx context.Context, _ any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 		return h.guard.unary(ctx, request, info, handler)
 	})
 	if err != nil {
 		return nil, h.callError(err)
 	}
-	if message, ok := response.(proto.Message); !ok || !message.ProtoReflect().IsValid() {
+	response, ok := answered.(proto.Message)
+	if !ok || !response.ProtoReflect().IsValid() {
 		return nil, status.Errorf(codes.Internal, "%s: neither an answer nor an error", method)
+	}
+	if m.sharesResponse {
+		h.witness.see(response)
 	}
 	return response, nil
 }
@@ -120,12 +123,15 @@ type observer struct {
 	client  bool
 }
 
-func (o observer) begin(ctx context.Context, method string) context.Context {
+// begin reports the begin of a call, and end its end.
+func (o observer) begin(ctx context.Context, method string) (observed context.Context, end func(error)) {
+	if o.handler == nil {
+		return ctx, func(error) {}
+	}
+	start := time.Now()
 	ctx = o.handler.TagRPC(ctx, &stats.RPCTagInfo{FullMethodName: method})
-	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: time.Now()})
-	return ctx
-}
-
-func (o observer) end(ctx context.Context, start time.Time, err error) {
-	o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
+	o.handler.HandleRPC(ctx, &stats.Begin{Client: o.client, BeginTime: start})
+	return ctx, func(err error) {
+		o.handler.HandleRPC(ctx, &stats.End{Client: o.client, BeginTime: start, EndTime: time.Now(), Error: err})
+	}
 }

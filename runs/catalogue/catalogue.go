@@ -116,7 +116,7 @@ func (c *Selection) LoadExpanded(ctx context.Context, warnings io.Writer, args [
 // unknownError returns the error for a pattern without a match.
 func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error {
 	if isOriginal(pattern) {
-		return process.Usage("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
+		return process.UsageErrorf("--scenarios: %q is a scenario of the original, not of %s: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR (see README.md)",
 			pattern, c.SourceNames())
 	}
 	names := make([]string, len(all))
@@ -124,9 +124,9 @@ func (c *Selection) unknownError(pattern string, all []scenario.Expanded) error 
 		names[i] = all[i].Name
 	}
 	if nearest := spelling.Nearest(pattern, names, 2); nearest != "" {
-		return process.Usage("--scenarios: no scenario is called %q; did you mean %q?", pattern, nearest)
+		return process.UsageErrorf("--scenarios: no scenario is called %q; did you mean %q?", pattern, nearest)
 	}
-	return process.Usage("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
+	return process.UsageErrorf("--scenarios: no scenario is called %q: see toolsandbox scenario list", pattern)
 }
 
 // ExpandedByName returns all variants of all scenarios, by name.
@@ -165,10 +165,10 @@ func (c *Selection) bases(ctx context.Context, warnings io.Writer) ([]*scenariov
 		}
 	}
 	if len(all) == 0 && c.split != "" && c.split != string(euroeval.SplitAll) {
-		return nil, process.Usage("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.SourceNames(), c.split)
+		return nil, process.UsageErrorf("--split: no record of %s is in %s: docs/euroeval.md explains the splits", c.SourceNames(), c.split)
 	}
 	if len(all) == 0 {
-		return nil, process.Usage("no scenario in %s", c.SourceNames())
+		return nil, process.UsageErrorf("no scenario in %s", c.SourceNames())
 	}
 	return all, nil
 }
@@ -197,7 +197,7 @@ func (c *Selection) sources() ([]source, error) {
 	for _, name := range c.PackPaths {
 		from, err := openSource(name)
 		if err != nil {
-			return nil, process.Usage("--pack: %w", err)
+			return nil, process.UsageErrorf("--pack: %w", err)
 		}
 		out = append(out, from)
 	}
@@ -271,7 +271,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		return nil, mistakes
 	}
 	if opts.Backend != scenario.DefaultBackend && !slices.ContainsFunc(packs, func(p Pack) bool { return slices.Contains(p.Backends, opts.Backend) }) {
-		return nil, process.Usage("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
+		return nil, process.UsageErrorf("--preferred-tool-backend: %s given, but no tool in %s has that @backend; expected DEFAULT or a tool's @backend", opts.Backend, c.SourceNames())
 	}
 	c.LoadedPacks = packs
 	return packs, nil
@@ -281,7 +281,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 func (c *Selection) preferredBackend() (string, error) {
 	name := strings.ToUpper(strings.TrimPrefix(cmp.Or(c.backend, scenario.DefaultBackend), "ToolBackend."))
 	if strings.ContainsFunc(name, func(r rune) bool { return r != '_' && (r < '0' || r > '9') && (r < 'A' || r > 'Z') }) {
-		return "", process.Usage("--preferred-tool-backend: %q given, expected letters, digits and underscores", c.backend)
+		return "", process.UsageErrorf("--preferred-tool-backend: %q given, expected letters, digits and underscores", c.backend)
 	}
 	return name, nil
 }
@@ -362,7 +362,7 @@ func (c *Selection) suffixFilter() (func(suffix string) bool, error) {
 			}
 			continue
 		case !ok:
-			return nil, process.Usage("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
+			return nil, process.UsageErrorf("--variants: unknown variant %q; expected one of %s", name, strings.Join(known, ", "))
 		}
 		selected[suffix] = true
 	}
@@ -377,10 +377,10 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		return nil, err
 	}
 	if len(patterns) == 0 && c.flags != nil && c.flags.Changed("scenarios") {
-		return nil, process.Usage("--scenarios: empty, expected names of scenarios, with * and ?")
+		return nil, process.UsageErrorf("--scenarios: empty, expected names of scenarios, with * and ?")
 	}
 	if c.testMode && len(patterns) > 0 {
-		return nil, process.Usage("--test-mode: given with --scenarios %s: give one of them", patterns[0])
+		return nil, process.UsageErrorf("--test-mode: given with --scenarios %s: give one of them", patterns[0])
 	}
 	selected := make([]bool, len(all))
 	selectIf := func(wants func(*scenario.Expanded) bool) (found bool) {
@@ -396,7 +396,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 	}
 	for _, pattern := range patterns {
 		if _, err := path.Match(pattern, ""); err != nil {
-			return nil, process.Usage("--scenarios: pattern %q: %w", pattern, err)
+			return nil, process.UsageErrorf("--scenarios: pattern %q: %w", pattern, err)
 		}
 		matches := func(name string) bool { matched, err := path.Match(pattern, name); return err == nil && matched }
 		found := selectIf(func(e *scenario.Expanded) bool {
@@ -405,7 +405,7 @@ func (c *Selection) filter(all []scenario.Expanded, patterns []string) ([]scenar
 		switch {
 		case found:
 		case slices.ContainsFunc(all, func(e scenario.Expanded) bool { return matches(e.Name) }):
-			return nil, process.Usage("--variants: %q has no variant %s: see docs/confirmation.md", pattern, strings.Join(c.Variants, ", "))
+			return nil, process.UsageErrorf("--variants: %q has no variant %s: see docs/confirmation.md", pattern, strings.Join(c.Variants, ", "))
 		default:
 			return nil, c.unknownError(pattern, all)
 		}

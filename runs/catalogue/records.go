@@ -56,7 +56,7 @@ func (c *Selection) DataSets() ([]euroeval.DataSet, error) {
 	var found scenario.Errors
 	for _, from := range sources {
 		if !from.records {
-			return nil, process.Usage("--pack: %s holds no records: give --pack euroeval or your own records", from.path)
+			return nil, process.UsageErrorf("--pack: %s holds no records: give --pack euroeval or your own records", from.path)
 		}
 		sets, err := from.dataSets()
 		if wrong, ok := errors.AsType[scenario.Errors](err); ok {
@@ -140,9 +140,9 @@ func (c *Selection) checkSplit(sources []source) error {
 	}
 	switch {
 	case !slices.Contains(euroeval.SplitNames(), split):
-		return process.Usage("--split: %q given, expected all, train, val or test", c.split)
+		return process.UsageErrorf("--split: %q given, expected all, train, val or test", c.split)
 	case split != euroeval.SplitAll && !slices.ContainsFunc(sources, func(s source) bool { return s.records }):
-		return process.Usage("--split: %s given, but %s has no records with splits: give --pack euroeval or your own records", c.split, c.SourceNames())
+		return process.UsageErrorf("--split: %s given, but %s has no records with splits: give --pack euroeval or your own records", c.split, c.SourceNames())
 	}
 	return nil
 }

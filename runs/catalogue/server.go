@@ -57,9 +57,9 @@ func (c *Selection) CheckServers() error {
 			continue
 		}
 		if nearest := spelling.Nearest(name, known, 2); nearest != "" {
-			return process.Usage("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.SourceNames(), nearest)
+			return process.UsageErrorf("--toolhost-tool-server: %s names no tool server of %s; did you mean %q?", name, c.SourceNames(), nearest)
 		}
-		return process.Usage("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.SourceNames())
+		return process.UsageErrorf("--toolhost-tool-server: %s names no tool server of %s: see tools in pack.yaml", name, c.SourceNames())
 	}
 	return nil
 }

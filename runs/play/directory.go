@@ -21,13 +21,13 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	d := &directory{path: path}
 	switch {
 	case resume && !exists(d.runFile()) && exists(filepath.Join(path, runfile.SummaryFile)):
-		return nil, process.Usage("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, runfile.RunFile)
+		return nil, process.UsageErrorf("--resume: the run in %s has lost its %s: restore a copy of it, or start the run again with another --out", path, runfile.RunFile)
 	case resume && !exists(d.runFile()):
-		return nil, process.Usage("--resume: no interrupted run in %s: start it without --resume", path)
+		return nil, process.UsageErrorf("--resume: no interrupted run in %s: start it without --resume", path)
 	case resume:
 		return d, nil
 	case exists(d.runFile()):
-		return nil, process.Usage("--out: %s holds a run: continue it with --resume or choose another directory", path)
+		return nil, process.UsageErrorf("--out: %s holds a run: continue it with --resume or choose another directory", path)
 	}
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, fmt.Errorf("output directory %s cannot be made: %w: choose another --out", path, err)
@@ -38,10 +38,10 @@ func openDirectory(path string, resume bool) (*directory, error) {
 	}
 	for _, entry := range entries {
 		if entry.Name() == runfile.SummaryFile {
-			return nil, process.Usage("--out: %s holds the results of a run: choose another directory", path)
+			return nil, process.UsageErrorf("--out: %s holds the results of a run: choose another directory", path)
 		}
 		if allowed := entry.Name() == stateDirectory && entry.IsDir() || entry.Name() == "."+runfile.RunFile+".new"; !allowed {
-			return nil, process.Usage("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
+			return nil, process.UsageErrorf("--out: %s holds %s, which is not of a run: choose an empty or a new directory", path, entry.Name())
 		}
 	}
 	return d, nil

@@ -40,7 +40,7 @@ func (o *Options) reject(effective bool, why string, register func(*pflag.FlagSe
 	register(flags)
 	flags.VisitAll(func(flag *pflag.Flag) {
 		if o.flags.Changed(flag.Name) {
-			errs = append(errs, process.Usage("--%s: given, %s", flag.Name, why))
+			errs = append(errs, process.UsageErrorf("--%s: given, %s", flag.Name, why))
 		}
 	})
 	return errors.Join(errs...)

@@ -44,20 +44,20 @@ func (o *modelOptions) register(flags *pflag.FlagSet) {
 func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 	if o.baseURL != "" {
 		if agent.GetModel() == nil && user.GetModel() == nil {
-			return process.Usage("--base-url: given, but neither --agent nor --user is a model")
+			return process.UsageErrorf("--base-url: given, but neither --agent nor --user is a model")
 		}
 		for _, p := range []*agentgwv1.Player{agent, user} {
 			if p.GetModel() == nil {
 				continue
 			}
 			if err := player.SetBaseURL(p, o.baseURL); err != nil {
-				return process.Usage("--base-url: %w", err)
+				return process.UsageErrorf("--base-url: %w", err)
 			}
 		}
 	}
 	if o.userBaseURL != "" {
 		if err := player.SetBaseURL(user, o.userBaseURL); err != nil {
-			return process.Usage("--user-base-url: %w", err)
+			return process.UsageErrorf("--user-base-url: %w", err)
 		}
 	}
 	if err := o.limit(agent, user); err != nil {
@@ -67,16 +67,16 @@ func (o *modelOptions) apply(agent, user *agentgwv1.Player) error {
 		return err
 	}
 	if n := o.budget.or(1); n < 1 {
-		return process.Usage("--thinking-budget: %d given, expected 1 or more tokens", n)
+		return process.UsageErrorf("--thinking-budget: %d given, expected 1 or more tokens", n)
 	}
 	if n := o.userBudget.or(1); n < 1 {
-		return process.Usage("--user-thinking-budget: %d given, expected 1 or more tokens", n)
+		return process.UsageErrorf("--user-thinking-budget: %d given, expected 1 or more tokens", n)
 	}
 	if err := player.SetReasoning(agent, "", o.effort, o.budget.or(0)); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	if err := player.SetReasoning(user, "user-", o.userEffort, o.userBudget.or(0)); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 	}
 	timeout := *o.timeout.value
 	if timeout < minModelTimeout || timeout > maxModelTimeout {
-		return process.Usage("--model-timeout: %s given, expected %s to %s", timeout, minModelTimeout, maxModelTimeout)
+		return process.UsageErrorf("--model-timeout: %s given, expected %s to %s", timeout, minModelTimeout, maxModelTimeout)
 	}
 	models := 0
 	for _, p := range players {
@@ -98,7 +98,7 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 		}
 	}
 	if models == 0 {
-		return process.Usage("--model-timeout: given, but neither --agent nor --user is a model")
+		return process.UsageErrorf("--model-timeout: given, but neither --agent nor --user is a model")
 	}
 	return nil
 }
@@ -107,19 +107,19 @@ func (o *modelOptions) limit(players ...*agentgwv1.Player) error {
 func (o *modelOptions) sample(agent *agentgwv1.Player) error {
 	temperature, tokens := o.temperature.value, o.maxTokens.value
 	if temperature != nil && !(*temperature >= 0 && *temperature <= 2) { // NaN is neither
-		return process.Usage("--temperature: %v given, expected 0 to 2", *temperature)
+		return process.UsageErrorf("--temperature: %v given, expected 0 to 2", *temperature)
 	}
 	if tokens != nil && *tokens < 1 {
-		return process.Usage("--max-tokens: %d given, expected 1 or more", *tokens)
+		return process.UsageErrorf("--max-tokens: %d given, expected 1 or more", *tokens)
 	}
 	model := agent.GetModel()
 	switch {
 	case temperature == nil && tokens == nil:
 		return nil
 	case model == nil && temperature != nil:
-		return process.Usage("--temperature: given, but --agent is not a model")
+		return process.UsageErrorf("--temperature: given, but --agent is not a model")
 	case model == nil:
-		return process.Usage("--max-tokens: given, but --agent is not a model")
+		return process.UsageErrorf("--max-tokens: given, but --agent is not a model")
 	}
 	model.Temperature, model.MaxTokens = temperature, o.maxTokens.or(0)
 	return nil

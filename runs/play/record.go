@@ -164,7 +164,7 @@ func Redact(text string, secrets []string) string {
 func (o *Options) open(args, setFlags []string, spec sweep.Spec) (*directory, *runfile.Run, error) {
 	if o.out == "" {
 		if o.flags.Changed("out") {
-			return nil, nil, process.Usage("--out: empty, expected a directory for the results")
+			return nil, nil, process.UsageErrorf("--out: empty, expected a directory for the results")
 		}
 		o.out = filepath.Join("data", runfile.RunDirectory(o.agent, o.user, time.Now()))
 	}

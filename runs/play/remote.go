@@ -42,7 +42,7 @@ func (o *Options) rejectUnused() error {
 		if !flag.Changed {
 			name = fmt.Sprintf("%s: %s", process.FlagSource(flag), name)
 		}
-		errs = append(errs, process.Usage("%s: given, but --remote ignores it here: %s", name, instead))
+		errs = append(errs, process.UsageErrorf("%s: given, but --remote ignores it here: %s", name, instead))
 	})
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ import (
 // Contradicting flags are a mistake.
 func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 	if len(args) > 0 {
-		return sweep.Spec{}, process.Usage("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
+		return sweep.Spec{}, process.UsageErrorf("--replay: %q given, but the run in %s determines what is played", args[0], o.replay)
 	}
 	var given string
 	for _, register := range []func(*pflag.FlagSet){new(modelOptions).register, new(catalogue.Selection).RegisterFlags} {
@@ -30,17 +30,17 @@ func (o *Options) replaySpec(args []string) (sweep.Spec, error) {
 		})
 	}
 	if given != "" {
-		return sweep.Spec{}, process.Usage("--%s: given, but with --replay the run in %s determines what is played", given, o.replay)
+		return sweep.Spec{}, process.UsageErrorf("--%s: given, but with --replay the run in %s determines what is played", given, o.replay)
 	}
 	spec, run, missing, err := openRecording(o.replay)
 	if errors.Is(err, errNoRecording) {
-		return sweep.Spec{}, process.Usage("--replay: %s holds no recording: give the --out of an earlier run", o.replay)
+		return sweep.Spec{}, process.UsageErrorf("--replay: %s holds no recording: give the --out of an earlier run", o.replay)
 	}
 	if err != nil {
 		return sweep.Spec{}, fmt.Errorf("--replay: %w", err)
 	}
 	if n := len(missing); n > 0 {
-		return sweep.Spec{}, process.Usage("--replay: %d rollouts of the run in %s have no recording, among them one of %s: complete it with its own flags and --resume",
+		return sweep.Spec{}, process.UsageErrorf("--replay: %d rollouts of the run in %s have no recording, among them one of %s: complete it with its own flags and --resume",
 			n, o.replay, missing[0])
 	}
 	if err := o.contradicts(spec); err != nil {
@@ -70,7 +70,7 @@ func (o *Options) contradicts(spec sweep.Spec) error {
 		{"services", servicesText(services), servicesText(spec.Services)},
 	} {
 		if o.flags.Changed(flag.name) && flag.given != flag.is {
-			return process.Usage("--%s: %v given, but the replayed run in %s had %v", flag.name, flag.given, o.replay, flag.is)
+			return process.UsageErrorf("--%s: %v given, but the replayed run in %s had %v", flag.name, flag.given, o.replay, flag.is)
 		}
 	}
 	return nil

@@ -33,7 +33,7 @@ func (o *Options) resumed(d *directory, now *runfile.Run) (*runfile.Run, error) 
 		return nil, err
 	}
 	if o.sweepID != "" && o.sweepID != run.SweepID {
-		return nil, process.Usage("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
+		return nil, process.UsageErrorf("--sweep-id: %s given, but the run in %s is called %s", o.sweepID, d.path, run.SweepID)
 	}
 	suspects := installationFlags()
 	if run.SpecDigest != now.SpecDigest {
@@ -42,15 +42,15 @@ func (o *Options) resumed(d *directory, now *runfile.Run) (*runfile.Run, error) 
 	different := differences(run, now, suspects)
 	switch {
 	case len(different) > 0:
-		return nil, process.Usage("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
+		return nil, process.UsageErrorf("--resume: the run in %s started with other flags, which change results: %s: repeat its flags, or choose another --out",
 			d.path, strings.Join(different, ", "))
 	case run.Catalogue.Digest != now.Catalogue.Digest:
-		return nil, process.Usage("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %[1]s scores what was played by changed milestones and measures", d.path, commitOf(run.Program))
+		return nil, process.UsageErrorf("--resume: the scenarios have changed since the run in %s started with %s: restore them, or choose another --out; toolsandbox score %[1]s scores what was played by changed milestones and measures", d.path, commitOf(run.Program))
 	case run.SpecDigest != now.SpecDigest:
-		return nil, process.Usage("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
+		return nil, process.UsageErrorf("--resume: files that flags name have changed since the run in %s started: restore those of --agent, --user or --replay, or choose another --out", d.path)
 	}
 	if !o.installation.Network.Remote && !exists(filepath.Join(o.installation.Dir, rpc.StreamDirectory)) {
-		return nil, process.Usage("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
+		return nil, process.UsageErrorf("--resume: the rollouts of the run in %s are not in %s: repeat its --data-dir or --remote, or choose another --out", d.path, o.installation.Dir)
 	}
 	resumption := runfile.Resumption{Program: now.Program, Flags: make(map[string]string), Started: now.Started}
 	for name, value := range now.Flags {
@@ -97,7 +97,7 @@ func commitOf(p runfile.Program) string {
 func (d *directory) run() (*runfile.Run, error) {
 	run, err := runfile.ReadRun(d.path)
 	if errors.Is(err, runfile.ErrDamaged) {
-		return nil, process.Usage("--resume: %w: restore a copy of it, or start the run again with another --out", err)
+		return nil, process.UsageErrorf("--resume: %w: restore a copy of it, or start the run again with another --out", err)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("resume: %w", err)

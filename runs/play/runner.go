@@ -143,10 +143,10 @@ func (o *Options) prepare(ctx context.Context, stderr io.Writer, args []string) 
 		return sweep.Spec{}, err
 	}
 	if o.parallel < 1 || o.parallel > 100000 {
-		return sweep.Spec{}, process.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+		return sweep.Spec{}, process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
 	}
 	if err := o.validate(); err != nil {
-		return sweep.Spec{}, process.Usage("%w", err)
+		return sweep.Spec{}, process.UsageErrorf("%w", err)
 	}
 	if err := o.rejectIneffective(spec); err != nil {
 		return sweep.Spec{}, err
@@ -171,15 +171,15 @@ func (o *Options) validate() error {
 // specify converts the flags into a specification.
 func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) (sweep.Spec, error) {
 	if o.agent == "" {
-		return sweep.Spec{}, process.Usage("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
+		return sweep.Spec{}, process.UsageErrorf("--agent: missing, expected a name from toolsandbox agents, e.g. --agent oracle")
 	}
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
-		return sweep.Spec{}, process.Usage("--agent: %w", err)
+		return sweep.Spec{}, process.UsageErrorf("--agent: %w", err)
 	}
 	user, err := player.Parse(worldv1.Role_ROLE_USER, o.user)
 	if err != nil {
-		return sweep.Spec{}, process.Usage("--user: %w", err)
+		return sweep.Spec{}, process.UsageErrorf("--user: %w", err)
 	}
 	if err := o.models.apply(agent, user); err != nil {
 		return sweep.Spec{}, err
@@ -187,17 +187,17 @@ func (o *Options) specify(ctx context.Context, stderr io.Writer, args []string) 
 	for _, s := range []flaggedPlayer{{"--agent", agent}, {"--user", user}} {
 		name := s.player.GetPlugin().GetAttached()
 		if name != "" && !atTerminal(s.player) && !o.installation.Network.Remote && o.installation.AgentGateway.AttachListen == "" {
-			return sweep.Spec{}, process.Usage("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
+			return sweep.Spec{}, process.UsageErrorf("%s attached:%s: nothing listens for it: give --attach-listen HOST:PORT, where it attaches", s.flag, name)
 		}
 	}
 	if o.euroeval.Iterations < 1 || o.euroeval.Iterations > 10000 {
-		return sweep.Spec{}, process.Usage("--iterations: %d given, expected 1 to 10000", o.euroeval.Iterations)
+		return sweep.Spec{}, process.UsageErrorf("--iterations: %d given, expected 1 to 10000", o.euroeval.Iterations)
 	}
 	if o.trials < 1 || o.trials > 100000 {
-		return sweep.Spec{}, process.Usage("--trials: %d given, expected 1 to 100000", o.trials)
+		return sweep.Spec{}, process.UsageErrorf("--trials: %d given, expected 1 to 100000", o.trials)
 	}
 	if o.maxBytes < minMaxBytes || o.maxBytes > maxMaxBytes {
-		return sweep.Spec{}, process.Usage("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
+		return sweep.Spec{}, process.UsageErrorf("--max-rollout-bytes: %d given, expected %d to %d", o.maxBytes, minMaxBytes, maxMaxBytes)
 	}
 	services, err := servicesOf(o.services)
 	if err != nil {
@@ -365,7 +365,7 @@ func (o *Options) create(ctx context.Context, prepared *sweep.Sweep, directory *
 	}
 	total, err = prepared.Create(ctx)
 	if errors.Is(err, sweep.ErrHasResults) {
-		return 0, 0, process.Usage("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
+		return 0, 0, process.UsageErrorf("--sweep-id: %s: %w: choose another one", prepared.ID(), err)
 	}
 	if err != nil {
 		return 0, 0, err

@@ -53,7 +53,7 @@ func (p scriptedRole) check(spec sweep.Spec, stderr io.Writer) error {
 		switch n, all := len(without), len(spec.Scenarios); {
 		case n == 0:
 		case n == all:
-			return process.Usage("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
+			return process.UsageErrorf("%s %s: none of the scenarios (%d) has a %s: name another one, e.g. %s %s", p.flag, player.GetName(), n, p.lacks, p.flag, p.instead)
 		default:
 			if err := report.Warn(stderr, "%s %s: %d of %d scenarios have no %s, %s among them: %s", p.flag, player.GetName(), n, all, p.lacks, without[0], p.so); err != nil {
 				return err

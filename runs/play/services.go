@@ -17,7 +17,7 @@ func servicesOf(text string) (toolhostv1.HostedServices, error) {
 			return services, nil
 		}
 	}
-	return 0, process.Usage("--services: %q given, expected recorded, offline, live or record", text)
+	return 0, process.UsageErrorf("--services: %q given, expected recorded, offline, live or record", text)
 }
 
 // servicesText is the inverse of servicesOf.

@@ -28,10 +28,10 @@ func (o *spendOptions) register(flags *pflag.FlagSet) {
 // limit returns a sweep's spend limit, nil without one. The error is a mistake on the command line.
 func (o *spendOptions) limit(spec sweep.Spec) (*agentgwv1.SpendLimit, error) {
 	if n := o.tokens.or(1); n < 1 {
-		return nil, process.Usage("--spend-tokens: %d given, expected 1 or more", n)
+		return nil, process.UsageErrorf("--spend-tokens: %d given, expected 1 or more", n)
 	}
 	if n := o.dollars.or(maxDollars); !(n > 0 && n <= maxDollars) {
-		return nil, process.Usage("--spend-usd: %v given, expected dollars, more than 0 and up to %v", n, maxDollars)
+		return nil, process.UsageErrorf("--spend-usd: %v given, expected dollars, more than 0 and up to %v", n, maxDollars)
 	}
 	if o.tokens.value == nil && o.dollars.value == nil {
 		return nil, nil

@@ -103,7 +103,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 	}
 	trajectory, err := c.trajectory(ctx, root)
 	if status.Code(err) == codes.NotFound {
-		return nil, process.Usage("ID: session %s has no rollout, and so no log to replay", session.GetId())
+		return nil, process.UsageErrorf("ID: session %s has no rollout, and so no log to replay", session.GetId())
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (c *Client) record(ctx context.Context, session *toolhostv1.Session, to int
 		last = len(messages) - 1
 	}
 	if to > last {
-		return nil, process.Usage("--to: %d given, expected 0 to %d, the last recorded message of session %s", to, last, session.GetId())
+		return nil, process.UsageErrorf("--to: %d given, expected 0 to %d, the last recorded message of session %s", to, last, session.GetId())
 	}
 	if to >= 0 {
 		last = to

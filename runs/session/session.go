@@ -161,7 +161,7 @@ func unknown(name string, known []string) error {
 	if nearest := spelling.Nearest(name, known, suggestSlack); nearest != "" {
 		hint = fmt.Sprintf("did you mean %q?", nearest)
 	}
-	return process.Usage("ID: no session and no scenario is called %q: %s", name, hint)
+	return process.UsageErrorf("ID: no session and no scenario is called %q: %s", name, hint)
 }
 
 func ambiguous(name string, found []*toolhostv1.Session) error {
@@ -172,7 +172,7 @@ func ambiguous(name string, found []*toolhostv1.Session) error {
 	if len(found) > maxNamed {
 		ids = append(ids, "…")
 	}
-	return process.Usage("ID: scenario %[2]s has %[1]d sessions: give the id of one: %[3]s", len(found), name, strings.Join(ids, ", "))
+	return process.UsageErrorf("ID: scenario %[2]s has %[1]d sessions: give the id of one: %[3]s", len(found), name, strings.Join(ids, ", "))
 }
 
 func (c *Client) get(ctx context.Context, id string) (*toolhostv1.Session, error) {
@@ -217,7 +217,7 @@ func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, message 
 	}
 	for _, other := range sessions {
 		if other.GetSetupName() == newID {
-			return nil, process.Usage("NEW_ID: %s is the name of a scenario, whose session the fork would hide: choose another id", newID)
+			return nil, process.UsageErrorf("NEW_ID: %s is the name of a scenario, whose session the fork would hide: choose another id", newID)
 		}
 	}
 	return c.fork(ctx, session, message, newID, false)
@@ -226,10 +226,10 @@ func (c *Client) Fork(ctx context.Context, session *toolhostv1.Session, message 
 // fork is Fork; with replay the new session asks no network.
 func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message int, newID string, replay bool) (*toolhostv1.Session, error) {
 	if !validID.MatchString(newID) || len(newID) > maxLength {
-		return nil, process.Usage("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
+		return nil, process.UsageErrorf("NEW_ID: %q given, expected at most %d %s", newID, maxLength, idForm)
 	}
 	if !c.together(session.GetId(), newID) {
-		return nil, process.Usage("NEW_ID: %s would be on another tool host than %s, with which it shares messages: choose another id", newID, session.GetId())
+		return nil, process.UsageErrorf("NEW_ID: %s would be on another tool host than %s, with which it shares messages: choose another id", newID, session.GetId())
 	}
 	request := &toolhostv1.ForkSessionRequest{SessionId: session.GetId(), Index: int32(message), NewSessionId: newID, Replay: replay}
 	response, err := c.toolHost(newID).ForkSession(ctx, request)
@@ -237,9 +237,9 @@ func (c *Client) fork(ctx context.Context, session *toolhostv1.Session, message 
 	case codes.OK:
 		return response.GetSession(), nil
 	case codes.AlreadyExists:
-		return nil, process.Usage("NEW_ID: %s is another session: choose another id", newID)
+		return nil, process.UsageErrorf("NEW_ID: %s is another session: choose another id", newID)
 	case codes.FailedPrecondition:
-		return nil, process.Usage("--at: %s", status.Convert(err).Message())
+		return nil, process.UsageErrorf("--at: %s", status.Convert(err).Message())
 	default:
 		return nil, wrapStatus("fork session "+session.GetId(), err)
 	}

@@ -21,7 +21,7 @@ func CheckID(name, id string) error {
 	case !ok || len(broken.Violations) == 0:
 		return fmt.Errorf("check %s: %w", name, err)
 	}
-	return process.Usage("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
+	return process.UsageErrorf("%s: %q given, expected %s", name, id, characters(broken.Violations[0].RuleValue.String()))
 }
 
 // characters describes a pattern of one character class with a length, such as ^[a-z]{1,9}$, in

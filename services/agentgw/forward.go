@@ -55,14 +55,14 @@ func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondReque
 		}
 		var response *agentgwv1.RespondResponse
 		err := errReplicaGone
-		req.Fresh = isFresh(ctx, req)
+		req = withFresh(req, isFresh(ctx, req))
 		if owner != "" {
 			response, err = s.forward(ctx, owner, changed, req)
 		}
 		if !errors.Is(err, errReplicaGone) && !errors.Is(err, bus.ErrTooLarge) {
 			return response, err
 		}
-		req.Fresh = req.GetFresh() && owner == "" // else it may be recorded
+		req = withFresh(req, req.GetFresh() && owner == "") // else it may be recorded
 		if errors.Is(err, bus.ErrTooLarge) {
 			return s.playHere(ctx, req)
 		}
@@ -70,6 +70,15 @@ func (s *Server) respondAtOwner(ctx context.Context, req *agentgwv1.RespondReque
 			return nil, err
 		}
 	}
+}
+
+// withFresh returns a request with another value of fresh.
+func withFresh(req *agentgwv1.RespondRequest, fresh bool) *agentgwv1.RespondRequest {
+	if req.GetFresh() != fresh {
+		req = proto.CloneOf(req)
+		req.Fresh = fresh
+	}
+	return req
 }
 
 // errReplicaGone: a replica did not finish a turn. The next request for the turn gets what was

@@ -41,7 +41,7 @@ func (s *Server) recordedTurn(
 	ctx context.Context, req *agentgwv1.RespondRequest, ask func(earlier *agentgwv1.RecordedTurn) (*agentgwv1.RecordedTurn, error),
 ) (*agentgwv1.RespondResponse, error) {
 	key := turnKey{rolloutID: req.GetRolloutId(), index: req.GetIndex()}
-	end, err := s.turns.begin(ctx, key, func() { req.Fresh = false })
+	end, err := s.turns.begin(ctx, key, func() { req = withFresh(req, false) })
 	if err != nil {
 		return nil, err
 	}

@@ -77,7 +77,7 @@ func execute(args []string, stdout, stderr io.Writer) int {
 	case errors.Is(err, pflag.ErrHelp):
 		_, err = fmt.Fprint(stdout, help, flags.FlagUsages())
 	case err != nil:
-		err = process.Usage("%w: see --help", process.FlagError(flags, err))
+		err = process.UsageErrorf("%w: see --help", process.FlagError(flags, err))
 	default:
 		if err = process.SetFromEnvironment(flags, os.LookupEnv); err == nil {
 			err = o.run(ctx, flags.Args(), stdout, stderr)
@@ -102,21 +102,21 @@ func (o *options) register(flags *pflag.FlagSet) {
 // validate rejects flags that are out of range.
 func (o *options) validate() error {
 	if o.vectors.MaxDifferences < 0 {
-		return process.Usage("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
+		return process.UsageErrorf("--first: %d given, expected 0 or more", o.vectors.MaxDifferences)
 	}
 	if o.vectors.Parallel < 1 || o.vectors.Parallel > 10000 {
-		return process.Usage("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.vectors.Parallel)
 	}
 	for name, path := range map[string]string{"scenarios": o.vectors.Scenarios, "worlds": o.vectors.Worlds} {
 		if _, err := os.Stat(path); path != "" && err != nil {
-			return process.Usage("--%s: %w", name, err)
+			return process.UsageErrorf("--%s: %w", name, err)
 		}
 	}
 	if len(o.packs) > 0 && o.vectors.Scenarios != "" {
-		return process.Usage("--pack and --scenarios: both given, expected one")
+		return process.UsageErrorf("--pack and --scenarios: both given, expected one")
 	}
 	if err := o.installation.Network.Validate(); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	return nil
 }
@@ -141,11 +141,11 @@ func (o *options) run(ctx context.Context, args []string, stdout, stderr io.Writ
 		return err
 	}
 	if len(args) == 0 {
-		return process.Usage("PATH: missing, expected files or folders of vectors")
+		return process.UsageErrorf("PATH: missing, expected files or folders of vectors")
 	}
 	files, err := conformance.Files(args)
 	if err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	if err := o.loadPacks(ctx, stderr); err != nil {
 		return err

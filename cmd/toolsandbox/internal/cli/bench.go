@@ -67,11 +67,11 @@ answers of that time each.`,
 func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	switch {
 	case o.rollouts < 1:
-		return process.Usage("--rollouts: %d given, expected 1 or more", o.rollouts)
+		return process.UsageErrorf("--rollouts: %d given, expected 1 or more", o.rollouts)
 	case o.parallel < 1 || o.parallel > 100000:
-		return process.Usage("--parallel: %d given, expected 1 to 100000", o.parallel)
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 100000", o.parallel)
 	case o.delay < 0:
-		return process.Usage("--model-delay: %s given, expected 0s or more", o.delay)
+		return process.UsageErrorf("--model-delay: %s given, expected 0s or more", o.delay)
 	}
 	scenarios, err := o.catalogue.Load(ctx, stderr, args)
 	if err == nil {
@@ -123,14 +123,14 @@ func (o *benchOptions) run(ctx context.Context, args []string, stdout, stderr io
 func (o *benchOptions) spec(scenarios []*scenariov1.Scenario) (sweep.Spec, error) {
 	agent, err := player.Parse(worldv1.Role_ROLE_AGENT, o.agent)
 	if err != nil {
-		return sweep.Spec{}, process.Usage("--agent: %w", err)
+		return sweep.Spec{}, process.UsageErrorf("--agent: %w", err)
 	}
 	if o.delay > 0 && agent.GetModel() == nil {
-		return sweep.Spec{}, process.Usage("--model-delay: %s given, but %s is no model: give --agent openai:NAME --base-url URL", o.delay, o.agent)
+		return sweep.Spec{}, process.UsageErrorf("--model-delay: %s given, but %s is no model: give --agent openai:NAME --base-url URL", o.delay, o.agent)
 	}
 	if o.baseURL != "" {
 		if err := player.SetBaseURL(agent, o.baseURL); err != nil {
-			return sweep.Spec{}, process.Usage("--base-url: %w", err)
+			return sweep.Spec{}, process.UsageErrorf("--base-url: %w", err)
 		}
 	}
 	user, err := player.Parse(worldv1.Role_ROLE_USER, "scripted")

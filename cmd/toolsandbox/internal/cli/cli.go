@@ -34,7 +34,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	cmd, err := root.ExecuteContextC(ctx)
 	err = process.ErrorSource(cmd.Flags(), err)
 	if err != nil && !errors.Is(err, process.ErrUsage) && isUsage(err) {
-		err = process.Usage("%w: see --help", err)
+		err = process.UsageErrorf("%w: see --help", err)
 	}
 	return process.ReportError(stderr, "toolsandbox", err)
 }
@@ -75,7 +75,7 @@ whole trajectory against a graph of milestones to reach and minefields to avoid.
 			return err
 		}
 		if err := flagrule.Check(cmd.Flags()); err != nil {
-			return process.Usage("%w", err)
+			return process.UsageErrorf("%w", err)
 		}
 		return nil
 	}

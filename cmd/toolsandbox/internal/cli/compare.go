@@ -26,7 +26,7 @@ the --out directory of a run, or the output directory of the original.`,
   toolsandbox compare idle floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return process.Usage("RUN: %d arguments given, expected the directories of two runs", len(args))
+				return process.UsageErrorf("RUN: %d arguments given, expected the directories of two runs", len(args))
 			}
 			return compareRuns(args[0], args[1], asJSON, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -51,7 +51,7 @@ func compareRuns(first, second string, asJSON bool, stdout, stderr io.Writer) er
 	}
 	compared := report.Compare(runs[0], runs[1], scenario.BaseName)
 	if compared.Better+compared.Equal+compared.Worse == 0 {
-		return process.Usage("RUN: %s and %s have no scenario with a score in common", first, second)
+		return process.UsageErrorf("RUN: %s and %s have no scenario with a score in common", first, second)
 	}
 	if err := warnOfDifferences(stderr, runs, records); err != nil {
 		return err

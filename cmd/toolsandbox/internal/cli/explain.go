@@ -40,7 +40,7 @@ the current catalogue.`,
   toolsandbox explain out turn_off_wifi --node 1 --json`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 2 {
-				return process.Usage("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
+				return process.UsageErrorf("RUN and SCENARIO: %d arguments given, expected a run's directory and a scenario", len(args))
 			}
 			return options.run(cmd.Context(), args[0], args[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -62,7 +62,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 	}
 	scenario := scenarios[scenarioName(entry.Name, scenarios)]
 	if scenario == nil {
-		return process.Usage("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
+		return process.UsageErrorf("SCENARIO: %s has no scenario %q: give the run's --pack", o.scorer.catalogue.SourceNames(), scenarioName(entry.Name, scenarios))
 	}
 	trajectory, err := runfile.ReadTrajectory(dir, entry.Name, o.scorer.digests[entry.Name], world.SchemaOrBuiltin(scenario.GetEvaluation().GetSchema()))
 	if err != nil {
@@ -86,7 +86,7 @@ func (o *explainOptions) run(ctx context.Context, dir, name string, stdout, stde
 		return wrapRejection("explain", entry.Name, err)
 	}
 	if o.node != "" && !explained.Filter(o.node) {
-		return process.Usage("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
+		return process.UsageErrorf("--node: %s has no milestone or minefield %q: expected a number or one of %s", entry.Name, o.node,
 			strings.Join(explained.Names(), ", "))
 	}
 	if o.asJSON {
@@ -123,8 +123,8 @@ func find(dir, name string, summary *runfile.Summary, scenarios map[string]*scen
 		if nearest := spelling.Nearest(name, known, 3); nearest != "" {
 			hint = fmt.Sprintf("did you mean %q?", nearest)
 		}
-		return nil, process.Usage("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
+		return nil, process.UsageErrorf("SCENARIO: the run in %s did not play %q: %s", dir, name, hint)
 	default:
-		return nil, process.Usage("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
+		return nil, process.UsageErrorf("SCENARIO: the run in %s played %s %d times: name one of %s to %s", dir, name, len(trials), names[0], names[len(names)-1])
 	}
 }

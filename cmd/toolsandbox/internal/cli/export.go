@@ -61,9 +61,9 @@ the same splits.`,
 func (o *exportOptions) run(stdout io.Writer) error {
 	switch {
 	case o.out == "":
-		return process.Usage("--out: missing, expected the directory of the data sets")
+		return process.UsageErrorf("--out: missing, expected the directory of the data sets")
 	case len(o.from.PackPaths) == 0:
-		return process.Usage("--pack: missing, expected euroeval or your own records")
+		return process.UsageErrorf("--pack: missing, expected euroeval or your own records")
 	}
 	sets, err := o.from.DataSets()
 	if err != nil {
@@ -100,7 +100,7 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		language := sets[i].Language
 		selected := len(o.languages) == 0 || slices.Contains(o.languages, language)
 		if selected && slices.Contains(known, language) {
-			return nil, process.Usage("--pack: two data sets in language %s, expected one per folder: export them one by one", language)
+			return nil, process.UsageErrorf("--pack: two data sets in language %s, expected one per folder: export them one by one", language)
 		}
 		known = append(known, language)
 		if !selected {
@@ -108,19 +108,19 @@ func (o *exportOptions) choose(sets []euroeval.DataSet) ([]*euroeval.Exported, e
 		}
 		folder := filepath.Join(o.out, language)
 		if _, err := os.Lstat(folder); err == nil {
-			return nil, process.Usage("--out: %s exists: choose another directory", folder)
+			return nil, process.UsageErrorf("--out: %s exists: choose another directory", folder)
 		} else if !errors.Is(err, fs.ErrNotExist) {
-			return nil, process.Usage("--out: %w", err)
+			return nil, process.UsageErrorf("--out: %w", err)
 		}
 		exported, err := sets[i].Export()
 		if err != nil {
-			return nil, process.Usage("--pack: %w", err)
+			return nil, process.UsageErrorf("--pack: %w", err)
 		}
 		selectedSets = append(selectedSets, exported)
 	}
 	for _, language := range o.languages {
 		if !slices.Contains(known, language) {
-			return nil, process.Usage("--language: no records in %q, expected some of %s", language, strings.Join(known, ", "))
+			return nil, process.UsageErrorf("--language: no records in %q, expected some of %s", language, strings.Join(known, ", "))
 		}
 	}
 	return selectedSets, nil

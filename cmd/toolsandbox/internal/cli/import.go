@@ -60,7 +60,7 @@ of all its scenarios and variants. It reports every mistake in the file as file:
   toolsandbox run --pack original --variants all --agent unhelpful --out floor`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return process.Usage("FILE: %d given, expected one file that tools/exporter wrote", len(args))
+				return process.UsageErrorf("FILE: %d given, expected one file that tools/exporter wrote", len(args))
 			}
 			return options.run(args[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -74,11 +74,11 @@ of all its scenarios and variants. It reports every mistake in the file as file:
 
 func (o *importOptions) run(path string, stdout, stderr io.Writer) error {
 	if o.out == "" {
-		return process.Usage("--out: missing, expected the directory of the new pack")
+		return process.UsageErrorf("--out: missing, expected the directory of the new pack")
 	}
 	data, err := scenario.ReadFile(path, maxOriginal)
 	if err != nil {
-		return process.Usage("FILE: %s: %w", path, err)
+		return process.UsageErrorf("FILE: %s: %w", path, err)
 	}
 	if err := o.vacant(); err != nil {
 		return err
@@ -133,9 +133,9 @@ func (o *importOptions) vacant() error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return process.Usage("--out: %w", err)
+		return process.UsageErrorf("--out: %w", err)
 	case len(entries) > 0 && !o.force:
-		return process.Usage("--out: %s is not empty: choose another directory, or --force", o.out)
+		return process.UsageErrorf("--out: %s is not empty: choose another directory, or --force", o.out)
 	}
 	return nil
 }

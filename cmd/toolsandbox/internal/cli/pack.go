@@ -31,11 +31,11 @@ which editors complete and check the YAML files. DIR must be new or empty and na
 		Example: "  toolsandbox pack new library\n  toolsandbox run --agent oracle --pack library --out out",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return process.Usage("DIR: %d given, expected the directory of the new pack", len(args))
+				return process.UsageErrorf("DIR: %d given, expected the directory of the new pack", len(args))
 			}
 			err := scenario.WritePackTemplate(args[0])
 			if errors.Is(err, fs.ErrExist) || errors.Is(err, scenario.ErrName) {
-				return process.Usage("DIR: %w", err)
+				return process.UsageErrorf("DIR: %w", err)
 			}
 			return err
 		},
@@ -111,10 +111,10 @@ without its servers, and its tools change only when freeze is run again.`,
 		Example: "  toolsandbox pack freeze shop",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return process.Usage("PACK: %d given, expected one directory", len(args))
+				return process.UsageErrorf("PACK: %d given, expected one directory", len(args))
 			}
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-				return process.Usage("PACK: %s is no directory, expected one that can be written to", args[0])
+				return process.UsageErrorf("PACK: %s is no directory, expected one that can be written to", args[0])
 			}
 			from := &catalogue.Selection{PackPaths: args, RefreshTools: true}
 			packs, err := from.Packs(cmd.Context(), cmd.ErrOrStderr())
@@ -144,7 +144,7 @@ func newPackProve() *cobra.Command {
 		Example: "  toolsandbox pack prove library\n  toolsandbox pack prove library 'return_*' --verbose",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return process.Usage("PACK: missing, expected a directory or a .zip file")
+				return process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 			}
 			options.from.PackPaths = args[:1]
 			options.from.Variants = []string{catalogue.PlainVariant}
@@ -158,7 +158,7 @@ func newPackProve() *cobra.Command {
 // packsOf selects the packs that the arguments name.
 func packsOf(args []string) (*catalogue.Selection, error) {
 	if len(args) == 0 {
-		return nil, process.Usage("PACK: missing, expected a directory or a .zip file")
+		return nil, process.UsageErrorf("PACK: missing, expected a directory or a .zip file")
 	}
 	return &catalogue.Selection{PackPaths: args}, nil
 }
@@ -166,7 +166,7 @@ func packsOf(args []string) (*catalogue.Selection, error) {
 // onePack describes the pack that the arguments name.
 func onePack(cmd *cobra.Command, args []string) (*describe.Pack, error) {
 	if len(args) > 1 {
-		return nil, process.Usage("PACK: %d given, expected one directory or .zip file", len(args))
+		return nil, process.UsageErrorf("PACK: %d given, expected one directory or .zip file", len(args))
 	}
 	from, err := packsOf(args)
 	if err != nil {

@@ -67,7 +67,7 @@ func (o *proveOptions) register(flags *pflag.FlagSet) {
 
 func (o *proveOptions) run(ctx context.Context, args []string, stdout, stderr io.Writer) (err error) {
 	if o.parallel < 1 || o.parallel > 10000 {
-		return process.Usage("--parallel: %d given, expected 1 to 10000", o.parallel)
+		return process.UsageErrorf("--parallel: %d given, expected 1 to 10000", o.parallel)
 	}
 	scenarios, err := o.from.Load(ctx, stderr, args)
 	if err == nil {

@@ -22,7 +22,7 @@ and prints the names of the changed files. It keeps comments and the meaning of 
 		Example: "  toolsandbox scenario fmt mine/*.yaml mine/worlds/*.yaml\n  toolsandbox scenario fmt --check mine/*.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return process.Usage("FILE: missing, expected files to format")
+				return process.UsageErrorf("FILE: missing, expected files to format")
 			}
 			changed := []string{}
 			for _, name := range args {
@@ -61,7 +61,7 @@ and prints the names of the changed files. It keeps comments and the meaning of 
 func format(name string, write bool) (different bool, err error) {
 	before, err := scenario.ReadFile(name, scenario.MaxFile)
 	if err != nil {
-		return false, process.Usage("FILE: %s: %w", name, err)
+		return false, process.UsageErrorf("FILE: %s: %w", name, err)
 	}
 	after, err := scenario.Format(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {

@@ -27,7 +27,7 @@ canonical toolsandbox.scenario.v1.Scenario, --proto its deterministic wire form.
 		Example: "  toolsandbox scenario show which_mateo\n  toolsandbox scenario show which_mateo_all_tools --json",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if asJSON && asProto {
-				return process.Usage("--json and --proto: both given, expected one")
+				return process.UsageErrorf("--json and --proto: both given, expected one")
 			}
 			subject, err := chosenSubject(cmd, &from, args)
 			if err != nil {
@@ -67,7 +67,7 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 		RunE: func(cmd *cobra.Command, args []string) error {
 			write, ok := map[string]func(*evaluationv1.Graph, *setupv1.Setup) string{"mermaid": describe.Mermaid, "dot": describe.DOT}[format]
 			if !ok {
-				return process.Usage("--format: %q given, expected mermaid or dot", format)
+				return process.UsageErrorf("--format: %q given, expected mermaid or dot", format)
 			}
 			subject, err := chosenSubject(cmd, &from, args)
 			if err != nil {
@@ -79,7 +79,7 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 				graph, kind = evaluation.GetMinefields(), "minefields"
 			}
 			if len(graph.GetNodes()) == 0 {
-				return process.Usage("NAME: %s has no %s", setup.GetName(), kind)
+				return process.UsageErrorf("NAME: %s has no %s", setup.GetName(), kind)
 			}
 			_, err = io.WriteString(cmd.OutOrStdout(), write(graph, setup))
 			return err
@@ -94,7 +94,7 @@ GitLab and many editors draw Mermaid, Graphviz draws DOT. show prints the same i
 // chosenSubject returns the one scenario that the arguments name, with its position.
 func chosenSubject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*describe.Subject, error) {
 	if len(args) != 1 {
-		return nil, process.Usage("NAME: %d given, expected one scenario", len(args))
+		return nil, process.UsageErrorf("NAME: %d given, expected one scenario", len(args))
 	}
 	c.Variants = []string{catalogue.PlainVariant}
 	scenarios, err := c.LoadExpanded(cmd.Context(), cmd.ErrOrStderr(), args)
@@ -102,7 +102,7 @@ func chosenSubject(cmd *cobra.Command, c *catalogue.Selection, args []string) (*
 		return nil, err
 	}
 	if len(scenarios) != 1 {
-		return nil, process.Usage("NAME: %q names %d scenarios, expected one", args[0], len(scenarios))
+		return nil, process.UsageErrorf("NAME: %q names %d scenarios, expected one", args[0], len(scenarios))
 	}
 	subject := &describe.Subject{Scenario: scenarios[0].Scenario()}
 	for _, name := range []string{scenarios[0].Base, scenarios[0].Name} {

@@ -102,11 +102,11 @@ DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 		Example: "  toolsandbox scenario new feed_the_cat --out mine\n  toolsandbox run --agent oracle --pack mine --out out",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return process.Usage("NAME: %d given, expected the name of the new scenario", len(args))
+				return process.UsageErrorf("NAME: %d given, expected the name of the new scenario", len(args))
 			}
 			text, world, err := scenario.Template(args[0])
 			if err != nil {
-				return process.Usage("NAME: %w", err)
+				return process.UsageErrorf("NAME: %w", err)
 			}
 			if out == "" {
 				_, err := cmd.OutOrStdout().Write(text)
@@ -123,11 +123,11 @@ DIR/NAME.yaml and, unless it exists, its world to DIR/worlds/plain.yaml.`,
 func writeTemplate(dir, name string, text, world []byte) error {
 	worlds := filepath.Join(dir, "worlds")
 	if err := os.MkdirAll(worlds, 0o755); err != nil {
-		return process.Usage("--out: %w", err)
+		return process.UsageErrorf("--out: %w", err)
 	}
 	file := filepath.Join(dir, name+".yaml")
 	if err := writeNew(file, text); errors.Is(err, os.ErrExist) {
-		return process.Usage("NAME: %s exists: choose another name", file)
+		return process.UsageErrorf("NAME: %s exists: choose another name", file)
 	} else if err != nil {
 		return fmt.Errorf("write scenario: %w", err)
 	}

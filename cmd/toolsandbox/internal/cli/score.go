@@ -45,7 +45,7 @@ which a measure of the pack's own failed get one.`,
   toolsandbox score out --write`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return process.Usage("RUN: missing, expected a run's directory")
+				return process.UsageErrorf("RUN: missing, expected a run's directory")
 			}
 			return options.run(cmd.Context(), args[0], args[1:], cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -76,7 +76,7 @@ func (o *scoreOptions) run(ctx context.Context, dir string, patterns []string, s
 	flagged := len(rescore.outcome.Flagged) > 0
 	if o.write {
 		if _, err := os.Stat(filepath.Join(dir, runfile.EuroEvalFile)); err == nil && changed {
-			return process.Usage("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
+			return process.UsageErrorf("--write: EuroEval's figures in %s would no longer match the scores: toolsandbox run --replay %s --out DIR grades the answers again",
 				filepath.Join(dir, runfile.EuroEvalFile), report.ShellWord(dir))
 		}
 		if err := rescore.write(scored, changed); err != nil {
@@ -119,7 +119,7 @@ func selectRollouts(dir string, patterns []string, summary *runfile.Summary, sce
 			for _, name := range []string{entry.Name, scenarioName(entry.Name, scenarios)} {
 				matched, err := path.Match(pattern, name)
 				if err != nil {
-					return nil, process.Usage("NAME: pattern %q: %w", pattern, err)
+					return nil, process.UsageErrorf("NAME: pattern %q: %w", pattern, err)
 				}
 				if matched {
 					selected[i], found = true, true
@@ -127,7 +127,7 @@ func selectRollouts(dir string, patterns []string, summary *runfile.Summary, sce
 			}
 		}
 		if !found {
-			return nil, process.Usage("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, runfile.SummaryFile)
+			return nil, process.UsageErrorf("NAME: the run in %s did not play %q: see the names in %s", dir, pattern, runfile.SummaryFile)
 		}
 	}
 	var indices []int

@@ -47,7 +47,7 @@ func (s *scorer) register(flags *pflag.FlagSet) {
 // load reads the record and the summary of the run in dir and the scenarios by name.
 func (s *scorer) load(ctx context.Context, warnings io.Writer, dir string) (*runfile.Summary, map[string]*scenariov1.Scenario, error) {
 	if err := s.installation.Network.Validate(); err != nil {
-		return nil, nil, process.Usage("%w", err)
+		return nil, nil, process.UsageErrorf("%w", err)
 	}
 	summary, run, err := readScores(dir, warnings)
 	if err != nil {
@@ -104,9 +104,9 @@ func readScores(dir string, warnings io.Writer) (*runfile.Summary, *runfile.Run,
 // noSummary is the error for a directory without the results of a run.
 func noSummary(dir string) error {
 	if _, err := runfile.ReadRun(dir); err == nil {
-		return process.Usage("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
+		return process.UsageErrorf("RUN: the run in %s has no results yet: toolsandbox run --out %s --resume with its flags plays it to its end", dir, report.ShellWord(dir))
 	}
-	return process.Usage("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
+	return process.UsageErrorf("RUN: %s holds no finished run: give the --out directory of toolsandbox run", dir)
 }
 
 // warnNotPlayed warns of a run that has not reached its end.

@@ -68,14 +68,14 @@ func (p *sessionSource) register(flags *pflag.FlagSet) {
 // prepare checks that sessions exist.
 func (p *sessionSource) prepare() error {
 	if err := p.installation.Network.Validate(); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	if p.installation.Network.Remote {
 		return p.rejectUnused()
 	}
 	if p.installation.Dir = p.dataDir; p.installation.Dir != "" {
 		if !exists(filepath.Join(p.dataDir, toolHostDirectory)) {
-			return process.Usage("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
+			return process.UsageErrorf("--data-dir: %s holds no sessions: give the --data-dir of a run", p.dataDir)
 		}
 		return nil
 	}
@@ -84,9 +84,9 @@ func (p *sessionSource) prepare() error {
 	case exists(filepath.Join(p.installation.Dir, toolHostDirectory)):
 		return nil
 	case play.HasRun(p.out):
-		return process.Usage("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
+		return process.UsageErrorf("--out: %s does not contain the run's sessions: add its --data-dir or, for a remote run, --remote with the services' addresses", p.out)
 	default:
-		return process.Usage("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))
+		return process.UsageErrorf("--out: %s holds no run: make one with toolsandbox run --agent oracle --out %s, or give the --out of another run", p.out, report.ShellWord(p.out))
 	}
 }
 
@@ -100,7 +100,7 @@ func exists(path string) bool {
 func (p *sessionSource) rejectUnused() error {
 	for name, isSet := range map[string]bool{"out": p.flags.Changed("out"), "data-dir": process.IsSet(p.flags.Lookup("data-dir"))} {
 		if isSet {
-			return process.Usage("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
+			return process.UsageErrorf("--%s: given, but --remote ignores it: sessions are at --toolhost-addr", name)
 		}
 	}
 	return nil
@@ -136,10 +136,10 @@ func (p *sessionSource) arguments() string {
 func positional(names ...string) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > len(names) {
-			return process.Usage("unexpected argument %q: see --help", args[len(names)])
+			return process.UsageErrorf("unexpected argument %q: see --help", args[len(names)])
 		}
 		if len(args) < len(names) {
-			return process.Usage("%s: missing, the arguments are %s: see --help", names[len(args)], strings.Join(names, " "))
+			return process.UsageErrorf("%s: missing, the arguments are %s: see --help", names[len(args)], strings.Join(names, " "))
 		}
 		return nil
 	}
@@ -149,7 +149,7 @@ func positional(names ...string) cobra.PositionalArgs {
 func messageOf(name, text string, last int) (int, error) {
 	index, err := strconv.Atoi(text)
 	if err != nil || index < 0 || index > last {
-		return 0, process.Usage("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
+		return 0, process.UsageErrorf("%s: %s given, expected a message from 0 to %d, the tool host's last one", name, text, last)
 	}
 	return index, nil
 }
@@ -166,7 +166,7 @@ func tablesOf(schema *world.Schema, text string) ([]world.Table, error) {
 		}
 		known = append(known, table.Name)
 	}
-	return nil, process.Usage("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
+	return nil, process.UsageErrorf("--table: unknown table %q, expected one of %s", text, strings.Join(known, ", "))
 }
 
 // printer prints itself for people and, through encoding/json, for programs.

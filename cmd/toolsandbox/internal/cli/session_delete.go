@@ -21,7 +21,7 @@ session. If one of the sessions does not exist, none is deleted. Logs, results a
 		Example: "  toolsandbox session delete before-the-call --out out\n  toolsandbox session delete nightly.17 nightly.18 --remote",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return process.Usage("ID: missing, expected at least one session: see --help")
+				return process.UsageErrorf("ID: missing, expected at least one session: see --help")
 			}
 			return nil
 		},

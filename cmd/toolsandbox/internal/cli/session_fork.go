@@ -25,7 +25,7 @@ later changes of one do not reach the other. The command is idempotent.`,
 		Args:    positional("ID", "NEW_ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !cmd.Flags().Changed("at") {
-				return process.Usage("--at: missing, expected the last shared message: see toolsandbox session show %s", report.ShellWord(args[0]))
+				return process.UsageErrorf("--at: missing, expected the last shared message: see toolsandbox session show %s", report.ShellWord(args[0]))
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {
 				found, err := verified(ctx, client, args[0])
@@ -75,7 +75,7 @@ anything differs, it prints the first difference and exits with 1.`,
 			until := -1
 			if cmd.Flags().Changed("to") {
 				if until = to; until < 0 {
-					return process.Usage("--to: %d given, expected a message, 0 or more", to)
+					return process.UsageErrorf("--to: %d given, expected a message, 0 or more", to)
 				}
 			}
 			return from.use(cmd.Context(), cmd.ErrOrStderr(), withLogs, func(ctx context.Context, client *session.Client) error {

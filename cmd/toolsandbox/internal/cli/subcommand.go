@@ -25,9 +25,9 @@ func unknownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if nearest := spelling.Nearest(args[0], names, 2); nearest != "" {
-		return process.Usage("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(), nearest)
+		return process.UsageErrorf("unknown command %q; did you mean %s %s?", args[0], cmd.CommandPath(), nearest)
 	}
-	return process.Usage("unknown command %q: see %s --help", args[0], cmd.CommandPath())
+	return process.UsageErrorf("unknown command %q: see %s --help", args[0], cmd.CommandPath())
 }
 
 // checkBuiltins makes cobra's own commands of the root reject what they do not know.
@@ -53,7 +53,7 @@ func checkBuiltins(root *cobra.Command) {
 // noArguments rejects arguments as a mistake on the command line.
 func noArguments(_ *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return process.Usage("unexpected argument %q: see --help", args[0])
+		return process.UsageErrorf("unexpected argument %q: see --help", args[0])
 	}
 	return nil
 }

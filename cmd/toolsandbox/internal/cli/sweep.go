@@ -54,16 +54,16 @@ func (i *installation) register(flags *pflag.FlagSet) {
 // use connects to the services and calls do.
 func (i *installation) use(ctx context.Context, stderr io.Writer, do func(context.Context, *rpc.Node) error) error {
 	if !i.config.Network.Remote {
-		return process.Usage("--remote: false given, expected true: a run in one process ends with its command")
+		return process.UsageErrorf("--remote: false given, expected true: a run in one process ends with its command")
 	}
 	if err := i.config.Network.Validate(); err != nil {
-		return process.Usage("%w", err)
+		return process.UsageErrorf("%w", err)
 	}
 	log := process.DefaultLog()
 	log.Level = "warn"
 	err := standalone.With(ctx, i.config, rpc.Options{Logger: log.New(stderr)}, do)
 	if unknown, ok := errors.AsType[*sweep.UnknownError](err); ok {
-		return process.Usage("ID: %w", unknown)
+		return process.UsageErrorf("ID: %w", unknown)
 	}
 	return err
 }
@@ -78,7 +78,7 @@ func sweepID(_ *cobra.Command, args []string) error {
 		return err
 	}
 	if args[0] == "" {
-		return process.Usage("ID: empty: see toolsandbox sweep list")
+		return process.UsageErrorf("ID: empty: see toolsandbox sweep list")
 	}
 	return sweep.CheckID("ID", args[0])
 }

@@ -132,7 +132,7 @@ func watchRollout(ctx context.Context, services *rpc.Node, id string, stdout io.
 		case errors.Is(err, io.EOF):
 			return nil
 		case status.Code(err) == codes.NotFound:
-			return process.Usage("--rollout: %s has not started or does not exist: see toolsandbox session list", id)
+			return process.UsageErrorf("--rollout: %s has not started or does not exist: see toolsandbox session list", id)
 		case err != nil:
 			return err
 		}

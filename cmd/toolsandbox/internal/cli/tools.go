@@ -69,7 +69,7 @@ and its arguments. An argument with a question mark is optional. With --remote i
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if options.asJSON && options.asMarkdown {
-				return process.Usage("--json and --markdown: both given, expected one")
+				return process.UsageErrorf("--json and --markdown: both given, expected one")
 			}
 			return options.run(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
@@ -105,7 +105,7 @@ func (o *toolsOptions) run(ctx context.Context, stdout, stderr io.Writer) error 
 // list asks a tool host: a remote one, or one in this process with an empty directory.
 func (o *toolsOptions) list(ctx context.Context, stderr io.Writer) (tools []*toolhostv1.ToolInfo, err error) {
 	if err := o.installation.Network.Validate(); err != nil {
-		return nil, process.Usage("%w", err)
+		return nil, process.UsageErrorf("%w", err)
 	}
 	o.installation.Services = onlyToolHost
 	err = standalone.WithTemporary(ctx, o.installation, "warn", stderr, func(ctx context.Context, m *rpc.Node) error {

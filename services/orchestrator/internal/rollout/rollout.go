@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -270,7 +271,7 @@ func (s *State) Calls() []*worldv1.Message {
 		s.messages[first-1].GetSender() == s.messages[last-1].GetSender() {
 		first--
 	}
-	return s.messages[first:last]
+	return slices.Clone(s.messages[first:last])
 }
 
 // Finish ends the rollout together with the last applied entry.

@@ -11,6 +11,7 @@ import (
 	otelcodes "go.opentelemetry.io/otel/codes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/toolsandbox/toolsandbox/internal/bus"
@@ -304,8 +305,10 @@ func (r *runner) respond(ctx context.Context, role worldv1.Role, player *agentgw
 	limited, cancel := context.WithTimeout(ctx, r.cfg.turnLimit(player))
 	var response *agentgwv1.RespondResponse
 	err = r.retryWithDocuments(limited, func() error {
-		response, err = r.peers.Agents.Respond(limited, request)
-		request.Fresh = false
+		if response, err = r.peers.Agents.Respond(limited, request); err != nil {
+			request = proto.CloneOf(request) // the handler may still read it
+			request.Fresh = false
+		}
 		return err
 	})
 	cancel()

@@ -10,6 +10,7 @@ package agentgwv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
@@ -624,7 +625,7 @@ var File_toolsandbox_agentgw_v1_agentgw_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\n" +
-	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a toolsandbox/world/v1/world.proto\"\xfb\x05\n" +
+	"$toolsandbox/agentgw/v1/agentgw.proto\x12\x16toolsandbox.agentgw.v1\x1a\x1bbuf/validate/validate.proto\x1a!toolsandbox/agentgw/v1/role.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/world/v1/world.proto\"\x81\x06\n" +
 	"\x0eRespondRequest\x12M\n" +
 	"\n" +
 	"rollout_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\trolloutId\x12\x1d\n" +
@@ -646,7 +647,7 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x05fresh\x18\x11 \x01(\bR\x05fresh\x12\x1d\n" +
 	"\x05round\x18\x12 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05round\x128\n" +
 	"\x13conversation_digest\x18\x13 \x01(\fB\a\xbaH\x04z\x02\x18 R\x12conversationDigest\x12\x16\n" +
-	"\x06prompt\x18\x14 \x01(\tR\x06prompt\"W\n" +
+	"\x06prompt\x18\x14 \x01(\tR\x06prompt:\x04\x80\xb5\x18\x01\"W\n" +
 	"\n" +
 	"SpendLimit\x12\x1f\n" +
 	"\x06tokens\x18\x01 \x01(\x03B\a\xbaH\x04\"\x02(\x00R\x06tokens\x12(\n" +
@@ -666,12 +667,12 @@ const file_toolsandbox_agentgw_v1_agentgw_proto_rawDesc = "" +
 	"\x10reasoning_tokens\x18\x04 \x01(\x03R\x0freasoningTokens\x12$\n" +
 	"\vcost_micros\x18\x05 \x01(\x03H\x00R\n" +
 	"costMicros\x88\x01\x01B\x0e\n" +
-	"\f_cost_micros\"\xfd\x01\n" +
+	"\f_cost_micros\"\x83\x02\n" +
 	"\x0fRespondResponse\x129\n" +
 	"\bmessages\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\bmessages\x129\n" +
 	"\afailure\x18\x02 \x01(\v2\x1f.toolsandbox.agentgw.v1.FailureR\afailure\x123\n" +
 	"\x05usage\x18\x03 \x01(\v2\x1d.toolsandbox.agentgw.v1.UsageR\x05usage\x12?\n" +
-	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled*\xb1\x01\n" +
+	"\tthrottled\x18\x04 \x01(\v2!.toolsandbox.agentgw.v1.ThrottledR\tthrottled:\x04\x80\xb5\x18\x01*\xb1\x01\n" +
 	"\fFailureClass\x12\x1d\n" +
 	"\x19FAILURE_CLASS_UNSPECIFIED\x10\x00\x12\x17\n" +
 	"\x13FAILURE_CLASS_MODEL\x10\x01\x12\x1a\n" +

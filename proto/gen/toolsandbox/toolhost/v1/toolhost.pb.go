@@ -10,6 +10,7 @@ package toolhostv1
 
 import (
 	_ "buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
+	_ "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/rpc/v1"
 	v1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	v11 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
@@ -1763,7 +1764,7 @@ var File_toolsandbox_toolhost_v1_toolhost_proto protoreflect.FileDescriptor
 
 const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\n" +
-	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xf1\x02\n" +
+	"&toolsandbox/toolhost/v1/toolhost.proto\x12\x17toolsandbox.toolhost.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1ctoolsandbox/rpc/v1/rpc.proto\x1a toolsandbox/setup/v1/setup.proto\x1a toolsandbox/world/v1/world.proto\"\xf1\x02\n" +
 	"\x14CreateSessionRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x121\n" +
@@ -1771,21 +1772,21 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x0fhosted_services\x18\x03 \x01(\x0e2'.toolsandbox.toolhost.v1.HostedServicesB\b\xbaH\x05\x82\x01\x02\x10\x01R\x0ehostedServices\x12!\n" +
 	"\fsetup_digest\x18\x04 \x01(\tR\vsetupDigest\x12\x16\n" +
 	"\x06replay\x18\x0f \x01(\bR\x06replay\x12@\n" +
-	"\aanswers\x18\x10 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\aanswers\"\xf2\x01\n" +
+	"\aanswers\x18\x10 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\aanswers\"\xf8\x01\n" +
 	"\x15CreateSessionResponse\x12;\n" +
 	"\vagent_tools\x18\x01 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\n" +
 	"agentTools\x129\n" +
 	"\n" +
 	"user_tools\x18\x02 \x03(\v2\x1a.toolsandbox.world.v1.ToolR\tuserTools\x12>\n" +
 	"\bversions\x18\x03 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12!\n" +
-	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest\"\x96\x02\n" +
+	"\ftools_digest\x18\x04 \x01(\tR\vtoolsDigest:\x04\x80\xb5\x18\x01\"\x9c\x02\n" +
 	"\x0eExecuteRequest\x12M\n" +
 	"\n" +
 	"session_id\x18\x01 \x01(\tB.\xbaH+r)\x18\xc8\x012$^[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*$R\tsessionId\x12\x1d\n" +
 	"\x05index\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x12>\n" +
 	"\x05calls\x18\x03 \x03(\v2\x1d.toolsandbox.world.v1.MessageB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x05calls\x12.\n" +
 	"\x0esession_digest\x18\x04 \x01(\fB\a\xbaH\x04z\x02\x18 R\rsessionDigest\x12\x1e\n" +
-	"\x03now\x18\x05 \x01(\x01B\a\xbaH\x04\x12\x02@\x01H\x00R\x03now\x88\x01\x01B\x06\n" +
+	"\x03now\x18\x05 \x01(\x01B\a\xbaH\x04\x12\x02@\x01H\x00R\x03now\x88\x01\x01:\x04\x80\xb5\x18\x01B\x06\n" +
 	"\x04_now\"\xab\x01\n" +
 	"\tExecution\x12\x1d\n" +
 	"\x05index\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05index\x123\n" +
@@ -1798,7 +1799,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"executions\"N\n" +
 	"\x16RestoreSessionResponse\x12\x1a\n" +
 	"\brepeated\x18\x01 \x01(\x05R\brepeated\x12\x18\n" +
-	"\adropped\x18\x02 \x01(\x05R\adropped\"\xaa\x03\n" +
+	"\adropped\x18\x02 \x01(\x05R\adropped\"\xb0\x03\n" +
 	"\x0fExecuteResponse\x127\n" +
 	"\aanswers\x18\x01 \x03(\v2\x1d.toolsandbox.world.v1.MessageR\aanswers\x12>\n" +
 	"\bversions\x18\x02 \x03(\v2\".toolsandbox.world.v1.TableVersionR\bversions\x12)\n" +
@@ -1807,7 +1808,7 @@ const file_toolsandbox_toolhost_v1_toolhost_proto_rawDesc = "" +
 	"\x0esession_digest\x18\x05 \x01(\fR\rsessionDigest\x12O\n" +
 	"\x0fservice_answers\x18\x06 \x03(\v2&.toolsandbox.toolhost.v1.ServiceAnswerR\x0eserviceAnswers\x12\x15\n" +
 	"\x03now\x18\a \x01(\x01H\x01R\x03now\x88\x01\x01\x12\x1e\n" +
-	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01B\x11\n" +
+	"\bnext_due\x18\b \x01(\x01H\x02R\anextDue\x88\x01\x01:\x04\x80\xb5\x18\x01B\x11\n" +
 	"\x0f_ended_at_indexB\x06\n" +
 	"\x04_nowB\v\n" +
 	"\t_next_due\"\x99\x01\n" +
