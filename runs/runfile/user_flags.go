@@ -9,7 +9,7 @@ import (
 
 // UserFlag is a place where a simulated user left its role.
 type UserFlag struct {
-	// Rule is assistant, early_end, invented, leak or unasked.
+	// Rule is assistant, early_end, invented, leak, never_ends, repeats or unasked.
 	Rule string `json:"rule"`
 	// Index is the index of the message.
 	Index int `json:"index"`

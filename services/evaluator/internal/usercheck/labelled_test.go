@@ -120,8 +120,8 @@ func parseCall(call string) *worldv1.Message {
 	return message(user, environment, sandbox.ComposeSource("call_1", tool, python.Repr(arguments.Value())))
 }
 
-// readLabelled reads a file in the format of testdata/labelled.txt, or with the user's fields
-// instead of scenarios, as in testdata/heldout.txt.
+// readLabelled reads turns written by hand, in the format of testdata/heldout.txt. A file may name
+// scenarios instead of the user's fields.
 func readLabelled(t *testing.T, name string) (list []judgedMessage, conversations int) {
 	t.Helper()
 	file := filepath.Join("testdata", name)
@@ -166,12 +166,37 @@ func readLabelled(t *testing.T, name string) (list []judgedMessage, conversation
 // tally counts the flags of a rule.
 type tally struct{ right, wrong, missed int }
 
+// flags is the number of flags.
+func (t tally) flags() int { return t.right + t.wrong }
+
 // precision is the share of correct flags.
-func (t tally) precision() float64 { return float64(t.right) / float64(t.right+t.wrong) }
+func (t tally) precision() float64 { return float64(t.right) / float64(t.flags()) }
 
 func (t tally) row(rule string) string {
-	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %.2f | %.2f |\n", rule, t.right+t.missed, t.right, t.wrong, t.missed,
-		t.precision(), float64(t.right)/float64(t.right+t.missed))
+	precision := "–"
+	if t.flags() > 0 {
+		precision = fmt.Sprintf("%.2f", t.precision())
+	}
+	return fmt.Sprintf("| `%s` | %d | %d | %d | %d | %s | %.2f |\n", rule, t.right+t.missed, t.right, t.wrong, t.missed,
+		precision, float64(t.right)/float64(t.right+t.missed))
+}
+
+// tallies counts flags by rule.
+type tallies map[string]tally
+
+// add adds flags of a rule.
+func (t tallies) add(rule string, right, wrong, missed int) {
+	count := t[rule]
+	t[rule] = tally{count.right + right, count.wrong + wrong, count.missed + missed}
+}
+
+// table returns a table for docs/users.md.
+func (t tallies) table() string {
+	table := "| rule | broken | found | wrong | missed | precision | recall |\n| -- | -- | -- | -- | -- | -- | -- |\n"
+	for _, rule := range slices.Sorted(maps.Keys(t)) {
+		table += t[rule].row(rule)
+	}
+	return table
 }
 
 // quoted reports whether evidence is verbatim in the instructions or the conversation.
@@ -185,23 +210,21 @@ func quoted(j judgedMessage, evidence string) bool {
 	return strings.Contains(j.told.GetGoal(), evidence)
 }
 
-// measure counts the flags of the messages of a file. It fails the test if evidence differs from
-// the judgement.
-func measure(t *testing.T, name string) (tallies map[string]tally, table string) {
+// measure adds the flags of the messages of a file. It fails the test if evidence differs from the
+// judgement.
+func measure(t *testing.T, name string, counts tallies) (turns, conversations int) {
 	t.Helper()
 	list, conversations := readLabelled(t, name)
-	tallies = make(map[string]tally)
 	for _, j := range list {
 		found := make(map[string]bool)
 		for _, flag := range check(j.told, j.view, j.said) {
 			rule, evidence := flag.GetRule(), flag.GetEvidence()
 			found[rule] = true
-			count := tallies[rule]
 			if want, ok := j.broken[rule]; !ok {
-				count.wrong++
+				counts.add(rule, 0, 1, 0)
 				t.Logf("%s:%d: %q: wrong flag %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
 			} else {
-				count.right++
+				counts.add(rule, 1, 0, 0)
 				if want != "" && evidence != want {
 					t.Errorf("%s:%d: %s: got the evidence %q, want %q", name, j.line, rule, evidence, want)
 				}
@@ -209,55 +232,61 @@ func measure(t *testing.T, name string) (tallies map[string]tally, table string)
 			if !quoted(j, evidence) {
 				t.Errorf("%s:%d: %s: got the evidence %q, want words that were said", name, j.line, rule, evidence)
 			}
-			tallies[rule] = count
 		}
 		for rule, evidence := range j.broken {
 			if !found[rule] {
-				count := tallies[rule]
-				count.missed++
-				tallies[rule] = count
+				counts.add(rule, 0, 0, 1)
 				t.Logf("%s:%d: %q: missed %s: %q", name, j.line, sandbox.Content(j.said), rule, evidence)
 			}
 		}
 	}
-	table = fmt.Sprintf("%d turns in %d conversations:\n\n| rule | broken | found | wrong | missed | precision | recall |\n| -- | -- | -- | -- | -- | -- | -- |\n", len(list), conversations)
-	for rule := range tallies {
-		if heldOutFiles[rule] == "" {
-			t.Errorf("%s: %s: no held-out messages measure this rule", name, rule)
-		}
-	}
-	for _, rule := range slices.Sorted(maps.Keys(heldOutFiles)) {
-		if tallies[rule] != (tally{}) {
-			table += tallies[rule].row(rule)
-		}
-	}
-	return tallies, table
+	return len(list), conversations
 }
 
-// heldOutFiles are the files that no rule was changed on, by the rule that they measure.
-var heldOutFiles = map[string]string{
-	usercheck.Assistant: "heldout.txt", usercheck.EarlyEnd: "heldout.txt", usercheck.Invented: "heldout.txt", usercheck.Leak: "heldout.txt",
-	usercheck.Unasked: "consents.txt",
-}
-
-// TestPrecisionOnJudgedMessages measures the rules on judged messages. docs/users.md contains the
-// results. On a rule's held-out messages four of five of its flags must be correct.
-func TestPrecisionOnJudgedMessages(t *testing.T) {
-	const minPrecision = 0.8
+// TestPrecision measures the rules on turns of models and on turns written by hand. docs/users.md
+// contains the results. A rule needs the precision minPrecision: on models.txt, or on the turns
+// written by hand if it has fewer than minFlags flags there.
+func TestPrecision(t *testing.T) {
+	const minPrecision, minFlags = 0.9, 5
 	page, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "users.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"heldout.txt", "labelled.txt", "fresh.txt", "audited.txt", "unseen.txt", "consents.txt"} {
-		tallies, table := measure(t, name)
-		t.Logf("%s: %s", name, table)
-		if !strings.Contains(string(page), table) {
-			t.Errorf("docs/users.md: got another table, want for %s\n%s", name, table)
+	played, written := make(tallies), make(tallies)
+	turns, faulty, flagged := 0, 0, 0
+	rollouts := readModels(t)
+	for _, r := range rollouts {
+		turns += len(r.rules)
+		isFaulty, isFlagged := r.measure(t, played)
+		if isFaulty {
+			faulty++
 		}
-		for rule, heldOut := range heldOutFiles {
-			if count := tallies[rule]; name == heldOut && !(count.precision() >= minPrecision) { // NaN without a flag
-				t.Errorf("%s: %s: got a precision of %.2f, want %.2f or more, or no such rule", name, rule, count.precision(), minPrecision)
-			}
+		if isFlagged {
+			flagged++
+		}
+	}
+	paragraphs := []string{fmt.Sprintf("%d turns in %d conversations:\n\n%s", turns, len(rollouts), played.table()),
+		fmt.Sprintf("%d of the %d conversations with a fault have a correct flag", flagged, faulty)}
+	turns, conversations := 0, 0
+	for _, name := range []string{"heldout.txt", "unseen.txt", "consents.txt"} {
+		inFile, ofFile := measure(t, name, written)
+		turns, conversations = turns+inFile, conversations+ofFile
+	}
+	paragraphs = append(paragraphs, fmt.Sprintf("%d turns in %d conversations:\n\n%s", turns, conversations, written.table()))
+	for _, paragraph := range paragraphs {
+		if !strings.Contains(string(page), paragraph) {
+			t.Errorf("docs/users.md: got another text, want\n%s", paragraph)
+		}
+	}
+	for _, rule := range []string{
+		usercheck.Assistant, usercheck.EarlyEnd, usercheck.Invented, usercheck.Leak, usercheck.NeverEnds, usercheck.Repeats, usercheck.Unasked,
+	} {
+		count := played[rule]
+		if count.flags() < minFlags {
+			count = written[rule]
+		}
+		if !(count.precision() >= minPrecision) { // NaN without a flag
+			t.Errorf("%s: got a precision of %.2f, want %.2f or more, or no such rule", rule, count.precision(), minPrecision)
 		}
 	}
 }

@@ -31,6 +31,11 @@ const (
 	Invented = "invented"
 	// Unasked: the user allows an action for which the agent has not asked.
 	Unasked = "unasked"
+	// Repeats: the user says nearly the same as before, although the agent has answered it. The first
+	// repetition counts.
+	Repeats = "repeats"
+	// NeverEnds: the user goes on although the agent has finished. The last text counts.
+	NeverEnds = "never_ends"
 )
 
 const (
@@ -67,10 +72,17 @@ func Check(user *evaluationv1.User, messages []*worldv1.Message, from int) []*bu
 				return flags[:MaxFlags]
 			}
 		}
-		for _, m := range messages[start:end] {
+		for i, m := range messages[start:end] {
+			if isDemonstration(m) {
+				continue
+			}
 			c.addVisible(m)
+			c.follow(m, start+i)
 		}
 		start = end
+	}
+	if at := c.neverEnds(); at >= from {
+		flags = append(flags, &busv1.UserFlag{Rule: NeverEnds, Index: messages[at].GetIndex(), Evidence: clip(sandbox.Content(messages[at]))})
 	}
 	return flags
 }
@@ -82,6 +94,7 @@ type finding struct{ rule, evidence string }
 type check struct {
 	knowledge
 	consents
+	dialogue
 	tools           []string // the user's own tools
 	instructions    []instructionWord
 	goal            string   // the user's goal
@@ -105,11 +118,16 @@ func newCheck(user *evaluationv1.User) *check {
 	return c
 }
 
-// addVisible adds a message that the user can see. It ignores demonstrations, whose facts do not
-// apply.
+// isDemonstration reports whether a message is no part of the conversation: an instruction or a
+// demonstration, whose facts do not apply.
+func isDemonstration(m *worldv1.Message) bool {
+	return m.GetSender() == worldv1.Role_ROLE_SYSTEM || len(m.GetVisibleTo()) == 1
+}
+
+// addVisible adds a message of the conversation if the user can see it.
 func (c *check) addVisible(m *worldv1.Message) {
-	const system, user, agent = worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
-	if m.GetSender() == system || len(m.GetVisibleTo()) == 1 || !world.VisibleTo(m, user) {
+	const user, agent = worldv1.Role_ROLE_USER, worldv1.Role_ROLE_AGENT
+	if !world.VisibleTo(m, user) {
 		return
 	}
 	text := truncate(sandbox.Content(m))
@@ -160,7 +178,7 @@ func (c *check) message(m *worldv1.Message) []finding {
 		return c.call(m)
 	}
 	text := truncate(sandbox.Content(m))
-	found := violated(Assistant, c.findAssistant(text))
+	found := append(violated(Assistant, c.findAssistant(text)), violated(Repeats, c.findRepeat(text))...)
 	if !writtenCall.MatchString(text) {
 		asksForName := wantsName.MatchString(c.agent) || wantsPlace.MatchString(c.agent)
 		found = append(found, violated(Invented, c.findInvented(text, asksForName))...)

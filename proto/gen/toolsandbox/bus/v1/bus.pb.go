@@ -1315,8 +1315,8 @@ func (x *Match) GetSimilarity() float64 {
 // UserFlag is a place where a simulated user may have left its role.
 type UserFlag struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The rule: leak, assistant, invented, unasked, or early_end, which occurs at most once per
-	// rollout.
+	// The rule: leak, assistant, invented, unasked, or one that occurs at most once per rollout:
+	// early_end, repeats or never_ends.
 	Rule string `protobuf:"bytes,1,opt,name=rule,proto3" json:"rule,omitempty"`
 	// Index of the message.
 	Index int32 `protobuf:"varint,2,opt,name=index,proto3" json:"index,omitempty"`
