@@ -66,6 +66,7 @@ func attempt(t *testing.T, args ...string) (code int, stderr string) {
 // TestRateLimitedServer runs 200 concurrent rollouts with a server that answers 8 concurrent
 // requests and rejects the rest. The limiter adapts, and every rollout gets its score.
 func TestRateLimitedServer(t *testing.T) {
+	t.Parallel()
 	const concurrency, rollouts = 8, 200
 	server := startChatServer(t)
 	var running, refused atomic.Int32
@@ -104,6 +105,7 @@ func TestRateLimitedServer(t *testing.T) {
 // TestSpendLimit exceeds the spend limit, in one process and with four. The run stops and reports
 // it. --resume with a higher limit runs exactly the missing rollouts and repeats no request.
 func TestSpendLimit(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	for name, place := range map[string][]string{"one": nil, "four": services.ClientArgs()} {
 		t.Run(name, func(t *testing.T) {

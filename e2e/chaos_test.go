@@ -103,6 +103,7 @@ func (r *remote) succeed(t *testing.T) {
 // remote run. The command line continues, and every result exists once and equals the undisturbed
 // run.
 func TestLongOrchestratorKills(t *testing.T) {
+	t.Parallel()
 	const kills, trials = 6, 40
 	services := start(t)
 	var patient atomic.Bool
@@ -151,6 +152,7 @@ func TestLongOrchestratorKills(t *testing.T) {
 // TestLongNATSOutage stops NATS for longer than any request waits, while a plug-in agent plays a
 // remote run and the evaluator has logs to score.
 func TestLongNATSOutage(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	plug := serveAgent(t, switchWifiOff)
 	flags := []string{"run", "--agent", plug, "--trials", "20", "--parallel", "2", "turn_off_wifi", "is_cellular_on", "--out"}

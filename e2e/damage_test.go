@@ -163,6 +163,7 @@ func TestLongDamagedStores(t *testing.T) {
 // TestResumeWithoutResults loses the results and the recorded replies of a finished run. Resuming
 // it names its rollouts and asks nobody; resuming it again plays them.
 func TestResumeWithoutResults(t *testing.T) {
+	t.Parallel()
 	var turns atomic.Int32
 	plug := serveAgent(t, func(_ context.Context, c *agent.Conversation) (agent.Reply, error) {
 		turns.Add(1)
@@ -196,6 +197,7 @@ func TestResumeWithoutResults(t *testing.T) {
 // TestResumeKilledWithoutResults is the same for a run that was killed before its first end, which
 // has only its trajectories.
 func TestResumeKilledWithoutResults(t *testing.T) {
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	flags := []string{"run", "--agent", "oracle", "--trials", "3", "--parallel", "2", "--out", out}
 	killAt(t, 20, flags...)

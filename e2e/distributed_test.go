@@ -55,6 +55,7 @@ func TestFourProcessesEqualOne(t *testing.T) {
 // TestLongKilledServices kills every service while rollouts run. After its restart each rollout
 // finishes once, with the scores and messages of an undisturbed run.
 func TestLongKilledServices(t *testing.T) {
+	t.Parallel()
 	const trials = 3
 	flags := []string{"run", "--agent", "random", "--trials", fmt.Sprint(trials), "--parallel", "4"}
 	baseline, disturbed := filepath.Join(t.TempDir(), "calm"), filepath.Join(t.TempDir(), "shaken")

@@ -31,6 +31,7 @@ const fileMark = "# file: "
 // TestLongDocumentedCommands runs every command of a `sh` block in a document. The commands of one
 // document share a directory and run in order.
 func TestLongDocumentedCommands(t *testing.T) {
+	t.Parallel()
 	commands := documented(t)
 	directories := make(map[string]string)
 	for _, c := range commands {
@@ -205,6 +206,7 @@ func TestPythonPageExample(t *testing.T) {
 // TestArchitectureTree checks that the tree of docs/architecture.md names every folder of the
 // repository, every package that is shared and every package about runs.
 func TestArchitectureTree(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile(filepath.Join("..", "docs", "architecture.md"))
 	if err != nil {
 		t.Fatal(err)

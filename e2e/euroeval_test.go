@@ -16,6 +16,7 @@ import (
 // and the functions as tools, but not the answers. Its texts count as no call, which is correct if
 // no function fits.
 func TestPluginAnswersRecords(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

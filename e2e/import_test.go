@@ -14,6 +14,7 @@ import (
 // TestLongImport imports all scenarios of the original. Recorded trajectories of the pack's
 // scenarios match, and every variant can run.
 func TestLongImport(t *testing.T) {
+	t.Parallel()
 	pack, out := filepath.Join(t.TempDir(), "pack"), filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "scenario", "import", vectortest.Dir(t, "scenarios.json"), "--out", pack)
 	for _, flags := range [][]string{nil, {"--score-only"}} {
@@ -37,6 +38,7 @@ func TestLongImport(t *testing.T) {
 
 // TestExporter runs the exporter's tests, which only need Python.
 func TestExporter(t *testing.T) {
+	t.Parallel()
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Fatal(err)

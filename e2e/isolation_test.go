@@ -51,6 +51,7 @@ func secretWires() []string {
 // spans, errors and descriptions, and what tool servers receive. Only the evaluator receives the
 // text. A text in the setup, in contrast, reaches all players and servers.
 func TestLongEvaluatorIsolation(t *testing.T) {
+	t.Parallel()
 	r := record.New(canary, leak)
 	plugin := servePlugin(t)
 	gateway, err := r.GRPC(wire(cluster.AgentGateway, "plug-in"), plugin)

@@ -43,6 +43,7 @@ tools:
 // TestLongRegistryServers calls tools of MCP servers from a package registry, and replays the run
 // without them.
 func TestLongRegistryServers(t *testing.T) {
+	t.Parallel()
 	programs, err := filepath.Abs(filepath.Join("..", ".bin", "mcp", "bin"))
 	if err != nil {
 		t.Fatal(err)

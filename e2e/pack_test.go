@@ -18,6 +18,7 @@ var examplePacks = []string{filepath.Join("..", "packs", "ride"), filepath.Join(
 
 // TestLongExamplePacks proves packs and runs them in all variants.
 func TestLongExamplePacks(t *testing.T) {
+	t.Parallel()
 	for _, pack := range examplePacks {
 		t.Run(filepath.Base(pack), func(t *testing.T) {
 			if printed := toolsandbox(t, "pack", "prove", pack); !strings.Contains(printed, " proven, 0 failed ") {
@@ -43,6 +44,7 @@ func TestLongExamplePacks(t *testing.T) {
 
 // TestLongTimerPack proves the built-in pack of timers. Its tools schedule events.
 func TestLongTimerPack(t *testing.T) {
+	t.Parallel()
 	if printed := toolsandbox(t, "scenario", "prove", "--pack", "timer"); !strings.Contains(printed, "6 proven, 0 failed ") {
 		t.Errorf("prove: got\n%s\nwant all scenarios proven", printed)
 	}
@@ -81,6 +83,7 @@ func killToolHost(n int) (service string, lose bool) { return cluster.ToolHost, 
 // TestLongTimersKilled kills the tool host and the orchestrator alternately while events interrupt
 // conversations.
 func TestLongTimersKilled(t *testing.T) {
+	t.Parallel()
 	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", "timer", "--trials", "80"}, func(n int) (string, bool) {
 		if n%2 == 1 {
 			return cluster.Orchestrator, false
@@ -134,12 +137,14 @@ def take_steps(name: str, count: int) -> float:
 
 // TestLongPackToolsKilled kills the tool host repeatedly while a pack's tools run.
 func TestLongPackToolsKilled(t *testing.T) {
+	t.Parallel()
 	pack := writeServedPack(t, slowPack, "")
 	runWithKills(t, cluster.Config{}, []string{"run", "--agent", "oracle", "--pack", pack, "--trials", "100"}, killToolHost)
 }
 
 // TestLongToolServerKilled kills the tool host repeatedly during its requests to a tool server.
 func TestLongToolServerKilled(t *testing.T) {
+	t.Parallel()
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "desk=grpc://" + server.address}}
@@ -149,6 +154,7 @@ func TestLongToolServerKilled(t *testing.T) {
 // TestLongPackMeasuresKilled kills the evaluator again and again while it scores by the measures of
 // a pack's own, which docs/measures.md shows.
 func TestLongPackMeasuresKilled(t *testing.T) {
+	t.Parallel()
 	files := make(map[string]string)
 	for _, c := range documented(t) {
 		if name, of := strings.CutPrefix(c.file, "shop/"); of && strings.HasSuffix(c.document, "measures.md") {

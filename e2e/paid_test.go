@@ -236,6 +236,7 @@ func eventually(t *testing.T, what string, holds func() bool) {
 // answers. Every (rollout, message index) is requested once. The provider's quota between kills
 // keeps the run from ending early.
 func TestPaidOnce(t *testing.T) {
+	t.Parallel()
 	const trials, kills, few, atStake = 20, 3, 10, 8
 	server, delivery, provider := startChatServer(t), newGate(), &quota{}
 	provider.set(0)

@@ -194,6 +194,7 @@ func exchanges(t *testing.T, run string) (lines int) {
 
 // TestReplayPlugin replays a run of a stopped plug-in.
 func TestReplayPlugin(t *testing.T) {
+	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -241,6 +242,7 @@ func TestReplayServices(t *testing.T) {
 // TestReplayFailure replays a run whose provider rejected requests. The failures are equal, and no
 // request is sent.
 func TestReplayFailure(t *testing.T) {
+	t.Parallel()
 	server := startChatServer(t)
 	server.status = http.StatusUnauthorized
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
@@ -266,6 +268,7 @@ func wantFailure(t *testing.T, want string, args ...string) {
 // TestReplayMissing removes the last reply of a recording, then all of it. The rollout fails with
 // the missing index, and no request is sent. Without a recording no rollout starts.
 func TestReplayMissing(t *testing.T) {
+	t.Parallel()
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
@@ -344,6 +347,7 @@ func dropReply(t *testing.T, path string) (index int32) {
 // TestReplayOfChangedRecording changes a reply of a recording, its specification, and the digest of
 // the first conversation, which stands for another version of the program.
 func TestReplayOfChangedRecording(t *testing.T) {
+	t.Parallel()
 	server := startChatServer(t)
 	out := filepath.Join(t.TempDir(), "out")
 	toolsandbox(t, "run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi")
@@ -364,6 +368,7 @@ func TestReplayOfChangedRecording(t *testing.T) {
 // TestRecordingStays loses the replies and exchanges in the streams after a run has ended. Resuming
 // it keeps their files.
 func TestRecordingStays(t *testing.T) {
+	t.Parallel()
 	server := startChatServer(t)
 	out, calm := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "calm")
 	flags := []string{"run", "--agent", "openai:m", "--base-url", server.URL, "--out", out, "turn_off_wifi"}

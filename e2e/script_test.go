@@ -13,12 +13,14 @@ import (
 
 // TestScripts runs testdata/script, which covers the command line with all services in its process.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	runScripts(t, "*.txtar", nil)
 }
 
 // TestScriptsOverFourProcesses runs the scripts that replay or resume rollouts, as a client of four
 // services.
 func TestScriptsOverFourProcesses(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	runScripts(t, "run*.txtar", []string{
 		"TOOLSANDBOX_REMOTE=true",

@@ -12,12 +12,6 @@ import (
 	"testing"
 )
 
-// programsOnPath adds the programs under test to PATH, for commands of packs.
-func programsOnPath(t *testing.T) {
-	t.Helper()
-	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
-}
-
 // wantNoFileWith fails the test if any file below a directory contains a text.
 func wantNoFileWith(t *testing.T, dir, text string) {
 	t.Helper()
@@ -42,7 +36,6 @@ func wantNoFileWith(t *testing.T, dir, text string) {
 // output and no stored file of a run contains the key or an argument of the server's command.
 func TestServerEnvironment(t *testing.T) {
 	const key, argument = "key-77b1f03a9c", "argument-4d1c9e"
-	programsOnPath(t)
 	pack := filepath.Join("testdata", "pack", "environment")
 	for _, command := range [][]string{{"pack", "show", pack}, {"run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "out")}} {
 		mustContain(t, command[0]+" without the key", refused(t, command...), "pack.yaml:5:23: needs: the environment variable DESK_KEY is missing; set it")

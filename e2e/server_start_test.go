@@ -18,7 +18,7 @@ var cartPack = filepath.Join("testdata", "pack", "cart")
 
 // TestServerStartedOnce counts how often commands that load a pack start its program.
 func TestServerStartedOnce(t *testing.T) {
-	programsOnPath(t)
+	t.Parallel()
 	starts := filepath.Join(t.TempDir(), "starts")
 	scenarios, err := os.ReadFile(filepath.Join(cartPack, "cart.yaml"))
 	if err != nil {
@@ -56,7 +56,7 @@ func TestServerStartedOnce(t *testing.T) {
 // TestServerInterrupted interrupts commands during the start of a program that never answers and
 // ignores requests to terminate. The program and its child must end.
 func TestServerInterrupted(t *testing.T) {
-	programsOnPath(t)
+	t.Parallel()
 	scenarios, err := os.ReadFile(filepath.Join(cartPack, "cart.yaml"))
 	if err != nil {
 		t.Fatal(err)

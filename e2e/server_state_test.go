@@ -13,8 +13,7 @@ import (
 // TestServerState proves and plays a pack whose server keeps state for each session. It replays the
 // run without the server.
 func TestServerState(t *testing.T) {
-	path := os.Getenv("PATH")
-	programsOnPath(t)
+	without := strings.ReplaceAll(os.Getenv("PATH"), bin+string(os.PathListSeparator), "")
 	out, again := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "again")
 	mustContain(t, "prove", toolsandbox(t, "pack", "prove", cartPack, "cups_and_tea"), "1 proven, 0 failed")
 	for _, args := range [][]string{
@@ -38,7 +37,7 @@ func TestServerState(t *testing.T) {
 		}
 		mustContain(t, "replay of the session", toolsandbox(t, "session", "replay", name, "--out", out), "are identical")
 	}
-	t.Setenv("PATH", path)
+	t.Setenv("PATH", without)
 	toolsandbox(t, "run", "--replay", out, "--out", again)
 	equalRuns(t, out, again)
 	mustContain(t, "run without the server", refused(t, "run", "--agent", "oracle", "--pack", cartPack, "--out", filepath.Join(t.TempDir(), "away")),
@@ -48,7 +47,7 @@ func TestServerState(t *testing.T) {
 // TestStateIsNotRecorded loads a pack with a recorded answer of a server with state, which is an
 // error.
 func TestStateIsNotRecorded(t *testing.T) {
-	programsOnPath(t)
+	t.Parallel()
 	files := make(map[string]string)
 	for _, name := range []string{"pack.yaml", "cart.yaml"} {
 		text, err := os.ReadFile(filepath.Join(cartPack, name))
@@ -66,7 +65,7 @@ func TestStateIsNotRecorded(t *testing.T) {
 // TestLongServerStateKilled kills the tool host repeatedly during requests to servers that keep
 // state for each session.
 func TestLongServerStateKilled(t *testing.T) {
-	programsOnPath(t)
+	t.Parallel()
 	cfg := cluster.Config{ToolHostArgs: []string{"--toolhost-tool-server", "cart=stdio:mcpserver cart"}}
 	runWithKills(t, cfg, []string{"run", "--agent", "oracle", "--pack", cartPack, "--trials", "150"}, killToolHost)
 }

@@ -130,6 +130,7 @@ func statesOf(t *testing.T, services *cluster.Cluster) map[string]sweepState {
 
 // TestSweepCommands lists sweeps, watches one twice, and checks the error for an unknown one.
 func TestSweepCommands(t *testing.T) {
+	t.Parallel()
 	services := start(t)
 	at := sweepFlags(services)
 	if output := toolsandbox(t, append([]string{"sweep", "list"}, at...)...); !strings.Contains(output, "sweep") {

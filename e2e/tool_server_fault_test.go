@@ -32,6 +32,7 @@ const orderScenario = `write_anew:
 // The outcome is that of the first order in which a call raises. A replay without the server has
 // the same one.
 func TestToolServerOrder(t *testing.T) {
+	t.Parallel()
 	server := serveTools(t, "127.0.0.1:0")
 	files := maps.Clone(deskPack)
 	files["desk.yaml"] = orderScenario
@@ -55,6 +56,7 @@ func TestToolServerOrder(t *testing.T) {
 
 // TestToolServerNames declares tools of a server with the names of other tools.
 func TestToolServerNames(t *testing.T) {
+	t.Parallel()
 	nothing := func(context.Context, *tools.Call, struct{}) (any, error) { return nil, nil }
 	server := serveTools(t, "127.0.0.1:0", tools.New("add_contact", "Adds a contact.", nothing), tools.New("len", "Measures.", nothing))
 	other := serveTools(t, "127.0.0.1:0")
@@ -76,6 +78,7 @@ func TestToolServerNames(t *testing.T) {
 
 // TestUnknownToolServer uses names of servers that a pack or a tool host does not have.
 func TestUnknownToolServer(t *testing.T) {
+	t.Parallel()
 	server := serveTools(t, "127.0.0.1:0")
 	pack := writeServedPack(t, deskPack, server.address)
 	mustContain(t, "name of no server", refused(t, "run", "--agent", "oracle", "--pack", pack, "--out", filepath.Join(t.TempDir(), "out"), "--toolhost-tool-server", "dsek=grpc://"+server.address),
@@ -91,6 +94,7 @@ func TestUnknownToolServer(t *testing.T) {
 // TestLongToolServerLost stops a server during its first call. The rollout waits, then it has no
 // score, and the run fails. With the server back, the run continues.
 func TestLongToolServerLost(t *testing.T) {
+	t.Parallel()
 	called := make(chan struct{}, 8)
 	look := func(ctx context.Context, _ *tools.Call, _ struct{}) (any, error) {
 		called <- struct{}{}

@@ -110,6 +110,7 @@ const wantTree = `rollout turn_off_wifi [toolsandbox]
 
 // TestOneRolloutIsOneTrace runs a rollout over four processes and checks the tree of its spans.
 func TestOneRolloutIsOneTrace(t *testing.T) {
+	t.Parallel()
 	r, endpoint := receive(t)
 	services, err := cluster.Start(t.Context(), cluster.Config{Bin: bin, Dir: t.TempDir(), Args: []string{"--otlp-endpoint", endpoint}})
 	if err != nil {

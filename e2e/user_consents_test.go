@@ -42,6 +42,7 @@ func TestModelUserConsents(t *testing.T) {
 // TestModelUserConsentsUnasked plays a user that consents without a question. The call of an agent
 // that does not ask succeeds, and the user is flagged.
 func TestModelUserConsentsUnasked(t *testing.T) {
+	t.Parallel()
 	m := callingUsers()[0]
 	hasty := filepath.Join(t.TempDir(), "hasty.yaml")
 	script := "- search_contacts: {name: Mateo}\n- say: Do you mean your friend Mateo Ruiz or your neighbour Mateo Silva?\n" +

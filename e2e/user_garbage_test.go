@@ -116,6 +116,7 @@ func TestModelUserFails(t *testing.T) {
 
 // TestGorillaAsUser checks that this model is rejected as a user before any rollout.
 func TestGorillaAsUser(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"gorilla", "gorilla:m", "Gorilla"} {
 		out := filepath.Join(t.TempDir(), "out")
 		printed, err := exec.CommandContext(t.Context(), filepath.Join(bin, "toolsandbox"), "run", "--agent", "oracle", "--user", name, "--out", out, "which_mateo").CombinedOutput()

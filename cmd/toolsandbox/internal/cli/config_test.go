@@ -10,6 +10,7 @@ import (
 
 // TestRunHelp checks that the help fits two screens of 40 lines.
 func TestRunHelp(t *testing.T) {
+	t.Parallel()
 	code, help, _ := command("run", "--help")
 	if lines := strings.Split(strings.TrimRight(help, "\n"), "\n"); code != 0 || len(lines) > 80 {
 		t.Errorf("got code %d and %d lines, want 0 and at most 80", code, len(lines))

@@ -103,6 +103,7 @@ func readEuroEval(t *testing.T, out string) *runfile.EuroEval {
 // TestRunRecords runs records with a model. The requests must be EuroEval's, and both graders grade
 // the answers. The table and explain show where they differ, and the run can be replayed.
 func TestRunRecords(t *testing.T) {
+	t.Parallel()
 	const extra = `{"tool_calls": [{"function": "shop.pay", "arguments": {"amount": 3, "tip": true}}]}`
 	server := newRecordServer(t, map[string]string{
 		"Pay two.": ` {"tool_calls": [{"function": "shop.pay", "arguments": {"amount": 2.0}}]}`, "Pay three.": extra,
@@ -193,6 +194,7 @@ func checkReplayed(t *testing.T, out string) {
 // TestRunRecordsReasoning checks that requests to a reasoning model have no schema and allow more
 // tokens.
 func TestRunRecordsReasoning(t *testing.T) {
+	t.Parallel()
 	server := newRecordServer(t, nil)
 	var stdout, stderr bytes.Buffer
 	code := Main([]string{
@@ -209,6 +211,7 @@ func TestRunRecordsReasoning(t *testing.T) {
 
 // TestRunRecordsErrors checks errors for invalid records and splits.
 func TestRunRecordsErrors(t *testing.T) {
+	t.Parallel()
 	records := writeRecords(t)
 	bad := filepath.Join(t.TempDir(), "bad.jsonl")
 	if err := os.WriteFile(bad, []byte("\n{\"text\": 3}\n"), 0o644); err != nil {

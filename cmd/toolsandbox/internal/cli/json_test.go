@@ -39,6 +39,7 @@ func commandsWithoutJSON() map[string]string {
 
 // TestEveryCommandHasJSON checks that each command has --json or a reason why not.
 func TestEveryCommandHasJSON(t *testing.T) {
+	t.Parallel()
 	var without []string
 	visitCommands(newRoot(), func(cmd *cobra.Command) {
 		reason, known := commandsWithoutJSON()[cmd.CommandPath()]

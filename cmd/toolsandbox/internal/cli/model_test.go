@@ -50,6 +50,7 @@ func chatHandler(t *testing.T) http.HandlerFunc {
 
 // TestRunModel runs a scenario with a model and a user simulator on one server.
 func TestRunModel(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(chatHandler(t))
 	defer server.Close()
 	out := filepath.Join(t.TempDir(), "out")
@@ -130,6 +131,7 @@ func TestRunModelFault(t *testing.T) {
 }
 
 func TestModelFlagErrors(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		args []string
 		want string

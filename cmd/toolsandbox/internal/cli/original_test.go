@@ -10,6 +10,7 @@ import (
 
 // TestOriginalCommandLine runs command lines in the original's syntax.
 func TestOriginalCommandLine(t *testing.T) {
+	t.Parallel()
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
 	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -83,6 +84,7 @@ func trajectories(t *testing.T, out string) (names []string) {
 
 // TestOriginalScenarios selects scenarios of the original that are not imported, and unknown ones.
 func TestOriginalScenarios(t *testing.T) {
+	t.Parallel()
 	const known = " is a scenario of the original, not of the built-in catalogue: import it with toolsandbox scenario import FILE --out DIR, then give --pack DIR"
 	for pattern, want := range map[string]string{
 		"wifi_off": `--scenarios: "wifi_off"` + known,
@@ -103,6 +105,7 @@ func TestOriginalScenarios(t *testing.T) {
 
 // TestManyScenarios passes 2,000 names to one flag.
 func TestManyScenarios(t *testing.T) {
+	t.Parallel()
 	args := []string{"--agent", "oracle", "--out", filepath.Join(t.TempDir(), "out"), "--scenarios"}
 	for i := range 2000 {
 		args = append(args, []string{"turn_off_wifi", "add_plumber"}[i%2])

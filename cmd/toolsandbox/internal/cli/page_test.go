@@ -170,6 +170,7 @@ func cliPage(t *testing.T) string {
 
 // TestCommandLinePage compares docs/cli.md with the flags of the program.
 func TestCommandLinePage(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join("..", "..", "..", "..", "docs", "cli.md")
 	page := cliPage(t)
 	if *update {

@@ -157,6 +157,7 @@ func TestPlayerCheck(t *testing.T) { //nolint:tparallel // it sets variables, so
 // TestPlayerCheckProxy checks players behind proxies that do not work. The errors must not contain
 // the proxies' passwords.
 func TestPlayerCheckProxy(t *testing.T) {
+	t.Parallel()
 	closed := porttest.Address(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer proxy.Close()
@@ -189,6 +190,7 @@ func (greetingAgent) Act(context.Context, *agentv1.ActRequest) (*agentv1.ActResp
 // TestPlayerCheckWaits starts a plug-in while the run waits for it. The run must report the wait.
 // The plug-in has no health service.
 func TestPlayerCheckWaits(t *testing.T) {
+	t.Parallel()
 	address, release, err := porttest.Reserve()
 	if err != nil {
 		t.Fatal(err)
@@ -230,6 +232,7 @@ func (w writerFunc) Write(raw []byte) (int, error) {
 
 // TestPlayerCheckOfModel checks that the check of a model connects to its server without a request.
 func TestPlayerCheckOfModel(t *testing.T) {
+	t.Parallel()
 	requests := 0
 	answer := chatHandler(t)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -252,6 +255,7 @@ func TestPlayerCheckOfModel(t *testing.T) {
 // TestPlayerCheckOnResume resumes a run with an unscored rollout after its model's server has
 // stopped. The check must find that.
 func TestPlayerCheckOnResume(t *testing.T) {
+	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusUnauthorized) }))
 	args := []string{"run", "--agent", "openai:m", "--base-url", server.URL + "/v1", "--wait", "0s", "--out", filepath.Join(t.TempDir(), "out"), "turn_off_wifi"}
 	var stdout, stderr bytes.Buffer

@@ -249,6 +249,7 @@ func TestLongDamagedFiles(t *testing.T) {
 
 // TestVersion checks that the command and the flag print version and commit in one line.
 func TestVersion(t *testing.T) {
+	t.Parallel()
 	for _, arg := range []string{"version", "--version"} {
 		if code, stdout, _ := command(arg); code != 0 || stdout != programText()+"\n" || !strings.HasPrefix(stdout, "toolsandbox ") || !strings.Contains(stdout, ", commit ") {
 			t.Errorf("%s: got code %d and %q, want %q", arg, code, stdout, programText())

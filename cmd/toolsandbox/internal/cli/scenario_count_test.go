@@ -16,6 +16,7 @@ import (
 
 // TestCountOriginal counts the original's scenarios, whose numbers are known.
 func TestCountOriginal(t *testing.T) {
+	t.Parallel()
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -63,6 +64,7 @@ func TestCountOriginal(t *testing.T) {
 // TestBuiltInCounts compares the built-in catalogue with the original's. No category is smaller. No
 // tool is needed less often, or by fewer than three base scenarios.
 func TestBuiltInCounts(t *testing.T) {
+	t.Parallel()
 	path := vectortest.Dir(t, "scenarios.json")
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -103,6 +105,7 @@ func TestBuiltInCounts(t *testing.T) {
 
 // TestChoose selects scenarios by patterns and variants.
 func TestChoose(t *testing.T) {
+	t.Parallel()
 	from := catalogue.Selection{PackPaths: []string{"../../../../runs/describe/testdata/pack"}}
 	for _, c := range []struct {
 		name     string

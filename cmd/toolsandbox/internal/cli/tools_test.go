@@ -14,6 +14,7 @@ var update = flag.Bool("update", false, "write golden files and the pages that c
 
 // TestToolsPage compares docs/tools.md with the command's output.
 func TestToolsPage(t *testing.T) {
+	t.Parallel()
 	page := filepath.Join("..", "..", "..", "..", "docs", "tools.md")
 	var stdout, stderr strings.Builder
 	if code := Main([]string{"tools", "--markdown"}, &stdout, &stderr); code != 0 || stderr.Len() > 0 {
@@ -34,6 +35,7 @@ func TestToolsPage(t *testing.T) {
 }
 
 func TestWrap(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		texts []string
 		want  string
