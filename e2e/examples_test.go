@@ -21,7 +21,6 @@ const exampleLines = 60
 // TestLongExamples runs the agents of examples/ with a scripted model. The scripts cover parallel
 // calls, a failed call, a second message of the user, and an outage of the model.
 func TestLongExamples(t *testing.T) {
-	t.Parallel()
 	files, err := filepath.Glob(filepath.Join("..", "examples", "*", "agent.py"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("examples: got %v and error %v", files, err)

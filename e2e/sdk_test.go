@@ -159,7 +159,6 @@ func TestPageUser(t *testing.T) {
 // TestAttachedAgents runs agents in each language that attach themselves to a gateway that starts
 // later.
 func TestAttachedAgents(t *testing.T) {
-	t.Parallel()
 	address := porttest.Address(t)
 	t.Run("go", func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())

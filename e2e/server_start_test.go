@@ -56,7 +56,6 @@ func TestServerStartedOnce(t *testing.T) {
 // TestServerInterrupted interrupts commands during the start of a program that never answers and
 // ignores requests to terminate. The program and its child must end.
 func TestServerInterrupted(t *testing.T) {
-	t.Parallel()
 	scenarios, err := os.ReadFile(filepath.Join(cartPack, "cart.yaml"))
 	if err != nil {
 		t.Fatal(err)

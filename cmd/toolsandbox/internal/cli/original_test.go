@@ -10,7 +10,6 @@ import (
 
 // TestOriginalCommandLine runs command lines in the original's syntax.
 func TestOriginalCommandLine(t *testing.T) {
-	t.Parallel()
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
 	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
 		t.Fatal(err)

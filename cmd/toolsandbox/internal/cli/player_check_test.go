@@ -157,7 +157,6 @@ func TestPlayerCheck(t *testing.T) { //nolint:tparallel // it sets variables, so
 // TestPlayerCheckProxy checks players behind proxies that do not work. The errors must not contain
 // the proxies' passwords.
 func TestPlayerCheckProxy(t *testing.T) {
-	t.Parallel()
 	closed := porttest.Address(t)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusForbidden) }))
 	defer proxy.Close()

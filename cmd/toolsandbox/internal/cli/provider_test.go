@@ -74,7 +74,6 @@ func modelProviders() []modelProvider {
 // TestRunProviders runs a scenario with each wire format that supports reasoning, and checks score
 // and costs.
 func TestRunProviders(t *testing.T) {
-	t.Parallel()
 	for _, f := range modelProviders() {
 		t.Run(f.agent, func(t *testing.T) {
 			var count atomic.Int64

@@ -21,7 +21,6 @@ func importOff(t *testing.T) (pack string) {
 
 // TestScripts runs scenarios with their own scripts if none, one or all of them have scripts.
 func TestScripts(t *testing.T) {
-	t.Parallel()
 	off := importOff(t)
 	turns := filepath.Join(t.TempDir(), "turns.yaml")
 	if err := os.WriteFile(turns, []byte("- say: Thank you.\n"), 0o600); err != nil {
