@@ -28,7 +28,7 @@ type Library struct {
 type Names struct {
 	// Functions are functions of the host. "a.f" is the function f of a module a.
 	Functions []string
-	// Decorators return a function unchanged. With other arguments they return such a decorator.
+	// Decorators return their argument unchanged. With texts they return such a decorator.
 	Decorators []string
 	// Exceptions are classes that the host and programs raise. Programs use them without a module
 	// name.
@@ -54,12 +54,12 @@ func NewLibrary(names Names) *Library {
 	for _, name := range names.Decorators {
 		same := &builtin{name: name, call: func(a *arguments) any { return a.one() }}
 		l.names[name] = &builtin{name: name, call: func(a *arguments) any {
-			if len(a.positional) == 1 {
-				if fn, ok := a.positional[0].(*function); ok {
-					return fn
+			if len(a.positional) > 0 {
+				if _, text := a.positional[0].(string); text {
+					return same
 				}
 			}
-			return same
+			return a.one()
 		}}
 	}
 	for _, name := range names.Exceptions {

@@ -115,6 +115,7 @@ func (s *installation) play(t *testing.T, id string, change func(*worldv1.Messag
 		if err != nil {
 			t.Fatal(err)
 		}
+		outcome = proto.CloneOf(outcome) // the tool host holds it too
 		for _, answer := range outcome.GetAnswers() {
 			change(answer)
 		}
