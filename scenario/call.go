@@ -3,6 +3,7 @@ package scenario
 import (
 	"regexp"
 	"slices"
+	"strings"
 )
 
 const (
@@ -16,10 +17,54 @@ const (
 // toolName matches the name of a tool that is called without arguments.
 var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
+// read checks that a value is a mapping whose fields belong to the form. It returns nil for any
+// other shape.
+func (f form) read(r *docReader, v *value) *value {
+	if v != nil && len(f.replaceable) > 0 {
+		f.expandCall(v)
+	}
+	if !r.checkShape(v, shapeMapping) {
+		return nil
+	}
+	for i := range v.fields {
+		if !r.full() && !f.has(v.fields[i].key) {
+			r.fail(v.fields[i].position, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.suggestTool(v))
+		}
+	}
+	for i := range f.fields {
+		if f.fields[i].required {
+			r.require(v, f.fields[i].name)
+		}
+	}
+	f.checkChoice(r, v)
+	return v
+}
+
+// suggestTool suggests a call with an unknown field as the tool, for a mapping that can be a call.
+func (f form) suggestTool(v *value) string {
+	if len(f.replaceable) == 0 || slices.ContainsFunc(f.replaceable, func(name string) bool { return v.get(name) != nil }) {
+		return ""
+	}
+	return ", or one tool with its arguments, as in search_contacts: {name: Ada}"
+}
+
+// checkChoice checks that a mapping has exactly one of the exclusive fields.
+func (f form) checkChoice(r *docReader, v *value) {
+	count := len(v.fields)
+	for _, name := range f.additional {
+		if v.get(name) != nil {
+			count--
+		}
+	}
+	if f.exactlyOne && count != 1 {
+		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
+	}
+}
+
 // expandCall expands the short form of a call to the fields tool and arguments. The short form is
 // the tool as the key of its arguments, or the tool alone where only a call is possible. A turn
 // gets the field calls. Other values do not change.
-func (v *value) expandCall(f form) {
+func (f form) expandCall(v *value) {
 	at := slices.IndexFunc(v.fields, func(field field) bool { return f.isToolField(v, field) })
 	var call []field
 	switch {

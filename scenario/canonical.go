@@ -24,7 +24,7 @@ var ErrFormat = errors.New("cannot be formatted")
 // empty lines. Format is idempotent. The error is of type Errors for an unreadable file, and
 // ErrFormat if comments or content would be lost.
 func Format(name string, data []byte) ([]byte, error) {
-	r := &reader{file: name}
+	r := &docReader{file: name}
 	before := r.documents(data)
 	if len(r.errors) > 0 {
 		return nil, r.errors
@@ -51,7 +51,7 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	after := (&reader{file: name}).documents(out)
+	after := (&docReader{file: name}).documents(out)
 	written, err := parseNodes(out)
 	switch {
 	case err != nil:

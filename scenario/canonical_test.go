@@ -105,7 +105,7 @@ func FuzzFormat(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, after := (&reader{}).documents(data), (&reader{}).documents(got)
+		before, after := (&docReader{}).documents(data), (&docReader{}).documents(got)
 		if len(before) != len(after) {
 			t.Errorf("%d documents became %d", len(before), len(after))
 		}

@@ -1,24 +1,6 @@
 package scenario
 
-import (
-	"slices"
-
-	"github.com/toolsandbox/toolsandbox/internal/world"
-)
-
-// changeMeasures are the measures that can be keys of a constraint, with the compared table and
-// rows. All but the first compare with an earlier version.
-var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
-
-// wantedTableForm is a table with the expected rows of a constraint.
-func wantedTableForm(schema *world.Schema) form {
-	f := form{exactlyOne: true}
-	for _, table := range schema.StoredTables() {
-		name := world.AuthorName(table.Name)
-		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
-	}
-	return f
-}
+import "slices"
 
 // expandChange expands a constraint with a measure as a key: update: {contact: row} becomes table,
 // measure, expect and, by default, start as the reference.

@@ -114,7 +114,7 @@ func (e *tableEdit) set(at int, v *value) {
 		}
 		e.moveIndex(column, at, row.GetCells()[column], cell)
 		row.Cells[column] = cell
-		e.relative.add(row, column, v.fields[i].value)
+		e.relative.add(row, column, e.times[v.fields[i].value])
 	}
 }
 

@@ -60,3 +60,20 @@ func (e Errors) atMost(count int) Errors {
 func oneLine(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
+
+// sort orders mistakes by file, line, column and text.
+func (e Errors) sort() {
+	slices.SortStableFunc(e, func(a, b *Error) int {
+		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
+	})
+}
+
+// WithPrefix adds a path to the files of the mistakes in place, e.g. the path of their pack, and
+// returns them.
+func (e Errors) WithPrefix(prefix string) Errors {
+	for _, mistake := range e {
+		mistake.File = strings.TrimSuffix(prefix, "/") + "/" + mistake.File
+	}
+	return e
+}

@@ -138,7 +138,7 @@ func (f *packFiles) digest() string {
 
 // list returns the files of a folder with a suffix, sorted by name; none without the folder.
 func (f *packFiles) list(folder, ending string) (names []string, mistakes Errors) {
-	r := &reader{file: folder}
+	r := newReader(folder, nil)
 	entries, err := f.entriesOf(folder)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && folder != ".":

@@ -396,3 +396,17 @@ var declaredColumnForm = sync.OnceValue(func() form {
 		{"description", "text", "What the cells mean, in one sentence.", false},
 	}}
 })
+
+// changeMeasures are the measures that can be keys of a constraint, with the compared table and
+// rows. All but the first compare with an earlier version.
+var changeMeasures = []string{"snapshot", "addition", "update", "removal"}
+
+// wantedTableForm is a table with the expected rows of a constraint.
+func wantedTableForm(schema *world.Schema) form {
+	f := form{exactlyOne: true}
+	for _, table := range schema.StoredTables() {
+		name := world.AuthorName(table.Name)
+		f.fields = append(f.fields, formField{name, rowPrefix + name + "|[" + rowPrefix + name + "]", "The wanted row or rows.", false})
+	}
+	return f
+}

@@ -30,3 +30,12 @@ func didYouMean(name string, known []string) string {
 	}
 	return ""
 }
+
+// truncate shortens a text for a message.
+func truncate(text string) string {
+	const maxLength = 60
+	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
+		return string(runes[:maxLength]) + "…"
+	}
+	return strings.TrimSpace(text)
+}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/toolsandbox/toolsandbox/python"
@@ -53,9 +52,3 @@ func writeJSON(out *strings.Builder, v *value) {
 
 // jsonString quotes a text with the minimum of escapes.
 func jsonString(text string) string { return python.JSON(python.Str(text)) }
-
-// sorted sorts names in place and returns them.
-func sorted(names []string) []string {
-	slices.Sort(names)
-	return names
-}

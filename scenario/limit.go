@@ -27,18 +27,9 @@ func defaultLimits() limits {
 }
 
 const (
-	// MaxFile is the maximum size of a pack's YAML file in bytes.
-	MaxFile = 1 << 20
 	// maxCatalogue is the maximum size of a file in canonical form, and of a compressed archive, in
 	// bytes.
 	maxCatalogue = 32 << 20
-	// maxIndicators is the maximum number of characters that form lists and mappings in a YAML file.
-	// The parser needs several hundred bytes for each.
-	maxIndicators = 250_000
-	// maxDepth is the maximum nesting of a document.
-	maxDepth = 40
-	// maxMistakes is the maximum number of mistakes of a file, and of a pack's report.
-	maxMistakes = 1000
 )
 
 // usage counts what was read of a pack against its limits.
@@ -79,6 +70,3 @@ func (u *usage) visitRows(r *reader, at *value, rows int) bool {
 	}
 	return !u.stopped
 }
-
-// top is the position of a file's start.
-func top() *value { return &value{line: 1, column: 1} }

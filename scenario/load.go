@@ -130,7 +130,7 @@ func (l *loader) loadBatch(batch []section) {
 // concurrent use.
 func (l *loader) loadSection(s section) sectionResult {
 	out := sectionResult{usage: usage{limits: l.limits}}
-	r := &reader{file: s.file, schema: l.schema}
+	r := newReader(s.file, l.schema)
 	for _, f := range r.scenarios(s) {
 		before := len(r.errors)
 		b := &builder{
@@ -163,7 +163,7 @@ func (l *loader) keep(s section, found *sectionResult) {
 	if l.stopped {
 		return
 	}
-	r, at := &reader{file: s.file}, &value{line: s.before + 1, column: 1}
+	r, at := newReader(s.file, nil), &value{line: s.before + 1, column: 1}
 	for _, loaded := range found.loaded {
 		l.add(r, &value{line: loaded.Position.Line, column: loaded.Position.Column}, loaded)
 	}

@@ -133,7 +133,8 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 
 // file calls read for a file and keeps the recorded mistakes.
 func (l *loader) file(name string, read func(r *reader, data []byte)) {
-	r := &reader{file: name, schema: l.schema, packMeasures: l.opts.packMeasures}
+	r := newReader(name, l.schema)
+	r.packMeasures = l.opts.packMeasures
 	if data, ok := l.read(r); ok {
 		read(r, data)
 	}
@@ -146,18 +147,6 @@ func (l *loader) optional(name string, read func(r *reader, data []byte)) {
 	if _, err := fs.Stat(l.fsys, name); !errors.Is(err, fs.ErrNotExist) {
 		l.file(name, read)
 	}
-}
-
-// only returns the single document of a file, nil without one.
-func (r *reader) only(data []byte, what string) *value {
-	docs := r.documents(data)
-	if len(docs) != 1 && len(r.errors) == 0 {
-		r.fail(top(), "has %d documents, expected one %s", len(docs), what)
-	}
-	if len(docs) != 1 {
-		return nil
-	}
-	return docs[0]
 }
 
 // sources calls keep with base name and text of every Python file in a folder.
@@ -310,13 +299,4 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 	}
 	l.checkRows(r, top())
 	l.add(r, top(), compactScenario{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: Position{r.file, 1, 1}}})
-}
-
-// WithPrefix adds a path to the files of the mistakes in place, e.g. the path of their pack, and
-// returns them.
-func (e Errors) WithPrefix(prefix string) Errors {
-	for _, mistake := range e {
-		mistake.File = strings.TrimSuffix(prefix, "/") + "/" + mistake.File
-	}
-	return e
 }

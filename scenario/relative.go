@@ -9,9 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/token"
-
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
@@ -24,34 +21,6 @@ const expressionKey = "cel"
 // nowText is the scenario's now in place of a timestamp.
 const nowText = "now"
 
-// textPosition is the position of a text's first character in its file. line is 0 if it is unknown.
-type textPosition struct {
-	line, column int
-}
-
-// insideScalar returns the start of a plain or quoted text on one line without escapes.
-func insideScalar(t *token.Token) textPosition {
-	written := strings.TrimSpace(t.Origin)
-	switch {
-	case t.Position == nil || t.Value == "":
-	case written == t.Value:
-		return textPosition{t.Position.Line, t.Position.Column}
-	case written == `"`+t.Value+`"` || written == `'`+t.Value+`'`:
-		return textPosition{t.Position.Line, t.Position.Column + 1}
-	}
-	return textPosition{}
-}
-
-// insideBlock returns the start of a text in a literal block.
-func insideBlock(node *ast.LiteralNode) textPosition {
-	header, text := node.GetToken(), node.Value.GetToken()
-	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
-		return textPosition{}
-	}
-	indent := len(text.Origin) - len(strings.TrimLeft(text.Origin, " "))
-	return textPosition{header.Position.Line + 1, indent + 1}
-}
-
 // failInText records a mistake of an expression, at its position in the text if that is known.
 func (r *reader) failInText(v *value, err error) {
 	at := *v
@@ -63,19 +32,11 @@ func (r *reader) failInText(v *value, err error) {
 }
 
 // expression returns the expression of a mapping, nil if it is not one.
-func (v *value) expression() *value {
+func expression(v *value) *value {
 	if v == nil || v.shape != shapeMapping || len(v.fields) != 1 {
 		return nil
 	}
 	return v.get(expressionKey)
-}
-
-// shapeName returns the name of a value's shape for messages.
-func (v *value) shapeName() string {
-	if v.time != nil {
-		return "a time"
-	}
-	return v.shape.String()
 }
 
 // resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
@@ -85,7 +46,7 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
 	if v == nil {
 		return
 	}
-	if source := v.expression(); source != nil {
+	if source := expression(v); source != nil {
 		r.resolveTime(v, source, clock)
 		return
 	}
@@ -139,12 +100,12 @@ func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
 		return
 	}
 	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
-		v.setTime(seconds)
+		setTime(v, seconds)
 	}
 }
 
 // setTime replaces a value by a time in POSIX seconds.
-func (v *value) setTime(seconds float64) {
+func setTime(v *value, seconds float64) {
 	v.shape, v.fields, v.number = shapeNumber, nil, seconds
 	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
 	if seconds == math.Trunc(seconds) {
@@ -171,8 +132,8 @@ func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
 		v.shape = shapeBroken
 		return
 	}
-	v.time = compiled
-	v.setTime(seconds)
+	r.times[v], v.noun = compiled, "a time"
+	setTime(v, seconds)
 }
 
 // secondsAt returns the time of an expression for a clock, 0 if the clock has none.
@@ -187,16 +148,16 @@ func secondsAt(t *celexpr.Time, clock *setupv1.Clock) (float64, error) {
 // relativeCells are the cells of a world that depend on its clock, by row and column.
 type relativeCells map[*worldv1.Row]map[int]*celexpr.Time
 
-// add records a cell that depends on the clock.
-func (c relativeCells) add(row *worldv1.Row, column int, v *value) {
-	if v.time == nil {
+// add records a cell that depends on the clock, or with nil one that does not.
+func (c relativeCells) add(row *worldv1.Row, column int, t *celexpr.Time) {
+	if t == nil {
 		delete(c[row], column)
 		return
 	}
 	if c[row] == nil {
 		c[row] = map[int]*celexpr.Time{}
 	}
-	c[row][column] = v.time
+	c[row][column] = t
 }
 
 // copyTo copies the records of a row to its copy.

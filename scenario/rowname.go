@@ -159,7 +159,8 @@ func (n *rowNames) resolveName(v *value, schema world.Table, name string) {
 		for i, row := range rows {
 			names[i] = row.name
 		}
-		n.fail(v, "no row of %s is called %q%s", table, name, hint(name, sorted(names)))
+		slices.Sort(names)
+		n.fail(v, "no row of %s is called %q%s", table, name, hint(name, names))
 	}
 	v.shape = shapeBroken
 }

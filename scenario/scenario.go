@@ -3,10 +3,8 @@
 package scenario
 
 import (
-	"cmp"
 	"fmt"
 	"path"
-	"slices"
 	"sync"
 	"time"
 
@@ -134,14 +132,6 @@ func duplicates(loaded []compactScenario) Errors {
 		})
 	}
 	return mistakes
-}
-
-// sort orders mistakes by file, line, column and text.
-func (e Errors) sort() {
-	slices.SortStableFunc(e, func(a, b *Error) int {
-		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
-			cmp.Compare(a.Field, b.Field), cmp.Compare(a.Reason, b.Reason))
-	})
 }
 
 // worldName returns the name of the world in a file of the worlds folder.

@@ -163,7 +163,8 @@ func measureNames(prefix string, numbers map[string]int32) []string {
 			names = append(names, measureName(prefix, name))
 		}
 	}
-	return sorted(names)
+	slices.Sort(names)
+	return names
 }
 
 // measureName returns the name of a measure in files, from its name in an enumeration.

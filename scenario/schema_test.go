@@ -50,7 +50,7 @@ func compiled(t *testing.T, definition string) *jsonschema.Schema {
 // documentsOf returns the documents of a file for a JSON validator.
 func documentsOf(t *testing.T, name string, data []byte) []any {
 	t.Helper()
-	r := &reader{file: name}
+	r := &docReader{file: name}
 	var out []any
 	for _, doc := range r.documents(data) {
 		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(doc)))
@@ -150,7 +150,7 @@ func TestSchemaFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, f := range forms(world.Builtin()) {
-		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), sorted(f.names())
+		got, want := slices.Sorted(maps.Keys(file.Definitions[name].Properties)), slices.Sorted(slices.Values(f.names()))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s (-reader +schema):\n%s", name, diff)
 		}

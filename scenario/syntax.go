@@ -11,7 +11,7 @@ import (
 
 // syntaxError records a syntax error. It explains common mistakes and repeats the parser's text for
 // others.
-func (r *reader) syntaxError(s section, err error) {
+func (r *docReader) syntaxError(s section, err error) {
 	at := top()
 	at.line += s.before
 	var syntax *yaml.SyntaxError

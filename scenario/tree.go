@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -15,9 +14,6 @@ import (
 	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
-
-	"github.com/toolsandbox/toolsandbox/internal/celexpr"
-	"github.com/toolsandbox/toolsandbox/internal/world"
 )
 
 // shape is the type of a node in a document.
@@ -72,8 +68,8 @@ type value struct {
 
 	// inside is the position of a text's first character.
 	inside textPosition
-	// time is the expression that defines a number, nil for a literal.
-	time *celexpr.Time
+	// noun is the name for messages instead of that of the shape, e.g. of a computed number.
+	noun string
 }
 
 // field is an entry of a mapping. Fields are in file order.
@@ -93,24 +89,32 @@ func (v *value) get(key string) *value {
 	return nil
 }
 
-// reader converts one file to values and collects its mistakes.
-type reader struct {
-	file string
-	// schema is the schema of the pack's tables; nil means the built-in one.
-	schema *world.Schema
-	// packMeasures are the pack's measures.
-	packMeasures packMeasures
-	errors       Errors
+const (
+	// MaxFile is the maximum size of a pack's YAML file in bytes.
+	MaxFile = 1 << 20
+	// maxIndicators is the maximum number of characters that form lists and mappings in a YAML file.
+	// The parser needs several hundred bytes for each.
+	maxIndicators = 250_000
+	// maxDepth is the maximum nesting of a document.
+	maxDepth = 40
+	// maxMistakes is the maximum number of mistakes of a file, and of a pack's report.
+	maxMistakes = 1000
+)
+
+// top is the position of a file's start.
+func top() *value { return &value{line: 1, column: 1} }
+
+// docReader converts one file to values and collects its mistakes.
+type docReader struct {
+	file   string
+	errors Errors
 }
 
-// world returns the schema of the pack's tables.
-func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()) }
-
 // full reports whether a file has more mistakes than are reported.
-func (r *reader) full() bool { return len(r.errors) > maxMistakes }
+func (r *docReader) full() bool { return len(r.errors) > maxMistakes }
 
 // fail records a mistake at a value unless the file has too many.
-func (r *reader) fail(at *value, format string, args ...any) {
+func (r *docReader) fail(at *value, format string, args ...any) {
 	if r.full() {
 		return
 	}
@@ -120,7 +124,7 @@ func (r *reader) fail(at *value, format string, args ...any) {
 }
 
 // documents returns the non-empty documents of a file.
-func (r *reader) documents(data []byte) []*value {
+func (r *docReader) documents(data []byte) []*value {
 	var docs []*value
 	for _, s := range r.sections(data) {
 		docs = append(docs, r.parse(s)...)
@@ -138,7 +142,7 @@ type section struct {
 
 // sections splits a file into parts that can be read one by one, because the parser needs a
 // multiple of the text's size. A file with directives or document end marks is one part.
-func (r *reader) sections(data []byte) []section {
+func (r *docReader) sections(data []byte) []section {
 	switch {
 	case len(data) > MaxFile:
 		r.fail(top(), "the file has %d bytes; at most %d are read", len(data), MaxFile)
@@ -183,7 +187,7 @@ func countIndicators(data []byte) int {
 }
 
 // parse returns the non-empty documents of a section.
-func (r *reader) parse(s section) []*value {
+func (r *docReader) parse(s section) []*value {
 	file, err := parse(s.text, s.before)
 	if err != nil {
 		r.syntaxError(s, err)
@@ -249,13 +253,13 @@ func emptyValue(node ast.Node, path string) *value {
 }
 
 // markBroken records a mistake at a value. Readers of the value report nothing further.
-func (r *reader) markBroken(v *value, format string, args ...any) {
+func (r *docReader) markBroken(v *value, format string, args ...any) {
 	v.shape = shapeBroken
 	r.fail(v, format, args...)
 }
 
 // convert converts a parser's node to a value.
-func (r *reader) convert(node ast.Node, path string, depth int) *value {
+func (r *docReader) convert(node ast.Node, path string, depth int) *value {
 	v := emptyValue(node, path)
 	if depth > maxDepth {
 		r.markBroken(v, "nested deeper than %d levels", maxDepth)
@@ -297,7 +301,7 @@ func (r *reader) convert(node ast.Node, path string, depth int) *value {
 }
 
 // finite computes a number from its text.
-func (r *reader) finite(v *value) {
+func (r *docReader) finite(v *value) {
 	var err error
 	if v.number, err = strconv.ParseFloat(v.text, 64); err != nil {
 		r.markBroken(v, "%s is not a number that can be kept", v.text)
@@ -305,7 +309,7 @@ func (r *reader) finite(v *value) {
 }
 
 // convertNumber keeps the text if it is a JSON number.
-func (r *reader) convertNumber(v *value, node ast.Node) {
+func (r *docReader) convertNumber(v *value, node ast.Node) {
 	spelling := node.GetToken().Value
 	v.shape = shapeNumber
 	switch n := node.(type) {
@@ -334,7 +338,7 @@ func (r *reader) convertNumber(v *value, node ast.Node) {
 }
 
 // convertMapping converts the entries of a mapping to fields.
-func (r *reader) convertMapping(v *value, entries []*ast.MappingValueNode, depth int) {
+func (r *docReader) convertMapping(v *value, entries []*ast.MappingValueNode, depth int) {
 	v.shape = shapeMapping
 	if len(entries) > 0 && v.line == entries[0].GetToken().Position.Line {
 		// The token of a block mapping is its first colon; its position is its first key.

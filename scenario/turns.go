@@ -13,7 +13,7 @@ import (
 // Turns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
 // none. It does not check tools and arguments. The error is of type Errors.
 func Turns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
-	b := &builder{reader: &reader{file: name}, sources: map[string]*value{}}
+	b := &builder{reader: newReader(name, nil), sources: map[string]*value{}}
 	docs := b.documents(data)
 	if len(docs) != 1 && len(b.errors) == 0 {
 		b.fail(top(), "expected one list of turns")

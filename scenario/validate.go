@@ -310,12 +310,3 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 		}
 	}
 }
-
-// truncate shortens a text for a message.
-func truncate(text string) string {
-	const maxLength = 60
-	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
-		return string(runes[:maxLength]) + "…"
-	}
-	return strings.TrimSpace(text)
-}

@@ -78,7 +78,7 @@ func (l *loader) loadWorlds() {
 	w := &worldReader{usage: l.usage, files: map[string][]byte{}, readers: map[string]*reader{}, built: map[string]*startWorld{}}
 	names, mistakes := l.list(worldFolder, ".yaml")
 	for _, file := range names {
-		r := &reader{file: file, schema: l.schema}
+		r := newReader(file, l.schema)
 		w.readers[worldName(file)] = r
 		if data, ok := l.read(r); ok {
 			w.files[worldName(file)] = data
