@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 const (
@@ -19,21 +21,21 @@ var toolName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // read checks that a value is a mapping whose fields belong to the form. It returns nil for any
 // other shape.
-func (f form) read(r *docReader, v *value) *value {
+func (f form) read(r *document.Reader, v *document.Value) *document.Value {
 	if v != nil && len(f.replaceable) > 0 {
 		f.expandCall(v)
 	}
-	if !r.checkShape(v, shapeMapping) {
+	if !r.CheckShape(v, document.ShapeMapping) {
 		return nil
 	}
-	for i := range v.fields {
-		if !r.full() && !f.has(v.fields[i].key) {
-			r.fail(v.fields[i].position, "unknown field%s%s", hint(v.fields[i].key, f.names()), f.suggestTool(v))
+	for i := range v.Fields {
+		if !r.Full() && !f.has(v.Fields[i].Key) {
+			r.Fail(v.Fields[i].Position, "unknown field%s%s", document.Hint(v.Fields[i].Key, f.names()), f.suggestTool(v))
 		}
 	}
 	for i := range f.fields {
 		if f.fields[i].required {
-			r.require(v, f.fields[i].name)
+			r.Require(v, f.fields[i].name)
 		}
 	}
 	f.checkChoice(r, v)
@@ -41,64 +43,64 @@ func (f form) read(r *docReader, v *value) *value {
 }
 
 // suggestTool suggests a call with an unknown field as the tool, for a mapping that can be a call.
-func (f form) suggestTool(v *value) string {
-	if len(f.replaceable) == 0 || slices.ContainsFunc(f.replaceable, func(name string) bool { return v.get(name) != nil }) {
+func (f form) suggestTool(v *document.Value) string {
+	if len(f.replaceable) == 0 || slices.ContainsFunc(f.replaceable, func(name string) bool { return v.Get(name) != nil }) {
 		return ""
 	}
 	return ", or one tool with its arguments, as in search_contacts: {name: Ada}"
 }
 
 // checkChoice checks that a mapping has exactly one of the exclusive fields.
-func (f form) checkChoice(r *docReader, v *value) {
-	count := len(v.fields)
+func (f form) checkChoice(r *document.Reader, v *document.Value) {
+	count := len(v.Fields)
 	for _, name := range f.additional {
-		if v.get(name) != nil {
+		if v.Get(name) != nil {
 			count--
 		}
 	}
 	if f.exactlyOne && count != 1 {
-		r.fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
+		r.Fail(v, "has %d fields, expected one of %s", count, strings.Join(f.choices(), ", "))
 	}
 }
 
 // expandCall expands the short form of a call to the fields tool and arguments. The short form is
 // the tool as the key of its arguments, or the tool alone where only a call is possible. A turn
 // gets the field calls. Other values do not change.
-func (f form) expandCall(v *value) {
-	at := slices.IndexFunc(v.fields, func(field field) bool { return f.isToolField(v, field) })
-	var call []field
+func (f form) expandCall(v *document.Value) {
+	at := slices.IndexFunc(v.Fields, func(field document.Field) bool { return f.isToolField(v, field) })
+	var call []document.Field
 	switch {
-	case v.shape == shapeText && f.has(toolKey) && toolName.MatchString(v.text):
+	case v.Shape == document.ShapeText && f.has(toolKey) && toolName.MatchString(v.Text):
 		tool := *v
-		*v = value{shape: shapeMapping, path: v.path, line: v.line, column: v.column}
-		call = []field{{key: toolKey, position: &tool, value: &tool}}
+		*v = document.Value{Shape: document.ShapeMapping, Path: v.Path, Line: v.Line, Column: v.Column}
+		call = []document.Field{{Key: toolKey, Position: &tool, Value: &tool}}
 	case at >= 0:
-		written := v.fields[at]
-		tool := *written.position
-		tool.shape, tool.text = shapeText, written.key
-		call = []field{
-			{key: toolKey, position: written.position, value: &tool}, {key: argumentsKey, position: written.value, value: written.value},
+		written := v.Fields[at]
+		tool := *written.Position
+		tool.Shape, tool.Text = document.ShapeText, written.Key
+		call = []document.Field{
+			{Key: toolKey, Position: written.Position, Value: &tool}, {Key: argumentsKey, Position: written.Value, Value: written.Value},
 		}
-		v.fields = slices.Delete(slices.Clone(v.fields), at, at+1)
+		v.Fields = slices.Delete(slices.Clone(v.Fields), at, at+1)
 	default:
 		return
 	}
 	if f.has(callsKey) {
-		only := &value{shape: shapeMapping, path: call[0].position.path, line: v.line, column: v.column, fields: call}
-		list := &value{shape: shapeList, path: only.path, line: v.line, column: v.column, list: []*value{only}}
-		call = []field{{key: callsKey, position: call[0].position, value: list}}
+		only := &document.Value{Shape: document.ShapeMapping, Path: call[0].Position.Path, Line: v.Line, Column: v.Column, Fields: call}
+		list := &document.Value{Shape: document.ShapeList, Path: only.Path, Line: v.Line, Column: v.Column, List: []*document.Value{only}}
+		call = []document.Field{{Key: callsKey, Position: call[0].Position, Value: list}}
 	}
-	v.fields = append(v.fields, call...)
+	v.Fields = append(v.Fields, call...)
 }
 
 // isToolField reports whether a field of a mapping names a tool and contains its arguments. It must
 // not be a field of the form, and no other field may contain a call or a text.
-func (f form) isToolField(v *value, candidate field) bool {
-	if f.has(candidate.key) || candidate.value.shape != shapeMapping {
+func (f form) isToolField(v *document.Value, candidate document.Field) bool {
+	if f.has(candidate.Key) || candidate.Value.Shape != document.ShapeMapping {
 		return false
 	}
-	for _, other := range v.fields {
-		if other.key != candidate.key && (!f.has(other.key) || slices.Contains(f.replaceable, other.key)) {
+	for _, other := range v.Fields {
+		if other.Key != candidate.Key && (!f.has(other.Key) || slices.Contains(f.replaceable, other.Key)) {
 			return false
 		}
 	}

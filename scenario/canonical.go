@@ -13,6 +13,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // ErrFormat means that a file cannot be formatted without loss.
@@ -24,10 +25,10 @@ var ErrFormat = errors.New("cannot be formatted")
 // empty lines. Format is idempotent. The error is of type Errors for an unreadable file, and
 // ErrFormat if comments or content would be lost.
 func Format(name string, data []byte) ([]byte, error) {
-	r := &docReader{file: name}
-	before := r.documents(data)
-	if len(r.errors) > 0 {
-		return nil, r.errors
+	r := &document.Reader{File: name}
+	before := r.Documents(data)
+	if len(r.Errors) > 0 {
+		return nil, r.Errors
 	}
 	nodes, err := parseNodes(data)
 	if err != nil {
@@ -51,7 +52,7 @@ func Format(name string, data []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
-	after := (&docReader{file: name}).documents(out)
+	after := (&document.Reader{File: name}).Documents(out)
 	written, err := parseNodes(out)
 	switch {
 	case err != nil:
@@ -218,17 +219,17 @@ func members(item string) []string {
 }
 
 // sameValue reports whether two values are equal. The order of fields does not matter.
-func sameValue(a, b *value) bool {
-	if a.shape != b.shape || a.text != b.text || a.boolean != b.boolean || len(a.fields) != len(b.fields) {
+func sameValue(a, b *document.Value) bool {
+	if a.Shape != b.Shape || a.Text != b.Text || a.Boolean != b.Boolean || len(a.Fields) != len(b.Fields) {
 		return false
 	}
-	for i := range a.fields {
-		other := b.get(a.fields[i].key)
-		if other == nil || !sameValue(a.fields[i].value, other) {
+	for i := range a.Fields {
+		other := b.Get(a.Fields[i].Key)
+		if other == nil || !sameValue(a.Fields[i].Value, other) {
 			return false
 		}
 	}
-	return slices.EqualFunc(a.list, b.list, sameValue)
+	return slices.EqualFunc(a.List, b.List, sameValue)
 }
 
 // comments returns the lines of all comments, sorted.

@@ -8,6 +8,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 func TestFormat(t *testing.T) {
@@ -43,7 +45,7 @@ func TestFormat(t *testing.T) {
 }
 
 func TestFormatErrors(t *testing.T) {
-	var mistakes Errors
+	var mistakes document.Errors
 	if _, err := Format("a.yaml", []byte("name: [\n")); !errors.As(err, &mistakes) || mistakes[0].File != "a.yaml" {
 		t.Errorf("not YAML: got %v, want Errors about a.yaml", err)
 	}
@@ -105,7 +107,7 @@ func FuzzFormat(f *testing.F) {
 		if err != nil {
 			return
 		}
-		before, after := (&docReader{}).documents(data), (&docReader{}).documents(got)
+		before, after := (&document.Reader{}).Documents(data), (&document.Reader{}).Documents(got)
 		if len(before) != len(after) {
 			t.Errorf("%d documents became %d", len(before), len(after))
 		}

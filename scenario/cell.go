@@ -7,23 +7,24 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // reader reads a file of a pack, whose tables and measures it knows.
 type reader struct {
-	docReader
+	document.Reader
 
 	// schema is the schema of the pack's tables; nil means the built-in one.
 	schema *world.Schema
 	// packMeasures are the pack's measures.
 	packMeasures packMeasures
 	// times are the expressions of computed numbers.
-	times map[*value]*celexpr.Time
+	times map[*document.Value]*celexpr.Time
 }
 
 // newReader returns the reader of a file.
 func newReader(file string, schema *world.Schema) *reader {
-	return &reader{docReader: docReader{file: file}, schema: schema, times: map[*value]*celexpr.Time{}}
+	return &reader{Reader: document.Reader{File: file}, schema: schema, times: map[*document.Value]*celexpr.Time{}}
 }
 
 // world returns the schema of the pack's tables.
@@ -31,60 +32,60 @@ func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()
 
 // object checks that a value is a mapping whose fields belong to a form. It returns nil for any
 // other shape.
-func (r *reader) object(v *value, f form) *value { return f.read(&r.docReader, v) }
+func (r *reader) object(v *document.Value, f form) *document.Value { return f.read(&r.Reader, v) }
 
 // table reads the name of a table.
-func (r *reader) table(v *value) string {
-	if !r.checkShape(v, shapeText) {
+func (r *reader) table(v *document.Value) string {
+	if !r.CheckShape(v, document.ShapeText) {
 		return ""
 	}
-	return r.tableName(v, v.text)
+	return r.tableName(v, v.Text)
 }
 
 // tableName looks up a table and records a mistake at a value if it is unknown.
-func (r *reader) tableName(at *value, text string) string {
+func (r *reader) tableName(at *document.Value, text string) string {
 	if table, ok := r.world().Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
 		return table.Name
 	}
-	r.fail(at, "unknown table %q%s", text, hint(text, tableNames(r.world())))
+	r.Fail(at, "unknown table %q%s", text, document.Hint(text, tableNames(r.world())))
 	return ""
 }
 
 // role reads the name of a role.
-func (r *reader) role(v *value) worldv1.Role {
-	if !r.checkShape(v, shapeText) {
+func (r *reader) role(v *document.Value) worldv1.Role {
+	if !r.CheckShape(v, document.ShapeText) {
 		return 0
 	}
-	role, ok := world.ParseRole(v.text)
+	role, ok := world.ParseRole(v.Text)
 	if !ok {
-		r.fail(v, "unknown role %q%s", v.text, hint(v.text, roleNames()))
+		r.Fail(v, "unknown role %q%s", v.Text, document.Hint(v.Text, roleNames()))
 	}
 	return role
 }
 
 // cell reads a cell of a column. Times are POSIX seconds, or local date and time.
-func (r *reader) cell(v *value, kind world.Kind, zone *time.Location) *worldv1.Value {
+func (r *reader) cell(v *document.Value, kind world.Kind, zone *time.Location) *worldv1.Value {
 	switch {
-	case v.shape == shapeNull, v.shape == shapeBroken:
+	case v.Shape == document.ShapeNull, v.Shape == document.ShapeBroken:
 		return world.Null()
-	case v.shape == shapeBool && kind == world.KindBool:
-		return world.Bool(v.boolean)
-	case v.shape == shapeNumber && kind == world.KindNumber:
-		return world.Number(v.number)
-	case v.shape == shapeText && kind == world.KindText:
-		return world.Text(v.text)
-	case v.shape == shapeText && kind == world.KindNumber:
-		if seconds, ok := localTime(v.text, zone); ok {
+	case v.Shape == document.ShapeBool && kind == world.KindBool:
+		return world.Bool(v.Boolean)
+	case v.Shape == document.ShapeNumber && kind == world.KindNumber:
+		return world.Number(v.Number)
+	case v.Shape == document.ShapeText && kind == world.KindText:
+		return world.Text(v.Text)
+	case v.Shape == document.ShapeText && kind == world.KindNumber:
+		if seconds, ok := localTime(v.Text, zone); ok {
 			return world.Number(seconds)
 		}
-		r.fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30", v.text)
+		r.Fail(v, "is %q, expected a number or a local time like 2024-05-22T10:30", v.Text)
 		return world.Null()
 	}
 	hint := ""
-	if kind == world.KindText && (v.shape == shapeNumber || v.shape == shapeBool) && v.noun == "" {
+	if kind == world.KindText && (v.Shape == document.ShapeNumber || v.Shape == document.ShapeBool) && v.Noun == "" {
 		hint = " (quote it)"
 	}
-	r.fail(v, "is %s, expected a %s%s", v.shapeName(), kind, hint)
+	r.Fail(v, "is %s, expected a %s%s", v.ShapeName(), kind, hint)
 	return world.Null()
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // declaredPattern matches names of declared tables and columns.
@@ -42,24 +43,24 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 // loadSchema reads the pack's tables.
 func (l *loader) loadSchema() {
 	l.optional(schemaFile, func(r *reader, data []byte) {
-		doc := r.object(r.only(data, "schema"), schemaForm())
+		doc := r.object(r.Only(data, "schema"), schemaForm())
 		if doc == nil {
 			return
 		}
-		events := doc.get("events")
+		events := doc.Get("events")
 		if events == nil {
-			r.require(doc, "tables")
+			r.Require(doc, "tables")
 		}
-		for _, item := range r.items(doc.get("tables")) {
+		for _, item := range r.Items(doc.Get("tables")) {
 			table := r.declaredTable(item)
 			if table.GetName() == world.Consent {
-				r.fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorName(world.Consent))
+				r.Fail(item, "%s is the table of what the user allows, which comes by itself; give it another name", world.AuthorName(world.Consent))
 			}
 			l.declare(r, item, table)
 		}
-		if r.checkShape(events, shapeBool) {
-			if !events.boolean {
-				r.fail(events, "is false; leave it out")
+		if r.CheckShape(events, document.ShapeBool) {
+			if !events.Boolean {
+				r.Fail(events, "is false; leave it out")
 			}
 			l.declare(r, events, world.EventTable())
 		}
@@ -67,29 +68,29 @@ func (l *loader) loadSchema() {
 }
 
 // declare adds a table to the schema if it has no mistake.
-func (l *loader) declare(r *reader, at *value, table *worldv1.TableSchema) {
-	if len(r.errors) > 0 {
+func (l *loader) declare(r *reader, at *document.Value, table *worldv1.TableSchema) {
+	if len(r.Errors) > 0 {
 		return
 	}
 	schema, err := world.NewSchema(append(l.declared, table))
 	if err != nil {
-		r.fail(at, "%v", err)
+		r.Fail(at, "%v", err)
 		return
 	}
 	l.declared, l.schema = append(l.declared, table), schema
 }
 
 // declaredTable reads a table of schema.yaml.
-func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
+func (r *reader) declaredTable(v *document.Value) *worldv1.TableSchema {
 	out := &worldv1.TableSchema{}
 	if v = r.object(v, declaredTableForm()); v == nil {
 		return out
 	}
-	r.require(v, "name")
-	r.require(v, "columns")
-	out.Name = world.TableName(r.declaredName(v.get("name")))
-	out.Description = r.text(v.get("description"))
-	for _, item := range r.items(v.get("columns")) {
+	r.Require(v, "name")
+	r.Require(v, "columns")
+	out.Name = world.TableName(r.declaredName(v.Get("name")))
+	out.Description = r.Text(v.Get("description"))
+	for _, item := range r.Items(v.Get("columns")) {
 		if column := r.object(item, declaredColumnForm()); column != nil {
 			out.Columns = append(out.Columns, r.declaredColumn(column))
 		}
@@ -97,48 +98,48 @@ func (r *reader) declaredTable(v *value) *worldv1.TableSchema {
 	return out
 }
 
-func (r *reader) declaredColumn(v *value) *worldv1.Column {
-	r.require(v, "name")
-	r.require(v, "type")
-	out := &worldv1.Column{Name: r.declaredName(v.get("name")), Description: r.text(v.get("description")), Measure: world.DefaultMeasure}
-	if kind := v.get("type"); r.checkShape(kind, shapeText) {
+func (r *reader) declaredColumn(v *document.Value) *worldv1.Column {
+	r.Require(v, "name")
+	r.Require(v, "type")
+	out := &worldv1.Column{Name: r.declaredName(v.Get("name")), Description: r.Text(v.Get("description")), Measure: world.DefaultMeasure}
+	if kind := v.Get("type"); r.CheckShape(kind, document.ShapeText) {
 		for _, known := range cellKinds() {
-			if known.String() == kind.text {
+			if known.String() == kind.Text {
 				out.Type = worldv1.CellType(known)
 			}
 		}
 		if out.GetType() == 0 {
-			r.fail(kind, "unknown type %q%s", kind.text, hint(kind.text, cellTypes()))
+			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, cellTypes()))
 		}
 	}
-	measure := v.get("measure")
-	if !r.checkShape(measure, shapeText) {
+	measure := v.Get("measure")
+	if !r.CheckShape(measure, document.ShapeText) {
 		return out
 	}
-	out.Measure = measure.text
+	out.Measure = measure.Text
 	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
 	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
 	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
-		if measureOfPack, ok := r.packMeasures.find(measure.text, CellMeasure); !ok {
-			r.fail(measure, "%s", r.packMeasures.unknown(measure.text, CellMeasure))
+		if measureOfPack, ok := r.packMeasures.find(measure.Text, CellMeasure); !ok {
+			r.Fail(measure, "%s", r.packMeasures.unknown(measure.Text, CellMeasure))
 		} else if measureOfPack != nil && column.Kind != 0 && measureOfPack.unsuited(column) != "" {
-			r.fail(measure, "%s", measureOfPack.unsuited(column))
+			r.Fail(measure, "%s", measureOfPack.unsuited(column))
 		}
 		return out
 	}
 	if reason := unsuited(number, column); number != 0 && column.Kind != 0 && reason != "" {
-		r.fail(measure, "%s", reason)
+		r.Fail(measure, "%s", reason)
 	}
 	return out
 }
 
 // declaredName reads the name of a table or column.
-func (r *reader) declaredName(v *value) string {
-	if !r.checkShape(v, shapeText) {
+func (r *reader) declaredName(v *document.Value) string {
+	if !r.CheckShape(v, document.ShapeText) {
 		return ""
 	}
-	if !declaredExpression.MatchString(v.text) {
-		r.fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(v.text))
+	if !declaredExpression.MatchString(v.Text) {
+		r.Fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(v.Text))
 	}
-	return v.text
+	return v.Text
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // MeasureKind is the place at which the name of a pack's measure or extractor is used.
@@ -35,7 +36,7 @@ type PackMeasure struct {
 	// cells only.
 	Probe func(cell *worldv1.Value) error
 	// Position is its position in the pack.
-	Position Position
+	Position document.Position
 }
 
 // builtInNames returns the names of the built-in measures or extractors.
@@ -88,11 +89,11 @@ func (m packMeasures) unknown(name string, use MeasureKind) string {
 	if use == ExtractorKind {
 		what = "extractor"
 	}
-	return fmt.Sprintf("unknown %s %q%s", what, name, hint(name, known))
+	return fmt.Sprintf("unknown %s %q%s", what, name, document.Hint(name, known))
 }
 
 // withMeasures returns options with the measures and extractors of an evaluation.
-func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Errors) {
+func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, document.Errors) {
 	files := &evaluationv1.Evaluation{MeasureModules: evaluation.GetMeasureModules(), MeasureExpressions: evaluation.GetMeasureExpressions()}
 	if o.packMeasures.of != nil && sameMeasures(o.packMeasures.of, files) {
 		return o, nil
@@ -109,7 +110,7 @@ func (o Options) withMeasures(evaluation *evaluationv1.Evaluation) (Options, Err
 	for _, measure := range list {
 		for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
 			if slices.Contains(builtInNames(use), measure.Name) {
-				mistakes = append(mistakes, &Error{
+				mistakes = append(mistakes, &document.Error{
 					File: measure.Position.File, Line: measure.Position.Line, Column: measure.Position.Column, Field: measure.Name,
 					Reason: "a built-in measure or extractor has the name; take another one",
 				})
@@ -131,61 +132,61 @@ func sameMeasures(a, b *evaluationv1.Evaluation) bool {
 func (l *loader) loadMeasures() {
 	l.sources(measureFolder, func(r *reader, name, source string) {
 		if source == "" {
-			r.fail(top(), "is empty, expected a function of wanted and found")
+			r.Fail(document.Top(), "is empty, expected a function of wanted and found")
 			return
 		}
 		l.measures.MeasureModules = append(l.measures.MeasureModules, &evaluationv1.MeasureModule{Name: name, Source: source})
 	})
 	l.optional(measureFile, func(r *reader, data []byte) {
-		doc := r.only(data, "mapping by measure")
-		if !r.checkShape(doc, shapeMapping) {
+		doc := r.Only(data, "mapping by measure")
+		if !r.CheckShape(doc, document.ShapeMapping) {
 			return
 		}
-		for _, f := range doc.fields {
+		for _, f := range doc.Fields {
 			if expression := r.measureExpression(f); expression != nil {
 				l.measures.MeasureExpressions = append(l.measures.MeasureExpressions, expression)
 			}
 		}
 	})
-	var mistakes Errors
+	var mistakes document.Errors
 	l.opts, mistakes = l.opts.withMeasures(&l.measures)
 	l.mistakes = append(l.mistakes, mistakes...)
 }
 
 // measureExpression reads a measure in CEL, nil after recording a mistake.
-func (r *reader) measureExpression(f field) *evaluationv1.MeasureExpression {
-	before := len(r.errors)
-	if !declaredExpression.MatchString(f.key) {
-		r.fail(f.position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", truncate(f.key))
+func (r *reader) measureExpression(f document.Field) *evaluationv1.MeasureExpression {
+	before := len(r.Errors)
+	if !declaredExpression.MatchString(f.Key) {
+		r.Fail(f.Position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(f.Key))
 	}
-	v := r.object(f.value, packMeasureForm())
+	v := r.object(f.Value, packMeasureForm())
 	if v == nil {
 		return nil
 	}
-	source := v.get(expressionKey)
-	if !r.checkShape(source, shapeText) {
+	source := v.Get(expressionKey)
+	if !r.CheckShape(source, document.ShapeText) {
 		return nil
 	}
-	if rows := v.get(rowsKey); rows != nil && (rows.shape != shapeBool || !rows.boolean) {
-		r.fail(rows, "is %s, expected true; omit it for a measure of cells", rows.shapeName())
+	if rows := v.Get(rowsKey); rows != nil && (rows.Shape != document.ShapeBool || !rows.Boolean) {
+		r.Fail(rows, "is %s, expected true; omit it for a measure of cells", rows.ShapeName())
 	}
-	if _, err := celexpr.CompileMeasure(source.text); err != nil {
+	if _, err := celexpr.CompileMeasure(source.Text); err != nil {
 		r.failInText(source, err)
 	}
 	for _, use := range []MeasureKind{CellMeasure, RowMeasure, ExtractorKind} {
-		if slices.Contains(builtInNames(use), f.key) {
-			r.fail(f.position, "a built-in measure or extractor has the name; take another one")
+		if slices.Contains(builtInNames(use), f.Key) {
+			r.Fail(f.Position, "a built-in measure or extractor has the name; take another one")
 		}
 	}
-	if len(r.errors) > before {
+	if len(r.Errors) > before {
 		return nil
 	}
-	return &evaluationv1.MeasureExpression{Name: f.key, Expression: source.text, Rows: v.get(rowsKey) != nil}
+	return &evaluationv1.MeasureExpression{Name: f.Key, Expression: source.Text, Rows: v.Get(rowsKey) != nil}
 }
 
 // measures reads the pack's measures and extractors unless they are known.
 func (c *checker) measures(evaluation *evaluationv1.Evaluation) {
-	var mistakes Errors
+	var mistakes document.Errors
 	c.opts, mistakes = c.opts.withMeasures(evaluation)
 	for _, mistake := range mistakes {
 		c.fail("evaluation.measure_modules", "%v", mistake)

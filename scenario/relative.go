@@ -13,6 +13,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // expressionKey is the only field of a mapping that represents an expression.
@@ -22,27 +23,27 @@ const expressionKey = "cel"
 const nowText = "now"
 
 // failInText records a mistake of an expression, at its position in the text if that is known.
-func (r *reader) failInText(v *value, err error) {
+func (r *reader) failInText(v *document.Value, err error) {
 	at := *v
 	var mistake *celexpr.Error
-	if errors.As(err, &mistake) && mistake.Line > 0 && v.inside.line > 0 {
-		at.line, at.column = v.inside.line+mistake.Line-1, v.inside.column+mistake.Column-1
+	if errors.As(err, &mistake) && mistake.Line > 0 && v.Inside.Line > 0 {
+		at.Line, at.Column = v.Inside.Line+mistake.Line-1, v.Inside.Column+mistake.Column-1
 	}
-	r.fail(&at, "%v", err)
+	r.Fail(&at, "%v", err)
 }
 
 // expression returns the expression of a mapping, nil if it is not one.
-func expression(v *value) *value {
-	if v == nil || v.shape != shapeMapping || len(v.fields) != 1 {
+func expression(v *document.Value) *document.Value {
+	if v == nil || v.Shape != document.ShapeMapping || len(v.Fields) != 1 {
 		return nil
 	}
-	return v.get(expressionKey)
+	return v.Get(expressionKey)
 }
 
 // resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
 // replaces now and local times. It does not change extractors. In recorded answers it replaces
 // expressions only.
-func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
+func (r *reader) resolve(v *document.Value, clock *setupv1.Clock, recorded bool) {
 	if v == nil {
 		return
 	}
@@ -50,13 +51,13 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
 		r.resolveTime(v, source, clock)
 		return
 	}
-	for _, item := range v.list {
+	for _, item := range v.List {
 		r.resolve(item, clock, recorded)
 	}
-	for i := range v.fields {
-		switch child := v.fields[i].value; {
-		case !recorded && v.fields[i].key == "extractor":
-		case !recorded && child.shape == shapeText && isTimestamp(v.fields[i].key):
+	for i := range v.Fields {
+		switch child := v.Fields[i].Value; {
+		case !recorded && v.Fields[i].Key == "extractor":
+		case !recorded && child.Shape == document.ShapeText && isTimestamp(v.Fields[i].Key):
 			r.resolvePlain(child, clock)
 		default:
 			r.resolve(child, clock, recorded)
@@ -65,26 +66,26 @@ func (r *reader) resolve(v *value, clock *setupv1.Clock, recorded bool) {
 }
 
 // resolveTimes replaces the expressions in a scenario, except in its tables, by times.
-func (r *reader) resolveTimes(v *value, clock *setupv1.Clock) {
+func (r *reader) resolveTimes(v *document.Value, clock *setupv1.Clock) {
 	for _, field := range rolloutParts(v) {
 		r.resolve(field, clock, false)
 	}
-	r.resolve(v.get("recordings"), clock, true)
+	r.resolve(v.Get("recordings"), clock, true)
 }
 
 // rolloutParts returns the parts of a scenario, except its tables, that name rows and contain
 // times: turns and targets.
-func rolloutParts(v *value) []*value {
-	parts := []*value{v.get("oracle")}
+func rolloutParts(v *document.Value) []*document.Value {
+	parts := []*document.Value{v.Get("oracle")}
 	for _, graph := range []string{"milestones", "minefields"} {
-		if nodes := v.get(graph); nodes != nil {
-			for i := range nodes.fields {
-				parts = append(parts, nodes.fields[i].value)
+		if nodes := v.Get(graph); nodes != nil {
+			for i := range nodes.Fields {
+				parts = append(parts, nodes.Fields[i].Value)
 			}
 		}
 	}
-	if user := v.get("user"); user != nil {
-		parts = append(parts, user.get("demonstrations"), user.get("script"))
+	if user := v.Get("user"); user != nil {
+		parts = append(parts, user.Get("demonstrations"), user.Get("script"))
 	}
 	return parts
 }
@@ -94,45 +95,45 @@ func rolloutParts(v *value) []*value {
 func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_timestamp_") }
 
 // resolvePlain replaces now or a local time by a time. It does not change other texts.
-func (r *reader) resolvePlain(v *value, clock *setupv1.Clock) {
-	if v.text == nowText {
-		r.resolveTime(v, &value{shape: shapeText, path: v.path, line: v.line, column: v.column, text: nowText}, clock)
+func (r *reader) resolvePlain(v *document.Value, clock *setupv1.Clock) {
+	if v.Text == nowText {
+		r.resolveTime(v, &document.Value{Shape: document.ShapeText, Path: v.Path, Line: v.Line, Column: v.Column, Text: nowText}, clock)
 		return
 	}
-	if seconds, ok := localTime(v.text, (&startWorld{clock: clock}).zone()); ok {
+	if seconds, ok := localTime(v.Text, (&startWorld{clock: clock}).zone()); ok {
 		setTime(v, seconds)
 	}
 }
 
 // setTime replaces a value by a time in POSIX seconds.
-func setTime(v *value, seconds float64) {
-	v.shape, v.fields, v.number = shapeNumber, nil, seconds
-	v.text = strconv.FormatFloat(seconds, 'f', -1, 64)
+func setTime(v *document.Value, seconds float64) {
+	v.Shape, v.Fields, v.Number = document.ShapeNumber, nil, seconds
+	v.Text = strconv.FormatFloat(seconds, 'f', -1, 64)
 	if seconds == math.Trunc(seconds) {
-		v.text += ".0"
+		v.Text += ".0"
 	}
 }
 
 // resolveTime replaces one expression by a number. The number is 0 without a clock, if that has a
 // mistake or is read later.
-func (r *reader) resolveTime(v, source *value, clock *setupv1.Clock) {
-	if !r.checkShape(source, shapeText) {
-		v.shape = shapeBroken
+func (r *reader) resolveTime(v, source *document.Value, clock *setupv1.Clock) {
+	if !r.CheckShape(source, document.ShapeText) {
+		v.Shape = document.ShapeBroken
 		return
 	}
-	compiled, err := celexpr.CompileTime(source.text)
+	compiled, err := celexpr.CompileTime(source.Text)
 	if err != nil {
 		r.failInText(source, err)
-		v.shape = shapeBroken
+		v.Shape = document.ShapeBroken
 		return
 	}
 	seconds, err := secondsAt(compiled, clock)
 	if err != nil {
 		r.failInText(source, err)
-		v.shape = shapeBroken
+		v.Shape = document.ShapeBroken
 		return
 	}
-	r.times[v], v.noun = compiled, "a time"
+	r.times[v], v.Noun = compiled, "a time"
 	setTime(v, seconds)
 }
 
@@ -169,7 +170,7 @@ func (c relativeCells) copyTo(row, copied *worldv1.Row) {
 
 // recomputeWorld recomputes the cells that depend on the clock after a change of the clock at a
 // value.
-func (r *reader) recomputeWorld(w *startWorld, at *value) {
+func (r *reader) recomputeWorld(w *startWorld, at *document.Value) {
 	if at == nil || len(w.relative) == 0 {
 		return
 	}
@@ -185,7 +186,7 @@ func (r *reader) recomputeWorld(w *startWorld, at *value) {
 }
 
 // recomputeRow returns a row recomputed for the world's clock.
-func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *value) *worldv1.Row {
+func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Row, at *document.Value) *worldv1.Row {
 	moved := copyRow(row)
 	w.relative.copyTo(row, moved)
 	for column := range schema.Columns {
@@ -195,7 +196,7 @@ func (r *reader) recomputeRow(w *startWorld, schema world.Table, row *worldv1.Ro
 		}
 		seconds, err := secondsAt(t, w.clock)
 		if err != nil {
-			r.fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
+			r.Fail(at, "with this clock, %s.%s of a row of the world cannot be computed: %v",
 				world.AuthorName(schema.Name), schema.Columns[column].Name, err)
 		}
 		moved.Cells[column] = world.Number(seconds)

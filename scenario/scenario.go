@@ -15,6 +15,7 @@ import (
 	toolhostv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/toolhost/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // Options define what scenarios may use. OptionsFor returns those for a list of tools. The zero
@@ -36,10 +37,10 @@ type Options struct {
 	// result contains the files' tools and, unless the pack is standalone, the built-in ones. It also
 	// returns the files' tools that always need the user's consent. Errors are mistakes in the files.
 	// Nil accepts every file.
-	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, Errors)
+	Compile func(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors)
 	// Measures returns the measures and extractors in the files of an evaluation, or the mistakes in
 	// the files. Nil accepts every file.
-	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, Errors)
+	Measures func(evaluation *evaluationv1.Evaluation) ([]PackMeasure, document.Errors)
 	// ListTools requests the tools of a pack's tool server. Nil disables requests, so packs need files
 	// with the lists.
 	ListTools func(server Server) ([]*toolsv1.Tool, error)
@@ -109,7 +110,7 @@ type Loaded struct {
 	// Scenario is the canonical form, which Validate accepts.
 	Scenario *scenariov1.Scenario
 	// Position is the position of its first field.
-	Position Position
+	Position document.Position
 	// World is the name of the starting world, empty without one.
 	World string
 	// Base holds that world's tables at the scenario's time, without the scenario's changes. It is nil
@@ -118,15 +119,15 @@ type Loaded struct {
 }
 
 // duplicates reports names of several scenarios. loaded is sorted by name.
-func duplicates(loaded []compactScenario) Errors {
-	var mistakes Errors
+func duplicates(loaded []compactScenario) document.Errors {
+	var mistakes document.Errors
 	for i := 1; i < len(loaded); i++ {
 		name := loaded[i].name
 		if name == "" || name != loaded[i-1].name {
 			continue
 		}
 		at, first := loaded[i].Position, loaded[i-1].Position
-		mistakes = append(mistakes, &Error{
+		mistakes = append(mistakes, &document.Error{
 			File: at.File, Line: at.Line, Column: at.Column, Field: name,
 			Reason: fmt.Sprintf("another scenario is called %q too, at %s:%d:%d; names must be unique", name, first.File, first.Line, first.Column),
 		})

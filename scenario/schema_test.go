@@ -15,6 +15,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 func schemaText(t *testing.T) []byte {
@@ -50,17 +51,17 @@ func compiled(t *testing.T, definition string) *jsonschema.Schema {
 // documentsOf returns the documents of a file for a JSON validator.
 func documentsOf(t *testing.T, name string, data []byte) []any {
 	t.Helper()
-	r := &docReader{file: name}
+	r := &document.Reader{File: name}
 	var out []any
-	for _, doc := range r.documents(data) {
-		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonText(doc)))
+	for _, doc := range r.Documents(data) {
+		plain, err := jsonschema.UnmarshalJSON(strings.NewReader(document.JSON(doc)))
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		out = append(out, plain)
 	}
-	if r.errors != nil {
-		t.Fatal(r.errors)
+	if r.Errors != nil {
+		t.Fatal(r.Errors)
 	}
 	return out
 }

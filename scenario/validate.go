@@ -14,6 +14,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // Problem is a mistake of a canonical scenario.
@@ -92,7 +93,7 @@ func (c *checker) schema(s *scenariov1.Scenario) {
 
 // modules reads the pack's tools unless they are known.
 func (c *checker) modules(setup *setupv1.Setup) {
-	var mistakes Errors
+	var mistakes document.Errors
 	c.opts, mistakes = c.opts.withSetup(setup)
 	for _, mistake := range mistakes {
 		c.fail("setup.tool_modules", "%v", mistake)
@@ -153,7 +154,7 @@ func (c *checker) categories(categories []string) {
 	for i, name := range categories {
 		path := fmt.Sprintf("setup.categories[%d]", i)
 		if !slices.Contains(known, name) {
-			c.fail(path, "unknown category %q%s", name, hint(name, known))
+			c.fail(path, "unknown category %q%s", name, document.Hint(name, known))
 		} else if slices.Contains(categories[:i], name) {
 			c.fail(path, "category %s occurs twice (those for augmentations are added by themselves)", name)
 		}
@@ -243,7 +244,7 @@ func (o Options) badPhone(column string, cell *worldv1.Value) string {
 	if !strings.HasSuffix(column, "phone_number") || cell.GetKind() == nil || o.phone(cell.GetText()) {
 		return ""
 	}
-	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", truncate(cell.GetText()))
+	return fmt.Sprintf("is %q, expected a phone number in international form like +493023125040", document.Truncate(cell.GetText()))
 }
 
 // messages checks that the last message has a valid recipient and that indices have no gaps.
@@ -274,7 +275,7 @@ func (c *checker) messages(messages []*worldv1.Message) {
 
 func (c *checker) tool(path, name string) {
 	if !c.opts.isKnownTool(name) {
-		c.fail(path, "unknown tool %q%s", name, hint(name, c.opts.Tools))
+		c.fail(path, "unknown tool %q%s", name, document.Hint(name, c.opts.Tools))
 	}
 }
 
@@ -303,7 +304,7 @@ func (c *checker) script(path string, turns []*worldv1.ScriptTurn, refuse func(t
 			ids[call.GetId()] = true
 			var arguments map[string]json.RawMessage
 			if err := json.Unmarshal([]byte(call.GetArgumentsJson()), &arguments); err != nil || arguments == nil {
-				c.fail(where+".arguments_json", "is no JSON object: %s", truncate(call.GetArgumentsJson()))
+				c.fail(where+".arguments_json", "is no JSON object: %s", document.Truncate(call.GetArgumentsJson()))
 				continue
 			}
 			c.arguments(where+".arguments_json", call.GetTool(), arguments, true)

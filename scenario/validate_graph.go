@@ -12,6 +12,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // toolTraceColumn is the column with traces of successful calls.
@@ -344,7 +345,7 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 			c.fail(at, "%s must be a %s", cell.GetColumn(), kind)
 		case isText && (cell.GetColumn() == "sender" || cell.GetColumn() == "recipient"):
 			if _, ok := world.ParseRole(text.Text); !ok {
-				c.fail(at, "unknown role %q%s", text.Text, hint(text.Text, roleNames()))
+				c.fail(at, "unknown role %q%s", text.Text, document.Hint(text.Text, roleNames()))
 			}
 		}
 	}
@@ -354,7 +355,7 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 func (c *checker) column(path string, schema world.Table, name string) int {
 	at := schema.Column(name)
 	if at < 0 {
-		c.fail(path, "%s has no column %q%s", world.AuthorName(schema.Name), name, hint(name, schema.ColumnNames()))
+		c.fail(path, "%s has no column %q%s", world.AuthorName(schema.Name), name, document.Hint(name, schema.ColumnNames()))
 	}
 	return at
 }
@@ -399,13 +400,13 @@ func (c *checker) trace(path string, value *worldv1.Value) {
 	wanted := traces(value.GetText())
 	switch {
 	case wanted == nil:
-		c.fail(path, "is no tool trace in JSON: %s", truncate(value.GetText()))
+		c.fail(path, "is no tool trace in JSON: %s", document.Truncate(value.GetText()))
 	case len(wanted) == 0:
 		c.fail(path, "lists no tool trace")
 	}
 	for _, t := range wanted {
 		if t.Tool == "" || t.Arguments == nil {
-			c.fail(path, "a tool trace needs tool_name and arguments: %s", truncate(value.GetText()))
+			c.fail(path, "a tool trace needs tool_name and arguments: %s", document.Truncate(value.GetText()))
 			continue
 		}
 		c.tool(path, t.Tool)

@@ -27,6 +27,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	pysource "github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 	"github.com/toolsandbox/toolsandbox/services/toolhost"
 )
 
@@ -235,12 +236,12 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 		return nil, err
 	}
 	var packs []Pack
-	var mistakes scenario.Errors
+	var mistakes document.Errors
 	c.Positions, c.Bases = make(map[string]string), make(map[string]scenario.Loaded)
 	for _, from := range sources {
 		opts.ListTools, opts.RefreshTools = c.listTools(ctx, warnings, from.path), c.RefreshTools
 		pack, err := c.load(from, opts)
-		var wrong scenario.Errors
+		var wrong document.Errors
 		switch {
 		case ctx.Err() != nil:
 			return nil, fmt.Errorf("load %s: %w", from.path, context.Cause(ctx))
@@ -254,7 +255,7 @@ func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, erro
 			name, position := loaded.Scenario.GetSetup().GetName(), loaded.Position
 			file := path.Join(from.path, position.File)
 			if other, taken := c.Positions[name]; taken {
-				mistakes = append(mistakes, &scenario.Error{File: file, Line: position.Line, Column: position.Column, Field: name,
+				mistakes = append(mistakes, &document.Error{File: file, Line: position.Line, Column: position.Column, Field: name,
 					Reason: fmt.Sprintf("another scenario at %[2]s has the name %[1]q; names must be unique", name, other)})
 			}
 			c.Bases[name] = loaded
@@ -287,16 +288,16 @@ func (c *Selection) preferredBackend() (string, error) {
 }
 
 // compileTools compiles a pack's tools.
-func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, scenario.Errors) {
+func compileTools(setup *setupv1.Setup) ([]*toolhostv1.ToolInfo, []*setupv1.ConsentTool, document.Errors) {
 	tools, confirm, wrong := toolhost.PackTools(setup)
 	return tools, confirm, convertMistakes(wrong)
 }
 
 // convertMistakes converts mistakes in a pack's functions.
-func convertMistakes(mistakes pysource.Mistakes) scenario.Errors {
-	list := make(scenario.Errors, len(mistakes))
+func convertMistakes(mistakes pysource.Mistakes) document.Errors {
+	list := make(document.Errors, len(mistakes))
 	for i, m := range mistakes {
-		list[i] = &scenario.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
+		list[i] = &document.Error{File: m.File, Line: m.Line, Column: m.Column, Field: m.Function, Reason: m.Reason}
 	}
 	return list
 }

@@ -7,10 +7,11 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	pysource "github.com/toolsandbox/toolsandbox/python/source"
 	"github.com/toolsandbox/toolsandbox/scenario"
+	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // compileMeasures compiles the measures and extractors of a pack.
-func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasure, scenario.Errors) {
+func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasure, document.Errors) {
 	set, err := measure.Compile(evaluation)
 	var wrong pysource.Mistakes
 	if errors.As(err, &wrong) {
@@ -20,7 +21,7 @@ func compileMeasures(evaluation *evaluationv1.Evaluation) ([]scenario.PackMeasur
 	var out []scenario.PackMeasure
 	for _, f := range set.Functions() {
 		out = append(out, scenario.PackMeasure{
-			Name: f.Name, Kind: uses[f.Kind], Accepts: f.Accepts, Position: scenario.Position{File: f.File, Line: max(1, f.Line), Column: max(1, f.Column)},
+			Name: f.Name, Kind: uses[f.Kind], Accepts: f.Accepts, Position: document.Position{File: f.File, Line: max(1, f.Line), Column: max(1, f.Column)},
 			Probe: f.Probe,
 		})
 	}

@@ -1,4 +1,4 @@
-package scenario
+package document
 
 import (
 	"cmp"
@@ -14,6 +14,9 @@ type Position struct {
 	// Line and Column count from 1. A column is a character, not a byte.
 	Line, Column int
 }
+
+// At returns the position of a value.
+func (r *Reader) At(v *Value) Position { return Position{r.File, v.Line, v.Column} }
 
 // Error is one mistake in a file of a catalogue.
 type Error struct {
@@ -44,8 +47,8 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// atMost returns the first count mistakes and a last one at the position of the next.
-func (e Errors) atMost(count int) Errors {
+// AtMost returns the first count mistakes and a last one at the position of the next.
+func (e Errors) AtMost(count int) Errors {
 	e.sort()
 	e = slices.CompactFunc(e, func(a, b *Error) bool { return *a == *b }) // a scenario's guardrails are read for each node
 	if len(e) <= count {

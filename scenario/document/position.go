@@ -1,4 +1,4 @@
-package scenario
+package document
 
 import (
 	"strings"
@@ -7,30 +7,30 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// textPosition is the position of a text's first character in its file. line is 0 if it is unknown.
-type textPosition struct {
-	line, column int
+// TextPosition is the position of a text's first character in its file. line is 0 if it is unknown.
+type TextPosition struct {
+	Line, Column int
 }
 
 // insideScalar returns the start of a plain or quoted text on one line without escapes.
-func insideScalar(t *token.Token) textPosition {
+func insideScalar(t *token.Token) TextPosition {
 	written := strings.TrimSpace(t.Origin)
 	switch {
 	case t.Position == nil || t.Value == "":
 	case written == t.Value:
-		return textPosition{t.Position.Line, t.Position.Column}
+		return TextPosition{t.Position.Line, t.Position.Column}
 	case written == `"`+t.Value+`"` || written == `'`+t.Value+`'`:
-		return textPosition{t.Position.Line, t.Position.Column + 1}
+		return TextPosition{t.Position.Line, t.Position.Column + 1}
 	}
-	return textPosition{}
+	return TextPosition{}
 }
 
 // insideBlock returns the start of a text in a literal block.
-func insideBlock(node *ast.LiteralNode) textPosition {
+func insideBlock(node *ast.LiteralNode) TextPosition {
 	header, text := node.GetToken(), node.Value.GetToken()
 	if header == nil || header.Type != token.LiteralType || header.Position == nil || text == nil {
-		return textPosition{}
+		return TextPosition{}
 	}
 	indent := len(text.Origin) - len(strings.TrimLeft(text.Origin, " "))
-	return textPosition{header.Position.Line + 1, indent + 1}
+	return TextPosition{header.Position.Line + 1, indent + 1}
 }

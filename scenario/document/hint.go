@@ -1,4 +1,4 @@
-package scenario
+package document
 
 import (
 	"fmt"
@@ -10,10 +10,10 @@ import (
 // maxListed is the maximum number of names in a message.
 const maxListed = 12
 
-// hint returns the suffix of a message about an unknown name: the nearest known name, or a short
+// Hint returns the suffix of a message about an unknown name: the nearest known name, or a short
 // list of all.
-func hint(name string, known []string) string {
-	if nearest := didYouMean(name, known); nearest != "" {
+func Hint(name string, known []string) string {
+	if nearest := DidYouMean(name, known); nearest != "" {
 		return nearest
 	}
 	if len(known) == 0 || len(known) > maxListed {
@@ -22,17 +22,17 @@ func hint(name string, known []string) string {
 	return "; expected one of " + strings.Join(known, ", ")
 }
 
-// didYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
+// DidYouMean returns the suffix of a message about an unknown name: the nearest known name, empty
 // if none is near.
-func didYouMean(name string, known []string) string {
+func DidYouMean(name string, known []string) string {
 	if nearest := spelling.Nearest(name, known, 1); nearest != "" {
 		return fmt.Sprintf("; did you mean %q?", nearest)
 	}
 	return ""
 }
 
-// truncate shortens a text for a message.
-func truncate(text string) string {
+// Truncate shortens a text for a message.
+func Truncate(text string) string {
 	const maxLength = 60
 	if runes := []rune(strings.TrimSpace(text)); len(runes) > maxLength {
 		return string(runes[:maxLength]) + "…"
