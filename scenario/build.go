@@ -18,8 +18,6 @@ import (
 const (
 	// defaultMaxMessages is the default of max_messages.
 	defaultMaxMessages = 30
-	// allTools selects all tools.
-	allTools = "all"
 	// endTool ends the conversation. Only the user has it.
 	endTool = "end_conversation"
 	// endCallID is the id of the last call of a user script.

@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"testing"
-	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -67,33 +66,6 @@ func TestFormatCatalogue(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 		}
-	}
-}
-
-// TestTemplate loads the template of new scenarios.
-func TestTemplate(t *testing.T) {
-	text, world, err := Template("feed_the_cat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := readPack(fstest.MapFS{"a.yaml": {Data: text}, "worlds/" + TemplateWorld + ".yaml": {Data: world}}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := loaded[0].Scenario.GetSetup().GetName(); got != "feed_the_cat" {
-		t.Errorf("name: got %q, want feed_the_cat", got)
-	}
-	for _, data := range [][]byte{text, world} {
-		formatted, err := Format("a.yaml", data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(string(formatted), string(data)); diff != "" {
-			t.Errorf("not canonical (-canonical +template):\n%s", diff)
-		}
-	}
-	if _, _, err := Template("a/b"); err == nil {
-		t.Error("a/b: got no error")
 	}
 }
 

@@ -57,15 +57,6 @@ func solutionCategories(setup *setupv1.Setup) []string {
 // allCategories is the row of a summary for all rollouts.
 const allCategories = "ALL_CATEGORIES"
 
-// AuthorCategories returns the categories for authors in the usual order. The caller owns the
-// result.
-func AuthorCategories() []string {
-	return []string{
-		"STATE_DEPENDENCY", "CANONICALIZATION", "SINGLE_TOOL_CALL", "MULTIPLE_TOOL_CALL", "SINGLE_USER_TURN",
-		"MULTIPLE_USER_TURN", "INSUFFICIENT_INFORMATION", "COREFERENCE", "DISAMBIGUATION",
-	}
-}
-
 // AugmentationCategories returns the categories of augmentations: the level of distraction, then
 // the scramblings in the given order. The default level is NO_DISTRACTION_TOOLS.
 func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
@@ -84,21 +75,8 @@ func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 	return append([]string{level}, scrambled...)
 }
 
-const augmentationPrefix = "AUGMENTATION_"
-
 func augmentationText(a setupv1.Augmentation) string {
 	return strings.TrimPrefix(a.String(), augmentationPrefix)
-}
-
-func augmentationNames() []string {
-	var names []string
-	for number, name := range setupv1.Augmentation_name {
-		if number != 0 {
-			names = append(names, strings.TrimPrefix(name, augmentationPrefix))
-		}
-	}
-	slices.Sort(names)
-	return names
 }
 
 // knownCategories returns all categories of canonical scenarios.

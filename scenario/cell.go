@@ -100,18 +100,3 @@ func localTime(text string, zone *time.Location) (seconds float64, ok bool) {
 	}
 	return float64(at.UnixMilli()) / 1000, true
 }
-
-func tableNames(schema *world.Schema) []string {
-	var names []string
-	for _, table := range schema.Tables() {
-		names = append(names, world.AuthorName(table.Name))
-	}
-	return names
-}
-
-func roleNames() []string {
-	return []string{
-		world.RoleName(worldv1.Role_ROLE_SYSTEM), world.RoleName(worldv1.Role_ROLE_USER),
-		world.RoleName(worldv1.Role_ROLE_AGENT), world.RoleName(worldv1.Role_ROLE_EXECUTION_ENVIRONMENT),
-	}
-}

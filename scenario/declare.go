@@ -2,30 +2,12 @@ package scenario
 
 import (
 	"io/fs"
-	"regexp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
-
-// declaredPattern matches names of declared tables and columns.
-const declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
-
-var declaredExpression = regexp.MustCompile(declaredPattern)
-
-// cellKinds returns the types of cells in a pack's tables.
-func cellKinds() []world.Kind { return []world.Kind{world.KindText, world.KindNumber, world.KindBool} }
-
-// cellTypes returns the names of cellKinds in files.
-func cellTypes() []string {
-	var types []string
-	for _, kind := range cellKinds() {
-		types = append(types, kind.String())
-	}
-	return types
-}
 
 // LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
 // none without these files. The error is of type Errors.

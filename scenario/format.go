@@ -410,3 +410,15 @@ func wantedTableForm(schema *world.Schema) form {
 	}
 	return f
 }
+
+// toolServerForm is an entry of tools in pack.yaml.
+var toolServerForm = sync.OnceValue(func() form {
+	return form{fields: []formField{
+		{"server", "declaredName", "The name of a tool server over gRPC.", false},
+		{"address", "text", "Where that is: host:port.", false},
+		{"mcp", "declaredName", "The name of an MCP server.", false},
+		{"command", "[text]", "The program that is the MCP server, with its arguments; it runs in the pack's directory.", false},
+		{"url", "text", "Where the MCP server is: http:// or https://.", false},
+		{"state", "serverState", "session, if the server keeps something between calls.", false},
+	}}
+})

@@ -18,11 +18,6 @@ const (
 	startReference = "start"
 	// startNode is the number of the first user message.
 	startNode = -1
-
-	snapshotPrefix = "SNAPSHOT_MEASURE_"
-	columnPrefix   = "COLUMN_MEASURE_"
-	// packMeasureSuffix is the suffix of the enumeration value for a pack's measures.
-	packMeasureSuffix = "PACK"
 )
 
 // graphBuilder builds one graph.

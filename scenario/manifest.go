@@ -1,23 +1,11 @@
 package scenario
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
-)
-
-// versionPattern matches versions of packs: semantic versions without build metadata.
-const versionPattern = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
-
-// categoryPattern matches names of categories.
-const categoryPattern = `^[A-Z][A-Z0-9_]{0,59}$`
-
-var (
-	versionExpression  = regexp.MustCompile(versionPattern)
-	categoryExpression = regexp.MustCompile(categoryPattern)
 )
 
 // Manifest is the content of pack.yaml, the zero value without the file.

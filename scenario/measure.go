@@ -43,9 +43,9 @@ type PackMeasure struct {
 func builtInNames(use MeasureKind) []string {
 	switch use {
 	case CellMeasure:
-		return measureNames(columnPrefix, evaluationv1.ColumnMeasure_value)
+		return cellMeasures()
 	case RowMeasure:
-		return measureNames(snapshotPrefix, evaluationv1.SnapshotMeasure_value)
+		return rowMeasures()
 	default:
 		return celexpr.BuiltInNames()
 	}

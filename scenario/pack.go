@@ -26,7 +26,6 @@ import (
 const (
 	packFile        = "pack.yaml"
 	toolsFile       = "tools.yaml"
-	schemaFile      = "schema.yaml"
 	measureFile     = "measures.yaml"
 	measureFolder   = "measures"
 	catalogueWire   = "catalogue.binpb"
@@ -259,13 +258,13 @@ func (l *loader) add(r *reader, at *document.Value, loaded compactScenario) {
 // loadCatalogues reads scenarios in canonical form. These have no lines, so a mistake is at the
 // start of the file. Other programs write them, so unreachable targets are not mistakes.
 func (l *loader) loadCatalogues() {
-	for _, form := range []struct {
+	for _, file := range []struct {
 		name string
 		each func([]byte, func(*scenariov1.Scenario) bool) error
 	}{{catalogueJSON, eachInJSON}, {catalogueWire, eachEncoded}} {
-		l.optional(form.name, func(r *reader, data []byte) {
+		l.optional(file.name, func(r *reader, data []byte) {
 			count := 0
-			err := form.each(data, func(s *scenariov1.Scenario) bool {
+			err := file.each(data, func(s *scenariov1.Scenario) bool {
 				l.canonical(r, count, s)
 				count++
 				return !l.stopped && len(r.Errors) < document.MaxMistakes

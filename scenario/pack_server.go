@@ -6,7 +6,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -32,21 +31,6 @@ type Server struct {
 	// Position is its position in pack.yaml.
 	document.Position
 }
-
-// stateSession is the only value of state.
-const stateSession = "session"
-
-// toolServerForm is an entry of tools in pack.yaml.
-var toolServerForm = sync.OnceValue(func() form {
-	return form{fields: []formField{
-		{"server", "declaredName", "The name of a tool server over gRPC.", false},
-		{"address", "text", "Where that is: host:port.", false},
-		{"mcp", "declaredName", "The name of an MCP server.", false},
-		{"command", "[text]", "The program that is the MCP server, with its arguments; it runs in the pack's directory.", false},
-		{"url", "text", "Where the MCP server is: http:// or https://.", false},
-		{"state", "serverState", "session, if the server keeps something between calls.", false},
-	}}
-})
 
 // servers reads the tool servers of a pack that has needs.
 func (r *reader) servers(v *document.Value, needs []Need) []Server {

@@ -52,9 +52,6 @@ func (b *builder) proof(v *document.Value) *scenariov1.Proof {
 	return proof
 }
 
-// maxTurns is the largest number of a turn.
-const maxTurns = 10000
-
 // proof checks the claims about a scenario, if it has any.
 func (c *checker) proof(s *scenariov1.Scenario) {
 	proof := s.GetProof()

@@ -16,12 +16,6 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
-// expressionKey is the only field of a mapping that represents an expression.
-const expressionKey = "cel"
-
-// nowText is the scenario's now in place of a timestamp.
-const nowText = "now"
-
 // failInText records a mistake of an expression, at its position in the text if that is known.
 func (r *reader) failInText(v *document.Value, err error) {
 	at := *v

@@ -144,7 +144,7 @@ func primitives(schema *world.Schema) map[string]object {
 		"category": {"enum": AuthorCategories()}, "packCategory": {"type": "string", "pattern": categoryPattern},
 		"augmentation": {"enum": augmentationNames()},
 		"role":         {"enum": roleNames()}, "table": {"enum": tableNames(schema)},
-		"measure": builtInOrOwn(builtInNames(RowMeasure)), "columnMeasure": builtInOrOwn(builtInNames(CellMeasure)),
+		"measure": builtInOrOwn(rowMeasures()), "columnMeasure": builtInOrOwn(cellMeasures()),
 		"into": {"enum": []string{"content", "tool_trace"}},
 	}
 }
@@ -153,24 +153,4 @@ func primitives(schema *world.Schema) map[string]object {
 // measures.
 func builtInOrOwn(names []string) object {
 	return object{"anyOf": []object{{"enum": names}, {"type": "string", "pattern": declaredPattern}}}
-}
-
-// measureNames returns the names of an enumeration's measures in files, sorted.
-func measureNames(prefix string, numbers map[string]int32) []string {
-	var names []string
-	for name, number := range numbers {
-		if number != 0 && name != prefix+packMeasureSuffix {
-			names = append(names, measureName(prefix, name))
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// measureName returns the name of a measure in files, from its name in an enumeration.
-func measureName(prefix, name string) string {
-	if text := strings.ToLower(strings.TrimPrefix(name, prefix)); text != "tool_trace_dependant" {
-		return text
-	}
-	return "derived"
 }

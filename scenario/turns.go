@@ -63,19 +63,19 @@ func hasCall(turn *worldv1.ScriptTurn, tool string) bool {
 }
 
 // turns reads turns. path is their path in the canonical form.
-func (b *builder) turns(v *document.Value, form form, path string) []*worldv1.ScriptTurn {
+func (b *builder) turns(v *document.Value, of form, path string) []*worldv1.ScriptTurn {
 	var turns []*worldv1.ScriptTurn
 	for _, item := range b.Items(v) {
-		if b.object(item, form) != nil {
-			turns = append(turns, b.turn(item, form, path+"["+strconv.Itoa(len(turns))+"]"))
+		if b.object(item, of) != nil {
+			turns = append(turns, b.turn(item, of, path+"["+strconv.Itoa(len(turns))+"]"))
 		}
 	}
 	return turns
 }
 
-func (b *builder) turn(v *document.Value, form form, at string) *worldv1.ScriptTurn {
+func (b *builder) turn(v *document.Value, of form, at string) *worldv1.ScriptTurn {
 	calls := callForm()
-	if form.has(milestoneKey) {
+	if of.has(milestoneKey) {
 		calls = oracleCallForm()
 	}
 	b.recordSource(at, v)
@@ -98,8 +98,8 @@ func (b *builder) turn(v *document.Value, form form, at string) *worldv1.ScriptT
 }
 
 // call reads one call, nil if it is not a mapping.
-func (b *builder) call(v *document.Value, form form, path string) *worldv1.ToolCall {
-	if b.object(v, form) == nil {
+func (b *builder) call(v *document.Value, of form, path string) *worldv1.ToolCall {
+	if b.object(v, of) == nil {
 		return nil
 	}
 	b.recordSource(path, v)

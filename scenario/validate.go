@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -24,11 +23,6 @@ type Problem struct {
 	// Reason states the mistake and the expected value.
 	Reason string
 }
-
-// namePattern matches valid names, which are also names of folders.
-const namePattern = `^[A-Za-z0-9][A-Za-z0-9_.-]{0,199}$`
-
-var nameExpression = regexp.MustCompile(namePattern)
 
 type checker struct {
 	opts     Options
