@@ -13,6 +13,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -88,19 +89,19 @@ func isWithin(path, parent string) bool {
 
 // scenario builds the scenario under a name, nil if it is not a mapping.
 func (b *builder) scenario(f document.Field) *scenariov1.Scenario {
-	isField := func(inner document.Field) bool { return scenarioForm().has(inner.Key) }
-	if scenarioForm().has(f.Key) && !slices.ContainsFunc(f.Value.Fields, isField) {
+	isField := func(inner document.Field) bool { return form.Scenario().Has(inner.Key) }
+	if form.Scenario().Has(f.Key) && !slices.ContainsFunc(f.Value.Fields, isField) {
 		b.Fail(f.Position, "is a field of a scenario, and stands under the name of one, indented by two spaces")
 		return nil
 	}
-	v := b.object(f.Value, scenarioForm())
+	v := b.object(f.Value, form.Scenario())
 	if v == nil {
 		return nil
 	}
 	start := b.start(v)
 	b.resolveTimes(v, start.clock)
 	b.resolveNames(v, start)
-	oracle := b.script(v.Get("oracle"), oracleTurnForm(), "setup.oracle_script")
+	oracle := b.script(v.Get("oracle"), form.OracleTurn(), "setup.oracle_script")
 	tools := b.tools(v, oracle)
 	messages, user := b.messages(v, tools.GetUser())
 	setup := &setupv1.Setup{
@@ -120,7 +121,7 @@ func (b *builder) scenario(f document.Field) *scenariov1.Scenario {
 	}
 	setup.Clock, setup.Tables = start.clock, start.versions()
 	if user := v.Get("user"); user != nil && user.Shape == document.ShapeMapping {
-		setup.UserScript = b.script(b.Singleton(user.Get("script"), "say"), turnForm(), "setup.user_script")
+		setup.UserScript = b.script(b.Singleton(user.Get("script"), "say"), form.Turn(), "setup.user_script")
 	}
 	setup.UserScript = endScript(setup.GetUserScript())
 	for i := range setup.GetCategories() {
@@ -171,7 +172,7 @@ func (b *builder) start(v *document.Value) *startWorld {
 // The user always has the tool that ends the conversation.
 func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv1.ToolSelection {
 	selection := &setupv1.ToolSelection{Deny: b.Texts(v.Get("without_tools"))}
-	if extra := v.Get("extra_tools"); extra == nil || extra.Shape != document.ShapeText || extra.Text != allTools {
+	if extra := v.Get("extra_tools"); extra == nil || extra.Shape != document.ShapeText || extra.Text != form.AllTools {
 		listed := b.extraTools(extra)
 		unlisted := slices.DeleteFunc(calledTools(oracle), func(tool string) bool {
 			return slices.Contains(listed, tool) || slices.Contains(selection.GetDeny(), tool)
@@ -197,9 +198,9 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 		if !b.CheckShape(item, document.ShapeText) {
 			continue
 		}
-		number := setupv1.Augmentation_value[augmentationPrefix+item.Text]
+		number := setupv1.Augmentation_value[form.AugmentationPrefix+item.Text]
 		if number == 0 {
-			b.Fail(item, "unknown augmentation %q%s", item.Text, document.Hint(item.Text, augmentationNames()))
+			b.Fail(item, "unknown augmentation %q%s", item.Text, document.Hint(item.Text, form.Augmentations()))
 			continue
 		}
 		selection.Augmentations = append(selection.Augmentations, setupv1.Augmentation(number))
@@ -210,7 +211,7 @@ func (b *builder) tools(v *document.Value, oracle []*worldv1.ScriptTurn) *setupv
 // extraTools reads the tools besides those that the oracle calls.
 func (b *builder) extraTools(v *document.Value) []string {
 	if v != nil && v.Shape == document.ShapeText {
-		b.Fail(v, "is %q, expected %s or a list of tools", document.Truncate(v.Text), allTools)
+		b.Fail(v, "is %q, expected %s or a list of tools", document.Truncate(v.Text), form.AllTools)
 		return nil
 	}
 	return b.Texts(v)
@@ -242,7 +243,7 @@ func (b *builder) recordings(v *document.Value) []*setupv1.RecordedAnswer {
 
 // sharedRecordings returns the answers in a file of recordings/.
 func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer {
-	name := b.object(v, sharedRecordingForm()).Get("file")
+	name := b.object(v, form.SharedRecording()).Get("file")
 	if !b.CheckShape(name, document.ShapeText) {
 		return nil
 	}
@@ -255,7 +256,7 @@ func (b *builder) sharedRecordings(v *document.Value) []*setupv1.RecordedAnswer 
 
 // recording reads one answer, nil if it is not a mapping.
 func (r *reader) recording(v *document.Value) *setupv1.RecordedAnswer {
-	if r.object(v, recordingForm()) == nil {
+	if r.object(v, form.Recording()) == nil {
 		return nil
 	}
 	answer := &setupv1.RecordedAnswer{Url: r.Text(v.Get("url"))}

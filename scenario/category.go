@@ -6,6 +6,7 @@ import (
 
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // These categories follow from a scenario's augmentations.
@@ -76,13 +77,13 @@ func AugmentationCategories(augmentations []setupv1.Augmentation) []string {
 }
 
 func augmentationText(a setupv1.Augmentation) string {
-	return strings.TrimPrefix(a.String(), augmentationPrefix)
+	return strings.TrimPrefix(a.String(), form.AugmentationPrefix)
 }
 
 // knownCategories returns all categories of canonical scenarios.
 func knownCategories() []string {
-	known := append(AuthorCategories(), noDistractionTools, allToolsAvailable)
-	for _, name := range augmentationNames() {
+	known := append(form.Categories(), noDistractionTools, allToolsAvailable)
+	for _, name := range form.Augmentations() {
 		if name != "ALL_TOOLS" {
 			known = append(known, name)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // reader reads a file of a pack, whose tables and measures it knows.
@@ -32,7 +33,7 @@ func (r *reader) world() *world.Schema { return cmp.Or(r.schema, world.Builtin()
 
 // object checks that a value is a mapping whose fields belong to a form. It returns nil for any
 // other shape.
-func (r *reader) object(v *document.Value, f form) *document.Value { return f.read(&r.Reader, v) }
+func (r *reader) object(v *document.Value, f form.Form) *document.Value { return f.Read(&r.Reader, v) }
 
 // table reads the name of a table.
 func (r *reader) table(v *document.Value) string {
@@ -47,7 +48,7 @@ func (r *reader) tableName(at *document.Value, text string) string {
 	if table, ok := r.world().Table(world.TableName(text)); ok && world.AuthorName(table.Name) == text {
 		return table.Name
 	}
-	r.Fail(at, "unknown table %q%s", text, document.Hint(text, tableNames(r.world())))
+	r.Fail(at, "unknown table %q%s", text, document.Hint(text, form.Tables(r.world())))
 	return ""
 }
 
@@ -58,7 +59,7 @@ func (r *reader) role(v *document.Value) worldv1.Role {
 	}
 	role, ok := world.ParseRole(v.Text)
 	if !ok {
-		r.Fail(v, "unknown role %q%s", v.Text, document.Hint(v.Text, roleNames()))
+		r.Fail(v, "unknown role %q%s", v.Text, document.Hint(v.Text, form.Roles()))
 	}
 	return role
 }

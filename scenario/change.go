@@ -4,23 +4,24 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // expandChange expands a constraint with a measure as a key: update: {contact: row} becomes table,
 // measure, expect and, by default, start as the reference.
 func (r *reader) expandChange(v *document.Value) {
-	at := slices.IndexFunc(v.Fields, func(f document.Field) bool { return slices.Contains(changeMeasures, f.Key) })
+	at := slices.IndexFunc(v.Fields, func(f document.Field) bool { return slices.Contains(form.ChangeMeasures(), f.Key) })
 	if at < 0 {
 		return
 	}
 	written := v.Fields[at]
 	for _, f := range v.Fields {
-		if f.Key != written.Key && slices.Contains(append([]string{"call", "says", "table", "measure", "expect"}, changeMeasures...), f.Key) {
+		if f.Key != written.Key && slices.Contains(append([]string{"call", "says", "table", "measure", "expect"}, form.ChangeMeasures()...), f.Key) {
 			r.Fail(f.Position, "cannot stand beside %s; write two constraints", written.Key)
 			return
 		}
 	}
-	if r.object(written.Value, wantedTableForm(r.world())) == nil || len(written.Value.Fields) != 1 {
+	if r.object(written.Value, form.WantedTable(r.world())) == nil || len(written.Value.Fields) != 1 {
 		return
 	}
 	table, measure := written.Value.Fields[0], *written.Position
@@ -30,7 +31,7 @@ func (r *reader) expandChange(v *document.Value) {
 	v.Fields = slices.Concat(v.Fields[:at:at], v.Fields[at+1:], []document.Field{
 		{Key: "table", Position: table.Position, Value: &name}, {Key: "expect", Position: table.Position, Value: table.Value},
 	})
-	if written.Key == changeMeasures[0] {
+	if written.Key == form.ChangeMeasures()[0] {
 		return
 	}
 	v.Fields = append(v.Fields, document.Field{Key: "measure", Position: written.Position, Value: &measure})

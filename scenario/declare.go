@@ -7,6 +7,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // LoadSchema returns the tables and categories that a pack declares in schema.yaml and pack.yaml,
@@ -24,8 +25,8 @@ func LoadSchema(fsys fs.FS) (tables []*worldv1.TableSchema, categories []string,
 
 // loadSchema reads the pack's tables.
 func (l *loader) loadSchema() {
-	l.optional(schemaFile, func(r *reader, data []byte) {
-		doc := r.object(r.Only(data, "schema"), schemaForm())
+	l.optional(form.SchemaFile, func(r *reader, data []byte) {
+		doc := r.object(r.Only(data, "schema"), form.Schema())
 		if doc == nil {
 			return
 		}
@@ -65,7 +66,7 @@ func (l *loader) declare(r *reader, at *document.Value, table *worldv1.TableSche
 // declaredTable reads a table of schema.yaml.
 func (r *reader) declaredTable(v *document.Value) *worldv1.TableSchema {
 	out := &worldv1.TableSchema{}
-	if v = r.object(v, declaredTableForm()); v == nil {
+	if v = r.object(v, form.DeclaredTable()); v == nil {
 		return out
 	}
 	r.Require(v, "name")
@@ -73,7 +74,7 @@ func (r *reader) declaredTable(v *document.Value) *worldv1.TableSchema {
 	out.Name = world.TableName(r.declaredName(v.Get("name")))
 	out.Description = r.Text(v.Get("description"))
 	for _, item := range r.Items(v.Get("columns")) {
-		if column := r.object(item, declaredColumnForm()); column != nil {
+		if column := r.object(item, form.DeclaredColumn()); column != nil {
 			out.Columns = append(out.Columns, r.declaredColumn(column))
 		}
 	}
@@ -85,13 +86,13 @@ func (r *reader) declaredColumn(v *document.Value) *worldv1.Column {
 	r.Require(v, "type")
 	out := &worldv1.Column{Name: r.declaredName(v.Get("name")), Description: r.Text(v.Get("description")), Measure: world.DefaultMeasure}
 	if kind := v.Get("type"); r.CheckShape(kind, document.ShapeText) {
-		for _, known := range cellKinds() {
+		for _, known := range form.CellKinds() {
 			if known.String() == kind.Text {
 				out.Type = worldv1.CellType(known)
 			}
 		}
 		if out.GetType() == 0 {
-			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, cellTypes()))
+			r.Fail(kind, "unknown type %q%s", kind.Text, document.Hint(kind.Text, form.CellTypes()))
 		}
 	}
 	measure := v.Get("measure")
@@ -99,7 +100,7 @@ func (r *reader) declaredColumn(v *document.Value) *worldv1.Column {
 		return out
 	}
 	out.Measure = measure.Text
-	number := evaluationv1.ColumnMeasure(r.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+	number := evaluationv1.ColumnMeasure(r.measure(measure, form.ColumnPrefix, evaluationv1.ColumnMeasure_value))
 	column := world.Column{Name: out.GetName(), Kind: world.Kind(out.GetType())}
 	if number == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
 		if measureOfPack, ok := r.packMeasures.find(measure.Text, CellMeasure); !ok {
@@ -120,7 +121,7 @@ func (r *reader) declaredName(v *document.Value) string {
 	if !r.CheckShape(v, document.ShapeText) {
 		return ""
 	}
-	if !declaredExpression.MatchString(v.Text) {
+	if !form.DeclaredExpression.MatchString(v.Text) {
 		r.Fail(v, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(v.Text))
 	}
 	return v.Text

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/toolsandbox/toolsandbox/internal/world"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // TestBuiltinSchema reads the file of the built-in tables as a pack's schema.
@@ -23,7 +24,7 @@ func TestBuiltinSchema(t *testing.T) {
 	}
 	// Packs cannot declare lists of texts.
 	text := strings.ReplaceAll(strings.ReplaceAll(string(data), "type: texts", "type: text"), "measure: tool_trace", "measure: exact")
-	declared, _, err := LoadSchema(fstest.MapFS{schemaFile: {Data: []byte(text)}})
+	declared, _, err := LoadSchema(fstest.MapFS{form.SchemaFile: {Data: []byte(text)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestSchemaMistakes(t *testing.T) {
 		{"- note", "expected a mapping"},
 	}
 	for _, test := range tests {
-		_, err := LoadPack(fstest.MapFS{schemaFile: {Data: []byte(test.text)}}, Options{})
+		_, err := LoadPack(fstest.MapFS{form.SchemaFile: {Data: []byte(test.text)}}, Options{})
 		if err == nil || !strings.Contains(err.Error(), "schema.yaml:") || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want an error with %q", test.text, err, test.want)
 		}

@@ -12,6 +12,7 @@ import (
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/python"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // demonstrationIDPrefix is the prefix of the ids of a demonstration's calls. It differs from those
@@ -25,7 +26,7 @@ func (b *builder) demonstrations(v *document.Value, c *conversation) {
 	calls, complete := 0, true
 	for _, item := range b.Items(v) {
 		complete = false
-		if b.object(item, demonstrationForm()) == nil {
+		if b.object(item, form.Demonstration()) == nil {
 			continue
 		}
 		if len(item.Fields) != 1 {
@@ -59,7 +60,7 @@ func (b *builder) demonstrationCalls(v *document.Value, c *conversation, before 
 	}
 	var results []*document.Value
 	for _, item := range items {
-		if b.object(item, shownCallForm()) == nil {
+		if b.object(item, form.ShownCall()) == nil {
 			continue
 		}
 		results = append(results, item)

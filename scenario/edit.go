@@ -9,6 +9,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // tableEdit applies the description of a table to the rows of its base, which do not change.
@@ -68,14 +69,14 @@ func (e *tableEdit) apply(v *document.Value) []*worldv1.Row {
 		return e.rows
 	}
 	e.rows = slices.Clone(e.rows)
-	e.object(v, editForm(world.AuthorName(e.schema.Name)))
+	e.object(v, form.Edit(world.AuthorName(e.schema.Name)))
 	for _, where := range e.Items(v.Get("remove")) {
 		for _, at := range e.find(where) {
 			e.rows[at] = nil
 		}
 	}
 	for _, change := range e.Items(v.Get("change")) {
-		if e.object(change, changeForm(world.AuthorName(e.schema.Name))) == nil {
+		if e.object(change, form.Change(world.AuthorName(e.schema.Name))) == nil {
 			continue
 		}
 		for _, at := range e.find(change.Get("where")) {

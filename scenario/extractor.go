@@ -8,6 +8,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/celexpr"
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // extractor reads the name of an extractor, or an expression.
@@ -20,10 +21,10 @@ func (g *graphBuilder) extractor(v *document.Value, path string, c *evaluationv1
 		c.Extractor = v.Text
 		return
 	}
-	if g.object(v, expressionForm()) == nil {
+	if g.object(v, form.Expression()) == nil {
 		return
 	}
-	source := v.Get(expressionKey)
+	source := v.Get(form.ExpressionKey)
 	if !g.CheckShape(source, document.ShapeText) {
 		return
 	}

@@ -11,6 +11,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -44,11 +45,11 @@ func (b *builder) graph(nodes []document.Field, guardrails *document.Value, path
 }
 
 // nodeFormAt returns the form of a node. Only a minefield has triggered_by.
-func nodeFormAt(path string) form {
+func nodeFormAt(path string) form.Form {
 	if strings.HasPrefix(path, minefieldsPath) {
-		return minefieldForm()
+		return form.Minefield()
 	}
-	return nodeForm()
+	return form.Node()
 }
 
 // node reads one node: a list of constraints, or one constraint.
@@ -69,14 +70,14 @@ func (g *graphBuilder) node(f document.Field, guardrails *document.Value, path s
 		node.Constraints = append(node.Constraints, g.constraint(v, path+".constraints[0]"))
 		return node
 	}
-	for _, key := range constraintForm().names() {
+	for _, key := range form.Constraint().Names() {
 		if other := v.Get(key); other != nil {
 			g.Fail(other, "cannot stand beside constraints; make it one of them")
 		}
 	}
 	g.recordSource(path+".constraints", list)
 	for i, item := range g.Items(list) {
-		if g.object(item, constraintForm()) != nil {
+		if g.object(item, form.Constraint()) != nil {
 			node.Constraints = append(node.Constraints, g.constraint(item, path+".constraints["+strconv.Itoa(i)+"]"))
 		}
 	}
@@ -85,7 +86,7 @@ func (g *graphBuilder) node(f document.Field, guardrails *document.Value, path s
 
 // guardrails reads the tables of automatic guardrails.
 func (g *graphBuilder) guardrails(v *document.Value, node *evaluationv1.Node) {
-	if g.object(v, guardrailsForm()) == nil {
+	if g.object(v, form.Guardrails()) == nil {
 		return
 	}
 	if only := v.Get("only"); only != nil {
@@ -159,7 +160,7 @@ func (g *graphBuilder) constraint(v *document.Value, path string) *evaluationv1.
 		g.recordSource(path+".table", v.Get("table"))
 	}
 	if measure := v.Get("measure"); g.CheckShape(measure, document.ShapeText) {
-		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, snapshotPrefix, evaluationv1.SnapshotMeasure_value))
+		c.Measure = evaluationv1.SnapshotMeasure(g.measure(measure, form.SnapshotPrefix, evaluationv1.SnapshotMeasure_value))
 		if c.GetMeasure() == evaluationv1.SnapshotMeasure_SNAPSHOT_MEASURE_PACK {
 			c.PackMeasure = measure.Text
 		}
@@ -277,7 +278,7 @@ func (g *graphBuilder) callTarget(v *document.Value, path string, c *evaluationv
 
 // trace reads a wanted trace as JSON text. Its tolerances become an override of the constraint.
 func (g *graphBuilder) trace(v *document.Value, c *evaluationv1.Constraint) string {
-	if g.object(v, wantedCallForm()) == nil {
+	if g.object(v, form.WantedCall()) == nil {
 		return "null"
 	}
 	arguments := "{}"
@@ -347,13 +348,13 @@ func (g *graphBuilder) overrides(v *document.Value, path string) []*evaluationv1
 		override := &evaluationv1.ColumnOverride{Column: f.Key}
 		measure := f.Value
 		if measure.Shape == document.ShapeMapping {
-			g.object(measure, overrideForm())
+			g.object(measure, form.Override())
 			override.Tolerances = g.tolerances(measure.Get("tolerances"))
 			measure = measure.Get("measure")
 		}
 		if g.CheckShape(measure, document.ShapeText) {
 			g.recordSource(path+".overrides["+strconv.Itoa(i)+"].measure", measure)
-			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, columnPrefix, evaluationv1.ColumnMeasure_value))
+			override.Measure = evaluationv1.ColumnMeasure(g.measure(measure, form.ColumnPrefix, evaluationv1.ColumnMeasure_value))
 			if override.GetMeasure() == evaluationv1.ColumnMeasure_COLUMN_MEASURE_PACK {
 				override.PackMeasure = measure.Text
 			}
@@ -382,9 +383,9 @@ func (g *graphBuilder) tolerances(v *document.Value) []*evaluationv1.Tolerance {
 // measure looks up a measure by its lower-case name. An unknown name is that of a pack's measure.
 func (r *reader) measure(v *document.Value, prefix string, numbers map[string]int32) int32 {
 	for name, number := range numbers {
-		if number != 0 && name != prefix+packMeasureSuffix && measureName(prefix, name) == v.Text {
+		if number != 0 && name != prefix+form.PackMeasureSuffix && form.MeasureName(prefix, name) == v.Text {
 			return number
 		}
 	}
-	return numbers[prefix+packMeasureSuffix]
+	return numbers[prefix+form.PackMeasureSuffix]
 }

@@ -15,6 +15,7 @@ import (
 	"testing/fstest"
 
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // smallLimits returns limits that small packs can exceed.
@@ -113,7 +114,7 @@ func TestAliases(t *testing.T) {
 	if got := errorText(err); !strings.Contains(got, want) {
 		t.Errorf("got %.300s, want it to contain %s", got, want)
 	}
-	if _, err := Format("a.yaml", []byte(text)); !strings.Contains(errorText(err), want) {
+	if _, err := form.Format("a.yaml", []byte(text)); !strings.Contains(errorText(err), want) {
 		t.Errorf("Format: got %.300s, want it to contain %s", errorText(err), want)
 	}
 }

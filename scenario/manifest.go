@@ -6,6 +6,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/internal/world"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Manifest is the content of pack.yaml, the zero value without the file.
@@ -33,13 +34,13 @@ type Need struct {
 // loadManifest reads pack.yaml. A standalone pack declares that before its tables.
 func (l *loader) loadManifest(into *Manifest) {
 	l.optional(packFile, func(r *reader, data []byte) {
-		doc := r.object(r.Only(data, "description of the pack"), packForm())
+		doc := r.object(r.Only(data, "description of the pack"), form.Pack())
 		if doc == nil {
 			return
 		}
 		into.Name, into.Licence, into.Description = r.Text(doc.Get("name")), r.Text(doc.Get("licence")), r.Text(doc.Get("description"))
 		if version := doc.Get("version"); r.CheckShape(version, document.ShapeText) {
-			if into.Version = version.Text; !versionExpression.MatchString(version.Text) {
+			if into.Version = version.Text; !form.VersionExpression.MatchString(version.Text) {
 				r.Fail(version, "is %q, expected three numbers as in 1.4.0", document.Truncate(version.Text))
 			}
 		}
@@ -51,7 +52,7 @@ func (l *loader) loadManifest(into *Manifest) {
 		for _, item := range r.Items(doc.Get("categories")) {
 			name := r.Text(item)
 			switch {
-			case !categoryExpression.MatchString(name):
+			case !form.CategoryExpression.MatchString(name):
 				r.Fail(item, "is %q, expected up to 60 capital letters, digits and underscores that start with a letter", document.Truncate(name))
 			case slices.Contains(knownCategories(), name) || name == allCategories || slices.Contains(into.Categories, name):
 				r.Fail(item, "%s exists; remove it", name)
@@ -70,7 +71,7 @@ func (l *loader) loadManifest(into *Manifest) {
 
 // needs reads the requirements of a pack.
 func (r *reader) needs(v *document.Value) []Need {
-	if v = r.object(v, needsForm()); v == nil {
+	if v = r.object(v, form.Needs()); v == nil {
 		return nil
 	}
 	var needs []Need

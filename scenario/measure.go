@@ -11,6 +11,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // MeasureKind is the place at which the name of a pack's measure or extractor is used.
@@ -43,9 +44,9 @@ type PackMeasure struct {
 func builtInNames(use MeasureKind) []string {
 	switch use {
 	case CellMeasure:
-		return cellMeasures()
+		return form.CellMeasures()
 	case RowMeasure:
-		return rowMeasures()
+		return form.RowMeasures()
 	default:
 		return celexpr.BuiltInNames()
 	}
@@ -156,18 +157,18 @@ func (l *loader) loadMeasures() {
 // measureExpression reads a measure in CEL, nil after recording a mistake.
 func (r *reader) measureExpression(f document.Field) *evaluationv1.MeasureExpression {
 	before := len(r.Errors)
-	if !declaredExpression.MatchString(f.Key) {
+	if !form.DeclaredExpression.MatchString(f.Key) {
 		r.Fail(f.Position, "is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(f.Key))
 	}
-	v := r.object(f.Value, packMeasureForm())
+	v := r.object(f.Value, form.PackMeasure())
 	if v == nil {
 		return nil
 	}
-	source := v.Get(expressionKey)
+	source := v.Get(form.ExpressionKey)
 	if !r.CheckShape(source, document.ShapeText) {
 		return nil
 	}
-	if rows := v.Get(rowsKey); rows != nil && (rows.Shape != document.ShapeBool || !rows.Boolean) {
+	if rows := v.Get(form.RowsKey); rows != nil && (rows.Shape != document.ShapeBool || !rows.Boolean) {
 		r.Fail(rows, "is %s, expected true; omit it for a measure of cells", rows.ShapeName())
 	}
 	if _, err := celexpr.CompileMeasure(source.Text); err != nil {
@@ -181,7 +182,7 @@ func (r *reader) measureExpression(f document.Field) *evaluationv1.MeasureExpres
 	if len(r.Errors) > before {
 		return nil
 	}
-	return &evaluationv1.MeasureExpression{Name: f.Key, Expression: source.Text, Rows: v.Get(rowsKey) != nil}
+	return &evaluationv1.MeasureExpression{Name: f.Key, Expression: source.Text, Rows: v.Get(form.RowsKey) != nil}
 }
 
 // measures reads the pack's measures and extractors unless they are known.

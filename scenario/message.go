@@ -10,6 +10,7 @@ import (
 	evaluationv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/evaluation/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -96,7 +97,7 @@ func (b *builder) messages(v *document.Value, userTools []string) ([]*worldv1.Me
 	}
 	c.addText(worldv1.Role_ROLE_SYSTEM, worldv1.Role_ROLE_AGENT, text)
 	b.Require(v, "user")
-	user := b.object(v.Get("user"), userForm())
+	user := b.object(v.Get("user"), form.User())
 	if user == nil {
 		return c.messages, &evaluationv1.User{}
 	}
@@ -162,7 +163,7 @@ func UserFromMessages(messages []*worldv1.Message) *evaluationv1.User {
 func (b *builder) explicitMessages(v *document.Value) []*worldv1.Message {
 	var c conversation
 	for _, item := range b.Items(v) {
-		if b.object(item, messageForm()) == nil {
+		if b.object(item, form.Message()) == nil {
 			continue
 		}
 		at := "setup.messages[" + strconv.Itoa(len(c.messages)) + "]"

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // noMilestone marks that the oracle's last text is not a milestone. toldMilestone is the default
@@ -86,18 +87,20 @@ func (b *builder) turnMilestones(oracle *document.Value, listed []document.Field
 			continue
 		}
 		last := i == len(oracle.List)-1 && turn.Get("say") != nil
-		if name := turn.Get(milestoneKey); name == nil && last {
+		if name := turn.Get(form.MilestoneKey); name == nil && last {
 			found = b.addToldMilestone(found, turn, listed)
 		} else if last && name.Text == noMilestone {
 			continue
 		}
 		found = b.addMilestone(found, turn, func(name *document.Value) (document.Field, bool) { return b.turnConstraint(turn, name) })
-		calls := turn.Get(callsKey)
+		calls := turn.Get(form.CallsKey)
 		if calls == nil || calls.Shape != document.ShapeList {
 			continue
 		}
 		for _, call := range calls.List {
-			found = b.addMilestone(found, call, func(*document.Value) (document.Field, bool) { return callConstraint(call, call.Get(tolerancesKey)) })
+			found = b.addMilestone(found, call, func(*document.Value) (document.Field, bool) {
+				return callConstraint(call, call.Get(form.TolerancesKey))
+			})
 		}
 	}
 	return found
@@ -123,8 +126,8 @@ func turnMilestone(name string, position, turn *document.Value, wanted document.
 
 // addMilestone adds the milestone of a turn or call, if it has one.
 func (b *builder) addMilestone(found []document.Field, v *document.Value, constraint func(name *document.Value) (document.Field, bool)) []document.Field {
-	name := v.Get(milestoneKey)
-	if tolerances := v.Get(tolerancesKey); name == nil && tolerances != nil {
+	name := v.Get(form.MilestoneKey)
+	if tolerances := v.Get(form.TolerancesKey); name == nil && tolerances != nil {
 		b.Fail(tolerances, "belongs to a milestone; write milestone: and its name beside it")
 	}
 	if !b.CheckShape(name, document.ShapeText) {
@@ -145,31 +148,31 @@ func (b *builder) addMilestone(found []document.Field, v *document.Value, constr
 // script reports mistakes in the text or the call itself.
 func (b *builder) turnConstraint(turn, at *document.Value) (document.Field, bool) {
 	if say := turn.Get("say"); say != nil {
-		if tolerances := turn.Get(tolerancesKey); tolerances != nil {
+		if tolerances := turn.Get(form.TolerancesKey); tolerances != nil {
 			b.Fail(tolerances, "belongs to a call, and a text has none")
 		}
 		return document.Field{Key: "says", Position: say, Value: say}, say.Shape == document.ShapeText
 	}
-	calls := turn.Get(callsKey)
+	calls := turn.Get(form.CallsKey)
 	if calls == nil || calls.Shape != document.ShapeList || len(calls.List) != 1 {
 		b.Fail(at, "needs a turn that says something or makes one call; write the milestone beside one of the calls")
 		return document.Field{}, false
 	}
-	return callConstraint(calls.List[0], turn.Get(tolerancesKey))
+	return callConstraint(calls.List[0], turn.Get(form.TolerancesKey))
 }
 
 // callConstraint returns the constraint of a call, with tolerances.
 func callConstraint(call, tolerances *document.Value) (document.Field, bool) {
 	wanted := *call
 	wanted.Fields = nil
-	for _, key := range []string{toolKey, argumentsKey} {
+	for _, key := range []string{form.ToolKey, form.ArgumentsKey} {
 		if argument := call.Get(key); argument != nil {
 			wanted.Fields = append(wanted.Fields, document.Field{Key: key, Position: argument, Value: argument})
 		}
 	}
 	if tolerances != nil {
-		wanted.Fields = append(wanted.Fields, document.Field{Key: tolerancesKey, Position: tolerances, Value: tolerances})
+		wanted.Fields = append(wanted.Fields, document.Field{Key: form.TolerancesKey, Position: tolerances, Value: tolerances})
 	}
-	tool := wanted.Get(toolKey)
+	tool := wanted.Get(form.ToolKey)
 	return document.Field{Key: "call", Position: &wanted, Value: &wanted}, tool != nil && tool.Shape == document.ShapeText
 }

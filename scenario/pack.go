@@ -20,6 +20,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // These are the files of a pack besides its scenarios.
@@ -125,7 +126,7 @@ func (l *loader) each(folder string, read func(r *reader, data []byte)) {
 	names, mistakes := l.list(folder, ".yaml")
 	l.mistakes = append(l.mistakes, mistakes...)
 	for _, name := range names {
-		if name != packFile && name != toolsFile && name != schemaFile && name != measureFile {
+		if name != packFile && name != toolsFile && name != form.SchemaFile && name != measureFile {
 			l.file(name, read)
 		}
 	}
@@ -157,7 +158,7 @@ func (l *loader) sources(folder string, keep func(r *reader, name, source string
 		l.file(file, func(r *reader, data []byte) {
 			name := strings.TrimSuffix(path.Base(file), ".py")
 			switch {
-			case !declaredExpression.MatchString(name):
+			case !form.DeclaredExpression.MatchString(name):
 				r.Fail(document.Top(), "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(name))
 			case !utf8.Valid(data):
 				r.Fail(document.Top(), "is not UTF-8")
@@ -208,7 +209,7 @@ func (l *loader) loadTools() {
 // toolText reads the texts of one tool. shape is nil if the tool has no description.
 func (r *reader) toolText(f document.Field, shape *toolShape) *setupv1.ToolDescription {
 	out := &setupv1.ToolDescription{Tool: f.Key}
-	v := r.object(f.Value, toolTextForm())
+	v := r.object(f.Value, form.ToolText())
 	if v == nil {
 		return out
 	}

@@ -12,6 +12,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	toolsv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/tools/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Server is a tool server of a pack, as pack.yaml describes it.
@@ -54,7 +55,7 @@ func (r *reader) servers(v *document.Value, needs []Need) []Server {
 
 // server reads one tool server.
 func (r *reader) server(v *document.Value) Server {
-	if v = r.object(v, toolServerForm()); v == nil {
+	if v = r.object(v, form.ToolServer()); v == nil {
 		return Server{}
 	}
 	out := Server{Position: r.At(v)}
@@ -71,11 +72,11 @@ func (r *reader) server(v *document.Value) Server {
 	default:
 		r.Fail(v, "expected {server: NAME, address: host:port}, {mcp: NAME, command: [program, …]} or {mcp: NAME, url: http://…}")
 	}
-	if !declaredExpression.MatchString(out.Name) {
+	if !form.DeclaredExpression.MatchString(out.Name) {
 		r.Fail(v, "the name is %q, expected up to 60 lower-case letters, digits and underscores that start with a letter", document.Truncate(out.Name))
 	}
 	if state := v.Get("state"); r.CheckShape(state, document.ShapeText) {
-		if out.Stateful = state.Text == stateSession; !out.Stateful {
+		if out.Stateful = state.Text == form.StateSession; !out.Stateful {
 			r.Fail(state, "is %q, expected session", document.Truncate(state.Text))
 		} else if overMCP == nil {
 			r.Fail(state, "a server over gRPC keeps nothing between calls: it gets the rows that its tools declare; leave it out")

@@ -7,6 +7,7 @@ import (
 
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 const (
@@ -29,7 +30,7 @@ func (b *builder) proof(v *document.Value) *scenariov1.Proof {
 		b.recordSource("proof.orders["+strconv.Itoa(len(proof.GetOrders()))+"]", item)
 		for _, turn := range b.Items(item) {
 			if b.CheckShape(turn, document.ShapeNumber) {
-				order.Turns = append(order.Turns, int32(b.Integer(turn, 1, maxTurns))-1)
+				order.Turns = append(order.Turns, int32(b.Integer(turn, 1, form.MaxTurns))-1)
 			}
 		}
 		proof.Orders = append(proof.Orders, order)
@@ -46,7 +47,7 @@ func (b *builder) proof(v *document.Value) *scenariov1.Proof {
 		at := "proof.triggers[" + strconv.Itoa(len(proof.GetTriggers())) + "]"
 		b.recordSource(at, item.Get("triggered_by"))
 		proof.Triggers = append(proof.Triggers, &scenariov1.MinefieldTrigger{
-			Minefield: int32(i), Turns: b.script(item.Get("triggered_by"), turnForm(), at+".turns"),
+			Minefield: int32(i), Turns: b.script(item.Get("triggered_by"), form.Turn(), at+".turns"),
 		})
 	}
 	return proof

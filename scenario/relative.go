@@ -14,6 +14,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // failInText records a mistake of an expression, at its position in the text if that is known.
@@ -31,7 +32,7 @@ func expression(v *document.Value) *document.Value {
 	if v == nil || v.Shape != document.ShapeMapping || len(v.Fields) != 1 {
 		return nil
 	}
-	return v.Get(expressionKey)
+	return v.Get(form.ExpressionKey)
 }
 
 // resolve replaces the expressions {cel: …} in a value by times. In timestamp fields it also
@@ -90,8 +91,8 @@ func isTimestamp(name string) bool { return strings.Contains("_"+name+"_", "_tim
 
 // resolvePlain replaces now or a local time by a time. It does not change other texts.
 func (r *reader) resolvePlain(v *document.Value, clock *setupv1.Clock) {
-	if v.Text == nowText {
-		r.resolveTime(v, &document.Value{Shape: document.ShapeText, Path: v.Path, Line: v.Line, Column: v.Column, Text: nowText}, clock)
+	if v.Text == form.NowText {
+		r.resolveTime(v, &document.Value{Shape: document.ShapeText, Path: v.Path, Line: v.Line, Column: v.Column, Text: form.NowText}, clock)
 		return
 	}
 	if seconds, ok := localTime(v.Text, (&startWorld{clock: clock}).zone()); ok {

@@ -22,6 +22,7 @@ import (
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -127,7 +128,7 @@ func TestCatalogue(t *testing.T) {
 		}
 		checkTurns(t, name, oracle, setup.GetUserScript())
 	}
-	for _, category := range AuthorCategories() {
+	for _, category := range form.Categories() {
 		if categories[category] == 0 {
 			t.Errorf("no scenario is about %s", category)
 		}

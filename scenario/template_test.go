@@ -5,6 +5,8 @@ import (
 	"testing/fstest"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // TestTemplate loads the template of new scenarios.
@@ -21,7 +23,7 @@ func TestTemplate(t *testing.T) {
 		t.Errorf("name: got %q, want feed_the_cat", got)
 	}
 	for _, data := range [][]byte{text, world} {
-		formatted, err := Format("a.yaml", data)
+		formatted, err := form.Format("a.yaml", data)
 		if err != nil {
 			t.Fatal(err)
 		}

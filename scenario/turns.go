@@ -9,6 +9,7 @@ import (
 
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Turns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
@@ -21,7 +22,7 @@ func Turns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
 	}
 	var turns []*worldv1.ScriptTurn
 	for _, doc := range docs {
-		turns = append(turns, b.turns(doc, turnForm(), "")...)
+		turns = append(turns, b.turns(doc, form.Turn(), "")...)
 	}
 	if len(b.Errors) > 0 {
 		return nil, b.Errors.AtMost(document.MaxMistakes)
@@ -30,7 +31,7 @@ func Turns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
 }
 
 // script reads turns. It numbers calls without an id through the script: call_1, call_2, …
-func (b *builder) script(v *document.Value, turn form, path string) []*worldv1.ScriptTurn {
+func (b *builder) script(v *document.Value, turn form.Form, path string) []*worldv1.ScriptTurn {
 	turns := b.turns(v, turn, path)
 	calls := 0
 	for call := range Calls(turns...) {
@@ -63,7 +64,7 @@ func hasCall(turn *worldv1.ScriptTurn, tool string) bool {
 }
 
 // turns reads turns. path is their path in the canonical form.
-func (b *builder) turns(v *document.Value, of form, path string) []*worldv1.ScriptTurn {
+func (b *builder) turns(v *document.Value, of form.Form, path string) []*worldv1.ScriptTurn {
 	var turns []*worldv1.ScriptTurn
 	for _, item := range b.Items(v) {
 		if b.object(item, of) != nil {
@@ -73,10 +74,10 @@ func (b *builder) turns(v *document.Value, of form, path string) []*worldv1.Scri
 	return turns
 }
 
-func (b *builder) turn(v *document.Value, of form, at string) *worldv1.ScriptTurn {
-	calls := callForm()
-	if of.has(milestoneKey) {
-		calls = oracleCallForm()
+func (b *builder) turn(v *document.Value, of form.Form, at string) *worldv1.ScriptTurn {
+	calls := form.Call()
+	if of.Has(form.MilestoneKey) {
+		calls = form.OracleCall()
 	}
 	b.recordSource(at, v)
 	turn := &worldv1.ScriptTurn{Say: b.Text(v.Get("say"))}
@@ -98,7 +99,7 @@ func (b *builder) turn(v *document.Value, of form, at string) *worldv1.ScriptTur
 }
 
 // call reads one call, nil if it is not a mapping.
-func (b *builder) call(v *document.Value, of form, path string) *worldv1.ToolCall {
+func (b *builder) call(v *document.Value, of form.Form, path string) *worldv1.ToolCall {
 	if b.object(v, of) == nil {
 		return nil
 	}

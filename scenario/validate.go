@@ -14,6 +14,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // Problem is a mistake of a canonical scenario.
@@ -42,7 +43,7 @@ func Validate(s *scenariov1.Scenario, opts Options) []Problem {
 	c.schema(s)
 	c.modules(setup)
 	c.measures(s.GetEvaluation())
-	if !nameExpression.MatchString(setup.GetName()) {
+	if !form.NameExpression.MatchString(setup.GetName()) {
 		c.fail("setup.name", "is %q, expected up to 200 letters, digits, dots, dashes and underscores that start with a letter or digit",
 			setup.GetName())
 	}

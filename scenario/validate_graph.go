@@ -13,6 +13,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // toolTraceColumn is the column with traces of successful calls.
@@ -240,7 +241,7 @@ func (c *checker) override(path string, column world.Column, override *evaluatio
 		c.packOverride(path, column, override)
 		return
 	}
-	name := measureName(columnPrefix, measure.String())
+	name := form.MeasureName(form.ColumnPrefix, measure.String())
 	if reason := unsuited(measure, column); reason != "" {
 		c.fail(path, "%s", reason)
 	}
@@ -259,7 +260,7 @@ func (c *checker) override(path string, column world.Column, override *evaluatio
 
 // unsuited explains why a measure cannot compare the cells of a column, empty if it can.
 func unsuited(measure evaluationv1.ColumnMeasure, column world.Column) string {
-	name := measureName(columnPrefix, measure.String())
+	name := form.MeasureName(form.ColumnPrefix, measure.String())
 	switch measure {
 	case evaluationv1.ColumnMeasure_COLUMN_MEASURE_EXACT, evaluationv1.ColumnMeasure_COLUMN_MEASURE_CLOSE,
 		evaluationv1.ColumnMeasure_COLUMN_MEASURE_ONE:
@@ -323,7 +324,7 @@ func (c *checker) measure(path string, constraint *evaluationv1.Constraint) {
 }
 
 func measureText(m evaluationv1.SnapshotMeasure) string {
-	return measureName(snapshotPrefix, m.String())
+	return form.MeasureName(form.SnapshotPrefix, m.String())
 }
 
 // targetRow checks the cells of an expected row.
@@ -345,7 +346,7 @@ func (c *checker) targetRow(path string, schema world.Table, row *evaluationv1.T
 			c.fail(at, "%s must be a %s", cell.GetColumn(), kind)
 		case isText && (cell.GetColumn() == "sender" || cell.GetColumn() == "recipient"):
 			if _, ok := world.ParseRole(text.Text); !ok {
-				c.fail(at, "unknown role %q%s", text.Text, document.Hint(text.Text, roleNames()))
+				c.fail(at, "unknown role %q%s", text.Text, document.Hint(text.Text, form.Roles()))
 			}
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	setupv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/setup/v1"
 	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // startWorld is a starting state of scenarios. Worlds and scenarios share immutable tables and
@@ -100,7 +101,7 @@ func (w *worldReader) build(name string) *startWorld {
 	r := w.readers[name]
 	out := emptyWorld(r.world())
 	w.building = append(w.building, name)
-	if doc := r.object(w.document(name), worldForm()); doc != nil {
+	if doc := r.object(w.document(name), form.World()); doc != nil {
 		if base := doc.Get("extends"); r.CheckShape(base, document.ShapeText) {
 			out = w.extend(r, base)
 		}
@@ -141,7 +142,7 @@ func (w *worldReader) extend(r *reader, base *document.Value) *startWorld {
 
 // clock reads the fields of a clock, which override existing ones.
 func (r *reader) clock(v *document.Value, into *setupv1.Clock) {
-	if v = r.object(v, clockForm()); v == nil {
+	if v = r.object(v, form.Clock()); v == nil {
 		return
 	}
 	if zone := v.Get("time_zone"); r.CheckShape(zone, document.ShapeText) {

@@ -11,6 +11,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/runfile"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 func newScenarioFmt() *cobra.Command {
@@ -64,7 +65,7 @@ func format(name string, write bool) (different bool, err error) {
 	if err != nil {
 		return false, process.Usage("FILE: %s: %w", name, err)
 	}
-	after, err := scenario.Format(name, before)
+	after, err := form.Format(name, before)
 	if err != nil || bytes.Equal(before, after) || !write {
 		return err == nil && !bytes.Equal(before, after), err
 	}

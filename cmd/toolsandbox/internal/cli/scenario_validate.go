@@ -15,6 +15,7 @@ import (
 	"github.com/toolsandbox/toolsandbox/runs/report"
 	"github.com/toolsandbox/toolsandbox/scenario"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
+	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
 // checkedPacks is the result of validate, in the output for programs.
@@ -164,7 +165,7 @@ categories.`,
 			if err != nil {
 				return err
 			}
-			text, err := scenario.JSONSchema(schema, categories)
+			text, err := form.JSONSchema(schema, categories)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package scenario
+package form
 
 import (
 	"bytes"
@@ -35,7 +35,7 @@ func Format(name string, data []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%s: %w: %w", name, ErrFormat, err)
 	}
 	all, kinds := forms(world.Builtin()), []string{"pack", "world"}
-	if path.Base(filepath.ToSlash(name)) == schemaFile {
+	if path.Base(filepath.ToSlash(name)) == SchemaFile {
 		kinds = []string{"schema"}
 	}
 	for _, node := range nodes {
@@ -115,36 +115,36 @@ func hideColons(node *yaml.Node) {
 
 // matchForm returns the first of the named forms that has all fields of a mapping, the zero form
 // otherwise.
-func matchForm(node *yaml.Node, all map[string]form, names ...string) form {
+func matchForm(node *yaml.Node, all map[string]Form, names ...string) Form {
 	for _, name := range names {
 		f := all[name]
 		matches := len(f.fields) > 0
 		for i := 0; i+1 < len(node.Content); i += 2 {
-			matches = matches && (f.has(node.Content[i].Value) || f.acceptsTool(node, i))
+			matches = matches && (f.Has(node.Content[i].Value) || f.acceptsTool(node, i))
 		}
 		if matches {
 			return all[name]
 		}
 	}
-	return form{}
+	return Form{}
 }
 
 // scenariosForm is the form of a scenario file, whose fields are scenarios.
-func scenariosForm(root *yaml.Node) form {
-	var f form
+func scenariosForm(root *yaml.Node) Form {
+	var f Form
 	for i := 0; i+1 < len(root.Content); i += 2 {
-		f.fields = append(f.fields, formField{name: root.Content[i].Value, valueType: "scenario"})
+		f.fields = append(f.fields, Field{name: root.Content[i].Value, Type: "scenario"})
 	}
 	return f
 }
 
 // acceptsTool reports whether an entry of a mapping can be a tool with its arguments.
-func (f form) acceptsTool(node *yaml.Node, i int) bool {
+func (f Form) acceptsTool(node *yaml.Node, i int) bool {
 	return len(f.replaceable) > 0 && node.Content[i+1].Kind == yaml.MappingNode && !slices.ContainsFunc(f.replaceable, func(name string) bool { return entry(node, name) != nil })
 }
 
 // sortFields sorts the fields of a mapping and of nested mappings by their forms.
-func sortFields(node *yaml.Node, f form, all map[string]form) {
+func sortFields(node *yaml.Node, f Form, all map[string]Form) {
 	if len(f.fields) == 0 {
 		return
 	}
@@ -152,13 +152,13 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 		at         int
 		key, value *yaml.Node
 	}
-	names := f.names()
+	names := f.Names()
 	var entries []placed
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		at := slices.Index(names, node.Content[i].Value)
 		entries = append(entries, placed{at, node.Content[i], node.Content[i+1]})
 		if at >= 0 {
-			sortField(node.Content[i+1], f.fields[at].valueType, all)
+			sortField(node.Content[i+1], f.fields[at].Type, all)
 		}
 	}
 	slices.SortStableFunc(entries, func(a, b placed) int { return a.at - b.at })
@@ -170,7 +170,7 @@ func sortFields(node *yaml.Node, f form, all map[string]form) {
 
 // sortField sorts the fields in a field's value. Rows keep the order of their columns, because all
 // rows of a target have the same order.
-func sortField(node *yaml.Node, holds string, all map[string]form) {
+func sortField(node *yaml.Node, holds string, all map[string]Form) {
 	if inner, ok := mappingValue(holds); ok {
 		for i := 1; node.Kind == yaml.MappingNode && i < len(node.Content); i += 2 {
 			sortField(node.Content[i], inner, all)
