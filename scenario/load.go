@@ -1,67 +1,18 @@
 package scenario
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"google.golang.org/protobuf/proto"
-
 	scenariov1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/scenario/v1"
-	worldv1 "github.com/toolsandbox/toolsandbox/proto/gen/toolsandbox/world/v1"
 	"github.com/toolsandbox/toolsandbox/scenario/document"
 )
 
 // batchSize is the number of sections per batch. It does not depend on the machine, so a pack
 // exceeds a limit at the same place on every machine.
 const batchSize = 32
-
-// compactScenario is a scenario in a compact form, which saves memory and garbage collection while
-// others are read.
-type compactScenario struct {
-	Loaded // Scenario is nil unless wire is nil
-
-	name string
-	// wire is the scenario without the parts that it shares with others: tables, schema, texts of
-	// tools and the pack's tools and measures.
-	wire   []byte
-	tables []*worldv1.Table
-}
-
-// compact converts a scenario, which must not be used afterwards.
-func compact(loaded Loaded) (compactScenario, error) {
-	setup := loaded.Scenario.GetSetup()
-	out := compactScenario{Loaded: loaded, name: setup.GetName(), tables: setup.GetTables()}
-	setup.Tables, setup.Tools.Descriptions, setup.Schema, setup.ToolModules, setup.ToolBackend = nil, nil, nil, nil, ""
-	setup.ToolServers = nil
-	evaluation := loaded.Scenario.GetEvaluation()
-	evaluation.Schema, evaluation.MeasureModules, evaluation.MeasureExpressions = nil, nil, nil
-	var err error
-	out.wire, err = proto.Marshal(loaded.Scenario)
-	out.Scenario = nil
-	return out, err
-}
-
-// expandScenarios returns the loaded scenarios.
-func (l *loader) expandScenarios() ([]Loaded, error) {
-	out := make([]Loaded, len(l.loaded))
-	for i := range l.loaded {
-		out[i] = l.loaded[i].Loaded
-		if l.loaded[i].wire == nil {
-			continue
-		}
-		s := &scenariov1.Scenario{}
-		if err := proto.Unmarshal(l.loaded[i].wire, s); err != nil {
-			return nil, fmt.Errorf("read scenario %s: %w", l.loaded[i].name, err)
-		}
-		s.Setup.Tables = l.loaded[i].tables
-		l.addShared(s)
-		out[i].Scenario, l.loaded[i] = s, compactScenario{}
-	}
-	return out, nil
-}
 
 // addShared adds the parts that all scenarios of the pack share.
 func (l *loader) addShared(s *scenariov1.Scenario) {
@@ -84,7 +35,7 @@ func (l *loader) addMeasures(s *scenariov1.Scenario) {
 
 // sectionResult is the content of a section.
 type sectionResult struct {
-	loaded   []compactScenario
+	loaded   []Loaded
 	mistakes document.Errors
 	usage    usage
 }
@@ -144,13 +95,9 @@ func (l *loader) loadSection(s document.Section) sectionResult {
 		l.addShared(scenario)
 		requireConsent(scenario, l.opts.requiredConsents(scenario.GetSetup().GetTools()))
 		b.report(Validate(scenario, l.opts), f.Value, slices.Clone(r.Errors[before:]))
-		stored, err := compact(Loaded{
+		out.loaded = append(out.loaded, Loaded{
 			Scenario: scenario, Position: r.At(f.Position), World: b.Text(f.Value.Get("world")), Base: b.base,
 		})
-		if err != nil {
-			r.Fail(f.Position, "cannot be kept: %v", err)
-		}
-		out.loaded = append(out.loaded, stored)
 		if out.usage.stopped || len(r.Errors) > document.MaxMistakes {
 			break
 		}

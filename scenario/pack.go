@@ -81,17 +81,13 @@ func loadPack(fsys fs.FS, opts Options, limits limits) (*Pack, error) {
 	l.loadRecordings()
 	l.loadScenarios()
 	l.loadCatalogues()
-	slices.SortStableFunc(l.loaded, func(a, b compactScenario) int { return cmp.Compare(a.name, b.name) })
+	slices.SortStableFunc(l.loaded, func(a, b Loaded) int { return cmp.Compare(a.name(), b.name()) })
 	l.mistakes = append(l.mistakes, duplicates(l.loaded)...)
 	if len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
-	var err error
 	pack.Digest, pack.Tables, pack.Modules, pack.Backends = l.digest(), l.declared, l.modules, l.opts.backends
-	pack.ToolServers = l.servers
-	if pack.Scenarios, err = l.expandScenarios(); err != nil {
-		return nil, err
-	}
+	pack.ToolServers, pack.Scenarios = l.servers, l.loaded
 	if l.rejectRecordings(pack.Scenarios); len(l.mistakes) > 0 {
 		return nil, l.mistakes.AtMost(limits.mistakes)
 	}
@@ -116,7 +112,7 @@ type loader struct {
 	// measures holds the files of the pack's measures, which opts contains.
 	measures evaluationv1.Evaluation
 	texts    []*setupv1.ToolDescription
-	loaded   []compactScenario
+	loaded   []Loaded
 	mistakes document.Errors
 }
 
@@ -248,7 +244,7 @@ func (l *loader) loadRecordings() {
 }
 
 // add stores a scenario unless there are too many.
-func (l *loader) add(r *reader, at *document.Value, loaded compactScenario) {
+func (l *loader) add(r *reader, at *document.Value, loaded Loaded) {
 	if len(l.loaded) == l.scenarios {
 		l.exceed(r, at, "is one scenario too many; at most %d are read", l.scenarios)
 		return
@@ -299,5 +295,5 @@ func (l *loader) canonical(r *reader, i int, s *scenariov1.Scenario) {
 		l.usedRows += len(table.GetRows())
 	}
 	l.checkRows(r, document.Top())
-	l.add(r, document.Top(), compactScenario{name: s.GetSetup().GetName(), Loaded: Loaded{Scenario: s, Position: r.At(document.Top())}})
+	l.add(r, document.Top(), Loaded{Scenario: s, Position: r.At(document.Top())})
 }

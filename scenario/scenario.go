@@ -118,12 +118,15 @@ type Loaded struct {
 	Base []*worldv1.Table
 }
 
+// name returns the scenario's name.
+func (l *Loaded) name() string { return l.Scenario.GetSetup().GetName() }
+
 // duplicates reports names of several scenarios. loaded is sorted by name.
-func duplicates(loaded []compactScenario) document.Errors {
+func duplicates(loaded []Loaded) document.Errors {
 	var mistakes document.Errors
 	for i := 1; i < len(loaded); i++ {
-		name := loaded[i].name
-		if name == "" || name != loaded[i-1].name {
+		name := loaded[i].name()
+		if name == "" || name != loaded[i-1].name() {
 			continue
 		}
 		at, first := loaded[i].Position, loaded[i-1].Position
