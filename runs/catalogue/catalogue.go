@@ -9,7 +9,6 @@ import (
 	"io"
 	"io/fs"
 	"path"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -145,7 +144,7 @@ func (c *Selection) ExpandedByName(ctx context.Context, warnings io.Writer) (map
 
 // Expanded returns all variants of all scenarios.
 func (c *Selection) Expanded(ctx context.Context, warnings io.Writer) ([]scenario.Expanded, error) {
-	defer limitMemory()()
+	defer process.LimitLoading()()
 	bases, err := c.bases(ctx, warnings)
 	if err != nil {
 		return nil, err
@@ -205,21 +204,10 @@ func (c *Selection) sources() ([]source, error) {
 	return out, nil
 }
 
-// loadMemoryLimit is the memory limit for loading packs, in bytes. Loading allocates much more than
-// it keeps. The limit makes the garbage collector run more often.
-const loadMemoryLimit = 224 << 20
-
-// limitMemory sets loadMemoryLimit until restore is called.
-func limitMemory() (restore func()) {
-	limit := debug.SetMemoryLimit(-1) // returns the limit
-	debug.SetMemoryLimit(min(limit, loadMemoryLimit))
-	return func() { debug.SetMemoryLimit(limit) }
-}
-
 // Packs loads all sources. The names of their scenarios are unique. It writes warnings as Load
 // does.
 func (c *Selection) Packs(ctx context.Context, warnings io.Writer) ([]Pack, error) {
-	defer limitMemory()()
+	defer process.LimitLoading()()
 	sources, err := c.sources()
 	if err != nil {
 		return nil, err
