@@ -12,9 +12,9 @@ import (
 	"github.com/toolsandbox/toolsandbox/scenario/form"
 )
 
-// Turns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
+// ParseTurns reads a file with a list of turns, as in a scenario's script. Calls without an id keep
 // none. It does not check tools and arguments. The error is of type Errors.
-func Turns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
+func ParseTurns(name string, data []byte) ([]*worldv1.ScriptTurn, error) {
 	b := &builder{reader: newReader(name, nil), sources: map[string]*document.Value{}}
 	docs := b.Documents(data)
 	if len(docs) != 1 && len(b.Errors) == 0 {

@@ -14,5 +14,5 @@ func readTurns(path string) ([]*worldv1.ScriptTurn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	return scenario.Turns(path, raw)
+	return scenario.ParseTurns(path, raw)
 }
