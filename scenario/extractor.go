@@ -103,7 +103,7 @@ func (c *checker) fillsText(path, text string, names []string) {
 		}
 		return
 	}
-	if unknown, ok := template.Unknown(names); ok {
+	if unknown, ok := template.FirstUnknown(names); ok {
 		c.fail(path, "has a place for %s, but the extractor gives %s", unknown, list)
 	} else if len(template.Names) == 0 {
 		c.fail(path, "has no place for what the extractor gives, which is %s; write {%s}", list, names[0])

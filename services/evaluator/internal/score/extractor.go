@@ -116,7 +116,7 @@ func parseTemplate(text string, from *extractor) (t template, ok bool) {
 		return t, false
 	}
 	if from.cel != nil {
-		if _, unknown := parsed.Unknown(from.cel.Names()); unknown {
+		if _, unknown := parsed.FirstUnknown(from.cel.Names()); unknown {
 			return t, false
 		}
 	}
