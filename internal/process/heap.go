@@ -34,8 +34,8 @@ const (
 	// slows down neither.
 	idleGarbage = 128 << 20
 
-	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. A larger live heap makes
-	// the collector run all the time, with at most half of the processors.
+	// loadLimit is the soft memory limit while scenarios are loaded, in bytes. The collector takes up
+	// to half of the processors for a live heap that comes near it.
 	loadLimit = 320 << 20
 )
 
@@ -65,9 +65,9 @@ func LimitHeap(env func(string) (string, bool)) (stop func(), err error) {
 	return func() { cancel(); group.Wait() }, nil
 }
 
-// LimitLoading lowers the soft memory limit until restore is called. Loading scenarios allocates much
-// more than it keeps, and the limit makes the collector run more often. Calls may nest; they must not
-// overlap.
+// LimitLoading lowers the soft memory limit until restore is called. Loading scenarios allocates
+// much more than it keeps, and the limit makes the collector run more often. Calls may nest; they
+// must not overlap.
 func LimitLoading() (restore func()) {
 	limit := debug.SetMemoryLimit(-1) // returns the limit
 	debug.SetMemoryLimit(min(limit, loadLimit))

@@ -25,10 +25,6 @@ const (
 	// MaxTurns is the largest number of a turn.
 	MaxTurns = 10000
 
-	// These are the prefixes of enumerations, whose values have no prefix in files.
-	AugmentationPrefix = "AUGMENTATION_"
-	SnapshotPrefix     = "SNAPSHOT_MEASURE_"
-	ColumnPrefix       = "COLUMN_MEASURE_"
 	// PackMeasureSuffix is the suffix of the enumeration value for a pack's measures.
 	PackMeasureSuffix = "PACK"
 
@@ -36,6 +32,13 @@ const (
 	declaredPattern = `^[a-z][a-z0-9_]{0,59}$`
 	versionPattern  = `^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-[0-9A-Za-z-]+(\.[0-9A-Za-z-]+)*)?$`
 	categoryPattern = `^[A-Z][A-Z0-9_]{0,59}$`
+)
+
+// These are the prefixes of enumerations, whose values have no prefix in files.
+const (
+	AugmentationPrefix = "AUGMENTATION_"
+	SnapshotPrefix     = "SNAPSHOT_MEASURE_"
+	ColumnPrefix       = "COLUMN_MEASURE_"
 )
 
 var (
